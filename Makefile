@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# The one build file. `make help` prints the targets. Everything goes below build/.
+
+VERSION := 0.1.0
+CC ?= cc
+BUILD ?= build
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+DESTDIR ?=
+PKG_CONFIG ?= pkg-config
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+WARN := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+        -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wswitch-enum -Wcast-qual
+OPT ?= -O2 -g
+HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+LDHARDEN ?= -pie -Wl,-z,relro,-z,now
+SAN ?=
+WERROR ?=
+REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+
+LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprotobuf-c)
+LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
+LIBS_Z := $(shell $(PKG_CONFIG) --libs zlib 2>/dev/null || echo -lz)
+LIBS_INI := -linih
+LIBS_TEST := -lcmocka
+
+CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
+CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
+LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
+
+LIBRARIES := base unwind pprof conf exporters
+PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
+PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
+PB_H := $(PB_C:.c=.h)
+PB_O := $(PB_C:.c=.o)
+
+lib_sources = $(wildcard $(1)/*.c)
+lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
+              $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
+ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
+AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard agent/*.c))
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
+
+# The order in which archives are linked; unwind, pprof, conf and exporters need base only.
+LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
+            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) -lpthread
+
+.PHONY: all help clean
+all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
+
+help: ## print the targets
+	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
+
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+$(BUILD)/gen/%.pb-c.c: %.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(BUILD)/gen -I. $<
+$(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+$(BUILD)/agent/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
+
+$(BUILD)/%.o: %.c | $(PB_H)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+define archive_rule
+$(BUILD)/lib$(1).a: $(call lib_objects,$(1))
+	@rm -f $$@
+	$(AR) rcs $$@ $$^
+endef
+$(foreach l,$(LIBRARIES),$(eval $(call archive_rule,$(l))))
+
+$(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/main.o,$(AGENT_O))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
+
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(LINK_LIBS)
+
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+include tests/tests.mk

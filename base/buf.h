@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * buf.h - a byte buffer that grows up to a maximum given at the start.
+ *
+ * Shape:   buf_init, any number of buf_add..., ask buf_failed once at the end,
+ *          buf_finish. After a failure every further add does nothing.
+ * Threads: a buffer belongs to one thread at a time.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct buf {
+    unsigned char *data; /* owned; NULL while empty */
+    size_t size;         /* bytes used */
+    size_t capacity;     /* bytes of room */
+    size_t max;          /* bytes it may ever hold */
+    bool failed;         /* out of memory, or over `max` */
+};
+
+/* Makes `buf` empty; allocates nothing. */
+void buf_init(struct buf *buf, size_t max);
+
+/* Frees what it holds and makes it empty again. NULL is fine. */
+void buf_finish(struct buf *buf);
+
+/* Forgets the content and a failure, keeps the memory. */
+void buf_reset(struct buf *buf);
+
+/* Appends `size` bytes. */
+void buf_add(struct buf *buf, const void *bytes, size_t size);
+
+/* Appends a string without its NUL. */
+void buf_add_str(struct buf *buf, const char *str);
+
+/* Appends formatted text without a NUL. */
+void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * Makes room for `size` more bytes and counts them as used.
+ *
+ * Lends: the room, uninitialised, until the next add; NULL after a failure.
+ */
+unsigned char *buf_extend(struct buf *buf, size_t size);
+
+/* True if any add since init or reset did not fit. */
+MUST_CHECK bool buf_failed(const struct buf *buf);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * err.h - the text that a failure carries up to the one place that prints it.
+ *
+ * Shape:   the innermost function sets the cause (err_set), each caller may add
+ *          where it happened (err_within), only the agent prints.
+ * Threads: a struct err belongs to its caller; nothing is shared.
+ */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+
+enum { ERR_TEXT_MAX = 512 };
+
+struct err {
+    char text[ERR_TEXT_MAX]; /* "" until set; cut, never overrun */
+};
+
+/* Sets the cause. `err` may be NULL. Does not change errno. */
+void err_set(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Puts "<where>: " before what is there. `err` may be NULL. Does not change errno. */
+void err_within(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conf.h - turns ini text into settings, and says where each came from.
+ *
+ * Shape:   conf_read a file (or conf_defaults), use the struct, conf_free.
+ * Threads: settings are read-only once made.
+ * Source:  the option table in conf/options.c: name, type, default, range, unit
+ *          and help of every key; parsing, `pystrobe config`, the sample file and
+ *          the manual page all come from it.
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum conf_rc { CONF_OK, CONF_BAD, CONF_NOMEM };
+
+struct conf_label {
+    const char *name;
+    const char *value;
+};
+
+/* How finely the samples of one service are told apart. */
+enum conf_split { CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
+
+/* All strings are owned by the struct conf; NULL: not set. */
+struct conf_agent {
+    double rate_hz;
+    uint64_t interval_ns;
+    double max_cpu; /* share of one core: 0.01 is 1% */
+    uint64_t max_memory_bytes;
+    const char *spool;
+    const char *control;
+    uint64_t scan_ns;      /* how often /proc is looked through */
+    const char *log_level; /* "error", "warning", "info", "debug" */
+};
+
+struct conf_target {
+    const char *name;
+    const char *cmdline; /* POSIX extended regular expression, searched in the command line */
+    const char *exe;     /* glob on the executable's path */
+    const char *user;    /* name or number */
+    const char *service; /* default: the section's name */
+    double rate_hz;      /* default: that of [agent] */
+    enum conf_split split;
+};
+
+struct conf_exporter {
+    const char *name;
+    const char *type; /* "store", "pyroscope" */
+    const char *path;
+    uint64_t max_size_bytes;
+    uint64_t max_age_ns;
+    const char *url;
+    const char *tenant;
+    const char *user;
+    const char *password_file;
+    const char *token_file;
+    const char *ca_file;
+    const struct conf_label *headers; /* header.NAME = value */
+    size_t header_count;
+    uint64_t timeout_ns;
+    size_t queue;     /* profiles that wait at most */
+    uint64_t retry_ns; /* a profile is tried for this long */
+};
+
+struct conf {
+    struct conf_agent agent;
+    const struct conf_label *labels;
+    size_t label_count;
+    const struct conf_target *targets;
+    size_t target_count;
+    const struct conf_exporter *exporters;
+    size_t exporter_count;
+};
+
+/*
+ * Reads the ini file `path`.
+ *
+ * Gives:  *out, ended with conf_free; untouched on failure.
+ * Errors: CONF_BAD: `errors` has one line per mistake, all of them:
+ *         "FILE:LINE: [section] key: what is wrong, what is allowed; did you mean ...?\n"
+ */
+MUST_CHECK enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors);
+
+/* The same for ini text in memory; `name` stands in the messages. */
+MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t size,
+                                   struct conf **out, struct buf *errors);
+
+/* Settings without any file: no targets, no exporters. */
+MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
+
+/* Frees settings. NULL is fine. */
+void conf_free(struct conf *conf);
+
+/*
+ * Appends every effective setting as ini text, each line with a comment that says
+ * where it came from ("default", "FILE:LINE"). Secret values show as "***".
+ */
+void conf_print(const struct conf *conf, struct buf *out);
+
+/* Appends the sample ini file: every section and key with help, range and default. */
+void conf_print_sample(struct buf *out);
+
+/* Appends the reference of all keys in mdoc, for pystrobe.ini(5). */
+void conf_print_mdoc(struct buf *out);
+
+/*
+ * Reads a value with its unit as the ini does, for command line options.
+ * Durations: ns us ms s m h d; rates: Hz; sizes: B KiB MiB GiB kB MB GB.
+ * Errors: CONF_BAD, `err` says what is allowed.
+ */
+MUST_CHECK enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err);
+MUST_CHECK enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err);
+MUST_CHECK enum conf_rc conf_size(const char *text, uint64_t *out_bytes, struct err *err);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exporter.h - brings the bytes of a profile to where they are kept.
+ *
+ * Shape:   exporter_open once per [exporter] section, exporter_send for each
+ *          profile, exporter_close. A send is one try: queues, retries and
+ *          threads are the caller's.
+ * Threads: an exporter belongs to one thread at a time; exporter_cancel may be
+ *          called from any thread. exporter_global_init once, before threads.
+ */
+#ifndef EXPORTERS_EXPORTER_H
+#define EXPORTERS_EXPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Every outcome: enum name, metric label, text. */
+#define EXPORTER_OUTCOMES(X)                                                                       \
+    X(OK, "ok", "taken")                                                                           \
+    X(RETRY, "retry", "not taken now, may be taken later")                                         \
+    X(REFUSED, "refused", "refused for good")                                                      \
+    X(BAD_CONFIG, "bad_config", "the settings cannot work")                                        \
+    X(NOMEM, "nomem", "out of memory")
+
+enum exporter_rc {
+#define EXPORTER_ENUM(name, label, text) EXPORTER_##name,
+    EXPORTER_OUTCOMES(EXPORTER_ENUM)
+#undef EXPORTER_ENUM
+};
+
+/* What an exporter wants to be given for an interval of one service. */
+enum exporter_form {
+    EXPORTER_WHOLE,   /* one pprof with all value types */
+    EXPORTER_PER_TYPE /* one pprof a value type, each named by `type` */
+};
+
+struct exporter_label {
+    const char *name;
+    const char *value;
+};
+
+/* One profile to deliver. Everything is borrowed during the call. */
+struct exporter_profile {
+    const char *service;
+    const char *type; /* "cpu", "wall", "gil"; NULL: all types in one */
+    const struct exporter_label *labels;
+    size_t label_count;
+    int64_t start_ns, end_ns; /* UTC */
+    const void *bytes;        /* gzip'd pprof */
+    size_t size;
+};
+
+/* Settings of one [exporter NAME] section; a setting that is absent is NULL or 0. Borrowed. */
+struct exporter_settings {
+    const char *name;
+    const char *type; /* "store", "pyroscope" */
+
+    const char *path; /* store: the directory, made if absent (0700) */
+    uint64_t max_size_bytes;
+    uint64_t max_age_ns;
+
+    const char *url; /* pyroscope: scheme, host, port and a path prefix if any */
+    const char *user;
+    const char *password_file; /* basic: its first line */
+    const char *token_file;    /* bearer: its first line */
+    const char *tenant;        /* X-Scope-OrgID */
+    const struct exporter_label *headers;
+    size_t header_count;
+    const char *ca_file;
+    uint64_t timeout_ns; /* of one try */
+    const char *user_agent;
+};
+
+struct exporter; /* private */
+
+/* Once per process, before threads start; the pair of exporter_global_finish. */
+MUST_CHECK enum exporter_rc exporter_global_init(void);
+void exporter_global_finish(void);
+
+/*
+ * Makes an exporter from its settings.
+ *
+ * Gives:  *out, which the caller ends with exporter_close; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG (`err` says what and what to do), EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc exporter_open(const struct exporter_settings *settings,
+                                          struct exporter **out, struct err *err);
+
+/* What it wants to be given. */
+enum exporter_form exporter_form(const struct exporter *exporter);
+
+/*
+ * Tries once to deliver a profile.
+ *
+ * Errors: EXPORTER_RETRY, EXPORTER_REFUSED; `err` has the cause, the server's
+ *         words (capped, control characters escaped) or both.
+ * Cost:   blocks until done, the exporter's timeout, or exporter_cancel.
+ */
+MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
+                                          const struct exporter_profile *profile,
+                                          int64_t now_ns, struct err *err);
+
+/* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
+void exporter_cancel(struct exporter *exporter);
+
+/* Ends an exporter. NULL is fine. */
+void exporter_close(struct exporter *exporter);
+
+/* The metric label of an outcome, e.g. "refused". Never NULL. */
+const char *exporter_rc_label(enum exporter_rc rc);
+
+#endif

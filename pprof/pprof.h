@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof.h - gathers weighted stacks and turns them into pprof bytes, and back.
+ *
+ * Shape:   pprof_new once per service and interval (or pprof_reset to use one
+ *          again); pprof_function, pprof_location, pprof_stack, pprof_row intern
+ *          and give small numbers that hold until reset; pprof_add adds weights;
+ *          pprof_encode gives the bytes.
+ * Threads: a profile belongs to one thread at a time; profiles share nothing.
+ * Source:  google/pprof's profile.proto (the copy in pprof/profile.proto names
+ *          its version); backends' demands are said at the lines that obey them.
+ */
+#ifndef PPROF_PPROF_H
+#define PPROF_PPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Every outcome: enum name, metric label, text. */
+#define PPROF_OUTCOMES(X)                                                                          \
+    X(OK, "ok", "done")                                                                            \
+    X(FULL, "full", "the profile is as large as it may be")                                        \
+    X(BAD, "bad", "the bytes are not a valid profile")                                             \
+    X(NOMEM, "nomem", "out of memory")
+
+enum pprof_rc {
+#define PPROF_ENUM(name, label, text) PPROF_##name,
+    PPROF_OUTCOMES(PPROF_ENUM)
+#undef PPROF_ENUM
+};
+
+enum {
+    PPROF_TYPES_MAX = 8,     /* values of one sample */
+    PPROF_LABELS_MAX = 16,   /* labels of one sample */
+    PPROF_DEPTH_MAX = 16384, /* locations of one stack */
+    PPROF_COMMENTS_MAX = 16
+};
+
+/* What one value of a sample counts, e.g. {"cpu", "nanoseconds"}. Static strings. */
+struct pprof_type {
+    const char *type;
+    const char *unit;
+};
+
+/* A label of a sample: a text if `str` is not NULL, else a number. Borrowed. */
+struct pprof_label {
+    const char *key;
+    const char *str;
+    int64_t num;
+    const char *num_unit; /* of `num`; may be NULL */
+};
+
+struct pprof; /* private */
+
+/*
+ * Makes an empty profile whose samples have `type_count` values.
+ *
+ * Takes:  at most `max_bytes` of memory for what it interns; over it everything
+ *         that would grow it says PPROF_FULL, and what is there stays good.
+ * Gives:  *out, which the caller ends with pprof_free; untouched on failure.
+ */
+MUST_CHECK enum pprof_rc pprof_new(const struct pprof_type *types, size_t type_count,
+                                   size_t max_bytes, struct pprof **out);
+
+/* Frees it. NULL is fine. */
+void pprof_free(struct pprof *profile);
+
+/* Forgets all samples and all interned things; keeps the types and the memory. */
+void pprof_reset(struct pprof *profile);
+
+/*
+ * Interns a function: same name, file and first line give the same number.
+ * `start_line` 0: not known. Bytes that are not UTF-8 become U+FFFD (Pyroscope
+ * refuses a profile with invalid UTF-8).
+ */
+MUST_CHECK enum pprof_rc pprof_function(struct pprof *profile, const char *name, const char *file,
+                                        int32_t start_line, uint32_t *out);
+
+/* Interns a line of a function. `line` 0 and `column` 0: not known. */
+MUST_CHECK enum pprof_rc pprof_location(struct pprof *profile, uint32_t function, int32_t line,
+                                        int32_t column, uint32_t *out);
+
+/* Interns a stack: `depth` locations, leaf first. */
+MUST_CHECK enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *locations,
+                                     size_t depth, uint32_t *out);
+
+/* Interns a row: what has the same stack and the same set of labels is one sample. */
+MUST_CHECK enum pprof_rc pprof_row(struct pprof *profile, uint32_t stack,
+                                   const struct pprof_label *labels, size_t label_count,
+                                   uint32_t *out);
+
+/* Adds `type_count` values to a row. Saturates at INT64_MAX; never fails. */
+void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values);
+
+/* How many rows there are, and the total of value `type` over all of them. */
+size_t pprof_row_count(const struct pprof *profile);
+int64_t pprof_total(const struct pprof *profile, size_t type);
+
+/* What stands around the samples. Strings are borrowed during the call. */
+struct pprof_meta {
+    int64_t time_ns;     /* start of the interval, UTC */
+    int64_t duration_ns; /* its real length */
+    struct pprof_type period_type;
+    int64_t period;
+    uint32_t types;           /* bit i: value i is in the profile; 0: all are */
+    const char *default_type; /* shown first; NULL: the last one */
+    const char *const *comments;
+    size_t comment_count;
+    const char *doc_url; /* NULL: none */
+};
+
+/*
+ * Appends the profile as a gzip'd profile.proto to `out`.
+ *
+ * Gives:  the same bytes for the same content, in whatever order it was added.
+ *         Rows whose chosen values are all 0 are left out. system_name is empty.
+ *         Ids count from 1 in table order (Parca refuses others).
+ * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).
+ */
+MUST_CHECK enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta *meta,
+                                      struct buf *out);
+
+/* What pprof_decode tells beside the samples. Strings live as long as the profile. */
+struct pprof_decoded {
+    struct pprof *profile; /* owned by the caller: pprof_free */
+    struct pprof_type types[PPROF_TYPES_MAX]; /* strings owned by the profile */
+    size_t type_count;
+    int64_t time_ns, duration_ns, period;
+};
+
+/*
+ * Reads a pprof file: gzip'd or plain, ours or another tool's.
+ *
+ * Errors: PPROF_BAD (err says what), PPROF_FULL (unpacks to over `max_bytes`).
+ */
+MUST_CHECK enum pprof_rc pprof_decode(const void *bytes, size_t size, size_t max_bytes,
+                                      struct pprof_decoded *out, struct err *err);
+
+/* One function's share of a profile: own and cumulative totals of one value. */
+struct pprof_top {
+    const char *name; /* borrowed from the profile */
+    const char *file;
+    int32_t start_line;
+    int64_t flat; /* where it was the leaf */
+    int64_t cum;  /* where it was on the stack; recursion counts once */
+};
+
+/*
+ * Totals per function of value `type`, largest flat first (then cum, name, file).
+ *
+ * Gives: *out, *count; the caller frees *out with free().
+ */
+MUST_CHECK enum pprof_rc pprof_top(const struct pprof *profile, size_t type,
+                                   struct pprof_top **out, size_t *count);
+
+/* The metric label of an outcome, e.g. "full". Never NULL. */
+const char *pprof_rc_label(enum pprof_rc rc);
+
+/* What the outcome means, as a sentence's end. Never NULL. */
+const char *pprof_rc_text(enum pprof_rc rc);
+
+#endif
