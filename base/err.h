@@ -9,8 +9,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-#define MUST_CHECK __attribute__((warn_unused_result))
-#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+#define MUST_CHECK               __attribute__((warn_unused_result))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
 enum { ERR_TEXT_MAX = 512 };
 

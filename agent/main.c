@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - finds the subcommand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/commands.h"
+#include "agent/version.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"agent", cmd_agent, "sample the processes that an ini file names, and ship profiles"},
+    {"exec", cmd_exec, "run a command and profile it as long as it lives"},
+    {"record", cmd_record, "profile a process or a command into a pprof file"},
+    {"dump", cmd_dump, "print the stacks of a process as they are now"},
+    {"report", cmd_report, "print the hottest functions of pprof files"},
+    {"config", cmd_config, "check an ini file and print the settings in effect"},
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    size_t i;
+
+    (void)fputs(
+        "Usage: pystrobe COMMAND [OPTIONS]\n\n"
+        "Profiles running Python programs from outside, without changing or stopping them.\n\n"
+        "Commands:\n",
+        to);
+    for (i = 0; i < COMMANDS; i++)
+        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
+                "  --version  which pystrobe this is\n\n"
+                "Example:\n"
+                "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n",
+                to);
+}
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        version_print();
+        return EXIT_OK;
+    }
+    for (i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    (void)fprintf(stderr, "pystrobe: there is no command '%s'; pystrobe --help lists them\n",
+                  argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc.c - see proc.h. */
+#include "agent/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Reads a small file of /proc whole; gives the number of bytes, -1 if it cannot be read. */
+static ssize_t read_small(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
+
+    if (fd >= 0)
+        (void)close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got;
+}
+
+/* Field `number` of a stat line, of those after the name (3 is the state). */
+static const char *stat_field(const char *text, int number)
+{
+    const char *at = strrchr(text, ')'); /* the name itself may hold ')' */
+    int i;
+
+    for (i = 2; at && i < number; i++)
+        at = strchr(at + 1, ' ');
+    return at ? at + 1 : NULL;
+}
+
+bool proc_read_stat(pid_t pid, struct proc_stat *out)
+{
+    char path[64], text[1024];
+    const char *open_mark, *close_mark, *state, *parent, *start;
+    size_t size;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (read_small(path, text, sizeof(text)) <= 0)
+        return false;
+    open_mark = strchr(text, '(');
+    close_mark = strrchr(text, ')');
+    state = stat_field(text, 3);
+    parent = stat_field(text, 4);
+    start = stat_field(text, 22);
+    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !start)
+        return false;
+    *out = (struct proc_stat){.state = *state,
+                              .parent = (pid_t)strtol(parent, NULL, 10),
+                              .start = strtoull(start, NULL, 10)};
+    size = (size_t)(close_mark - open_mark - 1);
+    size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
+    memcpy(out->name, open_mark + 1, size);
+    return true;
+}
+
+void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
+{
+    char path[64];
+    ssize_t got, i;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    got = read_small(path, out, PROC_COMMAND_MAX);
+    for (i = 0; i + 1 < got; i++)
+        if (out[i] == '\0')
+            out[i] = ' ';
+}
+
+void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX])
+{
+    char path[64];
+    ssize_t got;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    got = readlink(path, out, PROC_COMMAND_MAX - 1);
+    out[got > 0 ? got : 0] = '\0';
+}
+
+bool proc_user(pid_t pid, uid_t *out)
+{
+    char path[64], text[2048], *line;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (read_small(path, text, sizeof(text)) <= 0)
+        return false;
+    line = strstr(text, "\nUid:");
+    if (!line)
+        return false;
+    *out = (uid_t)strtoul(line + 5, NULL, 10);
+    return true;
+}
+
+bool proc_cpu_ns(pid_t pid, uint64_t *out)
+{
+    struct timespec time;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return false;
+    *out = (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+    return true;
+}
+
+bool proc_thread_open(pid_t pid, pid_t tid, struct proc_thread *out)
+{
+    char path[96];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    out->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    out->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (out->schedstat_fd >= 0 && out->stat_fd >= 0)
+        return true;
+    proc_thread_close(out);
+    return false;
+}
+
+void proc_thread_close(struct proc_thread *thread)
+{
+    if (thread->schedstat_fd >= 0)
+        (void)close(thread->schedstat_fd);
+    if (thread->stat_fd >= 0)
+        (void)close(thread->stat_fd);
+    thread->schedstat_fd = thread->stat_fd = -1;
+}
+
+bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out)
+{
+    char text[128];
+    ssize_t got = pread(thread->schedstat_fd, text, sizeof(text) - 1, 0);
+
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    *out = strtoull(text, NULL, 10);
+    return true;
+}
+
+bool proc_thread_runs(const struct proc_thread *thread)
+{
+    char text[512];
+    const char *state;
+    ssize_t got = pread(thread->stat_fd, text, sizeof(text) - 1, 0);
+
+    text[got > 0 ? got : 0] = '\0';
+    state = stat_field(text, 3);
+    return state && *state == 'R';
+}
+
+/* The number in a small file, -1 if there is none. */
+static long number_in(const char *path)
+{
+    char text[32];
+
+    return read_small(path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) : -1;
+}
+
+void proc_explain_denied(pid_t pid, char *out, size_t size)
+{
+    long yama = number_in("/proc/sys/kernel/yama/ptrace_scope");
+    uid_t user = 0;
+
+    if (yama >= 3)
+        (void)snprintf(out, size,
+                       "kernel.yama.ptrace_scope is 3, which forbids it to everyone "
+                       "until the next boot");
+    else if (geteuid() != 0 && proc_user(pid, &user) && user != geteuid())
+        (void)snprintf(out, size,
+                       "it belongs to another user; run pystrobe as root, as that "
+                       "user, or with CAP_SYS_PTRACE");
+    else if (yama >= 1 && geteuid() != 0)
+        (void)snprintf(out, size,
+                       "kernel.yama.ptrace_scope is %ld; run pystrobe as root, with "
+                       "CAP_SYS_PTRACE, or put it in front: pystrobe exec -- COMMAND",
+                       yama);
+    else
+        (void)snprintf(out, size,
+                       "run pystrobe as root or with CAP_SYS_PTRACE; in a container, "
+                       "add that capability");
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc.h - what /proc says of processes and threads, and of the CPU time they took.
+ *
+ * Threads: all functions may be called from any thread.
+ * Source:  Documentation/filesystems/proc.rst and scheduler/sched-stats.rst of the kernel.
+ */
+#ifndef AGENT_PROC_H
+#define AGENT_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum { PROC_COMMAND_MAX = 4096 };
+
+/* What tells a process from all others, before and after it. */
+struct proc_id {
+    pid_t pid;
+    uint64_t start; /* clock ticks after boot */
+};
+
+struct proc_stat {
+    pid_t parent;
+    uint64_t start; /* clock ticks after boot */
+    char state;     /* 'R' runs or could, 'S' sleeps, 'Z' zombie, ... */
+    char name[64];  /* the kernel's name of it: at most 15 bytes */
+};
+
+/* Reads /proc/PID/stat. False: it is gone. */
+MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
+
+/* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
+void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
+
+/* The path of the executable; "" if it cannot be read. */
+void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
+
+/* The real user of a process. False: it is gone. */
+MUST_CHECK bool proc_user(pid_t pid, uid_t *out);
+
+/* CPU time of the whole process since it began, threads that have ended included. */
+MUST_CHECK bool proc_cpu_ns(pid_t pid, uint64_t *out);
+
+/* The open files of a thread that are read at each sample. */
+struct proc_thread {
+    int schedstat_fd, stat_fd;
+};
+
+/* Opens a thread's files. False: it is gone. */
+MUST_CHECK bool proc_thread_open(pid_t pid, pid_t tid, struct proc_thread *out);
+void proc_thread_close(struct proc_thread *thread);
+
+/* CPU time of a thread since it began. False: it is gone. Cost: one system call. */
+MUST_CHECK bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out);
+
+/* True if the thread runs or waits for a CPU. Cost: one system call. */
+bool proc_thread_runs(const struct proc_thread *thread);
+
+/*
+ * Why a process may not be read, and the cure, for people.
+ */
+void proc_explain_denied(pid_t pid, char *out, size_t size);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* version.h - which pystrobe this is. */
+#ifndef AGENT_VERSION_H
+#define AGENT_VERSION_H
+
+extern const char version_number[];   /* "0.1.0" */
+extern const char version_revision[]; /* of the source: "1a2b3c4d5e6f" */
+
+/* "pystrobe/0.1.0": for HTTP and for profiles. */
+extern const char version_agent[];
+
+/* Prints what --version shows. */
+void version_print(void);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cpy.h - reads the Python stacks of another process on this machine.
+ *
+ * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once.
+ *          The target is only ever read: never stopped, never written to.
+ * Threads: a target belongs to one thread at a time; targets share nothing.
+ * Needs:   ptrace access to the target (same user and dumpable, or CAP_SYS_PTRACE).
+ * Source:  CPython 3.11 and 3.12 from the rows in layouts.c; 3.13 and later from
+ *          the _Py_DebugOffsets table that the target itself carries.
+ */
+#ifndef UNWIND_CPY_H
+#define UNWIND_CPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Every outcome: enum name, metric label, text. One list, so none can be missed. */
+#define CPY_OUTCOMES(X)                                                           \
+    X(OK, "ok", "done")                                                           \
+    X(GONE, "gone", "the process has exited")                                     \
+    X(DENIED, "denied", "no permission to read the process")                      \
+    X(FOREIGN, "foreign", "the process runs no CPython that is known here")       \
+    X(STARTING, "starting", "the interpreter is not up yet, or is shutting down") \
+    X(RACED, "raced", "the interpreter moved on while it was being read")         \
+    X(NOMEM, "nomem", "out of memory")
+
+enum cpy_rc {
+#define CPY_ENUM(name, label, text) CPY_##name,
+    CPY_OUTCOMES(CPY_ENUM)
+#undef CPY_ENUM
+};
+
+/* A place in the target's memory. An integer, so that nothing here dereferences it. */
+typedef uint64_t cpy_addr;
+
+enum {
+    CPY_DEPTH_MAX = 4096,       /* frames of one thread; deeper stacks are cut at the root */
+    CPY_THREADS_MAX = 16384,    /* threads of one interpreter */
+    CPY_INTERPRETERS_MAX = 1024 /* interpreters of one process */
+};
+
+/* A code object, decoded once. */
+struct cpy_code {
+    uint64_t id;        /* never used again for another code object of the same target */
+    const char *func;   /* qualified name, UTF-8 */
+    const char *file;   /* as the code object has it: not made absolute */
+    int32_t first_line; /* of the function */
+};
+
+struct cpy_frame {
+    const struct cpy_code *code;
+    int32_t line; /* 1 is the first line; 0: not known */
+};
+
+struct cpy_thread {
+    int64_t interpreter; /* CPython's own number of the interpreter, 0 is the main one */
+    cpy_addr state;      /* its PyThreadState: tells two threads of a target apart */
+    pid_t tid;           /* the kernel's id in our pid namespace; 0: not known */
+    const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
+    bool main;           /* the interpreter's main thread */
+    bool gil;            /* holds the GIL */
+    bool torn;           /* its stack could not be read whole after all retries: no frames */
+    bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
+    uint32_t depth;
+    const struct cpy_frame *frames; /* [0] is the innermost call */
+};
+
+/* What runs in the target. */
+struct cpy_info {
+    uint32_t hexversion; /* as sys.hexversion */
+    bool free_threaded;
+    char version[32]; /* "3.15.2", "3.15.0b1" */
+};
+
+struct cpy_target; /* private: target.h */
+
+/*
+ * Finds the interpreter of process `pid`.
+ *
+ * Gives:  *out, which the caller ends with cpy_close; untouched on failure.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN, CPY_STARTING (worth trying again),
+ *         CPY_NOMEM; `err` says why.
+ * Cost:   reads the memory map and a few ELF tables; a millisecond, not for the hot path.
+ */
+MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err);
+
+/* The same for a memory image (see image.c for its format) instead of a live process. */
+MUST_CHECK enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err *err);
+
+/* The interpreter that was found. Lends until cpy_close. */
+const struct cpy_info *cpy_info(const struct cpy_target *target);
+
+/*
+ * Reads the stack of each Python thread, one `each` call a thread.
+ *
+ * Lends:  the thread, its frames and strings, until `each` returns.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
+ *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
+ * Cost:   a remote read for each interpreter, two for each thread and one for each
+ *         frame outside of its data stack; allocates nothing once warm.
+ */
+MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
+                                  void (*each)(void *ctx, const struct cpy_thread *thread),
+                                  void *ctx);
+
+/* Counters since cpy_open. */
+struct cpy_stats {
+    uint64_t reads;      /* system calls that read the target */
+    uint64_t bytes;      /* bytes that they brought */
+    uint64_t threads;    /* stacks that were read whole */
+    uint64_t retries;    /* walks that were begun again */
+    uint64_t torn;       /* stacks that were given up */
+    uint64_t codes_read; /* code objects decoded */
+};
+
+/* Lends until cpy_close. */
+const struct cpy_stats *cpy_stats(const struct cpy_target *target);
+
+/*
+ * Writes what opening and one sample of process `pid` read into an image file, with
+ * which cpy_open_image does the same without the process. For tests.
+ */
+MUST_CHECK enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err);
+
+/* Ends a target. NULL is fine. */
+void cpy_close(struct cpy_target *target);
+
+/* The metric label of an outcome, e.g. "raced". Never NULL. */
+const char *cpy_rc_label(enum cpy_rc rc);
+
+/* What the outcome means, e.g. "the process has exited". Never NULL. */
+const char *cpy_rc_text(enum cpy_rc rc);
+
+#endif

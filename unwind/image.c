@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * image.c - memory images: what was read from a process, kept in a file.
+ *
+ * The format, little endian: "PYSTIMG1", u32 Py_Version (0: the runtime carries debug
+ * offsets), u32 count of ranges, u64 address of _PyRuntime; then for each range, by
+ * address and without overlap: u64 address, u64 size, the bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unwind/target.h"
+
+enum { IMAGE_MAX = 64 << 20, HEAD = 24, RANGE_HEAD = 16, MAGIC = 8 };
+
+static const char magic[] = "PYSTIMG1";
+
+struct range {
+    cpy_addr from;
+    uint64_t size;
+    size_t at;    /* of its bytes in the file, or in a recorder's buffer */
+    size_t order; /* in which it was recorded */
+};
+
+struct image_mem {
+    struct mem mem;
+    struct mem *inner;    /* owned: of a recorder; NULL: an image */
+    struct buf bytes;     /* owned: the file, or what was recorded */
+    struct range *ranges; /* owned; sorted in an image */
+    size_t count, capacity;
+};
+
+static void image_close(struct mem *mem)
+{
+    struct image_mem *im = (struct image_mem *)mem;
+
+    mem_close(im->inner);
+    buf_finish(&im->bytes);
+    free(im->ranges);
+    free(im);
+}
+
+/* The last range that starts at or before `from`. */
+static const struct range *range_before(const struct image_mem *im, cpy_addr from)
+{
+    size_t low = 0, high = im->count, middle;
+
+    while (low < high) {
+        middle = (low + high) / 2;
+        if (im->ranges[middle].from <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &im->ranges[low - 1] : NULL;
+}
+
+static enum cpy_rc image_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    const struct image_mem *im = (const struct image_mem *)mem;
+    const struct range *range;
+    uint64_t skip;
+    size_t i;
+
+    mem->reads++;
+    for (i = 0; i < count; i++) {
+        range = range_before(im, ranges[i].from);
+        skip = range ? ranges[i].from - range->from : 0;
+        if (!range || skip > range->size || range->size - skip < ranges[i].size)
+            return CPY_RACED;
+        memcpy(ranges[i].into, im->bytes.data + range->at + skip, ranges[i].size);
+        mem->bytes += ranges[i].size;
+    }
+    return CPY_OK;
+}
+
+static enum cpy_rc add_range(struct image_mem *im, const struct range *range)
+{
+    size_t capacity = im->capacity ? im->capacity * 2 : 64;
+    struct range *wider;
+
+    if (im->count == im->capacity) {
+        wider = realloc(im->ranges, capacity * sizeof(*wider));
+        if (!wider)
+            return CPY_NOMEM;
+        im->ranges = wider;
+        im->capacity = capacity;
+    }
+    im->ranges[im->count++] = *range;
+    return CPY_OK;
+}
+
+/* Finds the ranges in the file's bytes; they must be in order and inside the file. */
+static enum cpy_rc index_ranges(struct image_mem *im, uint32_t count)
+{
+    size_t at = HEAD;
+    uint64_t head[2], end = 0;
+    enum cpy_rc rc = CPY_OK;
+
+    for (; count > 0 && rc == CPY_OK; count--) {
+        if (im->bytes.size - at < RANGE_HEAD)
+            return CPY_FOREIGN;
+        memcpy(head, im->bytes.data + at, sizeof(head));
+        at += RANGE_HEAD;
+        if (head[0] < end || head[1] > im->bytes.size - at || head[0] + head[1] < head[0])
+            return CPY_FOREIGN;
+        end = head[0] + head[1];
+        rc = add_range(im, &(struct range){.from = head[0], .size = head[1], .at = at});
+        at += head[1];
+    }
+    return rc;
+}
+
+static struct image_mem *new_image(struct mem *inner)
+{
+    struct image_mem *im = calloc(1, sizeof(*im));
+
+    if (!im)
+        return NULL;
+    im->inner = inner;
+    im->mem.close = image_close;
+    im->mem.read = image_read;
+    buf_init(&im->bytes, IMAGE_MAX);
+    return im;
+}
+
+static enum cpy_rc read_file(const char *path, struct buf *out, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    unsigned char *room = NULL;
+    bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= HEAD &&
+                st.st_size <= IMAGE_MAX;
+
+    if (good)
+        room = buf_extend(out, (size_t)st.st_size);
+    good = room && read(fd, room, out->size) == (ssize_t)out->size;
+    if (!good)
+        err_set(err, "%s", fd < 0 ? strerror(errno) : "it is no memory image");
+    if (fd >= 0)
+        (void)close(fd);
+    return good ? CPY_OK : CPY_FOREIGN;
+}
+
+enum cpy_rc image_open(const char *path, struct mem **out, cpy_addr *runtime, uint32_t *hexversion,
+                       struct err *err)
+{
+    struct image_mem *im = new_image(NULL);
+    uint32_t words[2];
+    enum cpy_rc rc;
+
+    if (!im)
+        return CPY_NOMEM;
+    rc = read_file(path, &im->bytes, err);
+    if (rc == CPY_OK) {
+        memcpy(words, im->bytes.data + MAGIC, sizeof(words));
+        rc = memcmp(im->bytes.data, magic, MAGIC) == 0 ? index_ranges(im, words[1]) : CPY_FOREIGN;
+        if (rc == CPY_FOREIGN)
+            err_set(err, "it is no memory image");
+    }
+    if (rc != CPY_OK) {
+        mem_close(&im->mem);
+        return rc;
+    }
+    *hexversion = words[0];
+    memcpy(runtime, im->bytes.data + MAGIC + sizeof(words), sizeof(*runtime));
+    *out = &im->mem;
+    return CPY_OK;
+}
+
+static enum cpy_rc record(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    struct image_mem *im = (struct image_mem *)mem;
+    enum cpy_rc rc = mem_read_ranges(im->inner, ranges, count);
+    struct range range;
+    size_t i;
+
+    mem->reads++;
+    for (i = 0; i < count && rc == CPY_OK; i++) {
+        range = (struct range){ranges[i].from, ranges[i].size, im->bytes.size, im->count};
+        buf_add(&im->bytes, ranges[i].into, ranges[i].size);
+        rc = buf_failed(&im->bytes) ? CPY_NOMEM : add_range(im, &range);
+    }
+    return rc;
+}
+
+struct mem *image_recorder(struct mem *inner)
+{
+    struct image_mem *im = new_image(inner);
+
+    if (!im)
+        return NULL;
+    im->mem.read = record;
+    return &im->mem;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct range *left = a, *right = b;
+
+    if (left->from != right->from)
+        return left->from < right->from ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* Appends ranges[first..] that touch each other as one range; gives the next one. */
+static size_t add_merged(const struct image_mem *im, const struct range *ranges, size_t first,
+                         struct buf *out)
+{
+    uint64_t from = ranges[first].from, end = from, head[2];
+    size_t next = first, data, i;
+
+    for (; next < im->count && ranges[next].from <= end; next++)
+        if (ranges[next].from + ranges[next].size > end)
+            end = ranges[next].from + ranges[next].size;
+    head[0] = from;
+    head[1] = end - from;
+    buf_add(out, head, sizeof(head));
+    data = out->size;
+    if (!buf_extend(out, end - from))
+        return im->count;
+    for (i = first; i < next; i++)
+        memcpy(out->data + data + (ranges[i].from - from), im->bytes.data + ranges[i].at,
+               ranges[i].size);
+    return next;
+}
+
+static enum cpy_rc write_file(const char *path, const struct buf *bytes, struct err *err)
+{
+    FILE *file = buf_failed(bytes) ? NULL : fopen(path, "we");
+    bool good = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
+
+    if (file && fclose(file) != 0)
+        good = false;
+    if (!good)
+        err_set(err, "%s: %s", path,
+                buf_failed(bytes) ? "the image is too large" : strerror(errno));
+    return good ? CPY_OK : CPY_NOMEM;
+}
+
+enum cpy_rc image_write(const struct mem *recorder, const char *path, cpy_addr runtime,
+                        uint32_t hexversion, struct err *err)
+{
+    const struct image_mem *im = (const struct image_mem *)recorder;
+    struct range *ranges = calloc(im->count + 1, sizeof(*ranges));
+    uint32_t words[2] = {hexversion, 0};
+    struct buf out;
+    size_t next = 0;
+    enum cpy_rc rc;
+
+    if (!ranges)
+        return CPY_NOMEM;
+    if (im->count > 0)
+        memcpy(ranges, im->ranges, im->count * sizeof(*ranges));
+    qsort(ranges, im->count, sizeof(*ranges), by_address);
+    buf_init(&out, IMAGE_MAX);
+    buf_add(&out, magic, MAGIC);
+    buf_add(&out, words, sizeof(words));
+    buf_add(&out, &runtime, sizeof(runtime));
+    for (; next < im->count && !buf_failed(&out); words[1]++)
+        next = add_merged(im, ranges, next, &out);
+    if (!buf_failed(&out))
+        memcpy(out.data + MAGIC, words, sizeof(words));
+    rc = write_file(path, &out, err);
+    buf_finish(&out);
+    free(ranges);
+    return rc;
+}
+
+static void ignore(void *ctx, const struct cpy_thread *thread)
+{
+    (void)ctx;
+    (void)thread;
+}
+
+enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
+{
+    struct cpy_target *t = NULL;
+    struct mem *recorder;
+    uint32_t hexversion;
+    enum cpy_rc rc = cpy_open(pid, &t, err);
+
+    if (rc != CPY_OK)
+        return rc;
+    recorder = image_recorder(t->mem);
+    if (!recorder) {
+        cpy_close(t);
+        return CPY_NOMEM;
+    }
+    t->mem = recorder;
+    hexversion = t->found.hexversion;
+    rc = find_accept(t->mem, hexversion, &t->found, err);
+    if (rc == CPY_OK)
+        rc = cpy_sample(t, ignore, NULL);
+    if (rc == CPY_OK)
+        rc = image_write(t->mem, path, t->found.runtime, hexversion, err);
+    else
+        err_set(err, "process %d: %s", (int)pid, cpy_rc_text(rc));
+    cpy_close(t);
+    return rc;
+}

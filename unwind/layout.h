@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layout.h - where things lie in the memory of one CPython version, and how it behaves.
+ *
+ * Shape:   a struct layout comes from a row of layouts.c (3.11, 3.12), or is filled
+ *          from the target's own _Py_DebugOffsets (3.13 and later). Either way
+ *          layout_fits has checked it before anything uses it.
+ */
+#ifndef UNWIND_LAYOUT_H
+#define UNWIND_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "unwind/cpy.h"
+
+#define NO_FIELD UINT32_MAX /* this version has no such field; 0 is a real offset */
+
+/* How a complete chain of frames ends. */
+enum layout_chain_end {
+    END_ENTRY,     /* a frame with is_entry set and no previous (3.11) */
+    END_SHIM,      /* a frame of the shim kind with no previous (3.12 to 3.14) */
+    END_BASE_FRAME /* the thread's base_frame (3.15) */
+};
+
+/* Where an instance of a class written in Python keeps its attributes. */
+enum layout_attributes {
+    ATTRIBUTES_3_11, /* values pointer 32 bytes before the object, dict pointer 24 before */
+    ATTRIBUTES_3_12, /* one word 24 before: values + 1, or the dict */
+    ATTRIBUTES_3_13  /* dict pointer 24 before; else inline values after the object */
+};
+
+/* Offsets and sizes in bytes, named as CPython names the struct and the field. */
+struct layout {
+    uint8_t major, minor;
+    bool free_threaded;
+    struct {
+        uint32_t interpreters_head, main_thread, finalizing, tstate_current;
+    } runtime;
+    struct {
+        uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation;
+    } interp;
+    struct {
+        uint32_t last_holder, locked;
+    } gil;
+    struct {
+        uint32_t size, next, interp, current_frame, cframe, base_frame, status, thread_id,
+            native_thread_id, datastack_chunk;
+    } thread;
+    struct {
+        uint32_t current_frame;
+    } cframe;
+    struct {
+        uint32_t size, executable, previous, instr, owner, is_entry;
+    } frame;
+    struct {
+        uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode;
+    } code;
+    struct {
+        uint32_t ob_type, ob_size;
+    } object;
+    struct {
+        uint32_t tp_name, tp_flags, tp_basicsize, tp_dictoffset, ht_cached_keys;
+    } type;
+    struct {
+        uint32_t length, state, ascii_data, compact_data;
+    } unicode;
+    struct {
+        uint32_t ob_sval;
+    } bytes;
+    struct {
+        uint32_t tag, digit;
+    } integer; /* tag: ob_size (3.11) or lv_tag (3.12 and later) */
+    struct {
+        uint32_t ma_keys, ma_values, values_skip;
+    } dict; /* values_skip: header before the values of a split dict */
+
+    uint8_t shim_owner;        /* `owner` from this on: no Python frame */
+    uint8_t generator_owner;   /* `owner` of a generator's frame */
+    uint32_t status_bound;     /* bit of thread.status that must be set, 0: none */
+    uint32_t status_cleared;   /* bit of thread.status that must not be set, 0: none */
+    uint64_t tag_mask;         /* bits of frame.executable that are the address */
+    bool integer_tag_is_count; /* integer.tag counts digits (3.11) */
+    enum layout_chain_end chain_end;
+    enum layout_attributes attributes;
+};
+
+enum { LAYOUT_DEBUG_OFFSETS_MAX = 1024 }; /* bytes of _Py_DebugOffsets that any version has */
+
+/* The first bytes of _PyRuntime from 3.13 on. */
+#define LAYOUT_COOKIE "xdebugpy"
+
+/* The row of a version without debug offsets; NULL: there is none. Static. */
+const struct layout *layout_of_version(uint32_t hexversion);
+
+/*
+ * Fills a layout from the first LAYOUT_DEBUG_OFFSETS_MAX bytes of _PyRuntime.
+ *
+ * Errors: CPY_FOREIGN: no cookie, a version that is not known, or offsets that
+ *         cannot be; `err` names which.
+ */
+MUST_CHECK enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout *out,
+                                                 uint32_t *out_hexversion, struct err *err);
+
+/* True if every field lies inside its structure and no structure is absurdly large. */
+MUST_CHECK bool layout_fits(const struct layout *layout, struct err *err);
+
+/* Writes "3.14.0rc2" for 0x030e00c2 into `out`. */
+void layout_version_text(uint32_t hexversion, char *out, size_t size);
+
+#endif

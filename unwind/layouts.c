@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layouts.c - the only file that knows one CPython version from another.
+ *
+ * To add a version, add a row (3.12 and before: `layouts`; later: a column of
+ * `debug_fields` and a row of `beside_offsets`). If a version behaves otherwise (not
+ * only moves a field), give struct layout a field that says how; nothing else in
+ * unwind/ compares version numbers.
+ */
+#include "unwind/layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is the same in all versions that have no table of their own. Include/cpython/object.h
+ * and its neighbours, tags v3.11.7 and v3.12.1. */
+#define COMMON_OBJECTS                                                 \
+    .object = {.ob_type = 8, .ob_size = 16}, .bytes = {.ob_sval = 32}, \
+    .integer = {.tag = 16, .digit = 24}
+
+static const struct layout layouts[] = {
+    {
+        .major = 3,
+        .minor = 11, /* Include/internal/pycore_*.h, tag v3.11.7 */
+        COMMON_OBJECTS,
+        .runtime =
+            {.interpreters_head = 40, .main_thread = 80, .finalizing = 24, .tstate_current = 576},
+        .interp = {.size = 107752,
+                   .next = 0,
+                   .id = 48,
+                   .threads_head = 16,
+                   .threads_main = NO_FIELD,
+                   .modules = 888,
+                   .gil = NO_FIELD,
+                   .code_generation = NO_FIELD},
+        .gil = {.last_holder = NO_FIELD, .locked = NO_FIELD},
+        .thread = {.size = 360,
+                   .next = 8,
+                   .interp = 16,
+                   .current_frame = NO_FIELD,
+                   .cframe = 56,
+                   .base_frame = NO_FIELD,
+                   .status = NO_FIELD,
+                   .thread_id = 152,
+                   .native_thread_id = 160,
+                   .datastack_chunk = 296},
+        .cframe = {.current_frame = 8},
+        .frame = {.size = 80,
+                  .executable = 32,
+                  .previous = 48,
+                  .instr = 56,
+                  .owner = 69,
+                  .is_entry = 68},
+        .code = {.size = 192,
+                 .filename = 112,
+                 .qualname = 128,
+                 .linetable = 136,
+                 .firstlineno = 72,
+                 .firsttraceable = 168,
+                 .bytecode = 184},
+        .type = {.tp_name = 24,
+                 .tp_flags = 168,
+                 .tp_basicsize = 32,
+                 .tp_dictoffset = 288,
+                 .ht_cached_keys = 872},
+        .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72},
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0},
+        .shim_owner = UINT8_MAX,
+        .generator_owner = 1,
+        .tag_mask = UINT64_MAX,
+        .integer_tag_is_count = true,
+        .chain_end = END_ENTRY,
+        .attributes = ATTRIBUTES_3_11,
+    },
+    {
+        .major = 3,
+        .minor = 12, /* the same files, tag v3.12.1 */
+        COMMON_OBJECTS,
+        .runtime = {.interpreters_head = 40,
+                    .main_thread = 64,
+                    .finalizing = 24,
+                    .tstate_current = NO_FIELD},
+        .interp = {.size = 383552,
+                   .next = 0,
+                   .id = 8,
+                   .threads_head = 72,
+                   .threads_main = NO_FIELD,
+                   .modules = 944,
+                   .gil = 384,
+                   .code_generation = NO_FIELD},
+        .gil = {.last_holder = 8, .locked = 16},
+        .thread = {.size = 288,
+                   .next = 8,
+                   .interp = 16,
+                   .current_frame = NO_FIELD,
+                   .cframe = 56,
+                   .base_frame = NO_FIELD,
+                   .status = 24,
+                   .thread_id = 136,
+                   .native_thread_id = 144,
+                   .datastack_chunk = 232},
+        .cframe = {.current_frame = 0},
+        .frame = {.size = 80,
+                  .executable = 0,
+                  .previous = 8,
+                  .instr = 56,
+                  .owner = 70,
+                  .is_entry = NO_FIELD},
+        .code = {.size = 200,
+                 .filename = 112,
+                 .qualname = 128,
+                 .linetable = 136,
+                 .firstlineno = 68,
+                 .firsttraceable = 176,
+                 .bytecode = 192},
+        .type = {.tp_name = 24,
+                 .tp_flags = 168,
+                 .tp_basicsize = 32,
+                 .tp_dictoffset = 288,
+                 .ht_cached_keys = 880},
+        .unicode = {.length = 16, .state = 32, .ascii_data = 40, .compact_data = 56},
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0},
+        .shim_owner = 3,
+        .generator_owner = 1,
+        .tag_mask = UINT64_MAX,
+        .status_bound = 1U << 1,
+        .status_cleared = 1U << 6,
+        .chain_end = END_SHIM,
+        .attributes = ATTRIBUTES_3_12,
+    },
+};
+
+/*
+ * What _Py_DebugOffsets does not say: Include/internal/pycore_*.h, tags v3.13.0,
+ * v3.14.0 and v3.15.0.
+ */
+static const struct layout beside_offsets[] = {
+    {
+        .major = 3,
+        .minor = 13,
+        .code = {.firsttraceable = 184},
+        .interp = {.threads_main = 7352, .code_generation = NO_FIELD},
+        .thread = {.base_frame = NO_FIELD},
+        .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
+        .status_bound = 1U << 1,
+        .status_cleared = 1U << 7,
+        .chain_end = END_SHIM,
+    },
+    {
+        .major = 3,
+        .minor = 14,
+        .code = {.firsttraceable = 192},
+        .thread = {.base_frame = NO_FIELD},
+        .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
+        .status_bound = 1U << 1,
+        .status_cleared = 1U << 6,
+        .chain_end = END_SHIM,
+    },
+    {
+        .major = 3,
+        .minor = 15,
+        .code = {.firsttraceable = 192},
+        .status_bound = 1U << 1,
+        .status_cleared = 1U << 6,
+        .chain_end = END_BASE_FRAME,
+    },
+};
+
+enum { DEBUG_MINORS = 3, DEBUG_MINOR_FIRST = 13 };
+enum { AT_VERSION = 8, AT_FREE_THREADED = 16 }; /* the same in every _Py_DebugOffsets */
+#define NOT_THERE UINT16_MAX
+
+/* Where _Py_DebugOffsets has the value of a field of struct layout: 3.13, 3.14, 3.15. */
+static const struct {
+    size_t field;
+    uint16_t at[DEBUG_MINORS];
+} debug_fields[] = {
+#define FIELD(name, at13, at14, at15)  \
+    {                                  \
+        offsetof(struct layout, name), \
+        {                              \
+            at13, at14, at15           \
+        }                              \
+    }
+    FIELD(runtime.finalizing, 32, 32, 32),
+    FIELD(runtime.interpreters_head, 40, 40, 40),
+    FIELD(interp.size, 48, 48, 48),
+    FIELD(interp.id, 56, 56, 56),
+    FIELD(interp.next, 64, 64, 64),
+    FIELD(interp.threads_head, 72, 72, 72),
+    FIELD(interp.threads_main, NOT_THERE, 80, 80),
+    FIELD(interp.modules, 88, 96, 96),
+    FIELD(interp.gil, 112, 120, 120),
+    FIELD(gil.locked, 136, 144, 144),
+    FIELD(gil.last_holder, 144, 152, 152),
+    FIELD(interp.code_generation, NOT_THERE, 160, 160),
+    FIELD(thread.size, 152, 176, 176),
+    FIELD(thread.next, 168, 192, 192),
+    FIELD(thread.interp, 176, 200, 200),
+    FIELD(thread.current_frame, 184, 208, 208),
+    FIELD(thread.base_frame, NOT_THERE, NOT_THERE, 216),
+    FIELD(thread.thread_id, 192, 216, 240),
+    FIELD(thread.native_thread_id, 200, 224, 248),
+    FIELD(thread.datastack_chunk, 208, 232, 256),
+    FIELD(thread.status, 216, 240, 264),
+    FIELD(frame.size, 224, 248, 312),
+    FIELD(frame.previous, 232, 256, 320),
+    FIELD(frame.executable, 240, 264, 328),
+    FIELD(frame.instr, 248, 272, 336),
+    FIELD(frame.owner, 264, 288, 352),
+    FIELD(code.size, 272, 312, 376),
+    FIELD(code.filename, 280, 320, 384),
+    FIELD(code.qualname, 296, 336, 400),
+    FIELD(code.linetable, 304, 344, 408),
+    FIELD(code.firstlineno, 312, 352, 416),
+    FIELD(code.bytecode, 344, 384, 448),
+    FIELD(object.ob_type, 360, 408, 472),
+    FIELD(object.ob_size, 416, 464, 560), /* that of a tuple: every PyVarObject's */
+    FIELD(type.tp_name, 376, 424, 488),
+    FIELD(type.tp_flags, 392, 440, 504),
+    FIELD(type.tp_basicsize, NOT_THERE, NOT_THERE, 512),
+    FIELD(type.tp_dictoffset, NOT_THERE, NOT_THERE, 520),
+    FIELD(type.ht_cached_keys, NOT_THERE, NOT_THERE, 536),
+    FIELD(dict.ma_keys, 456, 536, 632),
+    FIELD(dict.ma_values, 464, 544, 640),
+    FIELD(integer.tag, 496, 576, 672),
+    FIELD(integer.digit, 504, 584, 680),
+    FIELD(bytes.ob_sval, 528, 608, 704),
+    FIELD(unicode.state, 544, 624, 720),
+    FIELD(unicode.length, 552, 632, 728),
+    FIELD(unicode.ascii_data, 560, 640, 736),
+    FIELD(unicode.compact_data, NOT_THERE, NOT_THERE, 744),
+#undef FIELD
+};
+
+/* gil.* above are offsets of the interpreter's embedded gil; here is where that starts. */
+static const uint16_t at_embedded_gil[DEBUG_MINORS] = {120, 128, 128};
+
+const struct layout *layout_of_version(uint32_t hexversion)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        if (hexversion >> 16 == (uint32_t)(layouts[i].major << 8 | layouts[i].minor))
+            return &layouts[i];
+    return NULL;
+}
+
+void layout_version_text(uint32_t hexversion, char *out, size_t size)
+{
+    static const char *const levels[16] = {[0xA] = "a", [0xB] = "b", [0xC] = "rc"};
+    const char *level = levels[hexversion >> 4 & 0xF];
+    int used = snprintf(out, size, "%u.%u.%u", hexversion >> 24, hexversion >> 16 & 0xFF,
+                        hexversion >> 8 & 0xFF);
+
+    if (level && used > 0 && (size_t)used < size)
+        (void)snprintf(out + used, size - (size_t)used, "%s%u", level, hexversion & 0xF);
+}
+
+static uint64_t word_at(const unsigned char *table, size_t at)
+{
+    uint64_t word;
+
+    memcpy(&word, table + at, sizeof(word));
+    return word;
+}
+
+/* A value of the table that no structure of CPython can hold becomes one that never fits. */
+static uint32_t offset_at(const unsigned char *table, size_t at)
+{
+    uint64_t word = word_at(table, at);
+
+    return word < NO_FIELD ? (uint32_t)word : NO_FIELD - 1;
+}
+
+static void fill(const unsigned char *table, size_t column, struct layout *layout)
+{
+    uint32_t value, gil = offset_at(table, at_embedded_gil[column]);
+    size_t i;
+
+    for (i = 0; i < sizeof(debug_fields) / sizeof(debug_fields[0]); i++) {
+        if (debug_fields[i].at[column] == NOT_THERE)
+            continue;
+        value = offset_at(table, debug_fields[i].at[column]);
+        memcpy((char *)layout + debug_fields[i].field, &value, sizeof(value));
+    }
+    layout->gil.locked -= gil;
+    layout->gil.last_holder -= gil;
+    if (layout->unicode.compact_data == 0) /* PyCompactUnicodeObject adds utf8_length and utf8 */
+        layout->unicode.compact_data = layout->unicode.ascii_data + 16;
+}
+
+enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout *out,
+                                      uint32_t *out_hexversion, struct err *err)
+{
+    uint32_t hexversion = (uint32_t)word_at(table, AT_VERSION);
+    uint32_t minor = hexversion >> 16 & 0xFF;
+    char text[32];
+
+    if (memcmp(table, LAYOUT_COOKIE, 8) != 0 || hexversion >> 24 != 3) {
+        err_set(err, "its table of offsets does not start as CPython's does");
+        return CPY_FOREIGN;
+    }
+    layout_version_text(hexversion, text, sizeof(text));
+    if (minor < DEBUG_MINOR_FIRST || minor >= DEBUG_MINOR_FIRST + DEBUG_MINORS) {
+        err_set(err, "CPython %s is not known to this pystrobe, which reads 3.11 to 3.15", text);
+        return CPY_FOREIGN;
+    }
+    if (word_at(table, AT_FREE_THREADED) != 0) {
+        err_set(err, "CPython %s is a free-threaded build, which this pystrobe does not read",
+                text);
+        return CPY_FOREIGN;
+    }
+    *out = beside_offsets[minor - DEBUG_MINOR_FIRST];
+    out->runtime.main_thread = out->runtime.tstate_current = NO_FIELD;
+    out->thread.cframe = out->cframe.current_frame = out->frame.is_entry = NO_FIELD;
+    out->dict.values_skip = 8; /* capacity, size, embedded, valid */
+    out->shim_owner = 3;
+    out->generator_owner = 1;
+    out->tag_mask = minor >= 14 ? ~UINT64_C(3) : UINT64_MAX; /* 3.14: executables are tagged */
+    out->attributes = ATTRIBUTES_3_13;
+    fill(table, minor - DEBUG_MINOR_FIRST, out);
+    *out_hexversion = hexversion;
+    if (layout_fits(out, err))
+        return CPY_OK;
+    err_within(err, "CPython %s", text);
+    return CPY_FOREIGN;
+}
+
+/* A field of `width` bytes of a structure of `size` bytes, as CPython itself checks them. */
+static const struct {
+    const char *name;
+    size_t field, size;
+    uint32_t width, max_size;
+} checks[] = {
+#define CHECK(part, name, width, max)                                                            \
+    {                                                                                            \
+#part "." #name, offsetof(struct layout, part.name), offsetof(struct layout, part.size), \
+            width, max                                                                           \
+    }
+    CHECK(interp, id, 8, 1 << 20),
+    CHECK(interp, next, 8, 1 << 20),
+    CHECK(interp, threads_head, 8, 1 << 20),
+    CHECK(interp, threads_main, 8, 1 << 20),
+    CHECK(interp, modules, 8, 1 << 20),
+    CHECK(interp, gil, 8, 1 << 20),
+    CHECK(interp, code_generation, 8, 1 << 20),
+    CHECK(thread, next, 8, 4096),
+    CHECK(thread, interp, 8, 4096),
+    CHECK(thread, current_frame, 8, 4096),
+    CHECK(thread, cframe, 8, 4096),
+    CHECK(thread, base_frame, 8, 4096),
+    CHECK(thread, status, 4, 4096),
+    CHECK(thread, thread_id, 8, 4096),
+    CHECK(thread, native_thread_id, 8, 4096),
+    CHECK(thread, datastack_chunk, 16, 4096), /* and datastack_top, the next word */
+    CHECK(frame, executable, 8, 512),
+    CHECK(frame, previous, 8, 512),
+    CHECK(frame, instr, 8, 512),
+    CHECK(frame, owner, 1, 512),
+    CHECK(frame, is_entry, 1, 512),
+    CHECK(code, filename, 8, 1024),
+    CHECK(code, qualname, 8, 1024),
+    CHECK(code, linetable, 8, 1024),
+    CHECK(code, firstlineno, 4, 1024),
+    CHECK(code, firsttraceable, 4, 1024),
+    CHECK(code, bytecode, 2, 1024),
+#undef CHECK
+};
+
+static uint32_t value_of(const struct layout *layout, size_t field)
+{
+    uint32_t value;
+
+    memcpy(&value, (const char *)layout + field, sizeof(value));
+    return value;
+}
+
+/* Offsets inside Python objects and the runtime: all of them are small. */
+static const size_t small_fields[] = {
+    offsetof(struct layout, object.ob_type),
+    offsetof(struct layout, object.ob_size),
+    offsetof(struct layout, type.tp_name),
+    offsetof(struct layout, type.tp_flags),
+    offsetof(struct layout, type.tp_basicsize),
+    offsetof(struct layout, type.tp_dictoffset),
+    offsetof(struct layout, type.ht_cached_keys),
+    offsetof(struct layout, unicode.length),
+    offsetof(struct layout, unicode.state),
+    offsetof(struct layout, unicode.ascii_data),
+    offsetof(struct layout, unicode.compact_data),
+    offsetof(struct layout, bytes.ob_sval),
+    offsetof(struct layout, integer.tag),
+    offsetof(struct layout, integer.digit),
+    offsetof(struct layout, dict.ma_keys),
+    offsetof(struct layout, dict.ma_values),
+    offsetof(struct layout, runtime.finalizing),
+    offsetof(struct layout, runtime.interpreters_head),
+};
+
+enum { SMALL_MAX = 4096 };
+
+bool layout_fits(const struct layout *layout, struct err *err)
+{
+    uint32_t offset, size;
+    size_t i;
+
+    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        offset = value_of(layout, checks[i].field);
+        size = value_of(layout, checks[i].size);
+        if (size <= checks[i].max_size &&
+            (offset == NO_FIELD || (offset < size && checks[i].width <= size - offset)))
+            continue;
+        err_set(err, "offset %u of %s does not fit a structure of %u bytes", offset, checks[i].name,
+                size);
+        return false;
+    }
+    for (i = 0; i < sizeof(small_fields) / sizeof(small_fields[0]); i++)
+        if (value_of(layout, small_fields[i]) > SMALL_MAX) {
+            err_set(err, "an offset inside an object is %u", value_of(layout, small_fields[i]));
+            return false;
+        }
+    if (layout->gil.locked != NO_FIELD &&
+        (layout->gil.locked > SMALL_MAX || layout->gil.last_holder > SMALL_MAX)) {
+        err_set(err, "the offsets of the GIL cannot be");
+        return false;
+    }
+    return true;
+}

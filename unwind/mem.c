@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mem.c - knows the system calls that read another process. */
+#include "unwind/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct process_mem {
+    struct mem mem;
+    pid_t pid;
+    int fd; /* owned: /proc/PID/mem once process_vm_readv was refused, else -1 */
+};
+
+static enum cpy_rc rc_of_errno(int cause)
+{
+    switch (cause) {
+    case ESRCH:
+        return CPY_GONE;
+    case EPERM:
+    case EACCES:
+    case ENOSYS:
+        return CPY_DENIED;
+    default: /* EFAULT, EIO: the page is not there (any more) */
+        return CPY_RACED;
+    }
+}
+
+static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ranges, size_t count)
+{
+    struct iovec local[MEM_RANGES_MAX], remote[MEM_RANGES_MAX];
+    size_t i, total = 0;
+    ssize_t got;
+
+    for (i = 0; i < count; i++) {
+        local[i] = (struct iovec){ranges[i].into, ranges[i].size};
+        /* The kernel takes the remote address as a pointer; nothing here follows it. */
+        remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].from, ranges[i].size};
+        total += ranges[i].size;
+    }
+    got = process_vm_readv(pm->pid, local, count, remote, count, 0);
+    pm->mem.reads++;
+    if (got < 0)
+        return rc_of_errno(errno);
+    pm->mem.bytes += (uint64_t)got;
+    return (size_t)got == total ? CPY_OK : CPY_RACED;
+}
+
+static enum cpy_rc read_by_fd(struct process_mem *pm, const struct mem_range *ranges, size_t count)
+{
+    size_t i;
+    ssize_t got;
+
+    for (i = 0; i < count; i++) {
+        if (ranges[i].from > INT64_MAX)
+            return CPY_RACED;
+        got = pread(pm->fd, ranges[i].into, ranges[i].size, (off_t)ranges[i].from);
+        pm->mem.reads++;
+        if (got < 0)
+            return rc_of_errno(errno);
+        if (got == 0) /* the address space is gone: the process is a zombie or has exited */
+            return CPY_GONE;
+        pm->mem.bytes += (uint64_t)got;
+        if ((size_t)got != ranges[i].size)
+            return CPY_RACED;
+    }
+    return CPY_OK;
+}
+
+static enum cpy_rc process_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    struct process_mem *pm = (struct process_mem *)mem;
+
+    return pm->fd >= 0 ? read_by_fd(pm, ranges, count) : read_by_vm(pm, ranges, count);
+}
+
+static void process_close(struct mem *mem)
+{
+    struct process_mem *pm = (struct process_mem *)mem;
+
+    if (pm->fd >= 0)
+        (void)close(pm->fd);
+    free(pm);
+}
+
+enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err)
+{
+    struct process_mem *pm = malloc(sizeof(*pm));
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {NULL, 1};
+    int cause = 0;
+
+    if (!pm)
+        return CPY_NOMEM;
+    *pm = (struct process_mem){.mem = {.read = process_read, .close = process_close}};
+    pm->pid = pid;
+    pm->fd = -1;
+    /* Address 0 is never mapped: EFAULT says that reading would be allowed. */
+    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0)
+        cause = errno;
+    if (cause == EPERM || cause == ENOSYS) {
+        pm->fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+        cause = pm->fd < 0 ? cause : 0;
+    }
+    if (cause != 0 && cause != EFAULT) {
+        err_set(err, "reading its memory: %s", strerror(cause));
+        process_close(&pm->mem);
+        return cause == ESRCH ? CPY_GONE : CPY_DENIED;
+    }
+    *out = &pm->mem;
+    return CPY_OK;
+}
+
+enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    if (count == 0)
+        return CPY_OK;
+    if (count > MEM_RANGES_MAX)
+        return CPY_RACED;
+    return mem->read(mem, ranges, count);
+}
+
+enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size_t size)
+{
+    struct mem_range range = {from, into, size};
+
+    return mem->read(mem, &range, 1);
+}
+
+enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out)
+{
+    return mem_read(mem, from, out, sizeof(*out));
+}
+
+void mem_close(struct mem *mem)
+{
+    if (mem)
+        mem->close(mem);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names.h - Python's names of threads, as the threading module of the target has them.
+ *
+ * Shape:   names_of for each thread of a sample; the first thread without a known
+ *          name makes names read threading._active again, ever more rarely while
+ *          that does not help.
+ */
+#ifndef UNWIND_NAMES_H
+#define UNWIND_NAMES_H
+
+#include "unwind/object.h"
+
+enum { NAMES_MAX = 4096 };
+
+struct name {
+    cpy_addr interp;
+    uint64_t thread_id; /* Thread.ident: the pthread_t */
+    char *text;         /* owned */
+};
+
+struct names {
+    struct name *names; /* owned */
+    size_t count, capacity;
+    uint64_t sample, next_refresh; /* in samples of the target */
+    uint64_t wait;                 /* samples between refreshes: doubles up to a bound */
+    size_t last_thread_count;
+    struct buf text; /* owned: scratch */
+};
+
+void names_init(struct names *names);
+void names_finish(struct names *names);
+
+/* To be called before each sample; `thread_count` is that of the sample before. */
+void names_next_sample(struct names *names, size_t thread_count);
+
+/*
+ * The name of a thread; NULL: not known.
+ *
+ * Lends:  until the next sample.
+ * Errors: none: what cannot be read is not known.
+ */
+const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,
+                     uint64_t thread_id);
+
+#endif

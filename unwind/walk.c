@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* walk.c - see walk.h. */
+#include "unwind/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
+enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+
+enum {
+    CHUNKS_MAX = 256,
+    COPY_MAX = 4 << 20,  /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,   /* bytes of a thread state */
+    FRAME_MAX = 512,     /* bytes of a frame */
+    VISITS_MAX = 1 << 20 /* frames of all kinds in one chain */
+};
+
+struct chunk_copy {
+    cpy_addr from;
+    size_t size;
+    unsigned char *bytes; /* borrowed from the scratch */
+};
+
+struct walk_scratch {
+    size_t chunk_count, used;
+    struct chunk_copy chunks[CHUNKS_MAX];
+    unsigned char copy[COPY_MAX]; /* pages are touched only as far as they are used */
+};
+
+struct walk_scratch *walk_scratch_new(void)
+{
+    struct walk_scratch *scratch = malloc(sizeof(*scratch));
+
+    if (scratch)
+        scratch->chunk_count = scratch->used = 0;
+    return scratch;
+}
+
+void walk_scratch_free(struct walk_scratch *scratch)
+{
+    free(scratch);
+}
+
+static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
+{
+    uint64_t word = 0;
+
+    if (offset != NO_FIELD)
+        memcpy(&word, bytes + offset, sizeof(word));
+    return word;
+}
+
+enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct thread_words *out)
+{
+    const struct layout *l = reader->layout;
+    unsigned char bytes[THREAD_MAX];
+    enum cpy_rc rc = mem_read(reader->mem, addr, bytes, l->thread.size);
+
+    if (rc != CPY_OK)
+        return rc;
+    *out = (struct thread_words){
+        .addr = addr,
+        .next = word_in(bytes, l->thread.next),
+        .interp = word_in(bytes, l->thread.interp),
+        .base_frame = word_in(bytes, l->thread.base_frame),
+        .datastack_chunk = word_in(bytes, l->thread.datastack_chunk),
+        .datastack_top = word_in(bytes, l->thread.datastack_chunk + 8),
+        .cframe = word_in(bytes, l->thread.cframe),
+        .current_frame = word_in(bytes, l->thread.current_frame),
+        .thread_id = word_in(bytes, l->thread.thread_id),
+        .native_thread_id = word_in(bytes, l->thread.native_thread_id),
+    };
+    if (l->thread.status != NO_FIELD)
+        memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
+    if (l->thread.cframe == NO_FIELD)
+        return CPY_OK;
+    return mem_read_word(reader->mem, out->cframe + l->cframe.current_frame, &out->current_frame);
+}
+
+/* Where the thread's current frame pointer is kept. */
+static cpy_addr current_frame_at(const struct layout *l, const struct thread_words *thread)
+{
+    return l->thread.cframe != NO_FIELD ? thread->cframe + l->cframe.current_frame
+                                        : thread->addr + l->thread.current_frame;
+}
+
+static enum cpy_rc copy_chunk(const struct reader *reader, struct walk_scratch *scratch,
+                              cpy_addr from, uint64_t size)
+{
+    struct chunk_copy *chunk = &scratch->chunks[scratch->chunk_count];
+    enum cpy_rc rc;
+
+    if (size > COPY_MAX - scratch->used)
+        return CPY_RACED;
+    *chunk = (struct chunk_copy){from, size, scratch->copy + scratch->used};
+    rc = mem_read(reader->mem, from, chunk->bytes, size);
+    if (rc != CPY_OK)
+        return rc;
+    scratch->used += (size + 15) / 16 * 16;
+    if (scratch->used > COPY_MAX)
+        scratch->used = COPY_MAX;
+    scratch->chunk_count++;
+    return CPY_OK;
+}
+
+/* Copies the used part of each chunk, newest first. */
+static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scratch *scratch,
+                                   const struct thread_words *thread)
+{
+    cpy_addr at = thread->datastack_chunk;
+    uint64_t head[3], size = thread->datastack_top - at;
+    enum cpy_rc rc = CPY_OK;
+
+    scratch->chunk_count = scratch->used = 0;
+    while (at != 0) {
+        if (scratch->chunk_count == CHUNKS_MAX)
+            return CPY_OK; /* the frames beyond are read one by one */
+        if (scratch->chunk_count > 0) {
+            rc = mem_read(reader->mem, at, head, sizeof(head));
+            if (rc != CPY_OK)
+                return rc;
+            size = CHUNK_HEAD + head[CHUNK_TOP / 8] * 8;
+            if (head[CHUNK_TOP / 8] > COPY_MAX || size > head[CHUNK_SIZE / 8])
+                return CPY_RACED;
+        }
+        if (size < CHUNK_HEAD || size > COPY_MAX)
+            return CPY_RACED;
+        if (size > COPY_MAX - scratch->used)
+            return CPY_OK;
+        rc = copy_chunk(reader, scratch, at, size);
+        if (rc != CPY_OK)
+            return rc;
+        at = word_in(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
+    }
+    return CPY_OK;
+}
+
+/* The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. */
+static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_scratch *scratch,
+                               cpy_addr addr, unsigned char *own, const unsigned char **out)
+{
+    size_t i, size = reader->layout->frame.size;
+    const struct chunk_copy *chunk;
+
+    for (i = 0; i < scratch->chunk_count; i++) {
+        chunk = &scratch->chunks[i];
+        if (addr < chunk->from || addr - chunk->from >= chunk->size)
+            continue;
+        if (chunk->size - (addr - chunk->from) < size)
+            return CPY_RACED;
+        *out = chunk->bytes + (addr - chunk->from);
+        return CPY_OK;
+    }
+    *out = own;
+    return mem_read(reader->mem, addr, own, size);
+}
+
+/* A walk under way. */
+struct walk {
+    const struct reader *reader;
+    const struct walk_scratch *scratch;
+    struct raw_stack *out;
+    cpy_addr milestone; /* an address seen before: meeting it again is a loop (Brent) */
+    uint32_t visits;
+    cpy_addr last;  /* the frame that was visited last */
+    bool ends_well; /* ... and whether a chain may end there */
+};
+
+/* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
+static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
+{
+    const struct layout *l = walk->reader->layout;
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask;
+    uint8_t owner = bytes[l->frame.owner];
+    int64_t from_start = (int64_t)(word_in(bytes, l->frame.instr) - (code + l->code.bytecode));
+
+    if (owner >= l->shim_owner || code == 0)
+        return CPY_OK;
+    if (code & 7 || from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
+        return CPY_RACED;
+    walk->out->frames[walk->out->depth++] =
+        (struct raw_frame){code, (int32_t)(from_start / 2), owner != l->generator_owner};
+    return CPY_OK;
+}
+
+/* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
+static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
+{
+    const struct layout *l = walk->reader->layout;
+    unsigned char own[FRAME_MAX];
+    const unsigned char *bytes;
+    enum cpy_rc rc;
+
+    if (addr & 7 || addr == walk->milestone || ++walk->visits > VISITS_MAX)
+        return CPY_RACED;
+    if ((walk->visits & (walk->visits - 1)) == 0)
+        walk->milestone = addr;
+    rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
+    if (rc != CPY_OK)
+        return rc;
+    walk->last = addr;
+    walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
+                                                : bytes[l->frame.owner] >= l->shim_owner;
+    *previous = word_in(bytes, l->frame.previous);
+    return add_frame(walk, bytes);
+}
+
+static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
+{
+    cpy_addr addr = thread->current_frame;
+    enum cpy_rc rc;
+
+    while (addr != 0) {
+        if (walk->out->depth == CPY_DEPTH_MAX) {
+            walk->out->cut = true;
+            return CPY_OK;
+        }
+        rc = visit(walk, addr, &addr);
+        if (rc != CPY_OK)
+            return rc;
+    }
+    if (walk->visits == 0) /* the thread runs no Python code now */
+        return CPY_OK;
+    if (walk->reader->layout->chain_end == END_BASE_FRAME)
+        return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
+    return walk->ends_well ? CPY_OK : CPY_RACED;
+}
+
+enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
+                       const struct thread_words *thread, cpy_addr generation_at,
+                       struct raw_stack *out, uint64_t *generation)
+{
+    struct walk walk = {.reader = reader, .scratch = scratch, .out = out};
+    cpy_addr current = 0, cframe = thread->cframe;
+    struct mem_range after[] = {
+        {current_frame_at(reader->layout, thread), &current, 8},
+        {generation_at, generation, 8},
+        {thread->addr + reader->layout->thread.cframe, &cframe, 8},
+    };
+    enum cpy_rc rc = copy_data_stack(reader, scratch, thread);
+
+    out->depth = 0;
+    out->cut = false;
+    if (rc == CPY_OK)
+        rc = walk_chain(&walk, thread);
+    if (rc != CPY_OK)
+        return rc;
+    if (generation_at == 0)
+        after[1] = after[0];
+    rc = mem_read_ranges(reader->mem, after, reader->layout->thread.cframe != NO_FIELD ? 3 : 2);
+    if (rc == CPY_OK && (current != thread->current_frame || cframe != thread->cframe))
+        rc = CPY_RACED;
+    return rc;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * walk.h - reads one thread's chain of frames, whole or not at all.
+ *
+ * A thread's frames lie in its data stack (a list of chunks), but for generators'
+ * frames (in their objects) and entry frames (on the C stack). The chunks are copied
+ * at once, and the thread's current frame is read again after; the chain is then
+ * walked in the copy. A walk is good only if the current frame is still the same and
+ * the chain ends where this version says it must.
+ */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include "unwind/object.h"
+
+/* A frame before its code object is known. */
+struct raw_frame {
+    cpy_addr code;
+    int32_t unit;  /* code unit of its instruction; -1: not started */
+    bool may_skip; /* not a generator's: skipped while it is not complete */
+};
+
+struct raw_stack {
+    uint32_t depth;
+    bool cut; /* deeper than CPY_DEPTH_MAX */
+    struct raw_frame frames[CPY_DEPTH_MAX];
+};
+
+/* The words of a thread state that a walk and its caller need. */
+struct thread_words {
+    cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
+    cpy_addr cframe; /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr current_frame;
+    uint64_t thread_id, native_thread_id;
+    uint32_t status;
+};
+
+/* Memory for the copies of a data stack; one for each target, or shared by many. */
+struct walk_scratch;
+
+MUST_CHECK struct walk_scratch *walk_scratch_new(void);
+void walk_scratch_free(struct walk_scratch *scratch);
+
+/* Reads the thread state at `addr`. */
+MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,
+                                        struct thread_words *out);
+
+/*
+ * Reads the chain of frames of `thread`. *generation (may be NULL) is read from
+ * `generation_at` after the frames.
+ *
+ * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
+ */
+MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
+                                  const struct thread_words *thread, cpy_addr generation_at,
+                                  struct raw_stack *out, uint64_t *generation);
+
+#endif
