@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/commands.h"
+#include "agent/log.h"
 #include "agent/proc.h"
 
 int options_help(const char *text)
@@ -34,6 +36,88 @@ bool options_pid(const char *text, pid_t *out)
     }
     *out = (pid_t)pid;
     return true;
+}
+
+/* Copies `text`, with `unit` behind it if it is a bare number. */
+static void with_unit(const char *text, const char *unit, char *out, size_t size)
+{
+    bool bare = text[0] && strspn(text, "0123456789.") == strlen(text);
+
+    (void)snprintf(out, size, "%s%s", text, bare ? unit : "");
+}
+
+bool options_duration(const char *text, uint64_t *out_ns)
+{
+    struct err err = {""};
+    char full[64];
+
+    with_unit(text, "s", full, sizeof(full));
+    if (conf_duration(full, out_ns, &err) == CONF_OK && *out_ns > 0)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no duration like 10s or 2m\n", text);
+    return false;
+}
+
+bool options_rate(const char *text, double *out_hz)
+{
+    struct err err = {""};
+    char full[64];
+
+    with_unit(text, "Hz", full, sizeof(full));
+    if (conf_rate(full, out_hz, &err) == CONF_OK && *out_hz >= 0.1 && *out_hz <= 1000)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no rate from 0.1Hz to 1000Hz\n", text);
+    return false;
+}
+
+int options_conf(const char *path, struct conf **out)
+{
+    enum { ERRORS_MAX = 1 << 20 };
+    enum log_level level = LOG_LEVEL_INFO;
+    struct buf errors;
+    enum conf_rc rc;
+
+    buf_init(&errors, ERRORS_MAX);
+    rc = path ? conf_read(path, out, &errors) : conf_defaults(out);
+    if (rc == CONF_BAD)
+        (void)fwrite(errors.data, 1, errors.size, stderr);
+    if (rc == CONF_NOMEM)
+        (void)fprintf(stderr, "pystrobe: out of memory\n");
+    buf_finish(&errors);
+    if (rc != CONF_OK)
+        return rc == CONF_BAD ? EXIT_CONFIG : EXIT_FAILED;
+    if (!log_level_of((*out)->agent.log_level, &level))
+        level = LOG_LEVEL_INFO;
+    log_init(level);
+    return EXIT_OK;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+void options_service(char **argv, char *out, size_t size)
+{
+    const char *name = base_of(argv[0]);
+    size_t i, length;
+
+    for (i = 1; strncmp(name, "python", 6) == 0 && argv[i]; i++) {
+        if (strcmp(argv[i], "-m") == 0 && argv[i + 1]) {
+            name = argv[i + 1];
+            break;
+        }
+        if (argv[i][0] != '-') {
+            name = base_of(argv[i]);
+            break;
+        }
+    }
+    (void)snprintf(out, size, "%s", name);
+    length = strlen(out);
+    if (length > 3 && strcmp(out + length - 3, ".py") == 0)
+        out[length - 3] = '\0';
 }
 
 int options_open_failed(pid_t pid, enum cpy_rc rc, const struct err *err)

@@ -101,6 +101,8 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  * Lends:  the thread, its frames and strings, until `each` returns.
  * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
+ *         While the target moves too fast, the calling thread runs on the target's CPU for
+ *         a moment (see seat.h); its allowed CPUs are as before when this returns.
  * Cost:   a remote read for each interpreter, two for each thread and one for each
  *         frame outside of its data stack; allocates nothing once warm.
  */

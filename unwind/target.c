@@ -11,7 +11,11 @@
 
 #include "unwind/linetable.h"
 
-enum { WALK_TRIES = 16, LIST_TRIES = 8 };
+enum {
+    WALK_TRIES = 16,
+    LIST_TRIES = 8,
+    SEATED_SAMPLES = 256 /* after a torn one: see seat.h */
+};
 
 struct cpy_target *target_new(void)
 {
@@ -23,6 +27,7 @@ struct cpy_target *target_new(void)
     codes_init(&t->codes);
     names_init(&t->names);
     tids_init(&t->tids, -1);
+    seat_init(&t->seat, -1);
     t->scratch = walk_scratch_new();
     t->raw = malloc(sizeof(*t->raw));
     t->addrs = malloc(CPY_DEPTH_MAX * sizeof(*t->addrs));
@@ -66,6 +71,7 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
     if (rc != CPY_OK)
         goto fail;
     tids_init(&t->tids, t->proc_fd);
+    seat_init(&t->seat, t->proc_fd);
     rc = mem_open_process(pid, t->proc_fd, &t->mem, err);
     if (rc != CPY_OK)
         goto fail;
@@ -275,6 +281,8 @@ static enum cpy_rc read_stack(struct cpy_target *t, const struct interp *interp,
     *gone = false;
     for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES; tries++) {
         t->stats.retries++;
+        t->seated = SEATED_SAMPLES;
+        (void)seat_take(&t->seat, tids_outer(&t->tids, words->native_thread_id));
         if (walk_read_thread(&reader, words->addr, words) != CPY_OK)
             continue;
         if (words->interp != interp->addr || !is_alive(&t->found.layout, words)) {
@@ -308,6 +316,11 @@ static enum cpy_rc sample_thread(struct cpy_target *t, const struct interp *inte
 
     if (gone)
         return CPY_OK;
+    /* While the target tears, whoever holds the GIL is read from its own CPU at once. */
+    if (t->seated > 0 && words->addr == interp->holder &&
+        seat_take(&t->seat, tids_outer(&t->tids, words->native_thread_id)) &&
+        walk_read_thread(&reader, words->addr, words) == CPY_GONE)
+        return CPY_GONE;
     rc = read_stack(t, interp, words, &thread, &gone);
     if (rc != CPY_OK || gone)
         return rc;
@@ -363,6 +376,8 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
         return CPY_STARTING;
     while (rc == CPY_OK && interp != 0)
         rc = ++count > CPY_INTERPRETERS_MAX ? CPY_RACED : sample_interp(t, &interp, each, ctx);
+    seat_leave(&t->seat);
+    t->seated -= t->seated > 0;
     t->stats.reads = t->mem->reads;
     t->stats.bytes = t->mem->bytes;
     t->stats.codes_read = t->codes.decoded;

@@ -6,6 +6,7 @@
 #include "unwind/code.h"
 #include "unwind/find.h"
 #include "unwind/names.h"
+#include "unwind/seat.h"
 #include "unwind/tids.h"
 #include "unwind/walk.h"
 
@@ -19,6 +20,8 @@ struct cpy_target {
     struct codes codes;
     struct names names;
     struct tids tids;
+    struct seat seat;
+    unsigned seated; /* samples that are still to be taken from the target's CPU */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */
     cpy_addr *addrs;              /* owned: CPY_DEPTH_MAX code addresses */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "agent/child.h"
+#include "agent/clock.h"
+#include "agent/commands.h"
+#include "agent/log.h"
+#include "agent/match.h"
+#include "agent/options.h"
+#include "agent/ship.h"
+
+static const char help[] =
+    "Usage: pystrobe agent -c FILE\n\n"
+    "Finds the Python processes that the ini file's [target] sections name, samples them,\n"
+    "and ships a profile of each service at the end of each interval. SIGTERM or SIGINT\n"
+    "ships what is there and ends it.\n\n"
+    "  -c, --config FILE  the ini file, see pystrobe.ini(5); pystrobe config --sample prints one\n"
+    "  -h, --help         this text\n\n"
+    "Example:\n"
+    "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
+
+/* After SIGTERM all must be over within 2 s. */
+#define STOP_NS (1500 * NS_PER_MS)
+
+struct run {
+    struct conf *conf;       /* owned */
+    struct matcher *matcher; /* owned */
+    struct ship ship;
+    struct engine *engine; /* owned */
+};
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
+{
+    const struct run *run = ctx;
+
+    (void)stat;
+    return matcher_choose(run->matcher, pid, out);
+}
+
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct run *run = ctx;
+
+    ship_service(&run->ship, service, now_ns);
+}
+
+static int sample_until_stopped(struct run *run)
+{
+    struct signalfd_siginfo info = {0};
+    enum engine_event event;
+    const struct engine_stats *stats = engine_stats(run->engine);
+
+    do
+        event = engine_run(run->engine, UINT64_MAX, &info);
+    while (event == ENGINE_SIGNAL && info.ssi_signo != SIGTERM && info.ssi_signo != SIGINT &&
+           info.ssi_signo != SIGQUIT);
+    log_line(LOG_LEVEL_INFO, "stopping");
+    engine_flush(run->engine);
+    ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+    log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %llu torn stacks",
+             (unsigned long long)stats->samples, (unsigned long long)stats->attached,
+             (unsigned long long)stats->torn);
+    return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_agent(struct run *run)
+{
+    struct engine_settings settings = {
+        .choose = choose,
+        .deliver = deliver,
+        .ctx = run,
+        .interval_ns = run->conf->agent.interval_ns,
+        .scan_ns = run->conf->agent.scan_ns,
+    };
+    struct err err = {""};
+    sigset_t before;
+
+    child_block_signals(&settings.signals, &before); /* before threads start */
+    run->matcher = matcher_new(run->conf);
+    run->engine = engine_new(&settings);
+    if (!run->matcher || !run->engine) {
+        log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
+        return EXIT_FAILED;
+    }
+    if (!ship_open(&run->ship, run->conf, &err)) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        return EXIT_CONFIG;
+    }
+    log_line(LOG_LEVEL_INFO, "started: %zu targets, %zu exporters", run->conf->target_count,
+             run->conf->exporter_count);
+    if (run->conf->target_count == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
+    if (run->conf->exporter_count == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
+    return sample_until_stopped(run);
+}
+
+int cmd_agent(int argc, char **argv)
+{
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    const char *path = NULL;
+    struct run run = {0};
+    int c, status;
+
+    while ((c = getopt_long(argc, argv, "+c:h", longs, NULL)) != -1) {
+        if (c == 'h')
+            return options_help(help);
+        if (c != 'c')
+            return options_usage("agent");
+        path = optarg;
+    }
+    if (optind < argc || !path) {
+        (void)fprintf(stderr, "pystrobe: agent needs -c FILE%s\n",
+                      optind < argc ? " and nothing else" : "");
+        return options_usage("agent");
+    }
+    status = options_conf(path, &run.conf);
+    if (status != EXIT_OK)
+        return status;
+    if (exporter_global_init() != EXPORTER_OK)
+        return EXIT_FAILED;
+    status = run_agent(&run);
+    engine_free(run.engine);
+    matcher_free(run.matcher);
+    conf_free(run.conf);
+    exporter_global_finish();
+    return status;
+}

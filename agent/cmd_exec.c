@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_exec.c - `pystrobe exec`: runs a command and profiles it and its Python descendants. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/child.h"
+#include "agent/clock.h"
+#include "agent/commands.h"
+#include "agent/engine.h"
+#include "agent/log.h"
+#include "agent/options.h"
+#include "agent/ship.h"
+
+static const char help[] =
+    "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
+    "Runs a command, profiles it and its Python descendants as long as it lives, and exits\n"
+    "with its status. Signals are passed on to it. Without -c, profiles go to a store.\n\n"
+    "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
+    "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
+    "                      for root, else ~/.local/state/pystrobe/store\n"
+    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the script's name\n"
+    "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
+    "  -h, --help          this text\n\n"
+    "Example:\n"
+    "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
+
+/* The command is gone: what is not delivered after this is lost. */
+#define STOP_NS (3 * NS_PER_S)
+
+enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
+
+struct request {
+    const char *config, *store, *service;
+    double rate_hz; /* 0: as the settings have it */
+    char **command;
+};
+
+struct run {
+    struct conf *conf; /* owned */
+    struct ship ship;
+    struct engine *engine; /* owned */
+    struct child child;
+    struct engine_choice choice;
+    bool ships; /* the exporters are open */
+};
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
+{
+    const struct run *run = ctx;
+
+    (void)stat;
+    *out = run->choice;
+    return child_is_ours(pid);
+}
+
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct run *run = ctx;
+
+    if (run->ships)
+        ship_service(&run->ship, service, now_ns);
+}
+
+/* Where a user's own profiles are kept. */
+static bool default_store(char *out, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int used;
+
+    if (geteuid() == 0)
+        used = snprintf(out, size, "/var/lib/pystrobe/store");
+    else if (state && state[0] == '/')
+        used = snprintf(out, size, "%s/pystrobe/store", state);
+    else
+        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
+    return used > 0 && (size_t)used < size;
+}
+
+/* The settings: those of the file, or just a store. */
+static int read_conf(const struct request *request, struct conf **out)
+{
+    char store[PATH_MAX_BYTES], ini[INI_MAX];
+    struct buf errors;
+    enum conf_rc rc;
+    int size;
+
+    if (request->config)
+        return options_conf(request->config, out);
+    if (request->store)
+        (void)snprintf(store, sizeof(store), "%s", request->store);
+    else if (!default_store(store, sizeof(store))) {
+        (void)fprintf(stderr, "pystrobe: there is no home directory to keep profiles in; "
+                              "use --store DIR\n");
+        return EXIT_USAGE;
+    }
+    log_init(LOG_LEVEL_WARNING);
+    size = snprintf(ini, sizeof(ini), "[exporter store]\ntype = store\npath = %s\n", store);
+    buf_init(&errors, INI_MAX);
+    rc = conf_parse("--store", ini, (size_t)size, out, &errors);
+    if (rc == CONF_BAD)
+        (void)fwrite(errors.data, 1, errors.size, stderr);
+    buf_finish(&errors);
+    return rc == CONF_OK ? EXIT_OK : EXIT_CONFIG;
+}
+
+static void fill_choice(struct run *run, const struct request *request)
+{
+    const char *otel = getenv("OTEL_SERVICE_NAME");
+    struct engine_choice *choice = &run->choice;
+
+    if (request->service || (otel && otel[0]))
+        (void)snprintf(choice->service, sizeof(choice->service), "%s",
+                       request->service ? request->service : otel);
+    else
+        options_service(request->command, choice->service, sizeof(choice->service));
+    choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
+}
+
+/* Profiles until the command has ended. Whatever happens to us, its status is passed on. */
+static int profile(struct run *run)
+{
+    struct signalfd_siginfo info;
+    enum engine_event event = ENGINE_SIGNAL;
+
+    while (!run->child.ended && event != ENGINE_FAILED) {
+        event = engine_run(run->engine, UINT64_MAX, &info);
+        if (event == ENGINE_SIGNAL)
+            child_handle(&run->child, &info);
+    }
+    engine_flush(run->engine);
+    if (run->ships)
+        ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+    return child_wait(&run->child);
+}
+
+static int run_command(struct run *run, const struct request *request)
+{
+    struct engine_settings settings = {
+        .choose = choose,
+        .deliver = deliver,
+        .ctx = run,
+        .interval_ns = run->conf->agent.interval_ns,
+        .scan_ns = run->conf->agent.scan_ns,
+        .eager = true,
+    };
+    struct err err = {""};
+    sigset_t before;
+    int status;
+
+    child_block_signals(&settings.signals, &before); /* before threads start */
+    status = child_start(&run->child, request->command, &before, &err);
+    if (status != EXIT_OK) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        return status;
+    }
+    /* The command runs: from here on trouble of ours must not end it. */
+    run->ships = ship_open(&run->ship, run->conf, &err);
+    if (!run->ships)
+        log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
+    run->engine = engine_new(&settings);
+    if (run->engine)
+        return profile(run);
+    log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
+    return child_wait(&run->child);
+}
+
+/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
+static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
+{
+    static const struct option longs[] = {
+        {"config", required_argument, NULL, 'c'},  {"store", required_argument, NULL, 's'},
+        {"service", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "+c:s:n:r:h", longs, NULL)) != -1) {
+        if (c == 'c')
+            request->config = optarg;
+        else if (c == 's')
+            request->store = optarg;
+        else if (c == 'n')
+            request->service = optarg;
+        else if (c == 'h')
+            *wants_help = true;
+        else if (c != 'r' || !options_rate(optarg, &request->rate_hz))
+            return options_usage("exec");
+    }
+    request->command = argv + optind;
+    if (*wants_help)
+        return EXIT_OK;
+    if (optind == argc) {
+        (void)fprintf(stderr, "pystrobe: exec needs a command: pystrobe exec -- COMMAND\n");
+        return options_usage("exec");
+    }
+    if (request->config && request->store) {
+        (void)fprintf(stderr, "pystrobe: --store goes without -c, which names the exporters\n");
+        return options_usage("exec");
+    }
+    return EXIT_OK;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+    struct request request = {0};
+    struct run run = {0};
+    bool wants_help = false;
+    int status = read_request(argc, argv, &request, &wants_help);
+
+    if (status != EXIT_OK || wants_help)
+        return status != EXIT_OK ? status : options_help(help);
+    status = read_conf(&request, &run.conf);
+    if (status != EXIT_OK)
+        return status;
+    if (exporter_global_init() != EXPORTER_OK)
+        return EXIT_FAILED;
+    fill_choice(&run, &request);
+    status = run_command(&run, &request);
+    engine_free(run.engine);
+    conf_free(run.conf);
+    exporter_global_finish();
+    return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.h - finds the processes that are wanted, samples each at its rate, and hands
+ * over each service's profile at the end of each interval.
+ *
+ * Shape:   engine_new, engine_run until it says why it stopped, engine_flush for the
+ *          interval that was running, engine_free.
+ * Threads: one. Signals that the engine is to report must be blocked in all threads.
+ */
+#ifndef AGENT_ENGINE_H
+#define AGENT_ENGINE_H
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "agent/process.h"
+
+/* How a process that is wanted is to be sampled. */
+struct engine_choice {
+    char service[256];
+    double rate_hz;
+    enum service_split split;
+};
+
+struct engine_settings {
+    /* Is this process wanted? Not called for pystrobe itself nor for zombies. */
+    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out);
+    /* Takes the profile of an interval before it is emptied. */
+    void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
+    void *ctx;
+    uint64_t interval_ns; /* 0: one interval, until engine_flush */
+    uint64_t scan_ns;     /* how often /proc is looked through for processes */
+    bool eager;           /* look ten times as often while nothing is sampled: exec, record */
+    sigset_t signals;     /* that engine_run reports */
+};
+
+enum engine_event {
+    ENGINE_DEADLINE,
+    ENGINE_SIGNAL, /* *out_signal says which */
+    ENGINE_FAILED  /* out of memory or descriptors; logged */
+};
+
+/* What happened so far. */
+struct engine_stats {
+    uint64_t samples;      /* of processes */
+    uint64_t missed;       /* ticks that were over before their turn came */
+    uint64_t failed;       /* samples of processes that could not be taken */
+    uint64_t torn;         /* stacks given up */
+    uint64_t overflow;     /* stacks that the profile had no room for */
+    size_t sampling;       /* processes now */
+    uint64_t attached;     /* processes so far */
+    enum cpy_rc last_rc;   /* of the process that could not be opened last */
+    struct err last_error; /* why */
+    pid_t last_pid;
+};
+
+struct engine;
+
+/* Gives: the engine, ended with engine_free; NULL: out of memory or descriptors. */
+MUST_CHECK struct engine *engine_new(const struct engine_settings *settings);
+
+/* Samples until `deadline_ns` (monotonic; UINT64_MAX: for ever) or a signal. */
+MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline_ns,
+                                        struct signalfd_siginfo *out_signal);
+
+/* Looks through /proc now. */
+void engine_scan(struct engine *engine);
+
+/* Takes a last sample of each process and delivers what the running interval has. */
+void engine_flush(struct engine *engine);
+
+/* Lends until engine_free. */
+const struct engine_stats *engine_stats(const struct engine *engine);
+
+/* Ends it; delivers nothing. NULL is fine. */
+void engine_free(struct engine *engine);
+
+#endif

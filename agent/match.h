@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* match.h - which [target] section of the ini file a process belongs to. */
+#ifndef AGENT_MATCH_H
+#define AGENT_MATCH_H
+
+#include "agent/engine.h"
+#include "conf/conf.h"
+
+struct matcher;
+
+/* Gives: a matcher for the targets of `conf`, which must outlive it; NULL: out of memory. */
+MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
+void matcher_free(struct matcher *matcher);
+
+/* The first target all of whose conditions a process fulfils. False: none. */
+MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid, struct engine_choice *out);
+
+/* The engine's name for a way to split. */
+enum service_split match_split(enum conf_split split);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.h - the running profile of each service: what its processes were seen doing.
+ */
+#ifndef AGENT_SERVICE_H
+#define AGENT_SERVICE_H
+
+#include "pprof/pprof.h"
+#include "unwind/cpy.h"
+
+/* The values of a row, in this order. */
+enum service_value { VALUE_SAMPLES, VALUE_WALL, VALUE_CPU, VALUE_GIL, VALUES };
+
+extern const struct pprof_type service_types[VALUES];
+
+enum { SERVICE_PROFILE_MAX = 48 << 20 }; /* bytes that one profile may take */
+
+/* How finely samples of one service are told apart. */
+enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
+
+struct service {
+    char *name;            /* owned */
+    struct pprof *profile; /* owned */
+    int64_t start_utc_ns;  /* of the running interval */
+    uint64_t start_ns;     /* the same, monotonic */
+    uint64_t period_ns;    /* between two samples of a process */
+    uint64_t overflow;     /* samples whose stack the profile had no room for */
+    uint32_t unseen_row;   /* CPU time that no sample saw */
+    uint32_t overflow_row; /* stands for all stacks that there is no room for */
+    char python[32];       /* the version that its processes run */
+    struct service *next;
+};
+
+struct services {
+    struct service *first; /* owned list */
+    size_t count;
+};
+
+/* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
+ */
+MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
+                                        uint64_t now_ns);
+
+void services_finish(struct services *services);
+
+/* Forgets all samples: a new interval begins. False: out of memory. */
+MUST_CHECK bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns);
+
+/*
+ * The row of a thread's stack; the overflow row where there is no room for it.
+ * `pid` and the thread become labels as far as `split` says.
+ */
+uint32_t service_row(struct service *service, const struct cpy_thread *thread, pid_t pid,
+                     enum service_split split);
+
+/* The row of CPU time that no sample saw; with the label of the process if `split` says so. */
+uint32_t service_unseen_row(struct service *service, pid_t pid, enum service_split split);
+
+#endif

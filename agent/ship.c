@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ship.c - see ship.h. */
+#include "agent/ship.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/clock.h"
+#include "agent/log.h"
+#include "agent/version.h"
+
+enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
+
+static uint64_t world_now(void *ctx)
+{
+    (void)ctx;
+    return clock_mono_ns();
+}
+
+static int64_t world_utc(void *ctx)
+{
+    (void)ctx;
+    return clock_utc_ns();
+}
+
+static void world_log(void *ctx, enum delivery_level level, const char *line)
+{
+    (void)ctx;
+    log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
+}
+
+/* The settings' labels as the exporters know them; the strings stay the settings'. */
+static struct exporter_label *copy_labels(const struct conf_label *labels, size_t count)
+{
+    struct exporter_label *copy = calloc(count + 1, sizeof(*copy));
+    size_t i;
+
+    for (i = 0; copy && i < count; i++)
+        copy[i] = (struct exporter_label){labels[i].name, labels[i].value};
+    return copy;
+}
+
+/* Opens an exporter with its headers, which exporter_open copies. */
+static enum exporter_rc open_with(const struct conf_exporter *conf,
+                                  const struct exporter_label *headers, struct exporter **out,
+                                  struct err *err)
+{
+    const struct exporter_settings settings = {
+        .name = conf->name,
+        .type = conf->type,
+        .path = conf->path,
+        .max_size_bytes = conf->max_size_bytes,
+        .max_age_ns = conf->max_age_ns,
+        .url = conf->url,
+        .user = conf->user,
+        .password_file = conf->password_file,
+        .token_file = conf->token_file,
+        .tenant = conf->tenant,
+        .headers = headers,
+        .header_count = conf->header_count,
+        .ca_file = conf->ca_file,
+        .timeout_ns = conf->timeout_ns,
+        .user_agent = version_agent,
+    };
+
+    return exporter_open(&settings, out, err);
+}
+
+/* Opens one exporter and gives it its thread. */
+static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
+{
+    struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
+    struct delivery_limits limits = {.queue_profiles = conf->queue, .retry_ns = conf->retry_ns};
+    struct exporter *exporter;
+    struct delivery_sink sink;
+    enum exporter_rc rc = headers ? open_with(conf, headers, &exporter, err) : EXPORTER_NOMEM;
+
+    free(headers);
+    if (rc != EXPORTER_OK) {
+        err_within(err, "exporter %s", conf->name);
+        return false;
+    }
+    if (exporter_form(exporter) == EXPORTER_PER_TYPE)
+        limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    sink = delivery_sink_of(exporter);
+    if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
+        return true;
+    err_set(err, "exporter %s: out of memory or threads", conf->name);
+    return false;
+}
+
+bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
+{
+    static const struct delivery_world world = {world_now, world_utc, world_log, NULL};
+    size_t i;
+    bool good;
+
+    *ship = (struct ship){0};
+    buf_init(&ship->bytes, BYTES_MAX);
+    err_set(err, "out of memory");
+    ship->labels = copy_labels(conf->labels, conf->label_count);
+    ship->label_count = conf->label_count;
+    good = ship->labels && delivery_new(&world, &ship->delivery);
+    for (i = 0; good && i < conf->exporter_count; i++)
+        good = open_exporter(ship, &conf->exporters[i], err);
+    if (!good)
+        ship_close(ship, 0);
+    return good;
+}
+
+void ship_close(struct ship *ship, uint64_t deadline_ns)
+{
+    if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
+        log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
+    delivery_free(ship->delivery);
+    free(ship->labels);
+    buf_finish(&ship->bytes);
+    *ship = (struct ship){0};
+}
+
+/* What goes around the samples, for the values in `types`. */
+static struct pprof_meta meta_of(const struct service *service, uint64_t now_ns, uint32_t types,
+                                 const struct pprof_type *period_type)
+{
+    return (struct pprof_meta){
+        .time_ns = service->start_utc_ns,
+        .duration_ns = (int64_t)(now_ns - service->start_ns),
+        .period_type = *period_type,
+        .period = (int64_t)service->period_ns,
+        .types = types,
+    };
+}
+
+enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
+                          const struct exporter_label *labels, size_t label_count, struct buf *out)
+{
+    struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
+    char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
+    const char *comments[PPROF_COMMENTS_MAX];
+    size_t i;
+
+    (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "%s", version_agent);
+    (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "service: %s", service->name);
+    if (service->python[0])
+        (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "python: %s", service->python);
+    for (i = 0; i < label_count && meta.comment_count < PPROF_COMMENTS_MAX; i++)
+        (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "label: %s=%s", labels[i].name,
+                       labels[i].value);
+    for (i = 0; i < meta.comment_count; i++)
+        comments[i] = texts[i];
+    meta.comments = comments;
+    meta.default_type = service_types[VALUE_CPU].type;
+    return pprof_encode(service->profile, &meta, out);
+}
+
+static void put(struct ship *ship, const struct service *service, enum exporter_form form,
+                const char *type, uint64_t now_ns)
+{
+    const struct exporter_profile profile = {
+        .service = service->name,
+        .type = type,
+        .labels = ship->labels,
+        .label_count = ship->label_count,
+        .start_ns = service->start_utc_ns,
+        .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
+        .bytes = ship->bytes.data,
+        .size = ship->bytes.size,
+    };
+
+    ship->profiles++;
+    delivery_put(ship->delivery, form, &profile);
+}
+
+static void complain(const struct service *service, enum pprof_rc rc)
+{
+    log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
+             pprof_rc_text(rc));
+}
+
+/* One profile with one value: what Pyroscope's process_cpu and wall are. */
+static void ship_type(struct ship *ship, const struct service *service, enum service_value value,
+                      uint64_t now_ns)
+{
+    struct pprof_meta meta = meta_of(service, now_ns, 1U << value, &service_types[value]);
+    enum pprof_rc rc;
+
+    if (pprof_total(service->profile, value) == 0)
+        return;
+    buf_reset(&ship->bytes);
+    rc = pprof_encode(service->profile, &meta, &ship->bytes);
+    if (rc == PPROF_OK)
+        put(ship, service, EXPORTER_PER_TYPE, service_types[value].type, now_ns);
+    else
+        complain(service, rc);
+}
+
+void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns)
+{
+    enum pprof_rc rc;
+
+    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 &&
+        pprof_total(service->profile, VALUE_CPU) == 0)
+        return;
+    if (service->overflow > 0)
+        log_line(LOG_LEVEL_WARNING, "service %s: %llu samples had no room in the profile",
+                 service->name, (unsigned long long)service->overflow);
+    if (delivery_wanted(ship->delivery, EXPORTER_WHOLE) > 0) {
+        buf_reset(&ship->bytes);
+        rc = ship_encode(service, now_ns, ship->labels, ship->label_count, &ship->bytes);
+        if (rc == PPROF_OK)
+            put(ship, service, EXPORTER_WHOLE, NULL, now_ns);
+        else
+            complain(service, rc);
+    }
+    if (delivery_wanted(ship->delivery, EXPORTER_PER_TYPE) > 0) {
+        ship_type(ship, service, VALUE_CPU, now_ns);
+        ship_type(ship, service, VALUE_WALL, now_ns);
+    }
+}

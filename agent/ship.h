@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ship.h - encodes the profile of an interval and hands it to the exporters.
+ */
+#ifndef AGENT_SHIP_H
+#define AGENT_SHIP_H
+
+#include "agent/delivery.h"
+#include "agent/service.h"
+#include "conf/conf.h"
+
+struct ship {
+    struct delivery *delivery;     /* owned */
+    struct exporter_label *labels; /* owned; their strings are the settings' */
+    size_t label_count;
+    struct buf bytes;  /* owned: what is being encoded */
+    uint64_t profiles; /* encoded so far */
+};
+
+/*
+ * Opens all exporters of `conf`, whose strings must outlive it.
+ * False: one cannot work, `err` says which and why.
+ */
+MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err *err);
+
+/* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
+void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
+
+/* Delivers what is queued until `deadline_ns` (monotonic), and ends it. */
+void ship_close(struct ship *ship, uint64_t deadline_ns);
+
+/*
+ * Appends the profile of a service, all values in one, as a gzip'd pprof.
+ * `labels` become comments.
+ */
+MUST_CHECK enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
+                                     const struct exporter_label *labels, size_t label_count,
+                                     struct buf *out);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * seat.h - takes the CPU of a thread of the target for a moment.
+ *
+ * While our thread runs on the CPU where the target's thread ran last, that thread
+ * does not run: what is read then is whole, and nobody was stopped. Samples that were
+ * torn are read again like that; and while a target tears often, each is from the
+ * start, since reading again only what was torn would favour what holds still.
+ */
+#ifndef UNWIND_SEAT_H
+#define UNWIND_SEAT_H
+
+#include <sched.h>
+
+#include "unwind/cpy.h"
+
+struct seat {
+    int proc_fd;       /* borrowed: the target's /proc directory; -1: never moves */
+    bool known, moved; /* `allowed` is filled; we are away from it */
+    cpu_set_t allowed; /* where the calling thread may run */
+};
+
+void seat_init(struct seat *seat, int proc_fd);
+
+/* Moves the calling thread to the CPU of thread `tid`. False: that is not possible. */
+bool seat_take(struct seat *seat, pid_t tid);
+
+/* Lets the calling thread run where it might before. */
+void seat_leave(struct seat *seat);
+
+#endif
