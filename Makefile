@@ -68,7 +68,7 @@ $(BUILD)/gen/%.pb-c.c: %.proto
 $(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
 
 $(BUILD)/agent/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
@@ -95,6 +95,14 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent
 
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(LINK_LIBS)
+
+# pystrobe.ini(5) has its keys from the option table.
+MAN_INI := $(BUILD)/man/pystrobe.ini.5
+$(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/tests/tools/print_sample
+	@mkdir -p $(@D)
+	$(BUILD)/tests/tools/print_sample mdoc >$@.options
+	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
+	@rm -f $@.options
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -79,6 +79,16 @@ static bool default_store(char *out, size_t size)
     return used > 0 && (size_t)used < size;
 }
 
+/* The ini knows absolute paths only: an agent has no folder that it is called in. */
+static bool make_absolute(const char *path, char *out, size_t size)
+{
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    int used = snprintf(out, size, "%s%s%s", here ? here : "", here ? "/" : "", path);
+
+    free(here);
+    return used > 0 && (size_t)used < size;
+}
+
 /* The settings: those of the file, or just a store. */
 static int read_conf(const struct request *request, struct conf **out)
 {
@@ -89,11 +99,9 @@ static int read_conf(const struct request *request, struct conf **out)
 
     if (request->config)
         return options_conf(request->config, out);
-    if (request->store)
-        (void)snprintf(store, sizeof(store), "%s", request->store);
-    else if (!default_store(store, sizeof(store))) {
-        (void)fprintf(stderr, "pystrobe: there is no home directory to keep profiles in; "
-                              "use --store DIR\n");
+    if (!(request->store ? make_absolute(request->store, store, sizeof(store))
+                         : default_store(store, sizeof(store)))) {
+        (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
         return EXIT_USAGE;
     }
     log_init(LOG_LEVEL_WARNING);

@@ -84,6 +84,8 @@ void buf_add_fmt(struct buf *buf, const char *format, ...)
     va_copy(again, args);
     size = vsnprintf(NULL, 0, format, args);
     va_end(args);
+    if (size < 0)
+        buf->failed = true;
     room = size < 0 ? NULL : buf_extend(buf, (size_t)size + 1);
     if (room) {
         (void)vsnprintf((char *)room, (size_t)size + 1, format, again);

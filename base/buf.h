@@ -38,7 +38,7 @@ void buf_add(struct buf *buf, const void *bytes, size_t size);
 /* Appends a string without its NUL. */
 void buf_add_str(struct buf *buf, const char *str);
 
-/* Appends formatted text without a NUL. */
+/* Appends formatted text without a NUL; needs room for one, though. */
 void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*

@@ -30,12 +30,8 @@ enum conf_split { CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
 
 /* All strings are owned by the struct conf; NULL: not set. */
 struct conf_agent {
-    double rate_hz;
-    uint64_t interval_ns;
-    double max_cpu; /* share of one core: 0.01 is 1% */
-    uint64_t max_memory_bytes;
-    const char *spool;
-    const char *control;
+    double rate_hz;        /* samples a second of each target */
+    uint64_t interval_ns;  /* what one profile covers */
     uint64_t scan_ns;      /* how often /proc is looked through */
     const char *log_level; /* "error", "warning", "info", "debug" */
 };
@@ -45,11 +41,12 @@ struct conf_target {
     const char *cmdline; /* POSIX extended regular expression, searched in the command line */
     const char *exe;     /* glob on the executable's path */
     const char *user;    /* name or number */
-    const char *service; /* default: the section's name */
+    const char *service; /* taken as it is written; default: the section's name */
     double rate_hz;      /* default: that of [agent] */
     enum conf_split split;
 };
 
+/* A setting that the type does not use is NULL or 0. */
 struct conf_exporter {
     const char *name;
     const char *type; /* "store", "pyroscope" */
@@ -65,9 +62,11 @@ struct conf_exporter {
     const struct conf_label *headers; /* header.NAME = value */
     size_t header_count;
     uint64_t timeout_ns;
-    size_t queue;     /* profiles that wait at most */
-    uint64_t retry_ns; /* a profile is tried for this long */
+    size_t queue;      /* profiles that wait at most */
+    uint64_t retry_ns; /* a profile is tried for this long; 0: once */
 };
+
+struct conf_origin; /* private: settings.h */
 
 struct conf {
     struct conf_agent agent;
@@ -77,14 +76,19 @@ struct conf {
     size_t target_count;
     const struct conf_exporter *exporters;
     size_t exporter_count;
+    struct conf_origin *origin; /* owned: the memory of it all, and the line of each setting */
 };
 
+/* No ini text may be longer: 1 MiB holds every target of a host many times over. */
+enum { CONF_TEXT_MAX = 1024 * 1024 };
+
 /*
- * Reads the ini file `path`.
+ * Reads the ini file `path`: a regular file, opened without ever waiting for it.
  *
  * Gives:  *out, ended with conf_free; untouched on failure.
- * Errors: CONF_BAD: `errors` has one line per mistake, all of them:
- *         "FILE:LINE: [section] key: what is wrong, what is allowed; did you mean ...?\n"
+ * Errors: CONF_BAD: `errors` has one line per mistake, all of them up to 50:
+ *         "FILE:LINE: [section] key: what is wrong; allowed: ...; did you mean ...?\n".
+ *         Secrets are never repeated in them. CONF_NOMEM.
  */
 MUST_CHECK enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors);
 
@@ -92,7 +96,7 @@ MUST_CHECK enum conf_rc conf_read(const char *path, struct conf **out, struct bu
 MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t size,
                                    struct conf **out, struct buf *errors);
 
-/* Settings without any file: no targets, no exporters. */
+/* Settings without any file: no targets, no exporters. Fails with CONF_NOMEM only. */
 MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
 
 /* Frees settings. NULL is fine. */
@@ -100,19 +104,22 @@ void conf_free(struct conf *conf);
 
 /*
  * Appends every effective setting as ini text, each line with a comment that says
- * where it came from ("default", "FILE:LINE"). Secret values show as "***".
+ * where it came from ("default", "[agent]", "FILE:LINE"). Secret values show as "***".
  */
 void conf_print(const struct conf *conf, struct buf *out);
 
 /* Appends the sample ini file: every section and key with help, range and default. */
 void conf_print_sample(struct buf *out);
 
-/* Appends the reference of all keys in mdoc, for pystrobe.ini(5). */
+/* Appends the reference of all sections and keys in mdoc, for pystrobe.ini(5). */
 void conf_print_mdoc(struct buf *out);
 
 /*
- * Reads a value with its unit as the ini does, for command line options.
- * Durations: ns us ms s m h d; rates: Hz; sizes: B KiB MiB GiB kB MB GB.
+ * Reads a value with its unit as the ini does, for command line options; ranges
+ * are the caller's.
+ *
+ * Units:  durations ns us ms s m h d; rates Hz; sizes B kB KiB MB MiB GB GiB TB TiB.
+ *         Up to three decimals: "1.5s".
  * Errors: CONF_BAD, `err` says what is allowed.
  */
 MUST_CHECK enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err);

@@ -18,11 +18,11 @@
 #include "base/err.h"
 
 /* Every outcome: enum name, metric label, text. */
-#define EXPORTER_OUTCOMES(X)                                                                       \
-    X(OK, "ok", "taken")                                                                           \
-    X(RETRY, "retry", "not taken now, may be taken later")                                         \
-    X(REFUSED, "refused", "refused for good")                                                      \
-    X(BAD_CONFIG, "bad_config", "the settings cannot work")                                        \
+#define EXPORTER_OUTCOMES(X)                                \
+    X(OK, "ok", "taken")                                    \
+    X(RETRY, "retry", "not taken now, may be taken later")  \
+    X(REFUSED, "refused", "refused for good")               \
+    X(BAD_CONFIG, "bad_config", "the settings cannot work") \
     X(NOMEM, "nomem", "out of memory")
 
 enum exporter_rc {
@@ -100,8 +100,8 @@ enum exporter_form exporter_form(const struct exporter *exporter);
  * Cost:   blocks until done, the exporter's timeout, or exporter_cancel.
  */
 MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
-                                          const struct exporter_profile *profile,
-                                          int64_t now_ns, struct err *err);
+                                          const struct exporter_profile *profile, int64_t now_ns,
+                                          struct err *err);
 
 /* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void exporter_cancel(struct exporter *exporter);

@@ -21,10 +21,10 @@
 #include "base/err.h"
 
 /* Every outcome: enum name, metric label, text. */
-#define PPROF_OUTCOMES(X)                                                                          \
-    X(OK, "ok", "done")                                                                            \
-    X(FULL, "full", "the profile is as large as it may be")                                        \
-    X(BAD, "bad", "the bytes are not a valid profile")                                             \
+#define PPROF_OUTCOMES(X)                                   \
+    X(OK, "ok", "done")                                     \
+    X(FULL, "full", "the profile is as large as it may be") \
+    X(BAD, "bad", "the bytes are not a valid profile")      \
     X(NOMEM, "nomem", "out of memory")
 
 enum pprof_rc {
@@ -40,7 +40,7 @@ enum {
     PPROF_COMMENTS_MAX = 16
 };
 
-/* What one value of a sample counts, e.g. {"cpu", "nanoseconds"}. Static strings. */
+/* What one value of a sample counts, e.g. {"cpu", "nanoseconds"}. Borrowed during a call. */
 struct pprof_type {
     const char *type;
     const char *unit;
@@ -85,16 +85,28 @@ MUST_CHECK enum pprof_rc pprof_location(struct pprof *profile, uint32_t function
                                         int32_t column, uint32_t *out);
 
 /* Interns a stack: `depth` locations, leaf first. */
-MUST_CHECK enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *locations,
-                                     size_t depth, uint32_t *out);
+MUST_CHECK enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *locations, size_t depth,
+                                     uint32_t *out);
 
-/* Interns a row: what has the same stack and the same set of labels is one sample. */
+/*
+ * Interns a row: what has the same stack and the same set of labels is one sample.
+ * The text "" and the number 0 without a unit are left out: pprof cannot tell such
+ * a label from none.
+ */
 MUST_CHECK enum pprof_rc pprof_row(struct pprof *profile, uint32_t stack,
                                    const struct pprof_label *labels, size_t label_count,
                                    uint32_t *out);
 
-/* Adds `type_count` values to a row. Saturates at INT64_MAX; never fails. */
+/* Adds `type_count` values to a row. Saturates at INT64_MAX and INT64_MIN; never fails. */
 void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values);
+
+/*
+ * Adds all rows of `from` to `into`, each value to the type of the same name and
+ * unit; types that `into` lacks are left out.
+ *
+ * Errors: PPROF_FULL, PPROF_NOMEM; then a part of the rows was added.
+ */
+MUST_CHECK enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from);
 
 /* How many rows there are, and the total of value `type` over all of them. */
 size_t pprof_row_count(const struct pprof *profile);
@@ -126,7 +138,7 @@ MUST_CHECK enum pprof_rc pprof_encode(const struct pprof *profile, const struct 
 
 /* What pprof_decode tells beside the samples. Strings live as long as the profile. */
 struct pprof_decoded {
-    struct pprof *profile; /* owned by the caller: pprof_free */
+    struct pprof *profile;                    /* owned by the caller: pprof_free */
     struct pprof_type types[PPROF_TYPES_MAX]; /* strings owned by the profile */
     size_t type_count;
     int64_t time_ns, duration_ns, period;
@@ -135,7 +147,15 @@ struct pprof_decoded {
 /*
  * Reads a pprof file: gzip'd or plain, ours or another tool's.
  *
- * Errors: PPROF_BAD (err says what), PPROF_FULL (unpacks to over `max_bytes`).
+ * Refuses what google/pprof's own CheckValid refuses, and two profiles one after the
+ * other. Inlined calls become frames of their own; an address without a function
+ * becomes a function named after it.
+ *
+ * Takes:  at most `max_bytes` for each of: the unpacked file, the profile, and the
+ *         lists it needs meanwhile.
+ * Gives:  *out; untouched on failure.
+ * Errors: PPROF_BAD, PPROF_FULL (over `max_bytes` or a limit above), PPROF_NOMEM;
+ *         `err` says what.
  */
 MUST_CHECK enum pprof_rc pprof_decode(const void *bytes, size_t size, size_t max_bytes,
                                       struct pprof_decoded *out, struct err *err);
@@ -151,11 +171,12 @@ struct pprof_top {
 
 /*
  * Totals per function of value `type`, largest flat first (then cum, name, file).
+ * Functions with neither are left out.
  *
  * Gives: *out, *count; the caller frees *out with free().
  */
-MUST_CHECK enum pprof_rc pprof_top(const struct pprof *profile, size_t type,
-                                   struct pprof_top **out, size_t *count);
+MUST_CHECK enum pprof_rc pprof_top(const struct pprof *profile, size_t type, struct pprof_top **out,
+                                   size_t *count);
 
 /* The metric label of an outcome, e.g. "full". Never NULL. */
 const char *pprof_rc_label(enum pprof_rc rc);

@@ -1,6 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-# The test targets, included by the Makefile.
+# The test targets, included by the Makefile. Each sanitizer has a build of its own below build/;
+# nothing else is written, but for the cache folder with the newer Pythons (tests/setup/roots.py).
 
-.PHONY: unit
-unit: $(UNIT) $(TOOLS) ## build and run the unit tests
-	@for t in $(UNIT); do echo "== $$t"; $(RUN) $$t || exit 1; done
+TEST_PYTHON ?= /usr/bin/python3
+DEPS ?= test
+FUZZ_SECONDS ?= 30
+JOBS ?= $(shell nproc)
+PYTEST_ARGS ?=
+AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
+RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
+PYTHONS = $(BUILD)/tests/pythons.jsonl
+FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
+C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools))
+MAN_PAGES = $(wildcard packaging/man/*.[1-9])
+
+# A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
+# program's own speed and are left out there.
+SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARDEN= LDHARDEN= SAN
+NOT_TIMING = PYTEST_ARGS='-m "not timing"'
+# TSan needs addresses that are not spread too far.
+TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")
+
+export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS ?= print_stacktrace=1
+export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
+export PYTHONDONTWRITEBYTECODE = 1
+
+.PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
+        valgrind coverage fuzz fuzz-programs bench demo clean-root install
+
+deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
+	@sh tests/setup/deps.sh $(DEPS)
+
+test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS)
+
+pythons: ## find the Pythons of the live tests; install those that Debian has
+	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
+
+unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
+	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT)
+
+integration: pythons $(BUILD)/pystrobe $(TOOLS) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
+	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
+
+test: ## install what is missing, build, run unit and integration tests
+	@sh tests/setup/deps.sh test
+	+@$(AGAIN) test-programs
+	+@$(AGAIN) pythons
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
+	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
+
+test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
+	@sh tests/setup/deps.sh test
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy asan ubsan tsan valgrind fuzz clean-root
+
+lint: $(PB_H) $(ARCHIVES) ## includes, banned calls, function lengths, scripts, formatting, manual pages
+	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
+	    bash tests/lint/all.sh
+
+format: ## format the C files in place
+	@tests/lint/format.sh --fix
+
+tidy: $(PB_H) ## clang-tidy and the static analyzer
+	@printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} clang-tidy-14 --quiet \
+	    --config-file=tests/lint/clang-tidy.yaml {} -- $(WARN) $(CPPFLAGS) \
+	    -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
+
+asan: ## unit and integration tests under AddressSanitizer and LeakSanitizer
+	+@$(SANITIZED)="-fsanitize=address" $(NOT_TIMING) test
+
+ubsan: ## unit and integration tests under UndefinedBehaviorSanitizer
+	+@$(SANITIZED)="-fsanitize=undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
+
+tsan: ## unit and integration tests under ThreadSanitizer
+	+@$(SANITIZED)="-fsanitize=thread" RUN="$(TSAN_WRAPPER)" $(NOT_TIMING) test
+
+valgrind: ## unit tests under valgrind
+	+@$(AGAIN) BUILD=$(BUILD)/valgrind OPT="-O1 -g" \
+	    RUN="valgrind -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" unit
+
+coverage: ## line coverage of unit and integration tests as HTML
+	+@$(AGAIN) CC=gcc BUILD=$(BUILD)/coverage OPT="-O0 -g" HARDEN= LDHARDEN= SAN=--coverage test
+	@lcov -q --capture --directory $(BUILD)/coverage --base-directory . --no-external \
+	    -o $(BUILD)/coverage/all.info
+	@lcov -q --remove $(BUILD)/coverage/all.info '*/gen/*' '*/tests/*' -o $(BUILD)/coverage/own.info
+	@genhtml -q -o $(BUILD)/coverage/html $(BUILD)/coverage/own.info
+	@lcov --summary $(BUILD)/coverage/own.info
+	@echo "coverage: see $(BUILD)/coverage/html/index.html"
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(LINK_LIBS)
+
+fuzz-programs: $(FUZZ)
+	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
+
+fuzz: ## run each fuzzer for FUZZ_SECONDS (30)
+	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
+	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
+
+bench: ## run the benchmarks
+	@if [ -x tests/bench/run ]; then tests/bench/run $(BUILD); \
+	else echo "bench: there is none yet; benchmarks come with the work on the unwinder's cost"; fi
+
+demo: ## watch a small shop for ten seconds and print where its time goes
+	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh
+
+clean-root: ## run README's commands on a bare Debian 12 (needs root)
+	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)
+
+install: $(BUILD)/pystrobe ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
+	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
+	for page in $(MAN_PAGES); do \
+	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || { \
+	    $(BUILD)/pystrobe config --sample >$(BUILD)/sample.ini && \
+	    install -D -m 644 $(BUILD)/sample.ini $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini; }

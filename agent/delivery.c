@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delivery.c - the lanes of all exporters together; see delivery.h. */
+#include "agent/delivery.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/delivery_lane.h"
+#include "agent/delivery_queue.h"
+
+enum { LINE_SIZE = 256 };
+
+#define MS_NS UINT64_C(1000000)
+#define S_NS  UINT64_C(1000000000)
+
+/* What a cancel may take beyond the deadline, out of the 200 ms that are promised. */
+#define GRACE_NS (150 * MS_NS)
+
+struct delivery {
+    struct delivery_world world;
+    struct lane **lanes; /* owned */
+    size_t count;
+    atomic_uint_fast64_t order; /* of the profiles put */
+    bool flushed;
+};
+
+bool delivery_new(const struct delivery_world *world, struct delivery **out)
+{
+    struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+    if (!delivery)
+        return false;
+    delivery->world = *world;
+    atomic_init(&delivery->order, 0);
+    *out = delivery;
+    return true;
+}
+
+static enum exporter_rc sink_send(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
+                                  struct err *err)
+{
+    return exporter_send(ctx, profile, now_ns, err);
+}
+
+static void sink_cancel(void *ctx)
+{
+    exporter_cancel(ctx);
+}
+
+static void sink_close(void *ctx)
+{
+    exporter_close(ctx);
+}
+
+struct delivery_sink delivery_sink_of(struct exporter *exporter)
+{
+    return (struct delivery_sink){sink_send, sink_cancel, sink_close, exporter};
+}
+
+static struct delivery_limits with_defaults(const struct delivery_limits *limits)
+{
+    struct delivery_limits full = *limits;
+
+    if (full.queue_profiles == 0)
+        full.queue_profiles = 32;
+    if (full.queue_bytes == 0)
+        full.queue_bytes = 32 * 1024 * 1024;
+    if (full.retry_ns == 0)
+        full.retry_ns = 300 * S_NS;
+    if (full.backoff_min_ns == 0)
+        full.backoff_min_ns = 500 * MS_NS;
+    if (full.backoff_max_ns == 0)
+        full.backoff_max_ns = 30 * S_NS;
+    if (full.log_every_ns == 0)
+        full.log_every_ns = 60 * S_NS;
+    return full;
+}
+
+bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
+                  const struct delivery_sink *sink, const struct delivery_limits *limits)
+{
+    struct lane_settings settings = {
+        .name = name,
+        .form = form,
+        .sink = *sink,
+        .limits = with_defaults(limits),
+        .world = delivery->world,
+    };
+    size_t bytes = (delivery->count + 1) * sizeof(delivery->lanes[0]);
+    struct lane **lanes = realloc(delivery->lanes, bytes);
+
+    if (lanes)
+        delivery->lanes = lanes;
+    if (!lanes || !lane_new(&settings, &lanes[delivery->count])) {
+        sink->close(sink->ctx);
+        return false;
+    }
+    delivery->count++;
+    return true;
+}
+
+size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
+{
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < delivery->count; i++)
+        wanted += lane_form(delivery->lanes[i]) == form ? 1 : 0;
+    return wanted;
+}
+
+void delivery_put(struct delivery *delivery, enum exporter_form form,
+                  const struct exporter_profile *profile)
+{
+    uint64_t order = atomic_fetch_add(&delivery->order, 1);
+    struct delivery_parcel *parcel;
+
+    if (delivery_wanted(delivery, form) == 0)
+        return;
+    parcel = delivery_parcel_new(profile);
+    for (size_t i = 0; i < delivery->count; i++) {
+        if (lane_form(delivery->lanes[i]) != form)
+            continue;
+        if (parcel)
+            lane_put(delivery->lanes[i], parcel, order);
+        else
+            lane_count_lost(delivery->lanes[i]);
+    }
+    delivery_parcel_drop(parcel);
+}
+
+size_t delivery_count(const struct delivery *delivery)
+{
+    return delivery->count;
+}
+
+const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_stats *out)
+{
+    lane_stats(delivery->lanes[i], out);
+    return lane_name(delivery->lanes[i]);
+}
+
+/* Says what is lost now. True: nothing is. */
+static bool take_stock(struct delivery *delivery, struct lane *lane)
+{
+    struct delivery_stats stats;
+    char line[LINE_SIZE];
+    uint64_t lost;
+
+    lane_stats(lane, &stats);
+    lost = stats.dropped_stop + stats.queued; /* queued: under way in a thread that is stuck */
+    if (lost == 0)
+        return true;
+    (void)snprintf(line, sizeof(line),
+                   "exporter %.64s: %" PRIu64 " profiles could not be delivered before the end",
+                   lane_name(lane), lost);
+    delivery->world.log(delivery->world.ctx, DELIVERY_WARNING, line);
+    return false;
+}
+
+bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
+{
+    uint64_t now_ns = delivery->world.now_ns(delivery->world.ctx);
+    uint64_t last_ns = (deadline_ns > now_ns ? deadline_ns : now_ns) + GRACE_NS;
+    bool whole = true;
+
+    delivery->flushed = true;
+    for (size_t i = 0; i < delivery->count; i++)
+        lane_hurry(delivery->lanes[i]);
+    for (size_t i = 0; i < delivery->count; i++)
+        (void)lane_wait(delivery->lanes[i], deadline_ns);
+    for (size_t i = 0; i < delivery->count; i++) {
+        if (!lane_wait(delivery->lanes[i], 0))
+            lane_stop(delivery->lanes[i]);
+    }
+    for (size_t i = 0; i < delivery->count; i++)
+        (void)lane_wait(delivery->lanes[i], last_ns);
+    for (size_t i = 0; i < delivery->count; i++)
+        whole = take_stock(delivery, delivery->lanes[i]) && whole;
+    return whole;
+}
+
+bool delivery_free(struct delivery *delivery)
+{
+    bool whole = true;
+
+    if (!delivery)
+        return true;
+    if (!delivery->flushed)
+        (void)delivery_flush(delivery, 0);
+    for (size_t i = 0; i < delivery->count; i++)
+        whole = lane_free(delivery->lanes[i]) && whole;
+    free(delivery->lanes);
+    free(delivery);
+    return whole;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delivery_lane.h - one exporter of a delivery: its thread, its queue, its counters.
+ *
+ * Shape:   lane_new starts the thread; lane_put; at the end lane_hurry, lane_wait,
+ *          and for one that has not ended lane_stop and lane_wait; lane_free.
+ * Threads: lane_put and lane_stats from any; the rest from the owner's.
+ */
+#ifndef AGENT_DELIVERY_LANE_H
+#define AGENT_DELIVERY_LANE_H
+
+#include "agent/delivery.h"
+#include "agent/delivery_queue.h"
+
+struct lane; /* private */
+
+/* What a lane is made from. Borrowed, but for the sink. */
+struct lane_settings {
+    const char *name;
+    enum exporter_form form;
+    struct delivery_sink sink;
+    struct delivery_limits limits;
+    struct delivery_world world;
+};
+
+/* Gives: *out, and the sink to it. False: no memory or no thread; then the sink is not taken. */
+MUST_CHECK bool lane_new(const struct lane_settings *settings, struct lane **out);
+
+enum exporter_form lane_form(const struct lane *lane);
+const char *lane_name(const struct lane *lane);
+void lane_stats(struct lane *lane, struct delivery_stats *out);
+
+/* Queues a parcel, taking a reference of its own; drops it once the lane is to end. */
+void lane_put(struct lane *lane, struct delivery_parcel *parcel, uint64_t order);
+
+/* Counts a profile that there was no memory for. */
+void lane_count_lost(struct lane *lane);
+
+/* Tries at once all that is queued, and ends the thread when the queue is empty. */
+void lane_hurry(struct lane *lane);
+
+/* Cancels the send, drops what is queued and ends the thread. */
+void lane_stop(struct lane *lane);
+
+/* Waits for the thread's end, until `deadline_ns`. True: it has ended. */
+bool lane_wait(struct lane *lane, uint64_t deadline_ns);
+
+/*
+ * Ends a lane whose thread has ended, and closes its sink. False: it has not; it
+ * will do both itself, should what holds it up ever let it go.
+ */
+bool lane_free(struct lane *lane);
+
+#endif

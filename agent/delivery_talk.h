@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delivery_talk.h - says in the log how an exporter fares, without filling it.
+ *
+ * Shape:   delivery_talk_init, then delivery_tell after each try.
+ * Threads: belongs to one thread at a time.
+ */
+#ifndef AGENT_DELIVERY_TALK_H
+#define AGENT_DELIVERY_TALK_H
+
+#include "agent/delivery.h"
+
+struct delivery_talk {
+    const char *name;                         /* borrowed: of the exporter */
+    const struct delivery_world *world;       /* borrowed */
+    uint64_t every_ns;                        /* between two lines of one kind */
+    bool announced;                           /* that it fails has been said */
+    uint64_t failed_tries;                    /* since it last worked */
+    uint64_t dropped;                         /* of all that were lost, so many have been told */
+    uint64_t failure_ns, refusal_ns, drop_ns; /* the last line of each kind; 0: none yet */
+};
+
+/* Makes it so that nothing has been said. */
+void delivery_talk_init(struct delivery_talk *talk, const char *name,
+                        const struct delivery_world *world, uint64_t every_ns);
+
+/*
+ * Takes in an answer and says it if it is news: the first failure, that it still
+ * fails, that it works again, a refusal, profiles dropped. `stats` are those after it.
+ */
+void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now_ns,
+                   const struct delivery_stats *stats);
+
+#endif

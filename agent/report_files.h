@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_files.h - finds and reads the pprof files that a report is about. */
+#ifndef AGENT_REPORT_FILES_H
+#define AGENT_REPORT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { REPORT_FILES_MAX = 200000 };
+
+/* Paths in the order of their names. */
+struct report_files {
+    char **paths; /* owned, each */
+    size_t count;
+    size_t capacity;
+};
+
+/*
+ * Adds all *.pb.gz of a store: DIR/SERVICE/FILE, of one service if it is not NULL.
+ *
+ * Errors: false; `err` says what.
+ */
+MUST_CHECK bool report_files_of_store(const char *store, const char *service,
+                                      struct report_files *files, struct err *err);
+
+/* Frees the paths. */
+void report_files_finish(struct report_files *files);
+
+/*
+ * Reads a regular file to the end of `out`.
+ *
+ * Errors: false; `err` says what, and errno is ENOENT only if there is no such file.
+ */
+MUST_CHECK bool report_read(const char *path, struct buf *out, struct err *err);
+
+#endif

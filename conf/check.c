@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c - the rules that hold between the keys of a section, and between sections. */
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/settings.h"
+#include "conf/values.h"
+
+/* Where the key was set; 0: it was not. */
+static unsigned line_of(const struct conf_section *section, const char *name)
+{
+    return section->lines[conf_option_find(section->kind, name) - conf_options];
+}
+
+static void refuse(struct conf_build *build, const struct conf_section *section, const char *key,
+                   const char *why)
+{
+    char head[CONF_HEAD_MAX];
+    unsigned line = line_of(section, key);
+
+    conf_errors_add(&build->errors, line ? line : section->line, "%s %s: %s",
+                    conf_section_head(section, head), key, why);
+}
+
+/* Fewer than one sample an interval would make empty profiles. */
+static void check_rate(struct conf_build *build, const struct conf_section *section, double rate_hz)
+{
+    const struct conf_agent *agent = build->conf->origin->first[CONF_AGENT]->values;
+    double samples = rate_hz * (double)agent->interval_ns / 1e9;
+
+    if (rate_hz > 0 && agent->interval_ns > 0 && samples < 1)
+        refuse(build, section, "rate",
+               "gives less than one sample an interval; allowed: a higher rate, or a longer "
+               "interval in [agent]");
+}
+
+static void check_target(struct conf_build *build, const struct conf_section *section)
+{
+    const struct conf_target *target = section->values;
+    char head[CONF_HEAD_MAX];
+    size_t i;
+
+    if (line_of(section, "rate"))
+        check_rate(build, section, target->rate_hz);
+    for (i = 0; i < conf_option_count; i++)
+        if (conf_options[i].need == CONF_CONDITION && section->lines[i])
+            return;
+    conf_errors_add(&build->errors, section->line,
+                    "%s: has no condition; allowed: at least one of cmdline, exe, user",
+                    conf_section_head(section, head));
+}
+
+static void misplaced(struct conf_build *build, const struct conf_section *section,
+                      const struct conf_option *option, unsigned line)
+{
+    const struct conf_exporter *exporter = section->values;
+    char head[CONF_HEAD_MAX];
+
+    conf_errors_add(&build->errors, line, "%s %s: is not for type %s; allowed: with type %s",
+                    conf_section_head(section, head), option->name, exporter->type,
+                    option->used_by & CONF_STORE ? "store" : "pyroscope");
+}
+
+/* Holds one key of the table to the type of the exporter. */
+static void check_use(struct conf_build *build, const struct conf_section *section,
+                      const struct conf_option *option)
+{
+    unsigned line = section->lines[option - conf_options];
+    const struct conf_entry *entry = option->prefix ? section->entries : NULL;
+    char why[CONF_ALLOWED_MAX + 32], allowed[CONF_ALLOWED_MAX];
+
+    if (conf_option_applies(option, section)) {
+        if (option->need != CONF_REQUIRED || line)
+            return;
+        (void)snprintf(why, sizeof(why), "is missing; allowed: %s",
+                       conf_value_allowed(option, allowed));
+        refuse(build, section, option->name, why);
+        return;
+    }
+    if (line)
+        misplaced(build, section, option, line);
+    for (; entry; entry = entry->next)
+        misplaced(build, section, option, entry->line);
+}
+
+/* One Authorization header is all that a request has. */
+static void check_login(struct conf_build *build, const struct conf_section *section)
+{
+    unsigned user = line_of(section, "user");
+    unsigned password = line_of(section, "password_file");
+
+    if (user && !password)
+        refuse(build, section, "user", "has no password; allowed: with password_file");
+    if (password && !user)
+        refuse(build, section, "password_file", "has no user; allowed: with user");
+    if ((user || password) && line_of(section, "token_file"))
+        refuse(build, section, "token_file",
+               "stands beside user; allowed: token_file, or user and password_file");
+}
+
+/* Two stores that trim one directory would take each other's profiles away. */
+static void check_path(struct conf_build *build, const struct conf_section *section)
+{
+    const struct conf_section *other = build->conf->origin->first[CONF_EXPORTER];
+    const char *path = ((const struct conf_exporter *)section->values)->path;
+    char head[CONF_HEAD_MAX], others[CONF_HEAD_MAX];
+    const char *used;
+
+    for (; path && other != section; other = other->next) {
+        used = ((const struct conf_exporter *)other->values)->path;
+        if (!used || strcmp(used, path) != 0)
+            continue;
+        conf_errors_add(&build->errors, section->line,
+                        "%s path: is that of %s on line %u; allowed: another path",
+                        conf_section_head(section, head), conf_section_head(other, others),
+                        other->line);
+        return;
+    }
+}
+
+static void check_exporter(struct conf_build *build, const struct conf_section *section)
+{
+    const struct conf_exporter *exporter = section->values;
+    const struct conf_option *option = conf_options;
+
+    if (!exporter->type) {
+        if (!line_of(section, "type"))
+            refuse(build, section, "type", "is missing; allowed: store, pyroscope");
+        return; /* which keys belong cannot be said */
+    }
+    for (; option < conf_options + conf_option_count; option++)
+        if (option->kind == CONF_EXPORTER)
+            check_use(build, section, option);
+    check_login(build, section);
+    check_path(build, section);
+}
+
+void conf_check_all(struct conf_build *build)
+{
+    const struct conf_origin *origin = build->conf->origin;
+    const struct conf_section *section = origin->first[CONF_AGENT];
+    const struct conf_agent *agent = section->values;
+
+    check_rate(build, section, agent->rate_hz);
+    for (section = origin->first[CONF_TARGET]; section; section = section->next)
+        check_target(build, section);
+    for (section = origin->first[CONF_EXPORTER]; section; section = section->next)
+        check_exporter(build, section);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * errors.h - the mistakes of one ini text, kept until all are known.
+ *
+ * Shape:   conf_errors_init, conf_errors_add..., conf_errors_print.
+ */
+#ifndef CONF_ERRORS_H
+#define CONF_ERRORS_H
+
+#include "base/arena.h"
+#include "conf/conf.h"
+
+enum { CONF_ERRORS_MAX = 50 }; /* as many are told; further ones are counted */
+
+struct conf_error {
+    unsigned line; /* 0: the file as a whole */
+    const char *text;
+};
+
+struct conf_errors {
+    struct arena *arena; /* borrowed: holds the texts */
+    unsigned count;      /* all that were added */
+    bool nomem;          /* one could not be kept */
+    struct conf_error kept[CONF_ERRORS_MAX];
+};
+
+void conf_errors_init(struct conf_errors *errors, struct arena *arena);
+
+/* Adds a mistake on `line`. */
+void conf_errors_add(struct conf_errors *errors, unsigned line, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+
+/* Appends "FILE:LINE: text\n" for each, in the order of their lines. */
+void conf_errors_print(struct conf_errors *errors, const char *file, struct buf *out);
+
+#endif

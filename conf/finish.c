@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finish.c - gives sections their defaults, and makes the arrays of conf.h of them. */
+#include <string.h>
+
+#include "conf/settings.h"
+#include "conf/values.h"
+
+bool conf_option_applies(const struct conf_option *option, const struct conf_section *section)
+{
+    const struct conf_exporter *exporter = section->values;
+
+    if (option->kind != section->kind)
+        return false;
+    return option->kind != CONF_EXPORTER || (option->used_by & conf_exporter_bit(exporter->type));
+}
+
+/* Gives each key that is not set its default. */
+static void set_defaults(struct conf_build *build, struct conf_section *section)
+{
+    const struct conf_option *option = conf_options;
+    struct arena *arena = &build->conf->origin->arena;
+
+    for (; option < conf_options + conf_option_count; option++) {
+        if (!conf_option_applies(option, section) || section->lines[option - conf_options])
+            continue;
+        if (option->usual &&
+            conf_value_read(option, option->usual, section->values, arena, NULL) != CONF_OK)
+            build->nomem = true; /* a test holds that every default is in its range */
+    }
+}
+
+/* What a [target] takes from elsewhere. */
+static void inherit(struct conf_section *section, const struct conf_section *agent)
+{
+    struct conf_target *target = section->values;
+
+    target->name = section->name;
+    if (!target->service)
+        target->service = section->name;
+    if (target->rate_hz <= 0)
+        target->rate_hz = ((const struct conf_agent *)agent->values)->rate_hz;
+}
+
+void conf_build_defaults(struct conf_build *build)
+{
+    struct conf_origin *origin = build->conf->origin;
+    struct conf_section *section;
+    int kind;
+
+    for (kind = CONF_AGENT; kind <= CONF_LABELS; kind++)
+        if (!origin->first[kind]) {
+            section = conf_section_new(build, (enum conf_kind)kind, 0, NULL);
+            if (!section)
+                return;
+            conf_section_add(build, section);
+        }
+    for (kind = 0; kind < CONF_KINDS; kind++)
+        for (section = origin->first[kind]; section; section = section->next)
+            set_defaults(build, section);
+    for (section = origin->first[CONF_TARGET]; section; section = section->next)
+        inherit(section, origin->first[CONF_AGENT]);
+    for (section = origin->first[CONF_EXPORTER]; section; section = section->next)
+        ((struct conf_exporter *)section->values)->name = section->name;
+}
+
+/* Copies the values of all sections of a kind into one array, which they then point into. */
+static const void *gather(struct conf_build *build, enum conf_kind kind)
+{
+    size_t size = conf_kinds[kind].size;
+    struct conf_section *section = build->conf->origin->first[kind];
+    char *array = conf_build_take(build, size * build->conf->origin->count[kind]);
+    char *place = array;
+
+    for (; array && section; section = section->next, place += size) {
+        memcpy(place, section->values, size);
+        section->values = place;
+    }
+    return array;
+}
+
+static const struct conf_label *gather_entries(struct conf_build *build,
+                                               const struct conf_section *section)
+{
+    struct conf_label *array = conf_build_take(build, section->entry_count * sizeof(*array));
+    const struct conf_entry *entry = section->entries;
+    size_t i = 0;
+
+    for (; array && entry; entry = entry->next)
+        array[i++] = entry->pair;
+    return array;
+}
+
+void conf_build_finish(struct conf_build *build)
+{
+    struct conf *conf = build->conf;
+    struct conf_section *section;
+    struct conf_exporter *exporter;
+
+    for (section = conf->origin->first[CONF_EXPORTER]; section; section = section->next) {
+        exporter = section->values;
+        exporter->headers = gather_entries(build, section);
+        exporter->header_count = section->entry_count;
+    }
+    conf->labels = gather_entries(build, conf->origin->first[CONF_LABELS]);
+    conf->label_count = conf->origin->first[CONF_LABELS]->entry_count;
+    conf->targets = gather(build, CONF_TARGET);
+    conf->target_count = conf->origin->count[CONF_TARGET];
+    conf->exporters = gather(build, CONF_EXPORTER);
+    conf->exporter_count = conf->origin->count[CONF_EXPORTER];
+    section = conf->origin->first[CONF_AGENT];
+    conf->agent = *(struct conf_agent *)section->values;
+    section->values = &conf->agent;
+}

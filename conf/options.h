@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.h - the table of every section and key that the ini may hold.
+ *
+ * To add a key: a field in conf.h and a row in options.c. Parsing, messages,
+ * `pystrobe config`, the sample file and the manual page follow by themselves.
+ */
+#ifndef CONF_OPTIONS_H
+#define CONF_OPTIONS_H
+
+#include <stddef.h>
+
+#include "conf/conf.h"
+
+enum conf_kind { CONF_AGENT, CONF_LABELS, CONF_TARGET, CONF_EXPORTER, CONF_KINDS };
+
+/* A kind of section. */
+struct conf_kind_row {
+    const char *word;     /* what stands in the brackets */
+    const char *title;    /* "[target NAME]" */
+    const char *help;     /* sentences */
+    bool named;           /* there may be several, each with a name */
+    size_t size;          /* of its struct; 0: it has none */
+    unsigned count_max;   /* sections of this kind in a file */
+    unsigned entries_max; /* free keys in a section */
+};
+
+extern const struct conf_kind_row conf_kinds[CONF_KINDS];
+
+/* How the text of a value is read, checked and printed: a row each in values.c. */
+enum conf_type {
+    CONF_TYPE_RATE,     /* double, Hz */
+    CONF_TYPE_DURATION, /* uint64_t, ns */
+    CONF_TYPE_SIZE,     /* uint64_t, bytes */
+    CONF_TYPE_COUNT,    /* size_t */
+    CONF_TYPE_CHOICE,   /* const char *, one of `choices` */
+    CONF_TYPE_SPLIT,    /* enum conf_split, in the order of `choices` */
+    CONF_TYPE_REGEX,    /* const char *, from here on */
+    CONF_TYPE_GLOB,
+    CONF_TYPE_TEXT,
+    CONF_TYPE_SERVICE,
+    CONF_TYPE_PATH,
+    CONF_TYPE_URL,
+    CONF_TYPE_LABEL, /* a free key, kept in the section's entries */
+    CONF_TYPE_HEADER,
+    CONF_TYPES
+};
+
+/* Exporter types, as bits of conf_option.used_by. */
+enum { CONF_STORE = 1, CONF_PYROSCOPE = 2 };
+
+/* What a section must have of a key. */
+enum conf_need {
+    CONF_OPTIONAL,
+    CONF_REQUIRED, /* by the exporter types in used_by */
+    CONF_CONDITION /* a target needs one of these */
+};
+
+struct conf_option {
+    enum conf_kind kind;
+    enum conf_type type;
+    const char *name;      /* of a free key: "header.NAME", written as in the manual */
+    const char *prefix;    /* of a free key: what stands before its NAME; NULL: not a free key */
+    size_t offset;         /* of the field in the section's struct; free keys: 0 */
+    const char *usual;     /* the default as ini text; NULL: none */
+    const char *otherwise; /* no default: what an absent key means, in words */
+    const char *min, *max; /* as ini text; NULL where the type has no order */
+    const char *const *choices; /* ends with NULL */
+    unsigned used_by;           /* exporters only */
+    enum conf_need need;
+    bool secret;         /* the value is never shown */
+    const char *example; /* for the sample, where there is no default */
+    const char *help;    /* sentences */
+};
+
+enum { CONF_OPTION_MAX = 32 }; /* rows of the table at most: settings.h has an array of them */
+
+extern const struct conf_option conf_options[];
+extern const size_t conf_option_count;
+
+/* The names of the exporter types in the order of their bits; ends with NULL. */
+extern const char *const conf_exporter_types[];
+
+/* The bit of an exporter type, 0 if there is none of that name. */
+unsigned conf_exporter_bit(const char *type);
+
+/* The row of key `name` in a section of this kind; NULL if there is none. */
+const struct conf_option *conf_option_find(enum conf_kind kind, const char *name);
+
+#endif

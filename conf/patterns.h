@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * patterns.h - what text must look like to be a regular expression, a URL, a header's name ...
+ *
+ * All of them: CONF_BAD, `err` has what is wrong. What is wrong with a URL or a header is
+ * said without repeating it: a password may stand in it.
+ */
+#ifndef CONF_PATTERNS_H
+#define CONF_PATTERNS_H
+
+#include "conf/conf.h"
+
+/* POSIX extended, compiles, no back-references, no large {n,m}: it is matched against any process.
+ */
+MUST_CHECK enum conf_rc conf_regex_check(const char *text, struct err *err);
+
+/* A pattern that an absolute path can match. */
+MUST_CHECK enum conf_rc conf_glob_check(const char *text, struct err *err);
+
+/* No ${...}: nothing is replaced in it, so it would not be what was meant. */
+MUST_CHECK enum conf_rc conf_service_check(const char *text, struct err *err);
+
+MUST_CHECK enum conf_rc conf_path_check(const char *text, struct err *err);
+
+/* http or https, a host, a port and a path at most. */
+MUST_CHECK enum conf_rc conf_url_check(const char *text, struct err *err);
+
+/* What may be a label's name in a profile and on a server. */
+MUST_CHECK enum conf_rc conf_label_name_check(const char *name, struct err *err);
+
+/* A token as HTTP has it, and none that the exporter sets itself. */
+MUST_CHECK enum conf_rc conf_header_name_check(const char *name, struct err *err);
+
+bool conf_is_printable_ascii(const char *text);
+
+#endif

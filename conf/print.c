@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print.c - the effective settings as ini text that says where each came from. */
+#include "conf/settings.h"
+#include "conf/values.h"
+
+/* Ends a line with its source as a comment. */
+static void print_source(const struct conf *conf, unsigned line, const char *otherwise,
+                         struct buf *out)
+{
+    if (line)
+        buf_add_fmt(out, " ; %s:%u\n", conf->origin->file, line);
+    else
+        buf_add_fmt(out, " ; %s\n", otherwise);
+}
+
+static void print_option(const struct conf *conf, const struct conf_section *section,
+                         const struct conf_option *option, struct buf *out)
+{
+    unsigned line = section->lines[option - conf_options];
+    size_t before = out->size;
+
+    buf_add_fmt(out, "%s = ", option->name);
+    if (conf_value_print(option, section->values, out)) {
+        print_source(conf, line, option->usual ? "default" : option->otherwise, out);
+        return;
+    }
+    out->size = before > out->size ? out->size : before; /* nothing to set: say so instead */
+    buf_add_fmt(out, "; %s: not set (%s)\n", option->name, option->otherwise);
+}
+
+static void print_entries(const struct conf *conf, const struct conf_section *section,
+                          const struct conf_option *option, struct buf *out)
+{
+    const struct conf_entry *entry = section->entries;
+
+    for (; entry; entry = entry->next) {
+        buf_add_fmt(out, "%s%s = %s", option->prefix, entry->pair.name,
+                    option->secret ? "***" : entry->pair.value);
+        print_source(conf, entry->line, "", out);
+    }
+}
+
+static void print_section(const struct conf *conf, const struct conf_section *section,
+                          struct buf *out)
+{
+    const struct conf_option *option = conf_options;
+    char head[CONF_HEAD_MAX];
+
+    buf_add_fmt(out, "%s\n", conf_section_head(section, head));
+    for (; option < conf_options + conf_option_count; option++)
+        if (!conf_option_applies(option, section))
+            continue;
+        else if (option->prefix)
+            print_entries(conf, section, option, out);
+        else
+            print_option(conf, section, option, out);
+}
+
+void conf_print(const struct conf *conf, struct buf *out)
+{
+    const struct conf_section *section;
+    int kind;
+
+    for (kind = 0; kind < CONF_KINDS; kind++)
+        for (section = conf->origin->first[kind]; section; section = section->next) {
+            buf_add_str(out, kind == CONF_AGENT ? "" : "\n");
+            print_section(conf, section, out);
+        }
+}

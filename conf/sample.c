@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample.c - the table of options as a sample ini file, and as a reference in mdoc.
+ *
+ * In the sample "#" starts prose and ";" a setting that is commented out: to set it, take the
+ * ";" away.
+ */
+#include <string.h>
+
+#include "conf/options.h"
+#include "conf/values.h"
+
+enum { WIDTH = 78 };
+
+/* Appends prose as comment lines. */
+static void add_prose(const char *text, struct buf *out)
+{
+    size_t column = 0, size;
+
+    for (; *text; text += size, text += strspn(text, " ")) {
+        size = strcspn(text, " ");
+        if (column > 0 && column + 1 + size > WIDTH) {
+            buf_add_str(out, "\n");
+            column = 0;
+        }
+        buf_add_str(out, column ? " " : "# ");
+        buf_add(out, text, size);
+        column += size + (column ? 1 : 2);
+    }
+    buf_add_str(out, "\n");
+}
+
+static void add_facts(const struct conf_option *option, struct buf *out)
+{
+    char allowed[CONF_ALLOWED_MAX];
+
+    buf_add_fmt(out, "# Allowed: %s.\n", conf_value_allowed(option, allowed));
+    if (option->need == CONF_REQUIRED)
+        buf_add_str(out, "# Required.\n");
+    else
+        buf_add_fmt(out, "# %s: %s.\n", option->usual ? "Default" : "If absent",
+                    option->usual ? option->usual : option->otherwise);
+}
+
+/* `type`: the name of the exporter type that this section is an example of, or NULL. */
+static void add_setting(const struct conf_option *option, const char *type, struct buf *out)
+{
+    const char *value = option->usual ? option->usual : option->example;
+
+    buf_add_str(out, "\n");
+    add_prose(option->help, out);
+    add_facts(option, out);
+    if (option->prefix)
+        buf_add_fmt(out, ";%s\n", value);
+    else
+        buf_add_fmt(out, ";%s = %s\n", option->name, value ? value : type);
+}
+
+static void add_section(enum conf_kind kind, unsigned bit, struct buf *out)
+{
+    const struct conf_option *option = conf_options;
+    const char *type = NULL;
+    unsigned i;
+
+    for (i = 0; kind == CONF_EXPORTER && conf_exporter_types[i]; i++)
+        if (bit == 1u << i)
+            type = conf_exporter_types[i];
+    if (type)
+        buf_add_fmt(out, ";[exporter %s]\n", type);
+    else
+        buf_add_fmt(out, conf_kinds[kind].named ? ";[%s web]\n" : "[%s]\n", conf_kinds[kind].word);
+    for (; option < conf_options + conf_option_count; option++)
+        if (option->kind == kind && (!type || option->used_by & bit))
+            add_setting(option, type, out);
+}
+
+void conf_print_sample(struct buf *out)
+{
+    unsigned i;
+    int kind;
+
+    add_prose("pystrobe.ini: every section and key. See pystrobe.ini(5).", out);
+    add_prose("Lines that start with ; are settings that are commented out, with their default "
+              "or an example. To use one, take the ; away, and that of its [section] as well. "
+              "Numbers carry their unit. \" ;\" after a value starts a comment.",
+              out);
+    for (kind = 0; kind < CONF_KINDS; kind++) {
+        buf_add_str(out, "\n");
+        add_prose(conf_kinds[kind].help, out);
+        if (kind != CONF_EXPORTER)
+            add_section((enum conf_kind)kind, 0, out);
+    }
+    for (i = 0; conf_exporter_types[i]; i++) {
+        buf_add_str(out, i ? "\n" : "");
+        add_section(CONF_EXPORTER, 1u << i, out);
+    }
+}
+
+/* Appends sentences, each on a line of its own as mdoc wants it. */
+static void add_sentences(const char *text, struct buf *out)
+{
+    const char *end;
+
+    for (; (end = strstr(text, ". ")); text = end + 2) {
+        buf_add(out, text, (size_t)(end + 1 - text));
+        buf_add_str(out, "\n");
+    }
+    buf_add_fmt(out, "%s\n", text);
+}
+
+static void add_types(const struct conf_option *option, struct buf *out)
+{
+    const char *separator = "Only for type";
+    unsigned i;
+
+    for (i = 0; conf_exporter_types[i]; i++)
+        if (!(option->used_by & 1u << i))
+            break;
+    if (!option->used_by || !conf_exporter_types[i])
+        return; /* for all of them */
+    for (i = 0; conf_exporter_types[i]; i++)
+        if (option->used_by & 1u << i) {
+            buf_add_fmt(out, "%s %s", separator, conf_exporter_types[i]);
+            separator = ",";
+        }
+    buf_add_str(out, ".\n");
+}
+
+static void add_item(const struct conf_option *option, struct buf *out)
+{
+    char allowed[CONF_ALLOWED_MAX];
+
+    if (option->prefix)
+        buf_add_fmt(out, ".It %s%s%sAr NAME\n", *option->prefix ? "Ic " : "", option->prefix,
+                    *option->prefix ? " Ns " : "");
+    else
+        buf_add_fmt(out, ".It Ic %s\n", option->name);
+    add_sentences(option->help, out);
+    add_types(option, out);
+    buf_add_fmt(out, "Allowed: %s.\n", conf_value_allowed(option, allowed));
+    if (option->need == CONF_REQUIRED)
+        buf_add_str(out, "Required.\n");
+    else
+        buf_add_fmt(out, "%s: %s.\n", option->usual ? "Default" : "If absent",
+                    option->usual ? option->usual : option->otherwise);
+}
+
+void conf_print_mdoc(struct buf *out)
+{
+    size_t i;
+    int kind;
+
+    for (kind = 0; kind < CONF_KINDS; kind++) {
+        buf_add_fmt(out, ".Ss %s\n", conf_kinds[kind].title);
+        add_sentences(conf_kinds[kind].help, out);
+        buf_add_str(out, ".Bl -tag -width Ds\n");
+        for (i = 0; i < conf_option_count; i++)
+            if (conf_options[i].kind == (enum conf_kind)kind)
+                add_item(&conf_options[i], out);
+        buf_add_str(out, ".El\n");
+    }
+}

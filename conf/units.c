@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * units.c - the only file that knows what a unit is worth.
+ *
+ * Numbers are read as thousandths in an integer, not by strtod: that would heed
+ * the locale, round 0.1s, and take "inf" and "0x1p3".
+ */
+#include "conf/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/text.h"
+
+struct unit {
+    const char *name;
+    uint64_t worth;
+};
+
+/* Largest first: printing takes the first that divides. */
+static const struct unit durations[] = {
+    {"d", 86400000000000}, {"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
+    {"ms", 1000000},       {"us", 1000},         {"ns", 1},          {NULL, 0},
+};
+
+static const struct unit sizes[] = {
+    {"TiB", (uint64_t)1 << 40},
+    {"TB", 1000000000000},
+    {"GiB", 1 << 30},
+    {"GB", 1000000000},
+    {"MiB", 1 << 20},
+    {"MB", 1000000},
+    {"KiB", 1 << 10},
+    {"kB", 1000},
+    {"B", 1},
+    {NULL, 0},
+};
+
+static const struct unit rates[] = {{"Hz", 1}, {NULL, 0}};
+
+enum { THOUSAND = 1000, DECIMALS_MAX = 3 };
+
+/* A number and what follows it. */
+struct number {
+    uint64_t thousandths;
+    const char *rest;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Appends one decimal digit to `value`; false if it no longer fits. */
+static bool push_digit(uint64_t *value, char digit)
+{
+    return !__builtin_mul_overflow(*value, (uint64_t)10, value) &&
+           !__builtin_add_overflow(*value, (uint64_t)(digit - '0'), value);
+}
+
+/* Reads "12" or "12.5"; NULL, or what is wrong with it. */
+static const char *read_number(const char *text, struct number *out)
+{
+    uint64_t value = 0;
+    unsigned decimals = 0;
+
+    if (!is_digit(*text))
+        return "is not a number with a unit";
+    for (; is_digit(*text); text++)
+        if (!push_digit(&value, *text))
+            return "is too large";
+    if (text[0] == '.' && is_digit(text[1]))
+        for (text++; is_digit(*text); text++, decimals++)
+            if (decimals == DECIMALS_MAX || !push_digit(&value, *text))
+                return "has more than three decimals";
+    for (; decimals < DECIMALS_MAX; decimals++)
+        if (!push_digit(&value, '0'))
+            return "is too large";
+    out->thousandths = value;
+    out->rest = text;
+    return NULL;
+}
+
+static const struct unit *find_unit(const struct unit *units, const char *name)
+{
+    for (; units->name; units++)
+        if (strcmp(units->name, name) == 0)
+            return units;
+    return NULL;
+}
+
+/* Says what is wrong with `text` and which units there are, smallest first. */
+static enum conf_rc refuse(const struct unit *units, const char *text, const char *why,
+                           struct err *err)
+{
+    char shown[CONF_QUOTE_MAX], names[64];
+    size_t count = 0, used = 0;
+
+    while (units[count].name)
+        count++;
+    names[0] = '\0';
+    while (count-- > 0)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", units[count].name,
+                                 count ? " " : "");
+    err_set(err, "%s %s; units: %s", conf_quote(shown, text), why, names);
+    return CONF_BAD;
+}
+
+/* Reads a number and its unit. */
+static enum conf_rc read_both(const struct unit *units, const char *text, uint64_t *out_thousandths,
+                              uint64_t *out_worth, struct err *err)
+{
+    const struct unit *unit;
+    struct number number;
+    const char *why = read_number(text, &number);
+
+    if (why)
+        return refuse(units, text, why, err);
+    while (*number.rest == ' ')
+        number.rest++;
+    if (!*number.rest)
+        return refuse(units, text, "has no unit", err);
+    unit = find_unit(units, number.rest);
+    if (!unit)
+        return refuse(units, text, "has an unknown unit", err);
+    *out_thousandths = number.thousandths;
+    *out_worth = unit->worth;
+    return CONF_OK;
+}
+
+/* Reads a value that must be a whole number of the smallest unit. */
+static enum conf_rc read_whole(const struct unit *units, const char *text, uint64_t *out,
+                               struct err *err)
+{
+    uint64_t thousandths = 0, worth = 0, whole, part;
+
+    if (read_both(units, text, &thousandths, &worth, err) != CONF_OK)
+        return CONF_BAD;
+    part = thousandths % THOUSAND * worth; /* at most 999 times a TiB */
+    if (part % THOUSAND != 0)
+        return refuse(units, text, "is finer than the smallest unit", err);
+    if (__builtin_mul_overflow(thousandths / THOUSAND, worth, &whole) ||
+        __builtin_add_overflow(whole, part / THOUSAND, &whole))
+        return refuse(units, text, "is too large", err);
+    *out = whole;
+    return CONF_OK;
+}
+
+enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err)
+{
+    return read_whole(durations, text, out_ns, err);
+}
+
+enum conf_rc conf_size(const char *text, uint64_t *out_bytes, struct err *err)
+{
+    return read_whole(sizes, text, out_bytes, err);
+}
+
+enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err)
+{
+    uint64_t thousandths = 0, worth = 0;
+
+    if (read_both(rates, text, &thousandths, &worth, err) != CONF_OK)
+        return CONF_BAD;
+    *out_hz = (double)thousandths / THOUSAND; /* there is but the one unit */
+    return CONF_OK;
+}
+
+enum conf_rc conf_count(const char *text, uint64_t *out, struct err *err)
+{
+    const char *digit = text;
+    char shown[CONF_QUOTE_MAX];
+    uint64_t value = 0;
+
+    while (is_digit(*digit) && push_digit(&value, *digit))
+        digit++;
+    if (digit == text || *digit) {
+        err_set(err, "%s is not a whole number", conf_quote(shown, text));
+        return CONF_BAD;
+    }
+    *out = value;
+    return CONF_OK;
+}
+
+static void print_whole(const struct unit *units, uint64_t value, struct buf *out)
+{
+    while (units->worth > 1 && (value == 0 || value % units->worth != 0))
+        units++;
+    buf_add_fmt(out, "%" PRIu64 "%s", value / units->worth, units->name);
+}
+
+void conf_print_duration(uint64_t ns, struct buf *out)
+{
+    if (ns == 0)
+        buf_add_str(out, "0s");
+    else
+        print_whole(durations, ns, out);
+}
+
+void conf_print_size(uint64_t bytes, struct buf *out)
+{
+    print_whole(sizes, bytes, out);
+}
+
+void conf_print_rate(double hz, struct buf *out)
+{
+    uint64_t thousandths = (uint64_t)(hz * THOUSAND + 0.5);
+    uint64_t rest = thousandths % THOUSAND;
+    int places = DECIMALS_MAX;
+
+    buf_add_fmt(out, "%" PRIu64, thousandths / THOUSAND);
+    for (; rest && rest % 10 == 0; rest /= 10)
+        places--;
+    if (rest)
+        buf_add_fmt(out, ".%0*" PRIu64, places, rest);
+    buf_add_str(out, "Hz");
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * values.c - the only file that knows how each type of value is read, checked and printed.
+ */
+#include "conf/values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/patterns.h"
+#include "conf/text.h"
+#include "conf/units.h"
+
+/* A value's way into its field and back. `err` gets the cause alone. */
+typedef enum conf_rc reads(const struct conf_option *option, const char *text, void *field,
+                           struct err *err);
+typedef enum conf_rc checks(const char *text, struct err *err);
+typedef void prints(const struct conf_option *option, const void *field, struct buf *out);
+
+struct value_type {
+    reads *read;   /* NULL: a string, which is kept as it is once `check` is content */
+    checks *check; /* NULL: any text */
+    prints *print;
+    const char *allowed; /* NULL: by the range or the choices of the option */
+};
+
+typedef enum conf_rc reads_number(const char *text, uint64_t *out, struct err *err);
+
+static enum conf_rc out_of_range(const char *text, struct err *err)
+{
+    char shown[CONF_QUOTE_MAX];
+
+    err_set(err, "%s is out of range", conf_quote(shown, text));
+    return CONF_BAD;
+}
+
+/* Reads a whole number and holds it to the option's range, which is text as well. */
+static enum conf_rc read_whole(const struct conf_option *option, reads_number *read,
+                               const char *text, uint64_t *out, struct err *err)
+{
+    uint64_t value, min, max;
+    enum conf_rc rc = read(text, &value, err);
+
+    if (rc == CONF_OK)
+        rc = read(option->min, &min, err);
+    if (rc == CONF_OK)
+        rc = read(option->max, &max, err);
+    if (rc != CONF_OK)
+        return rc;
+    if (value < min || value > max)
+        return out_of_range(text, err);
+    *out = value;
+    return CONF_OK;
+}
+
+static enum conf_rc read_duration(const struct conf_option *option, const char *text, void *field,
+                                  struct err *err)
+{
+    return read_whole(option, conf_duration, text, field, err);
+}
+
+static enum conf_rc read_size(const struct conf_option *option, const char *text, void *field,
+                              struct err *err)
+{
+    return read_whole(option, conf_size, text, field, err);
+}
+
+static enum conf_rc read_count(const struct conf_option *option, const char *text, void *field,
+                               struct err *err)
+{
+    uint64_t value;
+    enum conf_rc rc = read_whole(option, conf_count, text, &value, err);
+
+    if (rc == CONF_OK)
+        *(size_t *)field = (size_t)value;
+    return rc;
+}
+
+static enum conf_rc read_rate(const struct conf_option *option, const char *text, void *field,
+                              struct err *err)
+{
+    double value, min, max;
+    enum conf_rc rc = conf_rate(text, &value, err);
+
+    if (rc == CONF_OK)
+        rc = conf_rate(option->min, &min, err);
+    if (rc == CONF_OK)
+        rc = conf_rate(option->max, &max, err);
+    if (rc != CONF_OK)
+        return rc;
+    if (value < min || value > max)
+        return out_of_range(text, err);
+    *(double *)field = value;
+    return CONF_OK;
+}
+
+static enum conf_rc find_choice(const struct conf_option *option, const char *text, size_t *out,
+                                struct err *err)
+{
+    char shown[CONF_QUOTE_MAX];
+    size_t i;
+
+    for (i = 0; option->choices[i]; i++)
+        if (strcmp(option->choices[i], text) == 0) {
+            *out = i;
+            return CONF_OK;
+        }
+    err_set(err, "%s is not known", conf_quote(shown, text));
+    return CONF_BAD;
+}
+
+static enum conf_rc read_choice(const struct conf_option *option, const char *text, void *field,
+                                struct err *err)
+{
+    size_t index;
+    enum conf_rc rc = find_choice(option, text, &index, err);
+
+    if (rc == CONF_OK)
+        *(const char **)field = option->choices[index];
+    return rc;
+}
+
+static enum conf_rc read_split(const struct conf_option *option, const char *text, void *field,
+                               struct err *err)
+{
+    size_t index;
+    enum conf_rc rc = find_choice(option, text, &index, err);
+
+    if (rc == CONF_OK)
+        *(enum conf_split *)field = (enum conf_split)index;
+    return rc;
+}
+
+static void print_duration(const struct conf_option *option, const void *field, struct buf *out)
+{
+    (void)option;
+    conf_print_duration(*(const uint64_t *)field, out);
+}
+
+static void print_size(const struct conf_option *option, const void *field, struct buf *out)
+{
+    (void)option;
+    conf_print_size(*(const uint64_t *)field, out);
+}
+
+static void print_count(const struct conf_option *option, const void *field, struct buf *out)
+{
+    (void)option;
+    buf_add_fmt(out, "%zu", *(const size_t *)field);
+}
+
+static void print_rate(const struct conf_option *option, const void *field, struct buf *out)
+{
+    (void)option;
+    conf_print_rate(*(const double *)field, out);
+}
+
+static void print_split(const struct conf_option *option, const void *field, struct buf *out)
+{
+    buf_add_str(out, option->choices[*(const enum conf_split *)field]);
+}
+
+static void print_string(const struct conf_option *option, const void *field, struct buf *out)
+{
+    const char *text = *(const char *const *)field;
+
+    (void)option;
+    if (text)
+        buf_add_str(out, text);
+}
+
+/* The free keys have no row: they are kept as entries, and checked by conf_entry_check. */
+static const struct value_type types[CONF_TYPES] = {
+    [CONF_TYPE_RATE] = {.read = read_rate, .print = print_rate},
+    [CONF_TYPE_DURATION] = {.read = read_duration, .print = print_duration},
+    [CONF_TYPE_SIZE] = {.read = read_size, .print = print_size},
+    [CONF_TYPE_COUNT] = {.read = read_count, .print = print_count},
+    [CONF_TYPE_CHOICE] = {.read = read_choice, .print = print_string},
+    [CONF_TYPE_SPLIT] = {.read = read_split, .print = print_split},
+    [CONF_TYPE_REGEX] = {.check = conf_regex_check,
+                         .print = print_string,
+                         .allowed = "a POSIX extended regular expression"},
+    [CONF_TYPE_GLOB] = {.check = conf_glob_check,
+                        .print = print_string,
+                        .allowed = "a path with * ? [...] that starts with / or *"},
+    [CONF_TYPE_TEXT] = {.print = print_string, .allowed = "text of up to 1024 bytes"},
+    [CONF_TYPE_SERVICE] = {.check = conf_service_check,
+                           .print = print_string,
+                           .allowed = "text of up to 1024 bytes, taken as it is written"},
+    [CONF_TYPE_PATH] = {.check = conf_path_check,
+                        .print = print_string,
+                        .allowed = "an absolute path"},
+    [CONF_TYPE_URL] = {.check = conf_url_check,
+                       .print = print_string,
+                       .allowed = "http://HOST or https://HOST, then :PORT and /PATH if needed"},
+    [CONF_TYPE_LABEL] = {.allowed = "text of up to 2048 bytes"},
+    [CONF_TYPE_HEADER] = {.allowed = "printable ASCII of up to 2048 bytes"},
+};
+
+/* What holds for strings of every type, then what holds for this one. */
+static enum conf_rc read_string(const struct value_type *type, const char *text, const char **out,
+                                struct arena *arena, struct err *err)
+{
+    enum conf_rc rc = CONF_OK;
+    size_t size = strlen(text);
+    char *copy;
+
+    if (size > CONF_VALUE_MAX) {
+        err_set(err, "is longer than %d bytes", CONF_VALUE_MAX);
+        return CONF_BAD;
+    }
+    if (strstr(text, " #") || strstr(text, "\t#")) {
+        err_set(err, "has a \"#\" after a blank, which starts no comment here: write \" ;\"");
+        return CONF_BAD;
+    }
+    if (type->check)
+        rc = type->check(text, err);
+    if (rc != CONF_OK)
+        return rc;
+    copy = arena_strndup(arena, text, size);
+    if (!copy)
+        return CONF_NOMEM;
+    *out = copy;
+    return CONF_OK;
+}
+
+/* Puts what is allowed after the cause, and the nearest choice if there is one. */
+static void complete(const struct conf_option *option, const char *text, const struct err *cause,
+                     struct err *err)
+{
+    struct conf_nearest nearest = {.word = text};
+    char allowed[CONF_ALLOWED_MAX];
+    size_t i;
+
+    for (i = 0; option->choices && option->choices[i]; i++)
+        conf_nearest_try(&nearest, option->choices[i]);
+    err_set(err, "%s; allowed: %s%s%s%s", cause->text, conf_value_allowed(option, allowed),
+            nearest.best ? "; did you mean \"" : "", nearest.best ? nearest.best : "",
+            nearest.best ? "\"?" : "");
+}
+
+enum conf_rc conf_value_read(const struct conf_option *option, const char *text, void *section,
+                             struct arena *arena, struct err *err)
+{
+    const struct value_type *type = &types[option->type];
+    void *field = (char *)section + option->offset;
+    struct err cause = {.text = "has no value"};
+    enum conf_rc rc = CONF_BAD;
+
+    if (*text && type->read)
+        rc = type->read(option, text, field, &cause);
+    else if (*text)
+        rc = read_string(type, text, field, arena, &cause);
+    if (rc == CONF_BAD)
+        complete(option, text, &cause, err);
+    return rc;
+}
+
+enum conf_rc conf_entry_check(const struct conf_option *option, const char *name, const char *value,
+                              struct err *err)
+{
+    struct err cause = {.text = "has no value"};
+
+    if (option->type == CONF_TYPE_LABEL && conf_label_name_check(name, err) != CONF_OK)
+        return CONF_BAD;
+    if (option->type == CONF_TYPE_HEADER && conf_header_name_check(name, err) != CONF_OK)
+        return CONF_BAD;
+    if (strlen(value) > CONF_LABEL_VALUE_MAX)
+        err_set(&cause, "is longer than %d bytes", CONF_LABEL_VALUE_MAX);
+    else if (option->type == CONF_TYPE_HEADER && !conf_is_printable_ascii(value))
+        err_set(&cause, "has a character that HTTP does not take");
+    else if (*value)
+        return CONF_OK;
+    complete(option, value, &cause, err);
+    return CONF_BAD;
+}
+
+bool conf_value_print(const struct conf_option *option, const void *section, struct buf *out)
+{
+    const void *field = (const char *)section + option->offset;
+    size_t before = out->size;
+
+    types[option->type].print(option, field, out);
+    return out->size > before;
+}
+
+const char *conf_value_allowed(const struct conf_option *option, char out[CONF_ALLOWED_MAX])
+{
+    const char *const *choice = option->choices;
+    size_t used = 0;
+
+    if (types[option->type].allowed)
+        (void)snprintf(out, CONF_ALLOWED_MAX, "%s", types[option->type].allowed);
+    else if (!choice)
+        (void)snprintf(out, CONF_ALLOWED_MAX, "%s to %s", option->min, option->max);
+    else
+        for (; *choice && used < CONF_ALLOWED_MAX; choice++)
+            used += (size_t)snprintf(out + used, CONF_ALLOWED_MAX - used, "%s%s", used ? ", " : "",
+                                     *choice);
+    return out;
+}

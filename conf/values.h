@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * values.h - one value: its text into its field, and back.
+ */
+#ifndef CONF_VALUES_H
+#define CONF_VALUES_H
+
+#include "base/arena.h"
+#include "conf/options.h"
+
+enum {
+    CONF_ALLOWED_MAX = 128,     /* room for conf_value_allowed */
+    CONF_VALUE_MAX = 1024,      /* bytes of a text, path, pattern, URL */
+    CONF_LABEL_NAME_MAX = 1024, /* what a Pyroscope server takes */
+    CONF_LABEL_VALUE_MAX = 2048
+};
+
+/*
+ * Reads `text` into the field of `option` in `section`, a struct of its kind.
+ *
+ * Lends:  strings are kept in `arena`.
+ * Errors: CONF_BAD, `err` says what is wrong and what is allowed; CONF_NOMEM.
+ */
+MUST_CHECK enum conf_rc conf_value_read(const struct conf_option *option, const char *text,
+                                        void *section, struct arena *arena, struct err *err);
+
+/* Checks the NAME and the value of a free key. Errors: CONF_BAD, as conf_value_read. */
+MUST_CHECK enum conf_rc conf_entry_check(const struct conf_option *option, const char *name,
+                                         const char *value, struct err *err);
+
+/* Appends the field's value as ini text; false, and nothing, if it is not set. */
+bool conf_value_print(const struct conf_option *option, const void *section, struct buf *out);
+
+/* Writes what values the option allows: "0.1Hz to 1000Hz". Returns out. */
+const char *conf_value_allowed(const struct conf_option *option, char out[CONF_ALLOWED_MAX]);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exporter.c - knows which types of exporter there are, and passes calls on to them. */
+#include "exporters/exporter.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/type.h"
+
+/* To add a type, add a row. */
+static const struct exporter_type *const types[] = {&store_type, &pyroscope_type};
+
+enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
+
+struct exporter {
+    const struct exporter_type *type; /* static */
+    void *self;                       /* owned: of that type */
+};
+
+enum exporter_rc exporter_global_init(void)
+{
+    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
+}
+
+void exporter_global_finish(void)
+{
+    curl_global_cleanup();
+}
+
+static enum exporter_rc find_type(const char *name, const struct exporter_type **out,
+                                  struct err *err)
+{
+    char known[128] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; name && i < TYPE_COUNT; i++) {
+        if (strcmp(types[i]->name, name) == 0) {
+            *out = types[i];
+            return EXPORTER_OK;
+        }
+    }
+    for (size_t i = 0; i < TYPE_COUNT && used < sizeof(known); i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", types[i]->name);
+    err_set(err, "type: \"%s\" is not known; it is one of those:%s", name ? name : "", known);
+    return EXPORTER_BAD_CONFIG;
+}
+
+enum exporter_rc exporter_open(const struct exporter_settings *settings, struct exporter **out,
+                               struct err *err)
+{
+    const char *name = settings->name ? settings->name : "";
+    struct exporter *exporter = calloc(1, sizeof(*exporter));
+    enum exporter_rc rc = EXPORTER_NOMEM;
+
+    if (!exporter)
+        return rc;
+    rc = find_type(settings->type, &exporter->type, err);
+    if (rc != EXPORTER_OK)
+        goto fail;
+    rc = exporter->type->open(settings, &exporter->self, err);
+    if (rc != EXPORTER_OK)
+        goto fail;
+    *out = exporter;
+    return EXPORTER_OK;
+
+fail:
+    err_within(err, "exporter %s", name);
+    exporter_close(exporter);
+    return rc;
+}
+
+enum exporter_form exporter_form(const struct exporter *exporter)
+{
+    return exporter->type->form;
+}
+
+enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_profile *profile,
+                               int64_t now_ns, struct err *err)
+{
+    return exporter->type->send(exporter->self, profile, now_ns, err);
+}
+
+void exporter_cancel(struct exporter *exporter)
+{
+    exporter->type->cancel(exporter->self);
+}
+
+void exporter_close(struct exporter *exporter)
+{
+    if (!exporter)
+        return;
+    if (exporter->type)
+        exporter->type->close(exporter->self);
+    free(exporter);
+}
+
+const char *exporter_rc_label(enum exporter_rc rc)
+{
+    static const char *const labels[] = {
+#define EXPORTER_LABEL(name, label, text) label,
+        EXPORTER_OUTCOMES(EXPORTER_LABEL)
+#undef EXPORTER_LABEL
+    };
+
+    return (size_t)rc < sizeof(labels) / sizeof(labels[0]) ? labels[rc] : "unknown";
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_client.h - posts bytes to one URL and gives the status and a little of the reply.
+ *
+ * Shape:   http_client_open, http_client_post many times, http_client_close.
+ * Threads: a client belongs to one thread at a time; http_client_cancel may be
+ *          called from any. libcurl resolves names in a thread of its own.
+ * Needs:   exporter_global_init; SIGPIPE ignored, or blocked in the calling thread.
+ */
+#ifndef EXPORTERS_HTTP_CLIENT_H
+#define EXPORTERS_HTTP_CLIENT_H
+
+#include "exporters/exporter.h"
+
+enum {
+    HTTP_REPLY_MAX = 64 * 1024,   /* bytes of a body that are waited for */
+    HTTP_HEADERS_MAX = 64 * 1024, /* bytes of all header lines */
+    HTTP_REPLY_KEPT = 1024        /* bytes of a body that are kept */
+};
+
+struct http_reply {
+    long status; /* 100 to 599 as a rule; whatever the server wrote */
+    size_t size; /* of `body` */
+    unsigned char body[HTTP_REPLY_KEPT];
+};
+
+struct http_client; /* private */
+
+/*
+ * Makes a client that posts to settings->url + "/" + path. Connects to nothing.
+ *
+ * Gives:  *out, which the caller ends with http_client_close; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *settings,
+                                             const char *path, const char *content_type,
+                                             struct http_client **out, struct err *err);
+
+/*
+ * Posts `bytes`. Redirects are not followed. The status line decides: once the
+ * headers are here, a body that is cut, slow or endless changes nothing. On 401 and
+ * 403 the secret's file is read again, and if it has changed, the post is tried
+ * once more.
+ *
+ * Gives:  *reply when it returns EXPORTER_OK: the server answered, whatever it said.
+ * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer; `err` says why.
+ */
+MUST_CHECK enum exporter_rc http_client_post(struct http_client *client, const void *bytes,
+                                             size_t size, struct http_reply *reply,
+                                             struct err *err);
+
+/* Makes a post that is under way, and all later ones, end at once with EXPORTER_RETRY. */
+void http_client_cancel(struct http_client *client);
+
+/* Ends a client. NULL is fine. */
+void http_client_close(struct http_client *client);
+
+#endif

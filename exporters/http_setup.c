@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_setup.c - knows which URLs and headers a user may set. */
+#include "exporters/http_setup.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { HEADER_LINE_MAX = 16 * 1024 };
+
+static bool has_part(CURLU *parsed, CURLUPart part, const char *either, const char *or_else)
+{
+    char *text = NULL;
+    bool has = curl_url_get(parsed, part, &text, 0) == CURLUE_OK && text[0] != '\0';
+
+    if (has && either)
+        has = strcasecmp(text, either) == 0 || strcasecmp(text, or_else) == 0;
+    curl_free(text);
+    return has;
+}
+
+/* NULL when the URL will do. */
+static const char *why_bad_url(CURLU *parsed, const char *url)
+{
+    if (strpbrk(url, "?#"))
+        return "must have no query (\"?\") and no fragment (\"#\")";
+    for (const char *at = url; *at; at++) {
+        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
+            return "must have no blanks or control characters";
+    }
+    if (strstr(url, ":///")) /* curl reads "http:///a" as "http://a" */
+        return "has no host";
+    if (curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+        return "is not a URL: https://HOST[:PORT][/PATH] is wanted";
+    if (!has_part(parsed, CURLUPART_SCHEME, "http", "https"))
+        return "must begin with https:// or http://";
+    if (has_part(parsed, CURLUPART_USER, NULL, NULL) ||
+        has_part(parsed, CURLUPART_PASSWORD, NULL, NULL))
+        return "must have no user or password in it: set user and password_file";
+    if (!has_part(parsed, CURLUPART_HOST, NULL, NULL))
+        return "has no host";
+    return NULL;
+}
+
+/* The text never repeats the URL: what is wrong with it may be a password. */
+static enum exporter_rc check_url(const char *url, struct err *err)
+{
+    CURLU *parsed = curl_url();
+    const char *wrong;
+
+    if (!parsed)
+        return EXPORTER_NOMEM;
+    wrong = why_bad_url(parsed, url);
+    curl_url_cleanup(parsed);
+    if (!wrong)
+        return EXPORTER_OK;
+    err_set(err, "url: %s", wrong);
+    return EXPORTER_BAD_CONFIG;
+}
+
+enum exporter_rc http_setup_url(const char *url, const char *path, char **out, struct err *err)
+{
+    enum exporter_rc rc;
+    size_t size;
+    char *joined;
+
+    if (!url || url[0] == '\0') {
+        err_set(err, "url: is not set");
+        return EXPORTER_BAD_CONFIG;
+    }
+    rc = check_url(url, err);
+    if (rc != EXPORTER_OK)
+        return rc;
+    size = strlen(url);
+    while (size > 0 && url[size - 1] == '/')
+        size--;
+    if (asprintf(&joined, "%.*s/%s", (int)size, url, path) < 0)
+        return EXPORTER_NOMEM;
+    *out = joined;
+    return EXPORTER_OK;
+}
+
+/* RFC 9110, 5.6.2: what a header's name is made of. */
+static bool is_token(const char *name)
+{
+    static const char allowed[] = "!#$%&'*+-.^_`|~0123456789"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
+}
+
+static bool is_header_value(const char *value)
+{
+    for (const char *at = value; *at; at++) {
+        if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+/* Headers that the request itself depends on, or that another setting gives. */
+static bool is_ours(const char *name)
+{
+    static const char *const ours[] = {"Content-Type", "Content-Length", "Content-Encoding",
+                                       "Expect",       "Connection",     "Transfer-Encoding",
+                                       "User-Agent"};
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        if (strcasecmp(name, ours[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* In curl's notation: "Name: value" sends it, "Name;" sends it empty, "Name:" sends none. */
+static enum exporter_rc append_line(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+
+    if (!longer)
+        return EXPORTER_NOMEM;
+    *list = longer;
+    return EXPORTER_OK;
+}
+
+static enum exporter_rc append(struct curl_slist **list, const char *name, const char *value)
+{
+    const char *between = value[strspn(value, " \t")] == '\0' ? ";" : ": ";
+    enum exporter_rc rc;
+    char *line;
+
+    if (asprintf(&line, "%s%s%s", name, between, between[0] == ';' ? "" : value) < 0)
+        return EXPORTER_NOMEM;
+    rc = append_line(list, line);
+    free(line);
+    return rc;
+}
+
+static enum exporter_rc check_header(const struct exporter_settings *settings,
+                                     const struct exporter_label *header, struct err *err)
+{
+    const char *wrong = NULL;
+
+    if (!header->name || !header->value || !is_token(header->name))
+        wrong = "the name of a header has only letters, digits and !#$%&'*+-.^_`|~";
+    else if (!is_header_value(header->value))
+        wrong = "the value of a header has no control characters";
+    else if (strlen(header->name) + strlen(header->value) > HEADER_LINE_MAX)
+        wrong = "a header has at most 16 KiB";
+    else if (is_ours(header->name))
+        wrong = "pystrobe sets this header itself";
+    else if (strcasecmp(header->name, "Authorization") == 0 &&
+             (settings->user || settings->token_file))
+        wrong = "user and token_file set this header too: keep one of them";
+    else if (strcasecmp(header->name, "X-Scope-OrgID") == 0 && settings->tenant)
+        wrong = "tenant sets this header too: keep one of them";
+    if (!wrong)
+        return EXPORTER_OK;
+    err_set(err, "header.%.64s: %s", header->name ? header->name : "", wrong);
+    return EXPORTER_BAD_CONFIG;
+}
+
+static enum exporter_rc append_all(const struct exporter_settings *settings,
+                                   const char *content_type, struct curl_slist **list,
+                                   struct err *err)
+{
+    enum exporter_rc rc = append(list, "Content-Type", content_type);
+
+    /* Else curl asks before a long body, and waits a second where nobody knows the question. */
+    if (rc == EXPORTER_OK)
+        rc = append_line(list, "Expect:");
+    if (rc == EXPORTER_OK && settings->tenant)
+        rc = append(list, "X-Scope-OrgID", settings->tenant);
+    for (size_t i = 0; rc == EXPORTER_OK && i < settings->header_count; i++) {
+        rc = check_header(settings, &settings->headers[i], err);
+        if (rc == EXPORTER_OK)
+            rc = append(list, settings->headers[i].name, settings->headers[i].value);
+    }
+    return rc;
+}
+
+enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
+                                    const char *content_type, struct curl_slist **out,
+                                    struct err *err)
+{
+    struct curl_slist *list = NULL;
+    enum exporter_rc rc;
+
+    if (settings->tenant && (settings->tenant[0] == '\0' || !is_header_value(settings->tenant))) {
+        err_set(err, "tenant: must not be empty or have control characters");
+        return EXPORTER_BAD_CONFIG;
+    }
+    rc = append_all(settings, content_type, &list, err);
+    if (rc == EXPORTER_OK)
+        *out = list;
+    else
+        curl_slist_free_all(list);
+    return rc;
+}
+
+enum exporter_rc http_setup_check_auth(const struct exporter_settings *settings, struct err *err)
+{
+    const char *wrong = NULL;
+
+    if (settings->user && settings->token_file)
+        wrong = "user and token_file: only one way to log in can be used";
+    else if (settings->user && !settings->password_file)
+        wrong = "user: needs password_file";
+    else if (settings->password_file && !settings->user)
+        wrong = "password_file: needs user";
+    else if (settings->user && (strchr(settings->user, ':') || !is_header_value(settings->user)))
+        wrong = "user: must have no colon and no control characters";
+    if (!wrong)
+        return EXPORTER_OK;
+    err_set(err, "%s", wrong);
+    return EXPORTER_BAD_CONFIG;
+}

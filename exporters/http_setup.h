@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_setup.h - turns an exporter's settings into what an HTTP request needs.
+ *
+ * Threads: functions of their arguments alone.
+ */
+#ifndef EXPORTERS_HTTP_SETUP_H
+#define EXPORTERS_HTTP_SETUP_H
+
+#include <curl/curl.h>
+
+#include "exporters/exporter.h"
+
+/*
+ * Checks the base URL `url` and puts `path` (without a slash in front) behind it.
+ *
+ * Gives:  *out, which the caller frees; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG: not http(s), no host, a user or password in it, a
+ *         query or a fragment; EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc http_setup_url(const char *url, const char *path, char **out,
+                                           struct err *err);
+
+/*
+ * Makes the header lines: the content type, the tenant and the settings' own.
+ *
+ * Gives:  *out, which the caller ends with curl_slist_free_all; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG: a name or value that HTTP has no room for, or a
+ *         header that is not the user's to set; EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
+                                               const char *content_type, struct curl_slist **out,
+                                               struct err *err);
+
+/* Checks that the settings of basic and bearer authorisation go together. */
+MUST_CHECK enum exporter_rc http_setup_check_auth(const struct exporter_settings *settings,
+                                                  struct err *err);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* push.c - knows what Pyroscope asks of labels, and the message that carries them. */
+#include "exporters/push.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/push.pb-c.h"
+#include "exporters/text.h"
+
+/* The name that Pyroscope's own SDKs give to CPU profiles; other types are named as they are. */
+static const char *metric_name(const char *type)
+{
+    return strcmp(type, "cpu") == 0 ? "process_cpu" : type;
+}
+
+static char *copy_text(struct arena *arena, const char *str, size_t max)
+{
+    size_t size = strnlen(str, max);
+    char *copy = arena_alloc(arena, size + 1);
+
+    if (copy)
+        text_utf8_copy(str, size, copy);
+    return copy;
+}
+
+static bool has_name(const struct push_labels *labels, const char *name)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        if (strcmp(labels->items[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum exporter_rc add(struct push_labels *labels, struct arena *arena, const char *name,
+                            const char *value)
+{
+    char *name_copy = copy_text(arena, name, PUSH_NAME_MAX);
+    char *value_copy = copy_text(arena, value, PUSH_VALUE_MAX);
+
+    if (!name_copy || !value_copy)
+        return EXPORTER_NOMEM;
+    if (has_name(labels, name_copy))
+        return EXPORTER_OK;
+    if (labels->count == PUSH_LABELS_MAX)
+        return EXPORTER_REFUSED;
+    labels->items[labels->count++] = (struct exporter_label){name_copy, value_copy};
+    return EXPORTER_OK;
+}
+
+/* The server refuses the whole profile for an empty name and ignores empty values. */
+static bool is_sendable(const struct exporter_label *label)
+{
+    return label->name && label->name[0] != '\0' && label->value && label->value[0] != '\0' &&
+           strncmp(label->name, "__", 2) != 0 && strlen(label->name) <= PUSH_NAME_MAX;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct exporter_label *a = left, *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+static enum exporter_rc gather(const struct exporter_profile *profile, struct arena *arena,
+                               struct push_labels *labels)
+{
+    const char *service = profile->service && profile->service[0] ? profile->service : NULL;
+    enum exporter_rc rc = add(labels, arena, "__name__", metric_name(profile->type));
+
+    if (rc == EXPORTER_OK) /* an empty one is a 400; this is what the server calls it */
+        rc = add(labels, arena, "service_name", service ? service : "unknown_service");
+    for (size_t i = 0; rc == EXPORTER_OK && i < profile->label_count; i++) {
+        if (is_sendable(&profile->labels[i]))
+            rc = add(labels, arena, profile->labels[i].name, profile->labels[i].value);
+    }
+    return rc;
+}
+
+enum exporter_rc push_labels(const struct exporter_profile *profile, struct arena *arena,
+                             struct push_labels *out, struct err *err)
+{
+    struct push_labels labels = {0};
+    enum exporter_rc rc;
+
+    if (!profile->type || profile->type[0] == '\0') {
+        err_set(err, "the profile has no type");
+        return EXPORTER_REFUSED;
+    }
+    labels.items = arena_alloc(arena, PUSH_LABELS_MAX * sizeof(labels.items[0]));
+    if (!labels.items)
+        return EXPORTER_NOMEM;
+    rc = gather(profile, arena, &labels);
+    if (rc == EXPORTER_REFUSED)
+        err_set(err, "the profile has more than %d labels", PUSH_LABELS_MAX);
+    if (rc != EXPORTER_OK)
+        return rc;
+    qsort(labels.items, labels.count, sizeof(labels.items[0]), compare);
+    *out = labels;
+    return EXPORTER_OK;
+}
+
+/* protobuf-c's messages have no const pointers, though packing only reads. */
+static void *as_mutable(const void *pointer)
+{
+    union {
+        const void *in;
+        void *out;
+    } both = {.in = pointer};
+
+    return both.out;
+}
+
+static Push__V1__LabelPair **make_pairs(const struct push_labels *labels, struct arena *arena)
+{
+    Push__V1__LabelPair *pairs = arena_alloc(arena, labels->count * sizeof(*pairs));
+    Push__V1__LabelPair **list = arena_alloc(arena, labels->count * sizeof(*list));
+
+    if (!pairs || !list)
+        return NULL;
+    for (size_t i = 0; i < labels->count; i++) {
+        push__v1__label_pair__init(&pairs[i]);
+        pairs[i].name = as_mutable(labels->items[i].name);
+        pairs[i].value = as_mutable(labels->items[i].value);
+        list[i] = &pairs[i];
+    }
+    return list;
+}
+
+static enum exporter_rc pack(const Push__V1__PushRequest *request, struct buf *out)
+{
+    size_t size = push__v1__push_request__get_packed_size(request);
+    unsigned char *room;
+
+    if (size > out->max - out->size)
+        return EXPORTER_REFUSED;
+    room = buf_extend(out, size);
+    if (!room)
+        return EXPORTER_NOMEM;
+    (void)push__v1__push_request__pack(request, room);
+    return EXPORTER_OK;
+}
+
+enum exporter_rc push_encode(const struct push_labels *labels, const char *id,
+                             const struct exporter_profile *profile, struct arena *arena,
+                             struct buf *out)
+{
+    Push__V1__PushRequest request = PUSH__V1__PUSH_REQUEST__INIT;
+    Push__V1__RawProfileSeries series = PUSH__V1__RAW_PROFILE_SERIES__INIT;
+    Push__V1__RawSample sample;
+    Push__V1__RawProfileSeries *series_list = &series;
+    Push__V1__RawSample *sample_list = &sample;
+
+    push__v1__raw_sample__init(&sample); /* its macro casts a const away */
+    sample.raw_profile.data = as_mutable(profile->bytes);
+    sample.raw_profile.len = profile->size;
+    sample.id = as_mutable(id);
+    series.labels = make_pairs(labels, arena);
+    if (!series.labels)
+        return EXPORTER_NOMEM;
+    series.n_labels = labels->count;
+    series.samples = &sample_list;
+    series.n_samples = 1;
+    request.series = &series_list;
+    request.n_series = 1;
+    return pack(&request, out);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * push.h - builds the message that Pyroscope's Push takes.
+ *
+ * Shape:   push_labels, then push_encode with what it gave.
+ * Threads: functions of their arguments alone.
+ * Source:  push.proto, the fields as Pyroscope 2.x reads them.
+ */
+#ifndef EXPORTERS_PUSH_H
+#define EXPORTERS_PUSH_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "exporters/exporter.h"
+
+/* What a Pyroscope takes by default (its -validation.* flags). */
+enum {
+    PUSH_LABELS_MAX = 64, /* it takes 30; more than a misconfiguration is not held in memory */
+    PUSH_NAME_MAX = 1024,
+    PUSH_VALUE_MAX = 2048
+};
+
+struct push_labels {
+    struct exporter_label *items; /* borrowed from the arena */
+    size_t count;
+};
+
+/*
+ * Gathers the series labels of a profile, sorted by name, valid for the server:
+ * `__name__` and `service_name` from the profile's type and service, then the
+ * profile's own. Of two with one name the earlier stays; names that are empty, too
+ * long or begin with "__" (the server's own) and empty values are left out; long
+ * values are cut.
+ *
+ * Lends:  out's items, until the arena is reset.
+ * Errors: EXPORTER_REFUSED (no type, or too many labels), EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc push_labels(const struct exporter_profile *profile, struct arena *arena,
+                                        struct push_labels *out, struct err *err);
+
+/*
+ * Appends a PushRequest of one series and one profile.
+ *
+ * Errors: EXPORTER_REFUSED when it is larger than `out` may be, EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc push_encode(const struct push_labels *labels, const char *id,
+                                        const struct exporter_profile *profile, struct arena *arena,
+                                        struct buf *out);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pyroscope.c - knows where Pyroscope takes profiles and what its answers mean.
+ *
+ * One profile a request: Pyroscope handles the series of a request one by one and
+ * answers for all with one code, so that a batch that is tried again is counted
+ * twice. Nobody there tells repeated profiles apart.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "exporters/http_client.h"
+#include "exporters/push.h"
+#include "exporters/text.h"
+#include "exporters/type.h"
+
+enum {
+    MESSAGE_MAX = 64 * 1024 * 1024, /* servers take 4 MiB of plain pprof by default */
+    SCRATCH_MAX = 512 * 1024,       /* labels: 64 of at most 3 KiB, and their messages */
+    ID_SIZE = 37                    /* a UUID as text */
+};
+
+struct pyroscope {
+    struct http_client *client; /* owned */
+    struct arena scratch;       /* owned: of one send */
+    struct buf message;         /* owned: of one send, memory kept */
+};
+
+static void pyroscope_close(void *self)
+{
+    struct pyroscope *pyroscope = self;
+
+    if (!pyroscope)
+        return;
+    http_client_close(pyroscope->client);
+    arena_finish(&pyroscope->scratch);
+    buf_finish(&pyroscope->message);
+    free(pyroscope);
+}
+
+static enum exporter_rc pyroscope_open(const struct exporter_settings *settings, void **out,
+                                       struct err *err)
+{
+    struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
+    enum exporter_rc rc;
+
+    if (!pyroscope)
+        return EXPORTER_NOMEM;
+    arena_init(&pyroscope->scratch, SCRATCH_MAX);
+    buf_init(&pyroscope->message, MESSAGE_MAX);
+    rc = http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
+                          &pyroscope->client, err);
+    if (rc == EXPORTER_OK)
+        *out = pyroscope;
+    else
+        pyroscope_close(pyroscope);
+    return rc;
+}
+
+/* A random UUID, RFC 9562 version 4. */
+static bool make_id(char id[ID_SIZE])
+{
+    unsigned char b[16];
+
+    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+        return false;
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    (void)snprintf(id, ID_SIZE,
+                   "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                   b[14], b[15]);
+    return true;
+}
+
+static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporter_profile *profile,
+                               struct err *err)
+{
+    struct push_labels labels;
+    enum exporter_rc rc;
+    char id[ID_SIZE];
+
+    arena_reset(&pyroscope->scratch);
+    buf_reset(&pyroscope->message);
+    if (!make_id(id)) {
+        err_set(err, "no random numbers from the kernel");
+        return EXPORTER_RETRY;
+    }
+    rc = push_labels(profile, &pyroscope->scratch, &labels, err);
+    if (rc != EXPORTER_OK)
+        return rc;
+    rc = push_encode(&labels, id, profile, &pyroscope->scratch, &pyroscope->message);
+    if (rc == EXPORTER_REFUSED)
+        err_set(err, "the profile is larger than 64 MiB");
+    return rc;
+}
+
+/*
+ * What to do about a status. 500 is among those that are tried again, though it
+ * also stands for a broken pprof, as a server that starts or has lost its storage
+ * answers so too; 429 although a profile above the tenant's burst never passes. So
+ * the caller's tries must be finite. 401 and 403 are final here: the secret has
+ * been read again by then, and a queue of profiles would only grow old.
+ */
+static enum exporter_rc judge(long status)
+{
+    if (status >= 200 && status <= 299)
+        return EXPORTER_OK;
+    if (status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504))
+        return EXPORTER_RETRY;
+    return EXPORTER_REFUSED;
+}
+
+static const char *advice(long status)
+{
+    if (status >= 300 && status <= 399)
+        return " (redirects are not followed: put the right address into url)";
+    if (status == 401 || status == 403)
+        return " (look at user, password_file, token_file and tenant)";
+    if (status == 404 || status == 405 || status == 415)
+        return " (is there a Pyroscope at url?)";
+    return "";
+}
+
+static void explain(const struct http_reply *reply, struct err *err)
+{
+    char words[HTTP_REPLY_KEPT + 1];
+
+    (void)text_printable(reply->body, reply->size, words, sizeof(words));
+    err_set(err, "the server answered %ld%s%s%s", reply->status, advice(reply->status),
+            words[0] ? ": " : "", words);
+}
+
+static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile *profile,
+                                       int64_t now_ns, struct err *err)
+{
+    struct pyroscope *pyroscope = self;
+    struct http_reply reply;
+    enum exporter_rc rc = encode(pyroscope, profile, err);
+
+    (void)now_ns;
+    if (rc != EXPORTER_OK)
+        return rc;
+    rc = http_client_post(pyroscope->client, pyroscope->message.data, pyroscope->message.size,
+                          &reply, err);
+    if (rc != EXPORTER_OK)
+        return rc;
+    rc = judge(reply.status);
+    if (rc != EXPORTER_OK)
+        explain(&reply, err);
+    return rc;
+}
+
+static void pyroscope_cancel(void *self)
+{
+    struct pyroscope *pyroscope = self;
+
+    http_client_cancel(pyroscope->client);
+}
+
+const struct exporter_type pyroscope_type = {
+    .name = "pyroscope",
+    .form = EXPORTER_PER_TYPE,
+    .open = pyroscope_open,
+    .send = pyroscope_send,
+    .cancel = pyroscope_cancel,
+    .close = pyroscope_close,
+};

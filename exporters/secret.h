@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * secret.h - reads a password or a token from its file.
+ *
+ * Needs:   a regular file of at most 64 KiB that not everybody may read.
+ */
+#ifndef EXPORTERS_SECRET_H
+#define EXPORTERS_SECRET_H
+
+#include "exporters/exporter.h"
+
+enum { SECRET_FILE_MAX = 64 * 1024 };
+
+/*
+ * Reads the first line of the file `path`, without the blanks at its end.
+ *
+ * Gives:  *out, which the caller ends with secret_free; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG (`err` says what and what to do, never the secret),
+ *         EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc secret_read(const char *path, char **out, struct err *err);
+
+/* Wipes and frees a secret. NULL is fine. */
+void secret_free(char *secret);
+
+#endif

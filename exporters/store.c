@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.c - keeps profiles in a directory, bounded by size, age and number.
+ *
+ * A profile is written aside, made durable, then renamed, so that whoever reads the
+ * directory sees whole files only. What a crash left aside is taken away by the
+ * next scan: a temporary is locked by the one that writes it, so one that nobody
+ * has locked is left over. Several processes may share a directory; each keeps the
+ * bounds for what it knows, and looks at the whole again now and then.
+ *
+ * Below the directory no symbolic link is followed, and nothing is ever removed
+ * but files with names that only this file makes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exporters/store_index.h"
+#include "exporters/store_name.h"
+#include "exporters/store_write.h"
+#include "exporters/type.h"
+
+enum {
+    FILES_MAX = 512 * 1024, /* 24 bytes of memory each */
+    SCAN_EVERY = 256,       /* sends; others may write and remove here too */
+    NS_PER_MS = 1000000,
+    DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+};
+
+struct store {
+    char *path; /* owned */
+    int root;   /* owned: the directory `path` */
+    uint64_t max_size_bytes, max_age_ns;
+    struct store_index index; /* owned */
+    bool doubt;               /* the index may be wrong: scan before it is used */
+    unsigned sends;           /* since the last scan */
+    atomic_bool canceled;
+};
+
+/* Every failure of the disk may pass: it fills, is mounted read-only, is put right. */
+static enum exporter_rc failed(struct store *store, const char *what, struct err *err)
+{
+    int cause = errno;
+
+    if (cause == ENOENT)
+        store->doubt = true; /* somebody else removes things here */
+    err_set(err, "%s: %s: %s", store->path, what, strerror(cause));
+    return EXPORTER_RETRY;
+}
+
+/* Makes the directory and those above it, as far as they are absent. */
+static bool make_path(const char *path)
+{
+    char *copy = strdup(path);
+    bool made = copy != NULL;
+
+    for (char *at = copy; made && *at; at++) {
+        if (*at != '/' || at == copy)
+            continue;
+        *at = '\0';
+        made = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
+        *at = '/';
+    }
+    made = made && (mkdir(copy, 0700) == 0 || errno == EEXIST);
+    free(copy);
+    return made;
+}
+
+/* Opened anew by each scan, as the directory may have been removed and made again. */
+static bool open_root(struct store *store)
+{
+    int root;
+
+    if (!make_path(store->path))
+        return false;
+    root = open(store->path, DIR_FLAGS);
+    if (root < 0)
+        return false;
+    if (store->root >= 0)
+        (void)close(store->root);
+    store->root = root;
+    return true;
+}
+
+static int open_service(const struct store *store, const char *service)
+{
+    return openat(store->root, service, DIR_FLAGS | O_NOFOLLOW);
+}
+
+/* 0, or the errno why not. */
+static int unlink_in(const struct store *store, const char *service, const char *name)
+{
+    int dir = open_service(store, service);
+    int cause;
+
+    if (dir < 0)
+        return errno;
+    cause = unlinkat(dir, name, 0) == 0 ? 0 : errno;
+    (void)close(dir);
+    return cause;
+}
+
+/* Removes the oldest file, and its directory if that is empty then. */
+static enum exporter_rc remove_oldest(struct store *store, struct err *err)
+{
+    const struct store_entry *oldest = store_index_oldest(&store->index);
+    char service[STORE_SERVICE_SIZE], name[STORE_FILE_SIZE];
+
+    (void)snprintf(service, sizeof(service), "%s", store->index.services[oldest->service].name);
+    store_name_file(&oldest->file, false, name);
+    errno = unlink_in(store, service, name);
+    if (errno == ENOENT)
+        store->doubt = true;
+    else if (errno != 0)
+        return failed(store, "cannot remove an old profile", err);
+    store_index_drop_oldest(&store->index);
+    (void)unlinkat(store->root, service, AT_REMOVEDIR); /* fails while there is anything in it */
+    return EXPORTER_OK;
+}
+
+static enum exporter_rc remember(struct store *store, const char *service,
+                                 const struct store_file *file, uint64_t size, struct err *err)
+{
+    struct store_entry entry = {.file = *file};
+
+    entry.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    if (!store_index_service(&store->index, service, &entry.service) ||
+        !store_index_add(&store->index, &entry))
+        return EXPORTER_NOMEM;
+    return store->index.count > FILES_MAX ? remove_oldest(store, err) : EXPORTER_OK;
+}
+
+/* A crash leaves the file but not the lock. */
+static void remove_leftover(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(dir, name, 0);
+    (void)close(fd);
+}
+
+static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *service,
+                                   const char *name, struct err *err)
+{
+    struct store_file file;
+    struct stat info;
+
+    if (store_name_read_file(name, true, &file))
+        remove_leftover(dirfd(dir), name);
+    if (!store_name_read_file(name, false, &file) ||
+        fstatat(dirfd(dir), name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+        return EXPORTER_OK;
+    return remember(store, service, &file, (uint64_t)info.st_size, err);
+}
+
+/* Gives: a stream over an open directory, which is closed with it, and also on failure. */
+static DIR *stream(int fd)
+{
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    return dir;
+}
+
+static enum exporter_rc scan_service(struct store *store, const char *service, struct err *err)
+{
+    DIR *dir = stream(open_service(store, service));
+    enum exporter_rc rc = EXPORTER_OK;
+    const struct dirent *item;
+
+    if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+        return EXPORTER_OK; /* gone, or not made by us */
+    if (!dir)
+        return failed(store, service, err);
+    while (rc == EXPORTER_OK && (errno = 0, item = readdir(dir)))
+        rc = visit_file(store, dir, service, item->d_name, err);
+    if (rc == EXPORTER_OK && errno != 0)
+        rc = failed(store, service, err);
+    (void)closedir(dir);
+    return rc;
+}
+
+static enum exporter_rc scan_all(struct store *store, struct err *err)
+{
+    DIR *dir = stream(openat(store->root, ".", DIR_FLAGS));
+    enum exporter_rc rc = EXPORTER_OK;
+    const struct dirent *item;
+
+    if (!dir)
+        return failed(store, "cannot be read", err);
+    while (rc == EXPORTER_OK && (errno = 0, item = readdir(dir))) {
+        if (store_name_is_service(item->d_name))
+            rc = scan_service(store, item->d_name, err);
+    }
+    if (rc == EXPORTER_OK && errno != 0)
+        rc = failed(store, "cannot be read", err);
+    (void)closedir(dir);
+    return rc;
+}
+
+/* Makes the index what the directory is. */
+static enum exporter_rc scan(struct store *store, struct err *err)
+{
+    enum exporter_rc rc;
+
+    if (!open_root(store))
+        return failed(store, "cannot be opened", err);
+    store_index_finish(&store->index);
+    store->doubt = false;
+    store->sends = 0;
+    rc = scan_all(store, err);
+    if (rc != EXPORTER_OK)
+        store->doubt = true;
+    return rc;
+}
+
+static void store_close(void *self)
+{
+    struct store *store = self;
+
+    if (!store)
+        return;
+    store_index_finish(&store->index);
+    if (store->root >= 0)
+        (void)close(store->root);
+    free(store->path);
+    free(store);
+}
+
+static enum exporter_rc store_open(const struct exporter_settings *settings, void **out,
+                                   struct err *err)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    enum exporter_rc rc = EXPORTER_NOMEM;
+
+    if (!store)
+        return rc;
+    *store = (struct store){.root = -1};
+    store->max_size_bytes = settings->max_size_bytes;
+    store->max_age_ns = settings->max_age_ns;
+    store->path = strdup(settings->path ? settings->path : "");
+    if (!store->path)
+        goto fail;
+    rc = store->path[0] != '\0' ? scan(store, err) : EXPORTER_BAD_CONFIG;
+    if (store->path[0] == '\0')
+        err_set(err, "path: is not set");
+    if (rc != EXPORTER_OK)
+        goto fail;
+    *out = store;
+    return EXPORTER_OK;
+
+fail:
+    store_close(store);
+    return rc == EXPORTER_RETRY ? EXPORTER_BAD_CONFIG : rc;
+}
+
+static bool is_too_old(const struct store *store, int64_t now_ns)
+{
+    const struct store_entry *oldest = store_index_oldest(&store->index);
+    uint64_t max_age_ms = store->max_age_ns / NS_PER_MS;
+    int64_t now_ms = now_ns / NS_PER_MS;
+
+    return oldest && store->max_age_ns > 0 && now_ms > oldest->file.start_ms &&
+           (uint64_t)(now_ms - oldest->file.start_ms) > max_age_ms;
+}
+
+static bool is_too_full(const struct store *store, size_t more)
+{
+    uint64_t max = store->max_size_bytes;
+
+    return store->index.count > 0 && max > 0 &&
+           (store->index.bytes > max || more > max - store->index.bytes);
+}
+
+static enum exporter_rc make_room(struct store *store, size_t size, int64_t now_ns, struct err *err)
+{
+    enum exporter_rc rc = EXPORTER_OK;
+
+    while (rc == EXPORTER_OK && (is_too_old(store, now_ns) || is_too_full(store, size)))
+        rc = remove_oldest(store, err);
+    return rc;
+}
+
+/* Gives: the open directory of a service, made if it is not there; -1 and errno. */
+static int enter_service(const struct store *store, const char *service)
+{
+    if (mkdirat(store->root, service, 0700) == 0) {
+        if (!store_write_sync(store->root))
+            return -1;
+    } else if (errno != EEXIST) {
+        return -1;
+    }
+    return open_service(store, service);
+}
+
+static enum exporter_rc keep(struct store *store, const struct exporter_profile *profile,
+                             struct err *err)
+{
+    struct store_file file = {.start_ms = profile->start_ns / NS_PER_MS};
+    char service[STORE_SERVICE_SIZE];
+    enum exporter_rc rc = EXPORTER_OK;
+    int dir;
+
+    if (getrandom(&file.id, sizeof(file.id), 0) != (ssize_t)sizeof(file.id))
+        return failed(store, "no random numbers", err);
+    store_name_service(profile->service ? profile->service : "", service);
+    dir = enter_service(store, service);
+    if (dir < 0)
+        return failed(store, service, err);
+    if (!store_write(dir, &file, profile->bytes, profile->size))
+        rc = failed(store, "cannot write a profile", err);
+    (void)close(dir);
+    if (rc != EXPORTER_OK)
+        return rc;
+    if (remember(store, service, &file, profile->size, err) != EXPORTER_OK)
+        store->doubt = true; /* it is kept all the same */
+    return EXPORTER_OK;
+}
+
+static enum exporter_rc check_size(const struct store *store,
+                                   const struct exporter_profile *profile, struct err *err)
+{
+    uint64_t max = store->max_size_bytes > 0 ? store->max_size_bytes : UINT32_MAX;
+
+    if (profile->size <= max)
+        return EXPORTER_OK;
+    err_set(err, "%s: a profile of %zu bytes is more than max_size allows in all", store->path,
+            profile->size);
+    return EXPORTER_REFUSED;
+}
+
+static enum exporter_rc store_send(void *self, const struct exporter_profile *profile,
+                                   int64_t now_ns, struct err *err)
+{
+    struct store *store = self;
+    enum exporter_rc rc = check_size(store, profile, err);
+
+    if (rc == EXPORTER_OK && atomic_load(&store->canceled)) {
+        err_set(err, "%s: given up, as asked", store->path);
+        return EXPORTER_RETRY;
+    }
+    if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
+        rc = scan(store, err);
+    if (rc == EXPORTER_OK)
+        rc = make_room(store, profile->size, now_ns, err);
+    return rc == EXPORTER_OK ? keep(store, profile, err) : rc;
+}
+
+/* The disk cannot be hurried: a write that is under way is finished. */
+static void store_cancel(void *self)
+{
+    struct store *store = self;
+
+    atomic_store(&store->canceled, true);
+}
+
+const struct exporter_type store_type = {
+    .name = "store",
+    .form = EXPORTER_WHOLE,
+    .open = store_open,
+    .send = store_send,
+    .cancel = store_cancel,
+    .close = store_close,
+};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_index.c - a binary heap of the store's files by age, and the names of their directories. */
+#include "exporters/store_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROWTH = 256 };
+
+void store_index_init(struct store_index *index)
+{
+    *index = (struct store_index){0};
+}
+
+void store_index_finish(struct store_index *index)
+{
+    if (!index)
+        return;
+    for (size_t i = 0; i < index->service_count; i++)
+        free(index->services[i].name);
+    free(index->services);
+    free(index->heap);
+    store_index_init(index);
+}
+
+static bool is_older(const struct store_entry *a, const struct store_entry *b)
+{
+    if (a->file.start_ms != b->file.start_ms)
+        return a->file.start_ms < b->file.start_ms;
+    return a->file.id < b->file.id;
+}
+
+static bool has_name(const struct store_index *index, size_t slot, const char *name)
+{
+    const char *its = slot < index->service_count ? index->services[slot].name : NULL;
+
+    return its && strcmp(its, name) == 0;
+}
+
+/* The slot that has `name`, else one without files, else service_count. */
+static size_t find_slot(const struct store_index *index, const char *name)
+{
+    size_t found = index->service_count;
+
+    if (has_name(index, index->recent, name)) /* a scan asks for the same one many times */
+        return index->recent;
+    for (size_t i = 0; i < index->service_count; i++) {
+        if (has_name(index, i, name))
+            return i;
+        if (index->services[i].files == 0)
+            found = i;
+    }
+    return found;
+}
+
+static bool add_slot(struct store_index *index)
+{
+    size_t count = index->service_count + 1;
+    struct store_service *services = realloc(index->services, count * sizeof(*services));
+
+    if (!services)
+        return false;
+    services[index->service_count] = (struct store_service){0};
+    index->services = services;
+    index->service_count = count;
+    return true;
+}
+
+static bool give_name(struct store_service *service, const char *name)
+{
+    char *copy;
+
+    if (service->name && strcmp(service->name, name) == 0)
+        return true;
+    copy = strdup(name);
+    if (!copy)
+        return false;
+    free(service->name);
+    service->name = copy;
+    return true;
+}
+
+bool store_index_service(struct store_index *index, const char *name, uint32_t *out)
+{
+    size_t slot = find_slot(index, name);
+
+    if (slot >= UINT32_MAX || (slot == index->service_count && !add_slot(index)))
+        return false;
+    if (!give_name(&index->services[slot], name))
+        return false;
+    index->recent = slot;
+    *out = (uint32_t)slot;
+    return true;
+}
+
+static bool make_room(struct store_index *index)
+{
+    size_t capacity = index->capacity + index->capacity / 2 + GROWTH;
+    struct store_entry *heap;
+
+    if (index->count < index->capacity)
+        return true;
+    heap = realloc(index->heap, capacity * sizeof(*heap));
+    if (!heap)
+        return false;
+    index->heap = heap;
+    index->capacity = capacity;
+    return true;
+}
+
+bool store_index_add(struct store_index *index, const struct store_entry *entry)
+{
+    struct store_entry *heap;
+    size_t at = index->count;
+
+    if (!make_room(index))
+        return false;
+    heap = index->heap;
+    while (at > 0 && is_older(entry, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = *entry;
+    index->count++;
+    index->bytes += entry->size;
+    index->services[entry->service].files++;
+    return true;
+}
+
+const struct store_entry *store_index_oldest(const struct store_index *index)
+{
+    return index->count > 0 ? &index->heap[0] : NULL;
+}
+
+static void forget_service(struct store_index *index, uint32_t number)
+{
+    struct store_service *service = &index->services[number];
+
+    if (--service->files > 0)
+        return;
+    free(service->name);
+    *service = (struct store_service){0};
+}
+
+/* Puts `entry` where the oldest was, and lets it sink to its place. */
+static void sink(struct store_index *index, const struct store_entry *entry)
+{
+    struct store_entry *heap = index->heap;
+    size_t at = 0, child;
+
+    while ((child = at * 2 + 1) < index->count) {
+        if (child + 1 < index->count && is_older(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_older(&heap[child], entry))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = *entry;
+}
+
+void store_index_drop_oldest(struct store_index *index)
+{
+    struct store_entry last = index->heap[index->count - 1];
+
+    index->bytes -= index->heap[0].size;
+    forget_service(index, index->heap[0].service);
+    index->count--;
+    if (index->count > 0)
+        sink(index, &last);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_name.c - knows how a hostile service name becomes a harmless directory name. */
+#include "exporters/store_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MS_PER_S = 1000, HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123Z */ };
+
+static const int64_t last_ms = INT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
+static const char digits[] = "0123456789ABCDEF";
+
+static bool is_plain(char c, bool first)
+{
+    if (c == '.')
+        return !first; /* no "..", nothing hidden, nothing like our temporaries */
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+}
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/; two services in one directory do no harm. */
+static uint64_t hash(const char *str)
+{
+    uint64_t value = UINT64_C(14695981039346656037);
+
+    for (; *str; str++)
+        value = (value ^ (unsigned char)*str) * UINT64_C(1099511628211);
+    return value;
+}
+
+void store_name_service(const char *service, char out[STORE_SERVICE_SIZE])
+{
+    size_t used = 0;
+
+    for (const char *at = service; *at; at++) {
+        unsigned char byte = (unsigned char)*at;
+        bool plain = is_plain(*at, at == service);
+
+        if (used + (plain ? 1 : 3) > STORE_SERVICE_PLAIN) {
+            (void)snprintf(out + used, STORE_SERVICE_SIZE - used, "~%016" PRIx64, hash(service));
+            return;
+        }
+        if (!plain) {
+            out[used++] = '%';
+            out[used++] = digits[byte >> 4];
+        }
+        out[used++] = plain ? *at : digits[byte & 15];
+    }
+    if (used == 0) {
+        memcpy(out, "%00", 3);
+        used = 3;
+    }
+    out[used] = '\0';
+}
+
+/* The value of a hexadecimal digit of `set`, -1: it is none. */
+static int digit(const char *set, char c)
+{
+    const char *at = c ? strchr(set, c) : NULL;
+
+    return at ? (int)(at - set) : -1;
+}
+
+/* Reads the part that was not cut; gives where it ends. */
+static const char *unescape(const char *name, char *out)
+{
+    const char *at = name;
+
+    while (*at) {
+        if (is_plain(*at, at == name)) {
+            *out++ = *at++;
+        } else if (at[0] == '%' && digit(digits, at[1]) >= 0 && digit(digits, at[2]) >= 0) {
+            *out++ = (char)(digit(digits, at[1]) * 16 + digit(digits, at[2]));
+            at += 3;
+        } else {
+            break;
+        }
+    }
+    *out = '\0';
+    return at;
+}
+
+static bool is_hash(const char *at)
+{
+    return at[0] == '~' && strspn(at + 1, "0123456789abcdef") == HASH_DIGITS &&
+           at[1 + HASH_DIGITS] == '\0';
+}
+
+bool store_name_read_service(const char *name, char *out)
+{
+    char again[STORE_SERVICE_SIZE];
+
+    if (strlen(name) > STORE_SERVICE_PLAIN || *unescape(name, out) != '\0')
+        return false;
+    store_name_service(out, again); /* one service has one name only: "%41" is none */
+    return strcmp(again, name) == 0;
+}
+
+bool store_name_is_service(const char *name)
+{
+    char scratch[STORE_SERVICE_SIZE];
+    size_t size = strlen(name);
+
+    if (size <= STORE_SERVICE_PLAIN && !strchr(name, '~'))
+        return store_name_read_service(name, scratch);
+    return size < STORE_SERVICE_SIZE && size > STORE_SERVICE_PLAIN - 3 + HASH_DIGITS &&
+           is_hash(unescape(name, scratch));
+}
+
+static void stamp(int64_t ms, char out[STAMP_SIZE + 1])
+{
+    int64_t clamped = ms < 0 ? 0 : ms > last_ms ? last_ms : ms;
+    time_t seconds = (time_t)(clamped / MS_PER_S);
+    char date[32];
+    struct tm tm;
+
+    (void)gmtime_r(&seconds, &tm);
+    (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &tm);
+    (void)snprintf(out, STAMP_SIZE + 1, "%.15s.%03dZ", date, (int)(clamped % MS_PER_S));
+}
+
+void store_name_file(const struct store_file *file, bool temporary, char out[STORE_FILE_SIZE])
+{
+    char start[STAMP_SIZE + 1];
+
+    stamp(file->start_ms, start);
+    (void)snprintf(out, STORE_FILE_SIZE, "%s%s-%016" PRIx64 "%s", temporary ? "." : "", start,
+                   file->id, temporary ? ".tmp" : ".pb.gz");
+}
+
+/* `count` decimal digits at `at`; what is no digit fails when the name is made again. */
+static int number(const char *at, int count)
+{
+    int value = 0;
+
+    for (int i = 0; i < count; i++)
+        value = value * 10 + (at[i] - '0');
+    return value;
+}
+
+static int64_t read_stamp(const char *at)
+{
+    struct tm tm = {
+        .tm_year = number(at, 4) - 1900,
+        .tm_mon = number(at + 4, 2) - 1,
+        .tm_mday = number(at + 6, 2),
+        .tm_hour = number(at + 9, 2),
+        .tm_min = number(at + 11, 2),
+        .tm_sec = number(at + 13, 2),
+    };
+
+    return (int64_t)timegm(&tm) * MS_PER_S + number(at + 16, 3);
+}
+
+bool store_name_read_file(const char *name, bool temporary, struct store_file *file)
+{
+    const char *start = name + (temporary ? 1 : 0);
+    char again[STORE_FILE_SIZE];
+    struct store_file got;
+
+    store_name_file(&(struct store_file){0}, temporary, again);
+    if (strlen(name) != strlen(again))
+        return false;
+    got.start_ms = read_stamp(start);
+    got.id = strtoull(start + STAMP_SIZE + 1, NULL, 16);
+    store_name_file(&got, temporary, again);
+    if (strcmp(name, again) != 0)
+        return false;
+    *file = got;
+    return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text.h - makes text from outside fit for a log line or a server.
+ *
+ * Threads: functions of their arguments alone.
+ */
+#ifndef EXPORTERS_TEXT_H
+#define EXPORTERS_TEXT_H
+
+#include <stddef.h>
+
+/* The length of the valid UTF-8 sequence that `bytes` start with, 1 to 4; 0: there is none. */
+size_t text_utf8_step(const unsigned char *bytes, size_t size);
+
+/*
+ * Writes `bytes` as one line that is safe to print: control characters and what
+ * is not UTF-8 become \xNN. Cut between two characters; always NUL-terminated.
+ *
+ * Gives: the bytes written without the NUL, at most out_size - 1.
+ */
+size_t text_printable(const void *bytes, size_t size, char *out, size_t out_size);
+
+/*
+ * Copies a string of at most `max` bytes, cut between two characters; each byte
+ * that is not UTF-8 becomes '?'. `out` has room for max + 1 bytes.
+ */
+void text_utf8_copy(const char *str, size_t max, char *out);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decode.c - reads a pprof file, whoever wrote it, and trusts nothing in it.
+ *
+ * The file is stepped through once a kind of field, in the order in which the
+ * kinds need each other (texts, types, mappings, functions, locations, samples),
+ * because writers may put them in any. protobuf-c unpacks one small message at a
+ * time into an arena, so that a file of a few bytes cannot become a big tree.
+ */
+#include "pprof/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/gzip.h"
+
+/* How the fields of Profile must look. */
+static const struct field_kind {
+    const char *name; /* NULL: not a field that is known here */
+    enum wire_type type;
+    bool once; /* twice: the file is two profiles, one after the other */
+} kinds[FIELD_COUNT] = {
+    [FIELD_SAMPLE_TYPE] = {"sample type", WIRE_BYTES, false},
+    [FIELD_SAMPLE] = {"sample", WIRE_BYTES, false},
+    [FIELD_MAPPING] = {"mapping", WIRE_BYTES, false},
+    [FIELD_LOCATION] = {"location", WIRE_BYTES, false},
+    [FIELD_FUNCTION] = {"function", WIRE_BYTES, false},
+    [FIELD_STRING] = {"string", WIRE_BYTES, false},
+    [FIELD_DROP_FRAMES] = {"drop_frames", WIRE_VARINT, true},
+    [FIELD_KEEP_FRAMES] = {"keep_frames", WIRE_VARINT, true},
+    [FIELD_TIME] = {"time_nanos", WIRE_VARINT, true},
+    [FIELD_DURATION] = {"duration_nanos", WIRE_VARINT, true},
+    [FIELD_PERIOD_TYPE] = {"period_type", WIRE_BYTES, true},
+    [FIELD_PERIOD] = {"period", WIRE_VARINT, true},
+    [FIELD_DEFAULT_TYPE] = {"default_sample_type", WIRE_VARINT, true},
+    [FIELD_DOC_URL] = {"doc_url", WIRE_VARINT, true},
+};
+
+static enum pprof_rc check_field(struct decoder *d, const struct wire_field *field)
+{
+    const struct field_kind *kind;
+
+    if (field->number >= FIELD_COUNT)
+        return PPROF_OK; /* of a newer version */
+    kind = &kinds[field->number];
+    d->counts[field->number]++;
+    if (!kind->name)
+        return PPROF_OK;
+    if (field->type != kind->type) {
+        err_set(d->err, "not a profile.proto: %s has wire type %d", kind->name, (int)field->type);
+        return PPROF_BAD;
+    }
+    if (kind->once && d->counts[field->number] > 1) {
+        err_set(d->err, "%s is there twice: these are several profiles, one after the other",
+                kind->name);
+        return PPROF_BAD;
+    }
+    d->numbers[field->number] = (int64_t)field->value;
+    return PPROF_OK;
+}
+
+/* Looks at all fields once, and counts them. */
+static enum pprof_rc survey(struct decoder *d)
+{
+    struct wire wire = {d->bytes, d->bytes + d->size};
+    struct wire_field field;
+    enum wire_step step = wire_next(&wire, &field);
+    enum pprof_rc rc = PPROF_OK;
+
+    for (; step == WIRE_FIELD && rc == PPROF_OK; step = wire_next(&wire, &field))
+        rc = check_field(d, &field);
+    if (rc == PPROF_OK && step == WIRE_BROKEN) {
+        err_set(d->err, "not a profile.proto: broken or cut off before byte %zu",
+                (size_t)(wire.at - d->bytes));
+        return PPROF_BAD;
+    }
+    return rc;
+}
+
+/* Calls `take` for each field of a number. The file was surveyed. */
+static enum pprof_rc each_field(struct decoder *d, enum decode_field number,
+                                enum pprof_rc (*take)(struct decoder *, const struct wire_field *))
+{
+    struct wire wire = {d->bytes, d->bytes + d->size};
+    struct wire_field field;
+    enum pprof_rc rc;
+    size_t count = 0;
+
+    while (wire_next(&wire, &field) == WIRE_FIELD) {
+        if (field.number != (uint32_t)number)
+            continue;
+        arena_reset(&d->message);
+        rc = take(d, &field);
+        if (rc != PPROF_OK) {
+            err_within(d->err, "%s %zu", kinds[number].name ? kinds[number].name : "comment",
+                       count);
+            return rc;
+        }
+        count++;
+    }
+    return PPROF_OK;
+}
+
+static enum pprof_rc take_text(struct decoder *d, const struct wire_field *field)
+{
+    if (field->size > UINT32_MAX)
+        return PPROF_FULL;
+    if (d->text_count == 0 && field->size != 0) {
+        err_set(d->err, "the first entry of the string table is not empty");
+        return PPROF_BAD;
+    }
+    d->texts[d->text_count++] = (struct decode_text){
+        .bytes = (const char *)field->bytes, .size = (uint32_t)field->size, .number = NO_TEXT};
+    return PPROF_OK;
+}
+
+static enum pprof_rc list(struct decoder *d, enum decode_field field, size_t size, void **out)
+{
+    return table_alloc(&d->lists, d->counts[field] * size, out);
+}
+
+/* Makes the lists, as long as the survey found them to be. */
+static enum pprof_rc make_lists(struct decoder *d)
+{
+    void *texts, *files, *functions, *locations, *frames;
+    enum pprof_rc rc = list(d, FIELD_STRING, sizeof(*d->texts), &texts);
+
+    if (rc == PPROF_OK)
+        rc = list(d, FIELD_MAPPING, sizeof(*d->mapping_files), &files);
+    if (rc == PPROF_OK)
+        rc = list(d, FIELD_FUNCTION, sizeof(*d->functions), &functions);
+    if (rc == PPROF_OK)
+        rc = list(d, FIELD_LOCATION, sizeof(*d->locations), &locations);
+    if (rc == PPROF_OK)
+        rc = table_alloc(&d->lists, PPROF_DEPTH_MAX * sizeof(*d->frames), &frames);
+    if (rc != PPROF_OK)
+        return rc;
+    d->texts = texts;
+    d->mapping_files = files;
+    d->functions = functions;
+    d->locations = locations;
+    d->frames = frames;
+    return PPROF_OK;
+}
+
+static enum pprof_rc check_text_fields(struct decoder *d)
+{
+    static const enum decode_field fields[] = {FIELD_DROP_FRAMES, FIELD_KEEP_FRAMES,
+                                               FIELD_DEFAULT_TYPE, FIELD_DOC_URL};
+    struct decode_text *text;
+    enum pprof_rc rc;
+    size_t i;
+
+    for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        rc = decode_text_at(d, d->numbers[fields[i]], &text);
+        if (rc != PPROF_OK) {
+            err_within(d->err, "%s", kinds[fields[i]].name);
+            return rc;
+        }
+    }
+    return PPROF_OK;
+}
+
+static enum pprof_rc read_head(struct decoder *d)
+{
+    enum pprof_rc rc = survey(d);
+
+    if (rc == PPROF_OK && d->counts[FIELD_STRING] == 0) {
+        err_set(d->err, "not a profile.proto: there is no string table");
+        return PPROF_BAD;
+    }
+    if (rc == PPROF_OK && d->counts[FIELD_SAMPLE_TYPE] > PPROF_TYPES_MAX) {
+        err_set(d->err, "%zu sample types, more than %d", d->counts[FIELD_SAMPLE_TYPE],
+                PPROF_TYPES_MAX);
+        return PPROF_FULL;
+    }
+    if (rc == PPROF_OK && d->counts[FIELD_SAMPLE_TYPE] == 0 && d->counts[FIELD_SAMPLE]) {
+        err_set(d->err, "there are samples but no sample types");
+        return PPROF_BAD;
+    }
+    if (rc == PPROF_OK)
+        rc = make_lists(d);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_STRING, take_text);
+    if (rc == PPROF_OK)
+        rc = check_text_fields(d);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_COMMENT, decode_comment);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_PERIOD_TYPE, decode_period_type);
+    return rc;
+}
+
+static enum pprof_rc read_samples(struct decoder *d, size_t max_bytes)
+{
+    enum pprof_rc rc = each_field(d, FIELD_SAMPLE_TYPE, decode_value_type);
+
+    if (rc == PPROF_OK)
+        rc = pprof_new(d->types, d->type_count, max_bytes, &d->profile);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_MAPPING, decode_mapping);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_FUNCTION, decode_function);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_LOCATION, decode_location);
+    if (rc == PPROF_OK)
+        rc = each_field(d, FIELD_SAMPLE, decode_sample);
+    return rc;
+}
+
+static void hand_over(struct decoder *d, struct pprof_decoded *out)
+{
+    *out = (struct pprof_decoded){.profile = d->profile,
+                                  .type_count = d->type_count,
+                                  .time_ns = d->numbers[FIELD_TIME],
+                                  .duration_ns = d->numbers[FIELD_DURATION],
+                                  .period = d->numbers[FIELD_PERIOD]};
+    memcpy(out->types, d->profile->types, sizeof(out->types));
+    d->profile = NULL;
+}
+
+static enum pprof_rc decode_plain(const uint8_t *bytes, size_t size, size_t max_bytes,
+                                  struct pprof_decoded *out, struct err *err)
+{
+    struct decoder d = {.bytes = bytes, .size = size, .err = err};
+    enum pprof_rc rc;
+
+    arena_init(&d.lists, max_bytes);
+    arena_init(&d.message, max_bytes);
+    table_init(&d.mapping_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
+    table_init(&d.function_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
+    table_init(&d.location_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
+    rc = read_head(&d);
+    if (rc == PPROF_OK)
+        rc = read_samples(&d, max_bytes);
+    if (rc == PPROF_OK)
+        hand_over(&d, out);
+    pprof_free(d.profile);
+    table_finish(&d.mapping_ids);
+    table_finish(&d.function_ids);
+    table_finish(&d.location_ids);
+    arena_finish(&d.lists);
+    arena_finish(&d.message);
+    return rc;
+}
+
+enum pprof_rc pprof_decode(const void *bytes, size_t size, size_t max_bytes,
+                           struct pprof_decoded *out, struct err *err)
+{
+    enum pprof_rc rc = PPROF_OK;
+    struct err why = {{0}};
+    struct buf plain;
+
+    buf_init(&plain, max_bytes);
+    if (gzip_is(bytes, size)) {
+        rc = gzip_unpack(bytes, size, &plain, &why);
+        bytes = plain.data ? plain.data : bytes;
+        size = plain.size;
+    }
+    if (rc == PPROF_OK && size > max_bytes)
+        rc = PPROF_FULL;
+    if (rc == PPROF_OK)
+        rc = decode_plain(bytes, size, max_bytes, out, &why);
+    buf_finish(&plain);
+    if (rc != PPROF_OK) /* what runs full or out of memory deep down has no text of its own */
+        err_set(err, "%s", why.text[0] ? why.text : pprof_rc_text(rc));
+    return rc;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merge.c - adds one profile to another. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/profile.h"
+
+struct merger {
+    struct pprof *into;
+    const struct pprof *from;
+    size_t type_of[PPROF_TYPES_MAX]; /* of `from`: its place in `into`, or PPROF_TYPES_MAX */
+    uint32_t *functions;             /* owned: from's number -> into's */
+    uint32_t *locations;             /* owned, likewise */
+    uint32_t *frames;                /* owned: the stack that is being added */
+};
+
+static void match_types(struct merger *m)
+{
+    const struct pprof_type *a, *b;
+    size_t i, j;
+
+    for (i = 0; i < m->from->type_count; i++) {
+        a = &m->from->types[i];
+        m->type_of[i] = PPROF_TYPES_MAX;
+        for (j = 0; j < m->into->type_count; j++) {
+            b = &m->into->types[j];
+            if (strcmp(a->type, b->type) == 0 && strcmp(a->unit, b->unit) == 0)
+                m->type_of[i] = j;
+        }
+    }
+}
+
+static enum pprof_rc map_functions(struct merger *m)
+{
+    const struct function_key *key;
+    enum pprof_rc rc = PPROF_OK;
+    uint32_t i;
+
+    for (i = 0; i < m->from->functions.count && rc == PPROF_OK; i++) {
+        key = function_at(m->from, i);
+        rc = pprof_function(m->into, text_at(m->from, key->name), text_at(m->from, key->file),
+                            key->start_line, &m->functions[i]);
+    }
+    return rc;
+}
+
+static enum pprof_rc map_locations(struct merger *m)
+{
+    const struct location_key *key;
+    enum pprof_rc rc = PPROF_OK;
+    uint32_t i;
+
+    for (i = 0; i < m->from->locations.count && rc == PPROF_OK; i++) {
+        key = location_at(m->from, i);
+        rc = pprof_location(m->into, m->functions[key->function], key->line, key->column,
+                            &m->locations[i]);
+    }
+    return rc;
+}
+
+static enum pprof_rc map_stack(struct merger *m, uint32_t stack, uint32_t *out)
+{
+    size_t i, depth;
+    const uint32_t *locations = stack_at(m->from, stack, &depth);
+
+    for (i = 0; i < depth; i++)
+        m->frames[i] = m->locations[locations[i]];
+    return pprof_stack(m->into, m->frames, depth, out);
+}
+
+static void lend_label(const struct pprof *from, const struct label_key *key,
+                       struct pprof_label *out)
+{
+    out->key = text_at(from, key->key);
+    out->str = key->str == NO_TEXT ? NULL : text_at(from, key->str);
+    out->num = label_number(key);
+    out->num_unit = key->unit == NO_TEXT ? NULL : text_at(from, key->unit);
+}
+
+static enum pprof_rc merge_row(struct merger *m, uint32_t row)
+{
+    struct pprof_label labels[PPROF_LABELS_MAX];
+    int64_t values[PPROF_TYPES_MAX] = {0};
+    size_t i, label_count;
+    const struct row_key *key = row_at(m->from, row, &label_count);
+    uint32_t stack, number;
+    enum pprof_rc rc = map_stack(m, key->stack, &stack);
+
+    for (i = 0; i < label_count; i++)
+        lend_label(m->from, &key->labels[i], &labels[i]);
+    if (rc == PPROF_OK)
+        rc = pprof_row(m->into, stack, labels, label_count, &number);
+    if (rc != PPROF_OK)
+        return rc;
+    for (i = 0; i < m->from->type_count; i++) {
+        if (m->type_of[i] < PPROF_TYPES_MAX)
+            values[m->type_of[i]] =
+                add_saturated(values[m->type_of[i]], values_at(m->from, row)[i]);
+    }
+    pprof_add(m->into, number, values);
+    return PPROF_OK;
+}
+
+static enum pprof_rc merge_rows(struct merger *m)
+{
+    enum pprof_rc rc = map_functions(m);
+    uint32_t row;
+
+    if (rc == PPROF_OK)
+        rc = map_locations(m);
+    for (row = 0; row < m->from->rows.count && rc == PPROF_OK; row++)
+        rc = merge_row(m, row);
+    return rc;
+}
+
+enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from)
+{
+    struct merger m = {.into = into, .from = from};
+    enum pprof_rc rc = PPROF_NOMEM;
+
+    match_types(&m);
+    m.functions = malloc((from->functions.count + 1) * sizeof(*m.functions));
+    m.locations = malloc((from->locations.count + 1) * sizeof(*m.locations));
+    m.frames = malloc(PPROF_DEPTH_MAX * sizeof(*m.frames));
+    if (m.functions && m.locations && m.frames)
+        rc = merge_rows(&m);
+    free(m.functions);
+    free(m.locations);
+    free(m.frames);
+    return rc;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: every Python that was found, programs under it, and the pystrobe that was built."""
+
+import os
+
+import pytest
+
+import live
+
+PYTHONS, MISSING = live.load_pythons()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for `python` runs once under each."""
+    if "python" in metafunc.fixturenames:
+        metafunc.parametrize("python", PYTHONS, ids=[entry["id"] for entry in PYTHONS])
+
+
+def pytest_itemcollected(item):
+    """Notes in each report which Python it was about."""
+    python = getattr(item, "callspec", None) and item.callspec.params.get("python")
+    if python:
+        item.user_properties.append(("python", python["id"]))
+
+
+@pytest.fixture(scope="session")
+def pystrobe():
+    path = os.path.abspath(os.environ.get("PYSTROBE", os.path.join(live.TREE, "build", "pystrobe")))
+    if not os.access(path, os.X_OK):
+        pytest.fail("%s is not there: run make first" % path)
+    return live.Pystrobe(path)
+
+
+@pytest.fixture
+def start():
+    """start(python, script, *args) runs a file of tests/targets; all end with the test."""
+    running = []
+
+    def start_one(python, script, *args):
+        running.append(live.Target(live.command_of(python, script, *args)))
+        return running[-1]
+
+    yield start_one
+    for target in running:
+        target.stop()
+
+
+def counts_by_python(reporter):
+    counts = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in reporter.stats.get(outcome, []):
+            name = dict(getattr(report, "user_properties", [])).get("python")
+            if name:
+                counts.setdefault(name, {}).setdefault(outcome, 0)
+                counts[name][outcome] += 1
+    return counts
+
+
+def pytest_terminal_summary(terminalreporter):
+    counts = counts_by_python(terminalreporter)
+    parts = [
+        "%s %s" % (entry["id"], ", ".join("%d %s" % (n, word) for word, n in counts[entry["id"]].items()))
+        for entry in PYTHONS if entry["id"] in counts
+    ]
+    if parts or MISSING:
+        missing = ", ".join("%s (%s)" % pair for pair in sorted(MISSING.items())) or "none"
+        terminalreporter.write_line("live: %s; missing: %s" % ("; ".join(parts) or "no test", missing))

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts programs under any of the found Pythons, in their root where they have one."""
+
+import contextlib
+import json
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TREE = os.path.dirname(TESTS)
+TARGETS = os.path.join(TESTS, "targets")
+INSIDE = "/srv/pystrobe-tests"  # where a root keeps the scripts
+
+sys.path.insert(0, os.path.join(TESTS, "setup"))
+import pythons  # noqa: E402
+import roots  # noqa: E402
+
+
+def load_pythons():
+    """Gives (interpreters, missing) from the list that `make test` wrote, or by looking."""
+    path = os.environ.get("PYSTROBE_PYTHONS")
+    if not path:
+        entries, missing = pythons.find()
+        return entries, {"3.%d" % minor: why for minor, why in missing.items()}
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    missing = {line["missing"]: line["why"] for line in lines if "missing" in line}
+    return [line for line in lines if "id" in line], missing
+
+
+def root_words():
+    """The words that run a command as root, none where that cannot be had."""
+    try:
+        return roots.as_root()
+    except roots.Unavailable:
+        return []
+
+
+def put_script(python, script):
+    """Makes a file of tests/targets visible to that Python; gives its path there."""
+    source = script if os.path.isabs(script) else os.path.join(TARGETS, script)
+    if not python["root"]:
+        return source
+    inner = os.path.join(INSIDE, os.path.basename(source))
+    subprocess.run(root_words() + ["install", "-m", "644", source, python["root"] + inner], check=True)
+    return inner
+
+
+def command_of(python, script, *args):
+    """The command line that runs a script under that Python."""
+    words = [python["inner"], put_script(python, script)] + [str(arg) for arg in args]
+    if python["root"]:
+        return root_words() + ["chroot", python["root"]] + words
+    return words
+
+
+def clean_environment(**more):
+    """What a target inherits: nothing that bends a Python."""
+    return dict({"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+                 "PYTHONDONTWRITEBYTECODE": "1"}, **more)
+
+
+class Target:
+    """A running program that prints JSON lines and ends when its standard input does."""
+
+    def __init__(self, argv, env=None):
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env or clean_environment(), cwd="/"
+        )
+        self._pending = b""
+
+    @property
+    def pid(self):
+        """The pid of what was started (of sudo, where that was needed: then ask the program)."""
+        return self.process.pid
+
+    def read_json(self, timeout_s=60):
+        """The next line it prints, decoded."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise TimeoutError("the target printed nothing for %d s" % timeout_s)
+            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not data:
+                raise EOFError("the target ended with status %s" % self.process.wait())
+            self._pending += data
+        line, self._pending = self._pending.split(b"\n", 1)
+        return json.loads(line.decode())
+
+    def end(self, timeout_s=20):
+        """Asks it to end by closing its input; gives the exit status."""
+        if not self.process.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+        return self.process.wait(timeout_s)
+
+    def stop(self):
+        """Ends it by any means."""
+        try:
+            self.end(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class Pystrobe:
+    """The program under test."""
+
+    def __init__(self, path):
+        self.path = path
+        self.words = root_words() + shlex.split(os.environ.get("PYSTROBE_RUN", ""))
+
+    def start(self, *args, **options):
+        return subprocess.Popen(self.words + [self.path] + [str(arg) for arg in args], **options)
+
+    def run(self, *args, timeout_s=60, env=None):
+        """Gives the finished process, with its stdout and stderr as text."""
+        return subprocess.run(
+            self.words + [self.path] + [str(arg) for arg in args], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=timeout_s,
+            check=False, env=env,
+        )
+
+    def dump(self, pid):
+        """`pystrobe dump --json` of a process, decoded."""
+        done = self.run("dump", "--pid", pid, "--json")
+        assert done.returncode == 0, "dump ended with %d: %s" % (done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+
+def copy_of(python, folder):
+    """Copies the interpreter and its libpython into `folder`; gives (path inside the root, environment).
+
+    `folder` is as seen inside the root. Such a copy can be deleted while it runs.
+    """
+    outside = python["root"] + folder
+    env = clean_environment(PYTHONHOME=python["prefix"])
+    os.makedirs(outside, exist_ok=True)
+    shutil.copy(os.path.realpath(python["exe"]), outside)
+    if python["library"]:
+        shutil.copy(python["root"] + python["library"], outside)
+        env["LD_LIBRARY_PATH"] = folder
+    return os.path.join(folder, os.path.basename(os.path.realpath(python["exe"]))), env

@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A Pyroscope that only listens: takes Push requests on the loopback and keeps what was in them.
+
+In a test:
+
+    with Receiver(build) as receiver:
+        receiver.answer(503, 503)          # the next two requests; then 200 again
+        ... url = receiver.url ...
+        push = receiver.wait(3)[-1]        # three pushes that were answered with 200
+        push.labels, push.headers, push.profile
+
+By hand: python3 receiver.py --port 4040 --out DIR --proto-dir build/receiver
+"""
+
+import argparse
+import gzip
+import importlib
+import io
+import json
+import os
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROTOS = ("exporters/push.proto", "pprof/profile.proto")
+PATH = "/push.v1.PusherService/Push"
+REQUEST_MAX = 64 * 1024 * 1024
+PROFILE_MAX = 256 * 1024 * 1024
+
+
+def load_protos(proto_dir):
+    """Compiles the tree's messages below `proto_dir` and gives their two modules."""
+    os.makedirs(proto_dir, exist_ok=True)
+    subprocess.run(["protoc", "-I", TREE, "--python_out", proto_dir, *PROTOS], cwd=TREE, check=True)
+    if proto_dir not in sys.path:
+        sys.path.insert(0, proto_dir)
+    importlib.invalidate_caches()
+    return importlib.import_module("exporters.push_pb2"), importlib.import_module("pprof.profile_pb2")
+
+
+class Push:
+    """One request: its series' labels, its headers, the profile as sent and as decoded."""
+
+    def __init__(self, labels, headers, raw, profile, sample_id):
+        self.labels = labels
+        self.headers = headers
+        self.raw = raw
+        self.profile = profile
+        self.id = sample_id
+        self.received = time.time()
+
+
+def gunzip(raw):
+    """A gzip'd or plain pprof as plain bytes; what does not end well is a ValueError."""
+    if raw[:2] != b"\x1f\x8b":
+        return raw
+    try:
+        with gzip.open(io.BytesIO(raw)) as stream:
+            plain = stream.read(PROFILE_MAX + 1)
+    except (OSError, EOFError) as error:
+        raise ValueError("raw_profile is no gzip: %s" % error) from error
+    if len(plain) > PROFILE_MAX:
+        raise ValueError("raw_profile is too large")
+    return plain
+
+
+class Receiver:
+    """The server, its answers to come, and what it has received. Safe for any thread."""
+
+    def __init__(self, build, host="127.0.0.1", port=0, tls=None, on_push=None):
+        self.push_pb2, self.profile_pb2 = load_protos(os.path.join(os.path.abspath(build), "receiver"))
+        self.pushes = []  # that were answered with 200
+        self.requests = []  # all: (status, headers)
+        self.errors = []  # requests that no client should send
+        self.on_push = on_push
+        self._answers = []
+        self._delay = 0.0
+        self._changed = threading.Condition()
+        self._server = ThreadingHTTPServer((host, port), self._handler())
+        self._server.daemon_threads = True
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self.port = self._server.server_address[1]
+        self.url = "%s://%s:%d" % ("https" if tls else "http", host, self.port)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, *statuses):
+        """Answers the next requests with these; each is a status or (status, headers, body)."""
+        with self._changed:
+            self._answers.extend(statuses)
+
+    def delay(self, seconds):
+        """Waits before each answer from now on."""
+        with self._changed:
+            self._delay = seconds
+
+    def wait(self, count, seconds=20.0):
+        """The pushes so far, once there are at least `count`."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self.pushes) >= count, seconds):
+                raise TimeoutError("%d of %d pushes in %g s; errors: %s"
+                                   % (len(self.pushes), count, seconds, self.errors))
+            return list(self.pushes)
+
+    def decode(self, headers, body):
+        """One Push of a request's body; ValueError says what a Pyroscope would mind."""
+        if headers.get("content-type") != "application/proto":
+            raise ValueError("content type %r" % headers.get("content-type"))
+        request = self.push_pb2.PushRequest()
+        try:
+            request.ParseFromString(body)
+        except Exception as error:  # DecodeError's place differs between versions
+            raise ValueError("no PushRequest: %s" % error) from error
+        if len(request.series) != 1 or len(request.series[0].samples) != 1:
+            raise ValueError("one series with one profile is wanted")
+        series = request.series[0]
+        names = [pair.name for pair in series.labels]
+        if len(set(names)) != len(names) or "" in names:
+            raise ValueError("label names are empty or repeated: %s" % names)
+        labels = {pair.name: pair.value for pair in series.labels}
+        if not labels.get("__name__") or not labels.get("service_name"):
+            raise ValueError("__name__ or service_name is missing: %s" % labels)
+        sample = series.samples[0]
+        return Push(labels, headers, sample.raw_profile, self.decode_profile(sample.raw_profile), sample.ID)
+
+    def decode_profile(self, raw):
+        profile = self.profile_pb2.Profile()
+        try:
+            profile.ParseFromString(gunzip(raw))
+        except ValueError:
+            raise
+        except Exception as error:
+            raise ValueError("no pprof: %s" % error) from error
+        if not profile.string_table or profile.string_table[0] != "":
+            raise ValueError("no pprof: the first string is not empty")
+        return profile
+
+    def _take(self, path, headers, body):
+        """(status, headers, body) of the answer; what is wrong with a request decides before the script."""
+        with self._changed:
+            scripted = self._answers.pop(0) if self._answers else 200
+        status, extra, text = scripted if isinstance(scripted, tuple) else (scripted, {}, b"")
+        push = None
+        try:
+            if path != PATH:
+                raise LookupError("path %s" % path)
+            push = self.decode(headers, body)
+        except (LookupError, ValueError) as error:
+            status, extra = (404 if isinstance(error, LookupError) else 400), {}
+            text = json.dumps({"code": "invalid_argument", "message": str(error)}).encode()
+            self.errors.append(str(error))
+        with self._changed:
+            self.requests.append((status, headers))
+            if status == 200:
+                self.pushes.append(push)
+            self._changed.notify_all()
+        if status == 200 and self.on_push:
+            self.on_push(push)
+        return status, extra, text
+
+    def _handler(receiver):  # the handler's own self is the request
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                size = int(headers.get("content-length", "-1"))
+                if not 0 <= size <= REQUEST_MAX:
+                    self.send_error(413 if size > 0 else 411)
+                    return
+                body = self.rfile.read(size)
+                time.sleep(receiver._delay)
+                self.give(*receiver._take(self.path, headers, body))
+
+            def give(self, status, extra, text):
+                self.send_response(status)
+                for name, value in extra.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        return Handler
+
+
+def tls_context(certificate, key, newest=None):
+    """What `tls` of a Receiver takes; `newest` caps the version, e.g. ssl.TLSVersion.TLSv1_1."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if newest:
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = newest
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Takes Pyroscope pushes and writes them to files.")
+    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--out", required=True, help="the directory for the profiles")
+    parser.add_argument("--proto-dir", required=True, help="the directory for the compiled messages")
+    options = parser.parse_args()
+    os.makedirs(options.out, exist_ok=True)
+    counter = iter(range(10 ** 9))
+
+    def write(push):
+        path = os.path.join(options.out, "%06d.pb.gz" % next(counter))
+        with open(path, "wb") as file:
+            file.write(push.raw)
+        print(json.dumps({"file": path, "labels": push.labels, "samples": len(push.profile.sample)}), flush=True)
+
+    with Receiver(options.proto_dir, port=options.port, on_push=write) as receiver:
+        print(json.dumps({"url": receiver.url}), flush=True)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent end to end: live processes on one side, a receiver or a store on the other."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import live
+import profiles
+from receiver import Receiver
+
+MACHINES = [python for python in live.load_pythons()[0] if not python["root"]]
+THREADS_BESIDE = 2  # of busy.py: the main one and the one that waits for the end of its input
+
+
+class Agent:
+    """A running agent, its log as it comes, and the CPU its targets had taken when it found them."""
+
+    def __init__(self, pystrobe, ini):
+        self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
+        self.log, self.attached, self._changed = [], {}, threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            found = re.search(r"process (\d+): sampling", line)
+            with self._changed:
+                self.log.append(line)
+                if found:
+                    pid = int(found.group(1))
+                    self.attached[pid] = (time.monotonic_ns(), profiles.cpu_ns(pid))
+                self._changed.notify_all()
+
+    def wait_for(self, pids, seconds=30):
+        with self._changed:
+            assert self._changed.wait_for(lambda: set(pids) <= set(self.attached), seconds), self.log
+
+    def stop(self, number=signal.SIGTERM):
+        """Gives (exit status, seconds it took)."""
+        started = time.monotonic()
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        self._reader.join()
+        return status, time.monotonic() - started
+
+
+@pytest.fixture
+def agent(pystrobe, tmp_path):
+    """agent(text) runs an agent with this ini."""
+    running = []
+
+    def run(text):
+        ini = tmp_path / ("agent%d.ini" % len(running))
+        ini.write_text(text)
+        running.append(Agent(pystrobe, ini))
+        return running[-1]
+
+    yield run
+    for one in running:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def python_of(number):
+    return MACHINES[number % len(MACHINES)]
+
+
+def exe_of(python):
+    return os.path.realpath(python["exe"])
+
+
+INI = """
+[agent]
+rate = 100Hz
+interval = 2s
+scan = 200ms
+[labels]
+env = test
+"""
+
+TARGETS = """
+[target shop]
+cmdline = busy\\.py --duty 0\\.[3-9]
+split = process
+[target desk]
+cmdline = busy\\.py --duty 0\\.1
+split = process
+"""
+
+
+def sums_by_pid(pushes, kind):
+    """{pid: the value's total} over the pushes of one kind."""
+    sums = {}
+    for push in pushes:
+        if push.labels["__name__"] != kind:
+            continue
+        strings = push.profile.string_table
+        for sample in push.profile.sample:
+            pid = next(label.num for label in sample.label if strings[label.key] == "pid")
+            sums[pid] = sums.get(pid, 0) + sample.value[0]
+    return sums
+
+
+def test_two_services_of_five_processes_add_up(agent, start):
+    duties = [0.5, 0.3, 0.3, 0.1, 0.1]
+    targets = [start(python_of(number), "busy.py", "--duty", duty) for number, duty in enumerate(duties)]
+    pids = [target.read_json()["pid"] for target in targets]
+
+    with Receiver(profiles.BUILD) as receiver:
+        run = agent(INI + TARGETS + "[exporter out]\ntype = pyroscope\nurl = %s\n" % receiver.url)
+        run.wait_for(pids)
+        time.sleep(7)
+        end = {pid: (time.monotonic_ns(), profiles.cpu_ns(pid)) for pid in pids}
+        status, seconds = run.stop()
+        pushes = receiver.wait(1)
+
+    assert (status, receiver.errors) == (0, [])
+    assert seconds < 2
+    assert {push.labels["service_name"] for push in pushes} == {"shop", "desk"}
+    assert {push.labels["__name__"] for push in pushes} == {"process_cpu", "wall"}
+    assert {push.labels["env"] for push in pushes} == {"test"}
+    wall, cpu = sums_by_pid(pushes, "wall"), sums_by_pid(pushes, "process_cpu")
+    assert sorted(wall) == sorted(cpu) == sorted(pids)
+    for pid in pids:
+        real = (end[pid][0] - run.attached[pid][0]) * (1 + THREADS_BESIDE)
+        kernel = end[pid][1] - run.attached[pid][1]
+        assert wall[pid] == pytest.approx(real, rel=0.02), "wall of %d" % pid
+        assert cpu[pid] == pytest.approx(kernel, rel=0.03), "cpu of %d" % pid
+
+
+def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
+    target = start(python_of(0), "busy.py", "--duty", 0.5)
+    pid = target.read_json()["pid"]
+    run = agent(INI + TARGETS + "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
+    run.wait_for([pid])
+    time.sleep(5)
+    status, _ = run.stop()
+
+    found = profiles.in_store(tmp_path / "store", "shop")
+
+    assert status == 0
+    assert len(found) >= 3
+    assert [value_type["type"] for value_type in found[0]["sample_types"]] == ["samples", "wall", "cpu", "gil"]
+    assert "service: shop" in found[0]["comments"] and "label: env=test" in found[0]["comments"]
+    functions = {frame["func"] for profile in found for sample in profile["samples"] for frame in sample["stack"]}
+    assert {"burn_most", "burn_some", "burn_little", "Worker.run"} <= functions
+    cpu = profiles.total(found, "cpu")
+    hot = profiles.total(found, "cpu",
+                         lambda sample: any(frame["func"].startswith("burn_") for frame in sample["stack"]))
+    assert hot > 0.8 * cpu
+    assert 0 < profiles.total(found, "gil") <= profiles.total(found, "wall")
+
+
+def test_processes_that_come_and_go_are_followed(agent, start, tmp_path):
+    run = agent(INI + TARGETS + "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
+    pids = []
+    for _ in range(3):
+        target = start(python_of(0), "busy.py", "--duty", 0.1)
+        pids.append(target.read_json()["pid"])
+        run.wait_for(pids[-1:])
+        time.sleep(0.5)
+        target.end()
+
+    status, _ = run.stop()
+
+    assert status == 0
+    found = profiles.in_store(tmp_path / "store", "desk")
+    seen = {sample["labels"]["pid"][0] for profile in found for sample in profile["samples"]}
+    assert seen == set(pids)
+
+
+def test_a_dead_server_holds_up_neither_sampling_nor_the_end(agent, start, tmp_path):
+    pid = start(python_of(0), "busy.py", "--duty", 0.1).read_json()["pid"]
+    with Receiver(profiles.BUILD) as receiver:
+        receiver.delay(30)
+        run = agent(INI + TARGETS + "[exporter dead]\ntype = pyroscope\nurl = %s\n" % receiver.url +
+                    "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
+        run.wait_for([pid])
+        time.sleep(5)
+        status, seconds = run.stop()
+        receiver.delay(0)
+
+    assert status == 0
+    assert seconds < 2.5
+    walls = profiles.in_store(tmp_path / "store", "desk")
+    assert profiles.total(walls, "wall") > 4.5e9 * (1 + THREADS_BESIDE)
+
+
+def test_the_agent_never_profiles_itself_nor_what_is_not_python(agent, start, tmp_path):
+    pid = start(python_of(0), "busy.py", "--duty", 0.1).read_json()["pid"]
+    run = agent(INI + "[target all]\ncmdline = .\n[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
+    run.wait_for([pid])
+    time.sleep(1)
+
+    run.stop()
+
+    assert run.process.pid not in run.attached
+    assert 1 not in run.attached or "python" in open("/proc/1/cmdline").read()
+
+
+def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
+    ini = tmp_path / "bad.ini"
+    ini.write_text("[agent]\nrate = 19\nintervall = 15s\n[target web]\n")
+
+    done = pystrobe.run("agent", "-c", ini)
+
+    assert done.returncode == 78
+    assert "bad.ini:2" in done.stderr and "bad.ini:3" in done.stderr and "interval" in done.stderr
+
+
+@pytest.mark.timing
+def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path, record_property):
+    targets = [start(python_of(0), "busy.py", "--duty", 0.2) for _ in range(5)]
+    pids = [target.read_json()["pid"] for target in targets]
+    run = agent(INI + "[target all]\ncmdline = busy\\.py\n" +
+                "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
+    run.wait_for(pids)
+    before, started = profiles.cpu_ns(run.process.pid), time.monotonic_ns()
+
+    time.sleep(6)
+
+    cost = (profiles.cpu_ns(run.process.pid) - before) / (time.monotonic_ns() - started)
+    with open("/proc/%d/status" % run.process.pid) as file:
+        memory = next(line.split()[1] for line in file if line.startswith("VmRSS"))
+    print("5 processes at 100 Hz: %.2f %% of a core, %s kB" % (100 * cost, memory))
+    record_property("agent_cpu_share", cost)
+    assert cost < 0.15, "far more than it should cost: something is wrong"
+    run.stop()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pystrobe exec: the command runs as if it were alone, and is profiled."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+import live
+import profiles
+
+BUSY = """
+import os, subprocess, sys, time
+def parent_burns(): 
+    end = time.monotonic() + 1.2
+    while time.monotonic() < end: sum(range(1000))
+if len(sys.argv) > 1:
+    def child_burns():
+        end = time.monotonic() + 1.2
+        while time.monotonic() < end: sum(range(1000))
+    child_burns()
+else:
+    child = subprocess.Popen([sys.executable, __file__, "child"])
+    parent_burns()
+    child.wait()
+"""
+
+
+def exec_it(pystrobe, tmp_path, *command, **options):
+    return pystrobe.run("exec", "--store", tmp_path / "store", "--", *command, **options)
+
+
+@pytest.mark.parametrize("status", [0, 1, 7, 78, 255])
+def test_the_commands_status_is_passed_on(pystrobe, tmp_path, status):
+    assert exec_it(pystrobe, tmp_path, "sh", "-c", "exit %d" % status).returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
+def test_death_by_a_signal_is_128_and_its_number(pystrobe, tmp_path, number):
+    assert exec_it(pystrobe, tmp_path, "sh", "-c", "kill -%d $$" % number).returncode == 128 + number
+
+
+def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(pystrobe, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+
+    assert exec_it(pystrobe, tmp_path, "/nowhere/at-all").returncode == 127
+    assert exec_it(pystrobe, tmp_path, plain).returncode == 126
+
+
+def test_signals_reach_the_command(pystrobe, tmp_path):
+    ready = tmp_path / "ready"
+    script = "trap 'exit 42' TERM; touch %s; while :; do sleep 0.05; done" % ready
+    process = pystrobe.start("exec", "--store", tmp_path / "store", "--", "sh", "-c", script)
+    while not ready.exists():
+        time.sleep(0.02)
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(10) == 42
+
+
+def test_standard_streams_are_the_commands_own(pystrobe, tmp_path):
+    done = subprocess.run(pystrobe.words + [pystrobe.path, "exec", "--store", str(tmp_path / "store"), "--", "cat"],
+                          input="through\n", capture_output=True, text=True, timeout=20)
+
+    assert (done.stdout, done.stderr) == ("through\n", "")
+
+
+VIEW = """
+import json, os, signal
+print(json.dumps({"mask": [line for line in open("/proc/self/status") if line.startswith(("Sig", "Shd"))],
+                  "fds": sorted(os.listdir("/proc/self/fd")), "env": dict(os.environ),
+                  "session": os.getsid(0)}))
+"""
+
+
+def test_the_command_sees_the_same_signals_descriptors_and_environment(pystrobe, tmp_path):
+    python = "/usr/bin/python3"
+    plain = subprocess.run([python, "-c", VIEW], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    below = exec_it(pystrobe, tmp_path, python, "-c", VIEW)
+
+    assert json.loads(below.stdout) == json.loads(plain.stdout)
+
+
+def test_the_command_and_its_python_children_are_profiled(pystrobe, tmp_path):
+    script = tmp_path / "burner.py"
+    script.write_text(BUSY)
+
+    done = exec_it(pystrobe, tmp_path, "/usr/bin/python3", script)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    found = profiles.in_store(tmp_path / "store", "burner")
+    for function in ("parent_burns", "child_burns"):
+        cpu = profiles.total(found, "cpu", lambda sample: any(frame["func"] == function for frame in sample["stack"]))
+        assert cpu > 0.2e9, function
+
+
+def test_the_service_is_named_by_option_environment_or_script(pystrobe, tmp_path):
+    sleep = ("/usr/bin/python3", "-c", "import time; time.sleep(0.7)")
+    env = dict(os.environ, OTEL_SERVICE_NAME="from-otel")
+
+    pystrobe.run("exec", "--store", tmp_path / "a", "--service", "mine", "--", *sleep, env=env)
+    pystrobe.run("exec", "--store", tmp_path / "b", "--", *sleep, env=env)
+
+    assert os.listdir(tmp_path / "a") == ["mine"]
+    assert os.listdir(tmp_path / "b") == ["from-otel"]
+
+
+def test_the_command_runs_even_if_profiles_can_go_nowhere(pystrobe, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+
+    done = pystrobe.run("exec", "--store", blocked / "below", "--", "sh", "-c", "exit 5")
+
+    assert done.returncode == 5
+
+
+def test_exec_needs_a_command(pystrobe):
+    assert pystrobe.run("exec").returncode == 64

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`pystrobe dump` must say, frame by frame, what a program says of itself."""
+
+import os
+import shutil
+import time
+
+import pytest
+
+import live
+
+REPEATS = 20
+WARMTHS = [0, 100]  # runs before it stands still: as compiled, and specialised by the interpreter
+
+
+def threads_of(document):
+    """{tid: thread} without the threads that the program leaves out of its own view."""
+    ignored = set(document.get("ignore", []))
+    return {
+        thread["tid"]: thread
+        for interpreter in document["interpreters"]
+        for thread in interpreter["threads"]
+        if thread["tid"] not in ignored
+    }
+
+
+def lines_of(thread):
+    """The frames as text, for a difference one can read."""
+    return ["%(func)s %(file)s:%(line)s (from %(first_line)s)" % frame for frame in thread["frames"]]
+
+
+def seen_from_outside(pystrobe, own):
+    """The same threads as `own` has, read by pystrobe."""
+    seen = pystrobe.dump(own["pid"])
+    seen["ignore"] = own["ignore"]
+    return seen
+
+
+def assert_same_frames(own, seen):
+    own_threads, seen_threads = threads_of(own), threads_of(seen)
+    assert sorted(seen_threads) == sorted(own_threads), "thread ids"
+    for tid, thread in own_threads.items():
+        assert lines_of(seen_threads[tid]) == lines_of(thread), "frames of %s" % thread["name"]
+
+
+@pytest.mark.parametrize("warm", WARMTHS)
+def test_dump_equals_the_programs_own_frames(python, pystrobe, start, warm):
+    target = start(python, "frames.py", "--warm", warm)
+    own = target.read_json()
+
+    for _ in range(REPEATS):
+        assert_same_frames(own, seen_from_outside(pystrobe, own))
+
+    assert target.end() == 0, "the program was harmed"
+
+
+def test_dump_names_each_thread_and_marks_the_main_one(python, pystrobe, start):
+    own = start(python, "frames.py").read_json()
+
+    seen = seen_from_outside(pystrobe, own)
+
+    wanted = {tid: (thread["name"], thread["main"]) for tid, thread in threads_of(own).items()}
+    assert {tid: (thread["name"], thread["main"]) for tid, thread in threads_of(seen).items()} == wanted
+
+
+def test_dump_says_which_process_and_python_it_read_and_when(python, pystrobe, start):
+    own = start(python, "frames.py").read_json()
+
+    seen = seen_from_outside(pystrobe, own)
+
+    for key in ("pid", "python", "free_threaded"):
+        assert seen[key] == own[key], key
+    assert abs(seen["taken_unix_ns"] - time.time_ns()) < 60 * 10**9
+    assert len(seen["interpreters"]) == 1
+
+
+def test_a_thread_that_waits_is_not_said_to_hold_the_gil(python, pystrobe, start):
+    own = start(python, "frames.py").read_json()
+
+    seen = seen_from_outside(pystrobe, own)
+
+    for thread in threads_of(seen).values():
+        assert "gil" not in thread["status"], thread["name"]
+
+
+def test_dump_as_text_shows_every_thread_and_function(python, pystrobe, start):
+    own = start(python, "frames.py").read_json()
+
+    done = pystrobe.run("dump", "--pid", own["pid"])
+
+    assert done.returncode == 0, done.stderr
+    for thread in threads_of(own).values():
+        assert str(thread["tid"]) in done.stdout
+        for frame in thread["frames"]:
+            assert frame["func"] in done.stdout
+    assert "Wörker-π ☃" in done.stdout
+
+
+@pytest.fixture
+def doomed(python, tmp_path):
+    """A copy of the interpreter that the test may delete: (path, environment, how to delete it)."""
+    if os.geteuid() != 0 and python["root"]:
+        pytest.skip("only root may copy a file into a root")
+    folder = "%s/copy-%d" % (live.INSIDE, os.getpid()) if python["root"] else str(tmp_path / "copy")
+    path, env = live.copy_of(python, folder)
+    yield path, env, lambda: shutil.rmtree(python["root"] + folder)
+    shutil.rmtree(python["root"] + folder, ignore_errors=True)
+
+
+def test_dump_reads_a_program_whose_interpreter_was_deleted(python, pystrobe, doomed):
+    path, env, delete = doomed
+    target = live.Target(live.command_of(dict(python, inner=path), "frames.py"), env)
+    try:
+        own = target.read_json()
+        delete()
+
+        assert_same_frames(own, seen_from_outside(pystrobe, own))
+    finally:
+        target.stop()

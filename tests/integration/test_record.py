@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pystrobe record and report: one process or command into a file, and what the file says."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import live
+import profiles
+
+
+def test_a_process_is_recorded_and_every_tool_reads_the_file(python, pystrobe, start, tmp_path):
+    target = start(python, "busy.py", "--duty", 0.6, "--shares", "burn_most:70,burn_some:30")
+    pid = target.read_json()["pid"]
+    before = profiles.cpu_ns(pid)
+
+    done = pystrobe.run("record", "--pid", pid, "-d", "3s", "-r", "200", "-o", tmp_path / "out.pb.gz")
+
+    assert done.returncode == 0, done.stderr
+    kernel = profiles.cpu_ns(pid) - before
+    found = profiles.read(tmp_path / "out.pb.gz")
+    assert profiles.total(found, "cpu") == pytest.approx(kernel, rel=0.1)  # what was spent at its edges counts, too
+    shares = {name: profiles.total(found, "cpu", lambda s: s["stack"] and s["stack"][0]["func"] == name)
+              for name in ("burn_most", "burn_some")}
+    assert shares["burn_most"] > 1.4 * shares["burn_some"] > 0
+    assert target.end() == 0, "the program was harmed"
+
+
+def test_go_tool_pprof_and_protoc_read_a_recording(pystrobe, tmp_path):
+    out = tmp_path / "out.pb.gz"
+    burn = "import time\ndef burn():\n end=time.monotonic()+1.5\n while time.monotonic()<end: sum(range(500))\nburn()"
+    assert pystrobe.run("record", "-o", out, "--", "/usr/bin/python3", "-c", burn).returncode == 0
+
+    top = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=cpu", str(out)],
+                         capture_output=True, text=True, timeout=120)
+    plain = subprocess.run(["gzip", "-dc", str(out)], capture_output=True, check=True).stdout
+    text = subprocess.run(["protoc", "-I", live.TREE, "--decode=perftools.profiles.Profile", "pprof/profile.proto"],
+                          input=plain, capture_output=True, cwd=live.TREE, timeout=60)
+
+    assert top.returncode == 0, top.stderr
+    assert "burn" in top.stdout and "<module>" in top.stdout
+    assert text.returncode == 0 and b'string_table: "burn"' in text.stdout
+
+
+def test_the_commands_status_is_passed_on(pystrobe, tmp_path):
+    code = "import time, sys; time.sleep(0.5); sys.exit(9)"
+
+    done = pystrobe.run("record", "-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", code)
+
+    assert done.returncode == 9
+    assert (tmp_path / "o.pb.gz").exists()
+
+
+def test_ctrl_c_keeps_what_is_there(pystrobe, start, tmp_path):
+    pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
+    process = pystrobe.start("record", "--pid", pid, "-d", "60s", "-o", tmp_path / "o.pb.gz", stderr=subprocess.PIPE)
+    time.sleep(1.5)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(10) == 0
+    assert profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples") > 30
+
+
+def test_the_targets_death_keeps_what_is_there(pystrobe, start, tmp_path):
+    target = start(live.load_pythons()[0][0], "busy.py", "--seconds", 2)
+    pid = target.read_json()["pid"]
+
+    done = pystrobe.run("record", "--pid", pid, "-d", "60s", "-o", tmp_path / "o.pb.gz")
+
+    assert done.returncode == 0
+    assert profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples") > 30
+
+
+def test_threads_are_told_apart_on_request(pystrobe, start, tmp_path):
+    pid = start(live.load_pythons()[0][0], "busy.py", "--threads", 2).read_json()["pid"]
+
+    pystrobe.run("record", "--threads", "--pid", pid, "-d", "1s", "-o", tmp_path / "o.pb.gz")
+
+    samples = profiles.read(tmp_path / "o.pb.gz")[0]["samples"]
+    names = {str(sample["labels"].get("thread name")).strip("[]'") for sample in samples}
+    assert {"burner-0", "burner-1", "MainThread"} <= names
+
+
+def test_what_is_no_python_or_not_there_is_said(pystrobe, tmp_path):
+    sleeper = subprocess.Popen(["sleep", "30"])
+    try:
+        no_python = pystrobe.run("record", "--pid", sleeper.pid, "-d", "3s", "-o", tmp_path / "o.pb.gz")
+        dump = pystrobe.run("dump", "--pid", sleeper.pid)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    gone = pystrobe.run("dump", "--pid", sleeper.pid)
+
+    assert no_python.returncode == 69 and "runs no CPython" in no_python.stderr
+    assert dump.returncode == 69 and "runs no CPython" in dump.stderr
+    assert gone.returncode == 69 and "no such process" in gone.stderr
+    assert not (tmp_path / "o.pb.gz").exists()
+
+
+@pytest.mark.skipif(not shutil.which("setpriv") or os.geteuid() != 0, reason="needs root and setpriv")
+def test_a_process_of_another_user_is_refused_with_the_cure(pystrobe, start):
+    pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
+
+    done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", pystrobe.path, "dump", "--pid", str(pid)],
+                          capture_output=True, text=True)
+
+    assert done.returncode == 77
+    assert "belongs to another user" in done.stderr and "CAP_SYS_PTRACE" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["record"], ["record", "--pid", "x"], ["record", "-r", "5000", "--pid", "1"],
+                                   ["record", "--pid", "1", "--", "true"], ["dump"], ["dump", "--pid", "0"],
+                                   ["nonsense"], ["agent"], []])
+def test_wrong_words_are_usage_errors(pystrobe, words):
+    done = pystrobe.run(*words)
+
+    assert done.returncode == 64
+    assert done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize("command", ["agent", "exec", "record", "dump", "report", "config"])
+def test_every_command_has_help_with_an_example(pystrobe, command):
+    done = pystrobe.run(command, "--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Example" in done.stdout and "pystrobe %s" % command in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 96
+
+
+def test_report_shows_the_hottest_function(pystrobe, tmp_path):
+    burn = "import time\ndef very_hot():\n end=time.monotonic()+1\n while time.monotonic()<end: sum(range(500))\nvery_hot()"
+    pystrobe.run("record", "-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", burn)
+
+    done = pystrobe.run("report", tmp_path / "o.pb.gz")
+
+    assert done.returncode == 0
+    assert "very_hot" in done.stdout.splitlines()[3]
+    assert "\x1b" not in done.stdout

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Holds the ban list: calls that overrun or mislead anywhere, and in libraries those that are
+# the agent's: printing, ending the process, environment, clock, threads.
+#
+# Reads BUILD: the libraries' objects there may hold no writable statics.
+set -eu
+cd "$(dirname "$0")/../.."
+
+everywhere='sprintf|vsprintf|strcpy|strcat|stpcpy|strtok|atoi|atol|atoll|atof|gets|alloca|tmpnam|mktemp'
+printing='printf|vprintf|fprintf|vfprintf|dprintf|puts|fputs|putchar|putc|perror|syslog'
+ending='exit|_exit|_Exit|quick_exit|abort|assert'
+environment='getenv|secure_getenv|setenv|putenv'
+clock='clock_gettime|gettimeofday|time|clock'
+threads='pthread_create|thrd_create|fork|signal|sigaction'
+libraries="$printing|$ending|$environment|$clock|$threads"
+failed=0
+
+# Comments go, lines stay where they are; strings go too, as they may name anything.
+code_of() {
+    gcc -fpreprocessed -dD -E -w -x c "$1" | sed -e '/^# /d' -e 's/"\([^"\\]\|\\.\)*"/""/g'
+}
+
+# A call of a bare name: not a member (->time), not a part of another name.
+check_file() { # file, names
+    local hits
+    hits=$(code_of "$1" | grep -E "(^|[^A-Za-z0-9_.>])($2)[[:space:]]*\\(" || true)
+    [[ -z $hits ]] && return
+    echo "banned: $1:"
+    echo "$hits"
+    failed=1
+}
+
+check_statics() {
+    local hits
+    hits=$(objdump -t "$1" | awk '$(NF-2) == ".data" || $(NF-2) == ".bss" || $(NF-2) ~ /^\.t(data|bss)/ {
+        if ($(NF-1) !~ /^0+$/) print "  " $NF }')
+    [[ -z $hits ]] && return
+    echo "banned: mutable statics in $1:"
+    echo "$hits"
+    failed=1
+}
+
+for file in {base,unwind,pprof,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools}/*.[ch]; do
+    [[ -e $file ]] || continue
+    check_file "$file" "$everywhere"
+    case $file in
+    base/* | unwind/* | pprof/* | conf/* | exporters/*) check_file "$file" "$libraries" ;;
+    esac
+done
+for object in "${BUILD:-build}"/{base,unwind,pprof,conf,exporters}/*.o; do
+    [[ ! -e $object ]] || check_statics "$object"
+done
+exit "$failed"

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Reports the longest functions and fails on one over 70 lines; holds base/ to its 800 lines.
+set -eu
+cd "$(dirname "$0")/../.."
+
+longest_allowed=70
+base_allowed=800
+failed=0
+
+# "lines name file:line", longest first
+list_functions() {
+    find base unwind pprof conf exporters agent -name '*.c' -print0 |
+        xargs -0 ctags --c-kinds=f -x --_xformat='%n %{end} %N %F' |
+        awk '{ print $2 - $1 + 1, $3, $4 ":" $1 }' | sort -rn
+}
+
+functions=$(list_functions)
+if [[ -n $functions ]]; then
+    echo "$functions" | awk -v max=$longest_allowed '
+        { length_of[NR] = $1 }
+        NR <= 5 { print "functions: " $0 }
+        $1 > max { print "functions: " $2 " is longer than " max " lines"; failed = 1 }
+        END {
+            printf "functions: %d, median %d lines, p90 %d\n", NR,
+                   length_of[int((NR + 1) / 2)], length_of[int(NR / 10) + 1]
+            exit failed
+        }' || failed=1
+fi
+
+base_lines=$(cat base/*.[ch] | wc -l)
+echo "functions: base has $base_lines lines of $base_allowed"
+[[ $base_lines -le $base_allowed ]] || failed=1
+exit "$failed"

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
+
+    run.py --build DIR [--wrapper WORDS] [--unit PROGRAM...] [--pytest ARGUMENT...]
+           [--fuzz PROGRAM... --seconds N]
+
+Each fuzzer counts as one. What a run writes lies below the build directory.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+TESTS = os.path.dirname(os.path.abspath(__file__))
+UNIT_TIMEOUT_S = 600
+TAP = re.compile(r"^(not )?ok \d+ (- |# SKIP )(.*)$")
+
+
+class Counts:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def count_tap(text):
+    """Counts one program's TAP output; tests it announced and never ran have failed."""
+    counts = Counts()
+    announced = 0
+    for line in text.splitlines():
+        match = TAP.match(line)
+        if re.match(r"^1\.\.\d+$", line):
+            announced += int(line[3:])
+        elif match and match.group(2) == "# SKIP ":
+            counts.skipped += 1
+        elif match and match.group(1):
+            counts.failed += 1
+        elif match:
+            counts.passed += 1
+    counts.failed += max(0, announced - counts.passed - counts.failed - counts.skipped)
+    return counts
+
+
+def run_unit(program, wrapper):
+    try:
+        done = subprocess.run(
+            wrapper + [program], env=dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP"), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=UNIT_TIMEOUT_S, check=False,
+        )
+        text, status = done.stdout.decode(errors="replace"), done.returncode
+    except subprocess.TimeoutExpired as late:
+        text, status = (late.stdout or b"").decode(errors="replace"), "none: it ran for %d s" % UNIT_TIMEOUT_S
+    counts = count_tap(text)
+    if status != 0 and counts.failed == 0:
+        counts.failed = 1  # a sanitizer or valgrind spoke up, or it died between tests
+    if counts.passed + counts.failed + counts.skipped == 0:
+        counts.failed = 1  # a program that tests nothing is no test
+    say("unit: %-28s %s" % (os.path.basename(program), counts))
+    if counts.failed:
+        say("%s\nunit: %s ended with status %s" % (text, program, status))
+    return counts
+
+
+def count_junit(path):
+    counts = Counts()
+    for suite in ElementTree.parse(path).getroot().iter("testsuite"):
+        failed = int(suite.get("failures")) + int(suite.get("errors"))
+        skipped = int(suite.get("skipped"))
+        # A test that passes and then fails in teardown is counted as an error only.
+        counts.add(Counts(max(0, int(suite.get("tests")) - failed - skipped), failed, skipped))
+    return counts
+
+
+def run_pytest(arguments, build):
+    report = os.path.join(build, "tests", "pytest.xml")
+    os.makedirs(os.path.dirname(report), exist_ok=True)
+    if os.path.exists(report):
+        os.unlink(report)
+    status = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report,
+         "--basetemp", os.path.join(build, "tests", "tmp")] + arguments,
+        env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"), stdin=subprocess.DEVNULL, check=False,
+    ).returncode
+    counts = count_junit(report) if os.path.exists(report) else Counts(failed=1)
+    if status != 0 and counts.failed == 0:
+        counts.failed = 1  # nothing was collected, or pytest itself failed
+    return counts
+
+
+def corpora_of(program):
+    """The inputs in the tree: tests/fuzz/corpus/NAME, with or without fuzz_ before NAME."""
+    name = os.path.basename(program)
+    folders = [os.path.join(TESTS, "fuzz", "corpus", n) for n in (name, name.replace("fuzz_", "", 1))]
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def run_fuzz(program, seconds, build):
+    """Fuzzes for a while; new inputs and crashes stay below the build directory."""
+    found = os.path.join(build, "fuzz", "found", os.path.basename(program))
+    os.makedirs(found, exist_ok=True)
+    done = subprocess.run(
+        [program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1",
+         "-artifact_prefix=" + found + "-", found] + corpora_of(program),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+    )
+    text = done.stdout.decode(errors="replace")
+    runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
+    say("fuzz: %-28s %s runs, status %d" % (os.path.basename(program), runs.group(1) if runs else "?",
+                                            done.returncode))
+    if done.returncode != 0:
+        say(text[-8000:])
+        return Counts(failed=1)
+    return Counts(passed=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--wrapper", default="", help="words put before each unit test")
+    parser.add_argument("--unit", nargs="*", default=[])
+    parser.add_argument("--fuzz", nargs="*", default=[])
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--pytest", nargs=argparse.REMAINDER, default=None)
+    args = parser.parse_args()
+
+    build = os.path.abspath(args.build)
+    total = Counts()
+    for program in args.unit:
+        total.add(run_unit(program, shlex.split(args.wrapper)))
+    for program in args.fuzz:
+        total.add(run_fuzz(program, args.seconds, build))
+    if args.pytest is not None:
+        total.add(run_pytest(args.pytest, build))
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

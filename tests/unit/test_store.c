@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store.c - the store keeps what it is given within its bounds, and touches nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exporters/exporter.h"
+#include "exporters/store_name.h"
+#include "tests/unit/alloc_fail.h"
+
+#define S_NS     INT64_C(1000000000)
+#define START_NS (INT64_C(1795197301) * S_NS + 123456789) /* 2026-11-20T17:55:01.123Z */
+
+struct place {
+    char path[64];
+    struct exporter_settings settings;
+};
+
+static int setup(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    assert_non_null(place);
+    (void)snprintf(place->path, sizeof(place->path), "/tmp/test_store.XXXXXX");
+    assert_non_null(mkdtemp(place->path));
+    place->settings = (struct exporter_settings){
+        .name = "local",
+        .type = "store",
+        .path = place->path,
+    };
+    *state = place;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
+{
+    (void)info;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    struct place *place = *state;
+
+    (void)nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(place);
+    return 0;
+}
+
+static struct exporter *open_store(struct place *place)
+{
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    enum exporter_rc rc = exporter_open(&place->settings, &exporter, &err);
+
+    assert_string_equal(err.text, "");
+    assert_int_equal(rc, EXPORTER_OK);
+    return exporter;
+}
+
+static struct exporter_profile profile_of(const char *service, int64_t start_ns, const char *bytes)
+{
+    return (struct exporter_profile){
+        .service = service,
+        .start_ns = start_ns,
+        .end_ns = start_ns + 15 * S_NS,
+        .bytes = bytes,
+        .size = strlen(bytes),
+    };
+}
+
+static enum exporter_rc send(struct exporter *exporter, const char *service, int64_t start_ns,
+                             const char *bytes)
+{
+    struct exporter_profile profile = profile_of(service, start_ns, bytes);
+
+    return exporter_send(exporter, &profile, start_ns + 15 * S_NS, NULL);
+}
+
+/* Files below `path`, joined by '\n' and sorted; what begins with '.' too. */
+static char *list(const char *path)
+{
+    static char text[16384];
+    struct dirent **items;
+    int count = scandir(path, &items, NULL, alphasort);
+
+    text[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        const char *name = items[i]->d_name;
+
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+            strncat(text, name, sizeof(text) - strlen(text) - 2);
+            strncat(text, "\n", 2);
+        }
+        free(items[i]);
+    }
+    if (count >= 0)
+        free(items);
+    return text;
+}
+
+static size_t files_in(const struct place *place, const char *service)
+{
+    char path[512];
+    size_t count = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->path, service);
+    for (const char *at = list(path); (at = strchr(at, '\n')); at++)
+        count++;
+    return count;
+}
+
+static void put_file(const struct place *place, const char *name, const char *bytes)
+{
+    char path[512];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(bytes, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool exists(const struct place *place, const char *name)
+{
+    char path[512];
+    struct stat info;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
+    return lstat(path, &info) == 0;
+}
+
+static void make_dir(const struct place *place, const char *name)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void keeps_a_profile_under_its_service_and_start(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = open_store(place);
+    char path[512], bytes[16] = "", name[STORE_FILE_SIZE];
+    struct store_file file;
+    struct stat info;
+    FILE *stream;
+
+    assert_int_equal(send(exporter, "web", START_NS, "profile"), EXPORTER_OK);
+
+    (void)snprintf(path, sizeof(path), "%s/web", place->path);
+    (void)snprintf(name, sizeof(name), "%s", list(path));
+    name[strcspn(name, "\n")] = '\0';
+    assert_int_equal(strncmp(name, "20261120T175501.123Z-", 21), 0);
+    assert_true(store_name_read_file(name, false, &file));
+    (void)snprintf(path, sizeof(path), "%s/web/%s", place->path, name);
+    stream = fopen(path, "r");
+    assert_non_null(stream);
+    assert_int_equal(fread(bytes, 1, sizeof(bytes), stream), 7);
+    assert_string_equal(bytes, "profile");
+    assert_int_equal(fstat(fileno(stream), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    (void)fclose(stream);
+    exporter_close(exporter);
+}
+
+static void makes_the_directory_for_its_user_alone(void **state)
+{
+    struct place *place = *state;
+    char path[128];
+    struct stat info;
+
+    (void)snprintf(path, sizeof(path), "%s/a/b", place->path);
+    place->settings.path = path;
+    exporter_close(open_store(place));
+
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+}
+
+static void leaves_the_mode_of_a_directory_that_is_there(void **state)
+{
+    struct place *place = *state;
+    struct stat info;
+
+    assert_int_equal(chmod(place->path, 0755), 0);
+    exporter_close(open_store(place));
+
+    assert_int_equal(stat(place->path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0755);
+}
+
+static void refuses_settings_without_a_path(void **state)
+{
+    struct exporter_settings settings = {.name = "local", .type = "store"};
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+
+    (void)state;
+    assert_int_equal(exporter_open(&settings, &exporter, &err), EXPORTER_BAD_CONFIG);
+    assert_string_equal(err.text, "exporter local: path: is not set");
+    assert_null(exporter);
+}
+
+static void refuses_a_path_that_is_a_file(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    char path[128];
+
+    put_file(place, "file", "");
+    (void)snprintf(path, sizeof(path), "%s/file", place->path);
+    place->settings.path = path;
+
+    assert_int_equal(exporter_open(&place->settings, &exporter, &err), EXPORTER_BAD_CONFIG);
+    assert_non_null(strstr(err.text, "Not a directory"));
+}
+
+static void drops_the_oldest_when_it_is_full(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 30;
+    exporter = open_store(place);
+    /* Out of order: it is the profile's time that counts. */
+    assert_int_equal(send(exporter, "b", START_NS + 1 * S_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "a", START_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + 2 * S_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + 3 * S_NS, "0123456789"), EXPORTER_OK);
+
+    assert_int_equal(files_in(place, "b"), 3);
+    assert_false(exists(place, "a")); /* and its directory, as it was the last one in it */
+    exporter_close(exporter);
+}
+
+static void keeps_its_bounds_for_files_of_earlier_runs(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 25;
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "a", START_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + 1 * S_NS, "0123456789"), EXPORTER_OK);
+    exporter_close(exporter);
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "b", START_NS + 2 * S_NS, "0123456789"), EXPORTER_OK);
+
+    assert_int_equal(files_in(place, "a"), 0);
+    assert_int_equal(files_in(place, "b"), 2);
+    exporter_close(exporter);
+}
+
+static void drops_what_is_too_old(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_age_ns = (uint64_t)(100 * S_NS);
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "a", START_NS, "old"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "a", START_NS + 50 * S_NS, "young"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "a"), 2);
+    assert_int_equal(send(exporter, "a", START_NS + 90 * S_NS, "new"), EXPORTER_OK);
+
+    assert_int_equal(files_in(place, "a"), 2);
+    exporter_close(exporter);
+}
+
+static void refuses_a_profile_larger_than_the_store(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 12;
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "a", START_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "a", START_NS, "0123456789abc"), EXPORTER_REFUSED);
+
+    assert_int_equal(files_in(place, "a"), 1); /* nothing was thrown out for it */
+    exporter_close(exporter);
+}
+
+static void never_removes_foreign_files(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+    static const char *const foreign[] = {
+        "notes.txt",
+        "a/notes.txt",
+        "a/20261120T175501.123Z-0123456789abcdef.pb",
+        "a/20261120T175501.123Z-0123456789ABCDEF.pb.gz",
+        "a/20261320T175501.123Z-0123456789abcdef.pb.gz",
+        "a/20261120T175501.123Z-0123456789abcde.pb.gz",
+        "a/.20261120T175501.123Z.tmp",
+        ".hidden/20261120T175501.123Z-0123456789abcdef.pb.gz",
+        "%61/20261120T175501.123Z-0123456789abcdef.pb.gz",
+    };
+
+    make_dir(place, "a");
+    make_dir(place, ".hidden");
+    make_dir(place, "%61");
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+        put_file(place, foreign[i], "0123456789");
+    put_file(place, "a/20251120T175501.123Z-0123456789abcdef.pb.gz", "0123456789"); /* ours */
+    place->settings.max_size_bytes = 10;
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "b", START_NS, "0123456789"), EXPORTER_OK);
+
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+        assert_true(exists(place, foreign[i]));
+    assert_false(exists(place, "a/20251120T175501.123Z-0123456789abcdef.pb.gz"));
+    exporter_close(exporter);
+}
+
+static void clears_away_what_a_crash_left(void **state)
+{
+    struct place *place = *state;
+
+    make_dir(place, "a");
+    put_file(place, "a/.20261120T175501.123Z-0123456789abcdef.tmp", "half");
+    exporter_close(open_store(place));
+
+    assert_false(exists(place, "a/.20261120T175501.123Z-0123456789abcdef.tmp"));
+}
+
+static void leaves_what_another_process_is_writing(void **state)
+{
+    static const char name[] = "a/.20261120T175501.123Z-0123456789abcdef.tmp";
+    struct place *place = *state;
+    char path[512];
+    int fd;
+
+    make_dir(place, "a");
+    (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    exporter_close(open_store(place));
+
+    assert_true(exists(place, name));
+    (void)close(fd);
+}
+
+static void follows_no_link_below_the_directory(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+    char path[128];
+
+    make_dir(place, ".outside");
+    (void)snprintf(path, sizeof(path), "%s/web", place->path);
+    assert_int_equal(symlink(".outside", path), 0);
+    exporter = open_store(place);
+
+    assert_int_equal(send(exporter, "web", START_NS, "profile"), EXPORTER_RETRY);
+    assert_int_equal(files_in(place, ".outside"), 0);
+    exporter_close(exporter);
+}
+
+static void works_on_when_the_directory_was_removed(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = open_store(place);
+
+    assert_int_equal(send(exporter, "a", START_NS, "one"), EXPORTER_OK);
+    assert_int_equal(nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(send(exporter, "a", START_NS, "two"), EXPORTER_RETRY);
+
+    assert_int_equal(send(exporter, "a", START_NS, "two"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "a"), 1);
+    exporter_close(exporter);
+}
+
+static void looks_again_when_files_went_missing(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 30;
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "a", START_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + 1 * S_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(send(exporter, "b", START_NS + 2 * S_NS, "0123456789"), EXPORTER_OK);
+    /* Somebody takes the oldest, and puts one that the store cannot know of. */
+    assert_int_equal(files_in(place, "a"), 1);
+    {
+        char path[256];
+
+        (void)snprintf(path, sizeof(path), "%s/a", place->path);
+        assert_int_equal(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    }
+    put_file(place, "b/20251120T175501.123Z-0123456789abcdef.pb.gz", "0123456789");
+    assert_int_equal(send(exporter, "b", START_NS + 3 * S_NS, "0123456789"), EXPORTER_OK);
+    assert_int_equal(files_in(place, "b"), 4); /* over the bound, unknowingly */
+    assert_int_equal(send(exporter, "b", START_NS + 4 * S_NS, "0123456789"), EXPORTER_OK);
+
+    assert_int_equal(files_in(place, "b"), 3);
+    assert_false(exists(place, "b/20251120T175501.123Z-0123456789abcdef.pb.gz"));
+    exporter_close(exporter);
+}
+
+static void keeps_nothing_once_canceled(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter = open_store(place);
+
+    exporter_cancel(exporter);
+
+    assert_int_equal(send(exporter, "a", START_NS, "one"), EXPORTER_RETRY);
+    assert_int_equal(files_in(place, "a"), 0);
+    exporter_close(exporter);
+}
+
+/* Child: a disk of 64 KiB of its own. Gives 0 when all went as it should, 77: cannot be tried. */
+static int try_full_disk(struct place *place)
+{
+    static char bytes[60 * 1024];
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    enum exporter_rc first, full, after;
+    struct exporter_profile profile = profile_of("a", START_NS, "");
+
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return 77;
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
+        mount("tmpfs", place->path, "tmpfs", 0, "size=64k") != 0)
+        return 77;
+    profile.bytes = bytes;
+    profile.size = sizeof(bytes);
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK)
+        return 1;
+    first = exporter_send(exporter, &profile, START_NS, NULL);
+    full = exporter_send(exporter, &profile, START_NS, &err);
+    if (files_in(place, "a") != 1)
+        return 2; /* the half-written one is to be gone */
+    (void)mount("none", place->path, "tmpfs", MS_REMOUNT, "size=256k");
+    after = exporter_send(exporter, &profile, START_NS, NULL);
+    exporter_close(exporter);
+    if (first != EXPORTER_OK || full != EXPORTER_RETRY || after != EXPORTER_OK)
+        return 3;
+    return strstr(err.text, "No space left on device") ? 0 : 4;
+}
+
+static int try_read_only(struct place *place)
+{
+    struct exporter *exporter = NULL;
+    struct err err = {""};
+    struct exporter_profile profile = profile_of("a", START_NS, "bytes");
+
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return 77;
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
+        mount("tmpfs", place->path, "tmpfs", 0, "size=64k") != 0)
+        return 77;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK)
+        return 1;
+    if (mount("none", place->path, "tmpfs", MS_REMOUNT | MS_RDONLY, "") != 0)
+        return 77;
+    if (exporter_send(exporter, &profile, START_NS, &err) != EXPORTER_RETRY)
+        return 2;
+    exporter_close(exporter);
+    return strstr(err.text, "Read-only file system") ? 0 : 3;
+}
+
+/* In a process of its own, so that the mounts are nobody else's. */
+static void in_a_child(struct place *place, int (*try)(struct place *))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(try(place));
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void tells_of_a_full_disk_and_leaves_no_half_file(void **state)
+{
+    in_a_child(*state, try_full_disk);
+}
+
+static void tells_of_a_read_only_disk(void **state)
+{
+    in_a_child(*state, try_read_only);
+}
+
+static void expect_name(const char *service, const char *wanted)
+{
+    char name[STORE_SERVICE_SIZE], back[STORE_SERVICE_SIZE];
+
+    store_name_service(service, name);
+    assert_string_equal(name, wanted);
+    assert_true(store_name_is_service(name));
+    assert_true(store_name_read_service(name, back));
+    assert_string_equal(back, service);
+}
+
+static void turns_hostile_services_into_names_and_back(void **state)
+{
+    (void)state;
+    expect_name("web-1_A.b", "web-1_A.b");
+    expect_name("", "%00");
+    expect_name(".", "%2E");
+    expect_name("..", "%2E.");
+    expect_name("/", "%2F");
+    expect_name("../../etc/passwd", "%2E.%2F..%2Fetc%2Fpasswd");
+    expect_name("a\nb\x01\x7f", "a%0Ab%01%7F");
+    expect_name("100%", "100%25");
+    expect_name("~", "%7E");
+    expect_name("\xc3\xa9\xff", "%C3%A9%FF");
+}
+
+static void cuts_long_services_but_tells_them_apart(void **state)
+{
+    char one[301], two[301], name_one[STORE_SERVICE_SIZE], name_two[STORE_SERVICE_SIZE];
+    char back[STORE_SERVICE_SIZE];
+
+    (void)state;
+    memset(one, '/', 300);
+    one[300] = '\0';
+    memcpy(two, one, sizeof(two));
+    two[299] = 'x';
+    store_name_service(one, name_one);
+    store_name_service(two, name_two);
+
+    assert_true(strlen(name_one) < 255);
+    assert_string_not_equal(name_one, name_two);
+    assert_true(store_name_is_service(name_one));
+    assert_false(store_name_read_service(name_one, back));
+}
+
+static void keeps_a_profile_of_every_service(void **state)
+{
+    static const char *const services[] = {"", ".", "..", "/", "a/b", "\n", "%", "~"};
+    struct place *place = *state;
+    struct exporter *exporter = open_store(place);
+    char wide[301];
+
+    memset(wide, 1, 300);
+    wide[300] = '\0';
+    for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+        assert_int_equal(send(exporter, services[i], START_NS, "x"), EXPORTER_OK);
+    assert_int_equal(send(exporter, wide, START_NS, "x"), EXPORTER_OK);
+    exporter_close(exporter);
+
+    place->settings.max_size_bytes = 1; /* all of them are found again */
+    exporter = open_store(place);
+    assert_int_equal(send(exporter, "last", START_NS + S_NS, "x"), EXPORTER_OK);
+    assert_string_equal(list(place->path), "last\n");
+    exporter_close(exporter);
+}
+
+static void orders_hundreds_of_files_by_age(void **state)
+{
+    struct place *place = *state;
+    struct exporter *exporter;
+
+    place->settings.max_size_bytes = 100;
+    exporter = open_store(place);
+    for (int64_t i = 0; i < 600; i++) /* more than a scan's worth, in a mixed order */
+        assert_int_equal(send(exporter, "a", START_NS + i * 7 % 600 * S_NS, "x"), EXPORTER_OK);
+
+    assert_int_equal(files_in(place, "a"), 100);
+    exporter_close(exporter);
+}
+
+static void writes_times_past_all_clocks(void **state)
+{
+    static const int64_t times[] = {INT64_MIN, -1, 0, INT64_MAX};
+    char name[STORE_FILE_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        struct store_file file = {times[i], 1}, back;
+
+        store_name_file(&file, false, name);
+        assert_true(store_name_read_file(name, false, &back));
+        assert_int_equal(back.id, 1);
+    }
+    assert_string_equal(name, "99991231T235959.999Z-0000000000000001.pb.gz");
+}
+
+static void survives_each_allocation_that_fails(void **state)
+{
+    struct place *place = *state;
+    unsigned long n = 0, seen;
+
+    exporter_close(open_store(place));
+    do {
+        struct exporter *exporter = NULL;
+        enum exporter_rc opened, sent = EXPORTER_NOMEM;
+
+        alloc_fail_at(++n);
+        opened = exporter_open(&place->settings, &exporter, NULL);
+        if (opened == EXPORTER_OK)
+            sent = send(exporter, "a", START_NS, "x");
+        seen = alloc_fail_stop();
+        if (opened == EXPORTER_OK && sent != EXPORTER_OK)
+            assert_int_equal(send(exporter, "a", START_NS, "x"), EXPORTER_OK);
+        assert_true((opened == EXPORTER_OK) == (exporter != NULL));
+        exporter_close(exporter);
+    } while (seen >= n); /* until none fails */
+    assert_true(n > 5);
+}
+
+int main(void)
+{
+#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        IN_A_PLACE(keeps_a_profile_under_its_service_and_start),
+        IN_A_PLACE(makes_the_directory_for_its_user_alone),
+        IN_A_PLACE(leaves_the_mode_of_a_directory_that_is_there),
+        cmocka_unit_test(refuses_settings_without_a_path),
+        IN_A_PLACE(refuses_a_path_that_is_a_file),
+        IN_A_PLACE(drops_the_oldest_when_it_is_full),
+        IN_A_PLACE(keeps_its_bounds_for_files_of_earlier_runs),
+        IN_A_PLACE(drops_what_is_too_old),
+        IN_A_PLACE(refuses_a_profile_larger_than_the_store),
+        IN_A_PLACE(never_removes_foreign_files),
+        IN_A_PLACE(clears_away_what_a_crash_left),
+        IN_A_PLACE(leaves_what_another_process_is_writing),
+        IN_A_PLACE(follows_no_link_below_the_directory),
+        IN_A_PLACE(works_on_when_the_directory_was_removed),
+        IN_A_PLACE(looks_again_when_files_went_missing),
+        IN_A_PLACE(keeps_nothing_once_canceled),
+        IN_A_PLACE(tells_of_a_full_disk_and_leaves_no_half_file),
+        IN_A_PLACE(tells_of_a_read_only_disk),
+        cmocka_unit_test(turns_hostile_services_into_names_and_back),
+        cmocka_unit_test(cuts_long_services_but_tells_them_apart),
+        IN_A_PLACE(keeps_a_profile_of_every_service),
+        IN_A_PLACE(orders_hundreds_of_files_by_age),
+        cmocka_unit_test(writes_times_past_all_clocks),
+        IN_A_PLACE(survives_each_allocation_that_fails),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
