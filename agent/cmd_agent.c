@@ -29,6 +29,7 @@ struct run {
     struct matcher *matcher; /* owned */
     struct ship ship;
     struct engine *engine; /* owned */
+    bool hangs;            /* an exporter could not be ended */
 };
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
@@ -58,7 +59,7 @@ static int sample_until_stopped(struct run *run)
            info.ssi_signo != SIGQUIT);
     log_line(LOG_LEVEL_INFO, "stopping");
     engine_flush(run->engine);
-    ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+    run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
     log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %llu torn stacks",
              (unsigned long long)stats->samples, (unsigned long long)stats->attached,
              (unsigned long long)stats->torn);
@@ -127,6 +128,7 @@ int cmd_agent(int argc, char **argv)
     engine_free(run.engine);
     matcher_free(run.matcher);
     conf_free(run.conf);
-    exporter_global_finish();
+    if (!run.hangs)
+        exporter_global_finish();
     return status;
 }

@@ -45,6 +45,7 @@ struct run {
     struct child child;
     struct engine_choice choice;
     bool ships; /* the exporters are open */
+    bool hangs; /* one of them could not be ended */
 };
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
@@ -140,7 +141,7 @@ static int profile(struct run *run)
     }
     engine_flush(run->engine);
     if (run->ships)
-        ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+        run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
     return child_wait(&run->child);
 }
 
@@ -228,6 +229,7 @@ int cmd_exec(int argc, char **argv)
     status = run_command(&run, &request);
     engine_free(run.engine);
     conf_free(run.conf);
-    exporter_global_finish();
+    if (!run.hangs)
+        exporter_global_finish();
     return status;
 }

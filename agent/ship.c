@@ -105,18 +105,21 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
     if (!good)
-        ship_close(ship, 0);
+        (void)ship_close(ship, 0);
     return good;
 }
 
-void ship_close(struct ship *ship, uint64_t deadline_ns)
+bool ship_close(struct ship *ship, uint64_t deadline_ns)
 {
+    bool ended;
+
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
-    delivery_free(ship->delivery);
+    ended = delivery_free(ship->delivery);
     free(ship->labels);
     buf_finish(&ship->bytes);
     *ship = (struct ship){0};
+    return ended;
 }
 
 /* What goes around the samples, for the values in `types`. */

@@ -26,8 +26,13 @@ MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
 
-/* Delivers what is queued until `deadline_ns` (monotonic), and ends it. */
-void ship_close(struct ship *ship, uint64_t deadline_ns);
+/*
+ * Delivers what is queued until `deadline_ns` (monotonic), and ends it.
+ *
+ * Gives: false if an exporter hangs even then: exporter_global_finish must not be
+ *        called, the process is to exit.
+ */
+bool ship_close(struct ship *ship, uint64_t deadline_ns);
 
 /*
  * Appends the profile of a service, all values in one, as a gzip'd pprof.

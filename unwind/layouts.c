@@ -333,10 +333,10 @@ static const struct {
     size_t field, size;
     uint32_t width, max_size;
 } checks[] = {
-#define CHECK(part, name, width, max)                                                            \
-    {                                                                                            \
-#part "." #name, offsetof(struct layout, part.name), offsetof(struct layout, part.size), \
-            width, max                                                                           \
+#define AT(part, name) offsetof(struct layout, part.name)
+#define CHECK(part, name, width, max)                               \
+    {                                                               \
+#part "." #name, AT(part, name), AT(part, size), width, max \
     }
     CHECK(interp, id, 8, 1 << 20),
     CHECK(interp, next, 8, 1 << 20),
@@ -366,6 +366,7 @@ static const struct {
     CHECK(code, firsttraceable, 4, 1024),
     CHECK(code, bytecode, 2, 1024),
 #undef CHECK
+#undef AT
 };
 
 static uint32_t value_of(const struct layout *layout, size_t field)

@@ -21,7 +21,7 @@ struct cpy_target {
     struct names names;
     struct tids tids;
     struct seat seat;
-    unsigned seated; /* samples that are still to be taken from the target's CPU */
+    unsigned seated;              /* samples that are still to be taken from the target's CPU */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */
     cpy_addr *addrs;              /* owned: CPY_DEPTH_MAX code addresses */
