@@ -333,11 +333,10 @@ static const struct {
     size_t field, size;
     uint32_t width, max_size;
 } checks[] = {
+/* clang-format off */
 #define AT(part, name) offsetof(struct layout, part.name)
-#define CHECK(part, name, width, max)                               \
-    {                                                               \
-#part "." #name, AT(part, name), AT(part, size), width, max \
-    }
+#define CHECK(part, name, width, max) {#part "." #name, AT(part, name), AT(part, size), width, max}
+/* clang-format on */
     CHECK(interp, id, 8, 1 << 20),
     CHECK(interp, next, 8, 1 << 20),
     CHECK(interp, threads_head, 8, 1 << 20),

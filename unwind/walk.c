@@ -179,8 +179,10 @@ static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
         return CPY_OK;
     if (code & 7 || from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
         return CPY_RACED;
-    walk->out->frames[walk->out->depth++] =
-        (struct raw_frame){code, (int32_t)(from_start / 2), owner != l->generator_owner};
+    walk->out->cut = walk->out->depth == CPY_DEPTH_MAX;
+    if (!walk->out->cut)
+        walk->out->frames[walk->out->depth++] =
+            (struct raw_frame){code, (int32_t)(from_start / 2), owner != l->generator_owner};
     return CPY_OK;
 }
 
@@ -212,12 +214,8 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     enum cpy_rc rc;
 
     while (addr != 0) {
-        if (walk->out->depth == CPY_DEPTH_MAX) {
-            walk->out->cut = true;
-            return CPY_OK;
-        }
         rc = visit(walk, addr, &addr);
-        if (rc != CPY_OK)
+        if (rc != CPY_OK || walk->out->cut)
             return rc;
     }
     if (walk->visits == 0) /* the thread runs no Python code now */
@@ -246,7 +244,7 @@ enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch
         rc = walk_chain(&walk, thread);
     if (rc != CPY_OK)
         return rc;
-    if (generation_at == 0)
+    if (generation_at == 0 || !generation)
         after[1] = after[0];
     rc = mem_read_ranges(reader->mem, after, reader->layout->thread.cframe != NO_FIELD ? 3 : 2);
     if (rc == CPY_OK && (current != thread->current_frame || cframe != thread->cframe))
