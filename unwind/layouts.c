@@ -333,10 +333,12 @@ static const struct {
     size_t field, size;
     uint32_t width, max_size;
 } checks[] = {
-/* clang-format off */
+#define TEXT(words)    #words
 #define AT(part, name) offsetof(struct layout, part.name)
-#define CHECK(part, name, width, max) {#part "." #name, AT(part, name), AT(part, size), width, max}
-/* clang-format on */
+#define CHECK(part, name, width, max)                               \
+    {                                                               \
+        TEXT(part.name), AT(part, name), AT(part, size), width, max \
+    }
     CHECK(interp, id, 8, 1 << 20),
     CHECK(interp, next, 8, 1 << 20),
     CHECK(interp, threads_head, 8, 1 << 20),
@@ -366,6 +368,7 @@ static const struct {
     CHECK(code, bytecode, 2, 1024),
 #undef CHECK
 #undef AT
+#undef TEXT
 };
 
 static uint32_t value_of(const struct layout *layout, size_t field)
