@@ -33,7 +33,7 @@ check_file() { # file, names
 
 check_statics() {
     local hits
-    hits=$(objdump -t "$1" | awk '$(NF-2) == ".data" || $(NF-2) == ".bss" || $(NF-2) ~ /^\.t(data|bss)/ {
+    hits=$(objdump -t "$1" | awk 'NF > 3 && ($(NF-2) == ".data" || $(NF-2) == ".bss" || $(NF-2) ~ /^\.t(data|bss)/) {
         if ($(NF-1) !~ /^0+$/) print "  " $NF }')
     [[ -z $hits ]] && return
     echo "banned: mutable statics in $1:"

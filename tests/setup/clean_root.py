@@ -21,7 +21,8 @@ PACKAGES = ["git", "make", "ca-certificates"]
 INSIDE = "/srv/pystrobe"
 
 # $1: the root, $2: this machine's cache folder, $3: the commands. The folder with the newer
-# Pythons is shared, as fetching them once more would show nothing.
+# Pythons is shared, as fetching them once more would show nothing. Whom this machine trusts, its
+# proxies and the like, is trusted there too, or nothing could be fetched behind some of them.
 ENTER = r"""
 set -eu
 root=$1 cache=$2
@@ -30,8 +31,14 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/tmp"
 mkdir -p "$root/root/.cache/pystrobe-tests" "$cache"
 mount --bind "$cache" "$root/root/.cache/pystrobe-tests"
+certificates=
+if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
+    certificates=/etc/ssl/outside.crt
+    cp /etc/ssl/certs/ca-certificates.crt "$root$certificates"
+fi
 exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CI="${CI:-}" http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
+    ${certificates:+SSL_CERT_FILE=$certificates} \
     bash -eu -c "cd %s && $3" </dev/null
 """ % INSIDE
 
