@@ -6,7 +6,7 @@
  *          The target is only ever read: never stopped, never written to.
  * Threads: a target belongs to one thread at a time; targets share nothing.
  * Needs:   ptrace access to the target (same user and dumpable, or CAP_SYS_PTRACE).
- * Source:  CPython 3.11 and 3.12 from the rows in layouts.c; 3.13 and later from
+ * Source:  CPython 3.6 to 3.12 from the rows in layouts.c; 3.13 and later from
  *          the _Py_DebugOffsets table that the target itself carries.
  */
 #ifndef UNWIND_CPY_H
@@ -55,6 +55,20 @@ struct cpy_code {
 struct cpy_frame {
     const struct cpy_code *code;
     int32_t line; /* 1 is the first line; 0: not known */
+    /* The rest on request, else 0: CPY_FRAME_POSITIONS, CPY_FRAME_OPCODES. */
+    int32_t end_line;           /* 0: not known */
+    int32_t column, end_column; /* in bytes of the source line's UTF-8, from 1; 0: not known */
+    const char *opcode;         /* name of the instruction, static; NULL: not known */
+};
+
+/* What a thread is doing. */
+enum cpy_status {
+    CPY_STATUS_MAIN = 1 << 0,      /* it is the interpreter's main thread */
+    CPY_STATUS_GIL = 1 << 1,       /* it holds the GIL */
+    CPY_STATUS_CPU = 1 << 2,       /* it runs or waits for a CPU; on request */
+    CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later */
+    CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception */
+    CPY_STATUS_GC = 1 << 5         /* it collects garbage */
 };
 
 struct cpy_thread {
@@ -62,12 +76,39 @@ struct cpy_thread {
     cpy_addr state;      /* its PyThreadState: tells two threads of a target apart */
     pid_t tid;           /* the kernel's id in our pid namespace; 0: not known */
     const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
-    bool main;           /* the interpreter's main thread */
-    bool gil;            /* holds the GIL */
+    uint32_t status;     /* enum cpy_status, as far as the version tells */
+    cpy_addr task;       /* the asyncio task that runs in it; 0: none, or not known */
     bool torn;           /* its stack could not be read whole after all retries: no frames */
     bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
     uint32_t depth;
     const struct cpy_frame *frames; /* [0] is the innermost call */
+};
+
+/* An asyncio task. */
+struct cpy_task {
+    cpy_addr id;              /* the address of the task: unique at one moment */
+    cpy_addr state;           /* the thread state that it belongs to; 0: its thread has ended */
+    const char *name;         /* UTF-8; NULL: not known */
+    bool running;             /* it runs now: its frames are on its thread's stack */
+    bool cut;                 /* it has more coroutines or waiters than are shown */
+    uint32_t depth;           /* of the chain of coroutines that it waits in */
+    const struct cpy_frame *frames; /* [0] is the innermost coroutine */
+    uint32_t awaited_by_count;
+    const cpy_addr *awaited_by; /* ids of the tasks that wait for it */
+};
+
+/* What to read, beside names and lines. All 0: just that, of all threads. */
+struct cpy_options {
+    uint32_t frames; /* enum cpy_frame_option */
+    uint32_t status; /* enum cpy_status: CPY_STATUS_CPU is found out only if asked for */
+    uint32_t only;   /* only threads whose status has all of these */
+};
+
+enum cpy_frame_option {
+    CPY_FRAME_NATIVE = 1 << 0,    /* "<native>" between Python frames that C code separates */
+    CPY_FRAME_GC = 1 << 1,        /* "<GC>" above what a collecting thread ran */
+    CPY_FRAME_POSITIONS = 1 << 2, /* end line and columns */
+    CPY_FRAME_OPCODES = 1 << 3    /* the instruction's name */
 };
 
 /* What runs in the target. */
@@ -75,6 +116,7 @@ struct cpy_info {
     uint32_t hexversion; /* as sys.hexversion */
     bool free_threaded;
     char version[32]; /* "3.15.2", "3.15.0b1" */
+    char warning[160]; /* "" or why what is read may be wrong: a version nobody has checked */
 };
 
 struct cpy_target; /* private: target.h */
@@ -91,6 +133,9 @@ MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *
 
 /* The same for a memory image (see image.c for its format) instead of a live process. */
 MUST_CHECK enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err *err);
+
+/* What the samples from now on are to have. */
+void cpy_set_options(struct cpy_target *target, const struct cpy_options *options);
 
 /* The interpreter that was found. Lends until cpy_close. */
 const struct cpy_info *cpy_info(const struct cpy_target *target);
@@ -109,6 +154,17 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),
                                   void *ctx);
+
+/*
+ * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
+ * thread, then those whose thread has ended.
+ *
+ * Lends:  the task, its frames and strings, until `each` returns.
+ * Errors: as cpy_sample; CPY_FOREIGN: the target has no asyncio that can be read.
+ * Cost:   some ten reads a task.
+ */
+MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
+                                 void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
 
 /* Counters since cpy_open. */
 struct cpy_stats {
