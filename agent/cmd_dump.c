@@ -88,9 +88,9 @@ static void json_thread(struct dump *dump, const struct cpy_thread *thread)
     add_number(out, thread->tid, thread->tid != 0);
     buf_add_str(out, ", \"name\": ");
     json_string(out, thread->name);
-    buf_add_fmt(out, ", \"main\": %s, \"status\": [", thread->main ? "true" : "false");
-    buf_add_str(out, thread->gil ? "\"gil\"" : "");
-    buf_add_str(out, thread->gil && cpu ? ", " : "");
+    buf_add_fmt(out, ", \"main\": %s, \"status\": [", thread->status & CPY_STATUS_MAIN ? "true" : "false");
+    buf_add_str(out, thread->status & CPY_STATUS_GIL ? "\"gil\"" : "");
+    buf_add_str(out, thread->status & CPY_STATUS_GIL && cpu ? ", " : "");
     buf_add_str(out, cpu ? "\"cpu\"" : "");
     buf_add_str(out, "], \"frames\": ");
     if (thread->torn) {
@@ -109,8 +109,8 @@ static void text_thread(struct dump *dump, const struct cpy_thread *thread)
     uint32_t i;
 
     buf_add_fmt(out, "%sThread %d \"%s\"%s%s%s%s\n", dump->any_thread ? "\n" : "", (int)thread->tid,
-                thread->name ? thread->name : "?", thread->main ? " main" : "",
-                thread->gil ? ", holds the GIL" : "",
+                thread->name ? thread->name : "?", thread->status & CPY_STATUS_MAIN ? " main" : "",
+                thread->status & CPY_STATUS_GIL ? ", holds the GIL" : "",
                 thread->tid && on_cpu(dump->pid, thread->tid) ? ", on CPU" : "",
                 thread->torn ? ", its stack did not hold still" : "");
     dump->any_thread = true;

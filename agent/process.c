@@ -173,7 +173,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
         return;
     row = service_row(p->service, seen, p->id.pid, p->split);
     values[VALUE_WALL] = (int64_t)weight;
-    values[VALUE_GIL] = seen->gil ? (int64_t)weight : 0;
+    values[VALUE_GIL] = seen->status & CPY_STATUS_GIL ? (int64_t)weight : 0;
     pprof_add(p->service->profile, row, values);
     if (runs)
         note_running(p, thread, row, weight);

@@ -242,9 +242,11 @@ static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, uint32_t *
             return CPY_RACED;
         if (raw->may_skip && raw->unit < entry->first_traceable)
             continue; /* pushed, but its arguments are not in place yet */
-        t->frames[(*depth)++] =
-            (struct cpy_frame){&entry->code, linetable_line(entry->table, entry->table_size,
-                                                            entry->code.first_line, raw->unit)};
+        t->frames[(*depth)++] = (struct cpy_frame){
+            .code = &entry->code,
+            .line = linetable_line(entry->table, entry->table_size, entry->code.first_line,
+                                   raw->unit),
+        };
     }
     return CPY_OK;
 }
@@ -326,9 +328,9 @@ static enum cpy_rc sample_thread(struct cpy_target *t, const struct interp *inte
         return rc;
     thread.tid = tids_outer(&t->tids, words->native_thread_id);
     thread.name = names_of(&t->names, &reader, interp->addr, words->thread_id);
-    thread.main =
-        main_thread ? words->thread_id == main_thread : words->addr == interp->threads_main;
-    thread.gil = words->addr == interp->holder;
+    if (main_thread ? words->thread_id == main_thread : words->addr == interp->threads_main)
+        thread.status |= CPY_STATUS_MAIN;
+    thread.status |= words->addr == interp->holder ? CPY_STATUS_GIL : 0;
     thread.frames = t->frames;
     t->seen_threads++;
     each(ctx, &thread);
