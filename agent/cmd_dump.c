@@ -88,7 +88,8 @@ static void json_thread(struct dump *dump, const struct cpy_thread *thread)
     add_number(out, thread->tid, thread->tid != 0);
     buf_add_str(out, ", \"name\": ");
     json_string(out, thread->name);
-    buf_add_fmt(out, ", \"main\": %s, \"status\": [", thread->status & CPY_STATUS_MAIN ? "true" : "false");
+    buf_add_fmt(out, ", \"main\": %s, \"status\": [",
+                thread->status & CPY_STATUS_MAIN ? "true" : "false");
     buf_add_str(out, thread->status & CPY_STATUS_GIL ? "\"gil\"" : "");
     buf_add_str(out, thread->status & CPY_STATUS_GIL && cpu ? ", " : "");
     buf_add_str(out, cpu ? "\"cpu\"" : "");

@@ -48,7 +48,9 @@ static enum cpy_rc read_old_keys(const struct reader *reader, cpy_addr keys, str
         return CPY_RACED;
     width = size <= 0xFF ? 1 : size <= 0xFFFF ? 2 : 4;
     *out = (struct entries){.first = keys + OLD_KEYS_INDICES + (uint64_t)size * width,
-                            .count = (uint64_t)count, .size = 24, .key = 8};
+                            .count = (uint64_t)count,
+                            .size = 24,
+                            .key = 8};
     return CPY_OK;
 }
 
@@ -187,7 +189,7 @@ static enum cpy_rc read_class(const struct reader *reader, cpy_addr object, stru
     ranges[3] = (struct mem_range){type + l->type.ht_cached_keys, &out->cached_keys, 8};
     rc = mem_read_ranges(reader->mem, ranges, 3);
     if (l->attributes == ATTRIBUTES_DICT)
-        out->flags = 0; /* the bits meant something else */
+        out->flags = 0;                                 /* the bits meant something else */
     if (rc == CPY_OK && out->flags & FLAG_MANAGED_DICT) /* only heap types have cached keys */
         rc = mem_read_ranges(reader->mem, &ranges[3], 1);
     return rc;

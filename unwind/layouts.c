@@ -687,7 +687,6 @@ static const size_t small_fields[] = {
     offsetof(struct layout, integer.digit),
     offsetof(struct layout, dict.ma_keys),
     offsetof(struct layout, dict.ma_values),
-    offsetof(struct layout, runtime.finalizing),
     offsetof(struct layout, runtime.interpreters_head),
 };
 

@@ -60,7 +60,8 @@ enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct bu
     if (rc != CPY_OK)
         return rc;
     kind = state >> l->unicode.kind_shift & KIND_MASK;
-    if (!(state & l->unicode.compact) || (kind != 1 && kind != 2 && kind != 4) || length > INT32_MAX)
+    if (!(state & l->unicode.compact) || (kind != 1 && kind != 2 && kind != 4) ||
+        length > INT32_MAX)
         return CPY_RACED;
     kept = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX;
     str += state & l->unicode.ascii ? l->unicode.ascii_data : l->unicode.compact_data;

@@ -121,8 +121,8 @@ uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
 
     if (tids->tid_at == 0 && main_thread_id != 0)
         calibrate(tids, mem, main_thread_id);
-    if (tids->tid_at == 0 ||
-        mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK || tid <= 0)
+    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK ||
+        tid <= 0)
         return 0;
     /* Only an id that is one of the process's threads can be it. */
     (void)snprintf(path, sizeof(path), "task/%d", (int)tids_outer(tids, (uint64_t)tid));

@@ -23,9 +23,9 @@ struct tids {
     bool nested;            /* the target is in a PID namespace below ours */
     struct tid_pair *pairs; /* owned */
     size_t count, capacity;
-    pid_t inner_pid;    /* the process's own id of itself */
-    uint32_t tid_at;    /* where the id stands behind a pthread_t; 0: not found yet */
-    uint32_t misses;    /* times that it was looked for in vain */
+    pid_t inner_pid; /* the process's own id of itself */
+    uint32_t tid_at; /* where the id stands behind a pthread_t; 0: not found yet */
+    uint32_t misses; /* times that it was looked for in vain */
 };
 
 /* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. */

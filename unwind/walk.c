@@ -33,7 +33,7 @@ struct walk_scratch {
     struct chunk_copy chunks[CHUNKS_MAX];
     struct object_frame objects[CPY_DEPTH_MAX]; /* 3.6 to 3.10: the chain as it was walked */
     struct object_frame again[CPY_DEPTH_MAX];   /* and as it is after that */
-    unsigned char copy[COPY_MAX]; /* pages are touched only as far as they are used */
+    unsigned char copy[COPY_MAX];               /* pages are touched only as far as they are used */
 };
 
 struct walk_scratch *walk_scratch_new(void)

@@ -72,8 +72,8 @@ MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr ad
  * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
  */
 MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
-                                  const struct thread_words *thread,
-                                  const struct walk_marks *marks, cpy_addr generation_at,
-                                  struct raw_stack *out, uint64_t *generation);
+                                  const struct thread_words *thread, const struct walk_marks *marks,
+                                  cpy_addr generation_at, struct raw_stack *out,
+                                  uint64_t *generation);
 
 #endif
