@@ -4,12 +4,17 @@
 
 #include <stdbool.h>
 
-enum { UNIT_BYTES = 2 };
+enum { UNIT_BYTES = 2, NO_LINE = -128 };
 
 /* Lines are summed up in 64 bits, where no table can overflow them. */
 static int32_t known(int64_t number)
 {
     return number < 1 || number > INT32_MAX ? 0 : (int32_t)number;
+}
+
+static int signed_byte(unsigned char byte)
+{
+    return byte < 128 ? byte : byte - 256;
 }
 
 static int64_t line_in_lnotab(const unsigned char *table, size_t size, int32_t first_line,
@@ -22,7 +27,7 @@ static int64_t line_in_lnotab(const unsigned char *table, size_t size, int32_t f
         left -= table[i];
         if (left < 0)
             break;
-        line += (int8_t)table[i + 1];
+        line += signed_byte(table[i + 1]);
     }
     return line;
 }
@@ -35,12 +40,12 @@ static int64_t line_in_3_10(const unsigned char *table, size_t size, int32_t fir
     size_t i;
 
     for (i = 0; i + 1 < size; i += 2) {
-        delta = (int8_t)table[i + 1];
-        if (delta != INT8_MIN)
+        delta = signed_byte(table[i + 1]);
+        if (delta != NO_LINE)
             line += delta;
         left -= table[i];
         if (left < 0)
-            return delta == INT8_MIN ? 0 : line;
+            return delta == NO_LINE ? 0 : line;
     }
     return 0;
 }
@@ -54,7 +59,7 @@ enum {
     KIND_NONE = 15
 };
 
-enum { NUMBER_SHIFT_MAX = 30 }; /* more than 32 bits are not written */
+enum { NUMBER_SHIFT_MAX = 30 }; /* CPython writes no number of more than 32 bits */
 
 /* A position in the table; reading past an entry's end or a malformed number makes it bad. */
 struct cursor {

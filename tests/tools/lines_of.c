@@ -8,10 +8,13 @@
  * do not say the same.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "unwind/linetable.h"
+
+enum { TABLE_MAX = 1 << 30 };
 
 struct record {
     int format;
@@ -20,15 +23,34 @@ struct record {
     unsigned char *table; /* owned */
 };
 
+/* Reads the numbers of a record's line; false if it has others than four. */
+static bool parse_head(char *line, struct record *out)
+{
+    long long numbers[4];
+    char *end = line;
+    size_t i;
+
+    for (i = 0; i < 4; i++) {
+        line = end;
+        numbers[i] = strtoll(line, &end, 10);
+        if (end == line)
+            return false;
+    }
+    out->format = (int)numbers[0];
+    out->first_line = (int32_t)numbers[1];
+    out->units = (int32_t)numbers[2];
+    out->size = (size_t)numbers[3];
+    return *end == '\n' && out->size <= TABLE_MAX;
+}
+
 /* Gives 1 for a record, 0 at the end of the input, -1 for one that is malformed. */
 static int read_record(struct record *out)
 {
-    int got = scanf("%d %" SCNd32 " %" SCNd32 " %zu", &out->format, &out->first_line, &out->units,
-                    &out->size);
+    char line[128];
 
-    if (got == EOF)
-        return 0;
-    if (got != 4 || getchar() != '\n' || out->size > (size_t)1 << 30)
+    if (!fgets(line, sizeof(line), stdin))
+        return feof(stdin) ? 0 : -1;
+    if (!parse_head(line, out))
         return -1;
     out->table = malloc(out->size + 1);
     return out->table && fread(out->table, 1, out->size, stdin) == out->size ? 1 : -1;

@@ -171,8 +171,8 @@ static void locations_move_the_line_by_a_signed_number(void **state)
 static void locations_of_one_line_have_both_columns_in_one_byte(void **state)
 {
     (void)state;
-    expect_position(TABLE(LINES_3_11, ENTRY(3, 1), 0x57), 0,
-                    (struct linetable_position){100, 100, 3 * 8 + 5 + 1, 3 * 8 + 5 + 7 + 1});
+    expect_position(TABLE(LINES_3_11, ENTRY(3, 1), 0x5D), 0,
+                    (struct linetable_position){100, 100, 3 * 8 + 5 + 1, 3 * 8 + 5 + 13 + 1});
 }
 
 static void locations_of_a_near_line_have_a_byte_for_each_column(void **state)
@@ -226,6 +226,13 @@ static void a_number_that_never_ends_is_no_line(void **state)
     (void)state;
     EXPECT_LINES(TABLE(LINES_3_11, ENTRY(13, 1), 0x7F, 0x7F, 0x7F, 0x7F, 0x7F, 0x7F, 0x7F, 0x7F),
                  FIRST, 0);
+}
+
+static void a_number_of_more_than_32_bits_is_no_line(void **state)
+{
+    (void)state;
+    EXPECT_LINES(TABLE(LINES_3_11, ENTRY(13, 1), 0x42, 0x40, 0x40, 0x40, 0x40, 0), FIRST, 101);
+    EXPECT_LINES(TABLE(LINES_3_11, ENTRY(13, 1), 0x42, 0x40, 0x40, 0x40, 0x40, 0x40, 0), FIRST, 0);
 }
 
 static void a_number_does_not_go_on_in_the_next_entry(void **state)
@@ -317,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_has_not_started_is_on_the_first_line),
         cmocka_unit_test(a_location_table_must_begin_with_an_entry),
         cmocka_unit_test(a_number_that_never_ends_is_no_line),
+        cmocka_unit_test(a_number_of_more_than_32_bits_is_no_line),
         cmocka_unit_test(a_number_does_not_go_on_in_the_next_entry),
         cmocka_unit_test(a_line_beyond_any_file_is_not_shown),
         cmocka_unit_test(a_table_that_is_cut_anywhere_is_read_to_its_end_only),
