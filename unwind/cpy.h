@@ -86,12 +86,12 @@ struct cpy_thread {
 
 /* An asyncio task. */
 struct cpy_task {
-    cpy_addr id;              /* the address of the task: unique at one moment */
-    cpy_addr state;           /* the thread state that it belongs to; 0: its thread has ended */
-    const char *name;         /* UTF-8; NULL: not known */
-    bool running;             /* it runs now: its frames are on its thread's stack */
-    bool cut;                 /* it has more coroutines or waiters than are shown */
-    uint32_t depth;           /* of the chain of coroutines that it waits in */
+    cpy_addr id;      /* the address of the task: unique at one moment */
+    cpy_addr state;   /* the thread state that it belongs to; 0: its thread has ended */
+    const char *name; /* UTF-8; NULL: not known */
+    bool running;     /* it runs now: its frames are on its thread's stack */
+    bool cut;         /* it has more coroutines or waiters than are shown */
+    uint32_t depth;   /* of the chain of coroutines that it waits in */
     const struct cpy_frame *frames; /* [0] is the innermost coroutine */
     uint32_t awaited_by_count;
     const cpy_addr *awaited_by; /* ids of the tasks that wait for it */
@@ -115,7 +115,7 @@ enum cpy_frame_option {
 struct cpy_info {
     uint32_t hexversion; /* as sys.hexversion */
     bool free_threaded;
-    char version[32]; /* "3.15.2", "3.15.0b1" */
+    char version[32];  /* "3.15.2", "3.15.0b1" */
     char warning[160]; /* "" or why what is read may be wrong: a version nobody has checked */
 };
 

@@ -244,8 +244,8 @@ static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, uint32_t *
             continue; /* pushed, but its arguments are not in place yet */
         t->frames[(*depth)++] = (struct cpy_frame){
             .code = &entry->code,
-            .line = linetable_line(entry->table, entry->table_size, entry->code.first_line,
-                                   raw->unit),
+            .line =
+                linetable_line(entry->table, entry->table_size, entry->code.first_line, raw->unit),
         };
     }
     return CPY_OK;
