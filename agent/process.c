@@ -8,10 +8,13 @@
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
+    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+
     *p = (struct process){
         .id = id, .target = target, .service = service, .split = split, .last_ns = now_ns};
     if (!proc_cpu_ns(id.pid, &p->cpu_base_ns))
         p->cpu_base_ns = 0;
+    cpy_set_options(target, &options);
     memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
 }
 
@@ -41,15 +44,22 @@ static void end_thread(struct process *p, struct process_thread *thread)
         proc_thread_close(&thread->files);
 }
 
+/* Where the thread has ended, what was read last stands. */
+static void read_cpu(struct process_thread *thread)
+{
+    uint64_t cpu_ns;
+
+    if (thread->has_files && proc_thread_cpu_ns(&thread->files, &cpu_ns))
+        thread->cpu_ns = cpu_ns;
+}
+
 void process_settle(struct process *p)
 {
     uint64_t cpu;
     size_t i;
 
     for (i = 0; i < p->thread_count; i++) {
-        if (p->threads[i].has_files &&
-            !proc_thread_cpu_ns(&p->threads[i].files, &p->threads[i].cpu_ns))
-            continue; /* it has ended: its last known number stands */
+        read_cpu(&p->threads[i]);
         settle_thread(p, &p->threads[i]);
     }
     if (!proc_cpu_ns(p->id.pid, &cpu) || cpu < p->cpu_base_ns)
@@ -153,7 +163,6 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     struct process *p = sampling->process;
     struct process_thread *thread = thread_of(p, seen, sampling->now_ns);
     int64_t values[VALUES] = {[VALUE_SAMPLES] = 1};
-    bool runs;
     uint64_t weight;
     uint32_t row;
 
@@ -162,9 +171,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     if (!thread)
         return;
     thread->seen = p->sample;
-    runs = thread->has_files && proc_thread_runs(&thread->files);
-    if (thread->has_files && !proc_thread_cpu_ns(&thread->files, &thread->cpu_ns))
-        runs = false;
+    read_cpu(thread);
     if (seen->torn)
         return; /* the next good sample of it carries this one's time */
     weight = sampling->now_ns - thread->last_ns;
@@ -175,7 +182,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     values[VALUE_WALL] = (int64_t)weight;
     values[VALUE_GIL] = seen->status & CPY_STATUS_GIL ? (int64_t)weight : 0;
     pprof_add(p->service->profile, row, values);
-    if (runs)
+    if (seen->status & CPY_STATUS_CPU && thread->has_files)
         note_running(p, thread, row, weight);
 }
 

@@ -9,7 +9,7 @@ enum { HEAD_MAX = 1024, BATCH = 128, FIRST_CAPACITY = 1024 };
 
 /* The words of a code object that an entry is made of and compared by. */
 struct head {
-    cpy_addr type, filename, qualname, linetable;
+    cpy_addr type, filename, qualname, linetable, co_code;
     int64_t unit_count;
     int32_t first_line, first_traceable;
 };
@@ -113,19 +113,25 @@ static enum cpy_rc put(struct codes *codes, struct code_entry *entry)
 
 static void parse_head(const struct layout *l, const unsigned char *bytes, struct head *out)
 {
+    *out = (struct head){0};
     memcpy(&out->type, bytes + l->object.ob_type, 8);
-    memcpy(&out->unit_count, bytes + l->object.ob_size, 8);
+    if (l->code.co_code == NO_FIELD)
+        memcpy(&out->unit_count, bytes + l->object.ob_size, 8);
+    else
+        memcpy(&out->co_code, bytes + l->code.co_code, 8);
     memcpy(&out->filename, bytes + l->code.filename, 8);
     memcpy(&out->qualname, bytes + l->code.qualname, 8);
     memcpy(&out->linetable, bytes + l->code.linetable, 8);
     memcpy(&out->first_line, bytes + l->code.firstlineno, 4);
-    memcpy(&out->first_traceable, bytes + l->code.firsttraceable, 4);
+    if (l->code.firsttraceable != NO_FIELD)
+        memcpy(&out->first_traceable, bytes + l->code.firsttraceable, 4);
 }
 
 static bool same(const struct code_entry *entry, const struct head *head)
 {
     return entry->filename == head->filename && entry->qualname == head->qualname &&
-           entry->linetable == head->linetable && entry->unit_count == head->unit_count &&
+           entry->linetable == head->linetable && entry->co_code == head->co_code &&
+           (entry->co_code != 0 || entry->unit_count == head->unit_count) &&
            entry->code.first_line == head->first_line;
 }
 
@@ -148,6 +154,7 @@ static struct code_entry *make_entry(struct codes *codes, cpy_addr addr, const s
         .filename = head->filename,
         .qualname = head->qualname,
         .linetable = head->linetable,
+        .co_code = head->co_code,
         .first_traceable = head->first_traceable,
         .unit_count = head->unit_count,
         .bytes = size,
@@ -175,8 +182,22 @@ static enum cpy_rc read_head(const struct reader *reader, cpy_addr addr, struct 
     return rc;
 }
 
+/* Before 3.11 the number of code units is that of a bytes object. */
+static enum cpy_rc read_unit_count(const struct reader *reader, struct head *head)
+{
+    int64_t size;
+    enum cpy_rc rc = head->co_code == 0
+                         ? CPY_OK
+                         : mem_read(reader->mem, head->co_code + reader->layout->object.ob_size,
+                                    &size, sizeof(size));
+
+    if (rc == CPY_OK && head->co_code != 0)
+        head->unit_count = size / 2;
+    return rc;
+}
+
 static enum cpy_rc decode(struct codes *codes, const struct reader *reader, cpy_addr addr,
-                          const struct head *head)
+                          struct head *head)
 {
     struct code_entry *entry;
     struct head after;
@@ -193,6 +214,8 @@ static enum cpy_rc decode(struct codes *codes, const struct reader *reader, cpy_
     table_at = codes->text.size;
     if (rc == CPY_OK)
         rc = object_read_bytes(reader, head->linetable, &codes->text);
+    if (rc == CPY_OK)
+        rc = read_unit_count(reader, head);
     if (rc == CPY_OK) /* still the same object? */
         rc = read_head(reader, addr, &after);
     if (rc != CPY_OK)

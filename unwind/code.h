@@ -23,6 +23,7 @@ struct code_entry {
     uint64_t generation; /* under which it was checked; 0: check at each sample */
     uint64_t checked;    /* the pass in which it was checked */
     cpy_addr filename, qualname, linetable;
+    cpy_addr co_code;        /* before 3.11 */
     int32_t first_traceable; /* code unit before which a frame is not complete */
     int64_t unit_count;      /* code units */
     struct code_entry *next_dead;

@@ -65,9 +65,9 @@ struct cpy_frame {
 enum cpy_status {
     CPY_STATUS_MAIN = 1 << 0,      /* it is the interpreter's main thread */
     CPY_STATUS_GIL = 1 << 1,       /* it holds the GIL */
-    CPY_STATUS_CPU = 1 << 2,       /* it runs or waits for a CPU; on request */
+    CPY_STATUS_CPU = 1 << 2,       /* it is on a CPU now; on request, see cpy_sample */
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later */
-    CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception */
+    CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
     CPY_STATUS_GC = 1 << 5         /* it collects garbage */
 };
 
@@ -100,7 +100,7 @@ struct cpy_task {
 /* What to read, beside names and lines. All 0: just that, of all threads. */
 struct cpy_options {
     uint32_t frames; /* enum cpy_frame_option */
-    uint32_t status; /* enum cpy_status: CPY_STATUS_CPU is found out only if asked for */
+    uint32_t status; /* enum cpy_status: what is found out only on request */
     uint32_t only;   /* only threads whose status has all of these */
 };
 
@@ -146,8 +146,10 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  * Lends:  the thread, its frames and strings, until `each` returns.
  * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
- *         While the target moves too fast, the calling thread runs on the target's CPU for
- *         a moment (see seat.h); its allowed CPUs are as before when this returns.
+ *         While the target moves too fast, and to know whether a thread that could run
+ *         does run (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment
+ *         (see seat.h); its allowed CPUs are as before when this returns. Where it may not
+ *         be moved, a thread that waits for a CPU counts as running.
  * Cost:   a remote read for each interpreter, two for each thread and one for each
  *         frame outside of its data stack; allocates nothing once warm.
  */

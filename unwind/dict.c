@@ -13,6 +13,8 @@ enum {
     KEYS_INDICES = 32,
     KEYS_HEAD = 32
 };
+/* The same before: Objects/dict-common.h, tags v3.6.15 to v3.10.13. */
+enum { OLD_KEYS_SIZE = 8, OLD_KEYS_NENTRIES = 32, OLD_KEYS_INDICES = 40, OLD_KEYS_HEAD = 40 };
 enum { KIND_GENERAL = 0 };
 enum { NAME_MAX_BYTES = 31, BATCH = 64 };
 
@@ -30,12 +32,37 @@ struct entries {
 
 typedef bool each_entry(void *ctx, cpy_addr key, cpy_addr value);
 
+/* 3.6 to 3.10: the width of an index follows from the size; all entries are general. */
+static enum cpy_rc read_old_keys(const struct reader *reader, cpy_addr keys, struct entries *out)
+{
+    unsigned char head[OLD_KEYS_HEAD];
+    int64_t size, count;
+    enum cpy_rc rc = mem_read(reader->mem, keys, head, sizeof(head));
+    uint64_t width;
+
+    if (rc != CPY_OK)
+        return rc;
+    memcpy(&size, head + OLD_KEYS_SIZE, sizeof(size));
+    memcpy(&count, head + OLD_KEYS_NENTRIES, sizeof(count));
+    if (count < 0 || count > OBJECT_ENTRIES_MAX || size < count || size > UINT32_MAX)
+        return CPY_RACED;
+    width = size <= 0xFF ? 1 : size <= 0xFFFF ? 2 : 4;
+    *out = (struct entries){.first = keys + OLD_KEYS_INDICES + (uint64_t)size * width,
+                            .count = (uint64_t)count,
+                            .size = 24,
+                            .key = 8};
+    return CPY_OK;
+}
+
 static enum cpy_rc read_keys(const struct reader *reader, cpy_addr keys, struct entries *out)
 {
     unsigned char head[KEYS_HEAD];
     int64_t count;
-    enum cpy_rc rc = mem_read(reader->mem, keys, head, sizeof(head));
+    enum cpy_rc rc;
 
+    if (reader->layout->keys == KEYS_3_6)
+        return read_old_keys(reader, keys, out);
+    rc = mem_read(reader->mem, keys, head, sizeof(head));
     if (rc != CPY_OK)
         return rc;
     memcpy(&count, head + KEYS_NENTRIES, sizeof(count));
@@ -161,6 +188,8 @@ static enum cpy_rc read_class(const struct reader *reader, cpy_addr object, stru
     ranges[2] = (struct mem_range){type + l->type.tp_dictoffset, &out->dictoffset, 8};
     ranges[3] = (struct mem_range){type + l->type.ht_cached_keys, &out->cached_keys, 8};
     rc = mem_read_ranges(reader->mem, ranges, 3);
+    if (l->attributes == ATTRIBUTES_DICT)
+        out->flags = 0;                                 /* the bits meant something else */
     if (rc == CPY_OK && out->flags & FLAG_MANAGED_DICT) /* only heap types have cached keys */
         rc = mem_read_ranges(reader->mem, &ranges[3], 1);
     return rc;
@@ -189,12 +218,14 @@ static enum cpy_rc find_managed(const struct reader *reader, const struct class_
 {
     cpy_addr word, before;
     unsigned char valid;
-    enum cpy_rc rc = mem_read_word(reader->mem, object - 24, &word);
+    enum cpy_rc rc = mem_read_word(reader->mem, object - reader->layout->dict.managed, &word);
 
     *dict = *values = 0;
     if (rc != CPY_OK)
         return rc;
     switch (reader->layout->attributes) {
+    case ATTRIBUTES_DICT: /* has no managed objects */
+        return CPY_RACED;
     case ATTRIBUTES_3_11:
         rc = mem_read_word(reader->mem, object - 32, &before);
         *values = rc == CPY_OK ? before : 0;

@@ -18,7 +18,7 @@ enum { SEGMENTS_MAX = 64, DYNAMIC_MAX = 256, CHAIN_MAX = 1 << 20, NAME_MAX_BYTES
 static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, struct elf_image *out)
 {
     Elf64_Phdr segments[SEGMENTS_MAX];
-    cpy_addr low = UINT64_MAX, high = 0, end, dynamic = 0;
+    cpy_addr low = UINT64_MAX, high = 0, end, dynamic = 0, data_low = UINT64_MAX, data_high = 0;
     size_t i;
     enum cpy_rc rc = mem_read(mem, at, segments, count * sizeof(segments[0]));
 
@@ -34,12 +34,18 @@ static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, str
             return CPY_FOREIGN;
         low = segments[i].p_vaddr < low ? segments[i].p_vaddr : low;
         high = end > high ? end : high;
+        if (!(segments[i].p_flags & PF_W))
+            continue;
+        data_low = segments[i].p_vaddr < data_low ? segments[i].p_vaddr : data_low;
+        data_high = end > data_high ? end : data_high;
     }
     if (low == UINT64_MAX)
         return CPY_FOREIGN;
     out->low = low;
     out->high = high;
     out->dynamic = dynamic;
+    out->data_low = data_high ? data_low : 0;
+    out->data_high = data_high;
     return CPY_OK;
 }
 
@@ -64,6 +70,8 @@ enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct elf_image *ou
     image.bias = start - (image.low & ~UINT64_C(0xFFF));
     image.low += image.bias;
     image.high += image.bias;
+    image.data_low += image.bias;
+    image.data_high += image.bias;
     image.dynamic += image.dynamic ? image.bias : 0;
     *out = image;
     return CPY_OK;

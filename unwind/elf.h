@@ -15,9 +15,10 @@
 
 /* A loaded object: where its first bytes are mapped. */
 struct elf_image {
-    cpy_addr bias;      /* what to add to an address of the file; 0: not PIE */
-    cpy_addr dynamic;   /* PT_DYNAMIC, in memory; 0: none */
-    cpy_addr low, high; /* the loaded segments, in memory */
+    cpy_addr bias;                /* what to add to an address of the file; 0: not PIE */
+    cpy_addr dynamic;             /* PT_DYNAMIC, in memory; 0: none */
+    cpy_addr low, high;           /* the loaded segments, in memory */
+    cpy_addr data_low, data_high; /* those of them that can be written to */
 };
 
 /*

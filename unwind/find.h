@@ -9,7 +9,8 @@
 #include "unwind/mem.h"
 
 struct found {
-    cpy_addr runtime;
+    cpy_addr runtime;     /* _PyRuntime; in 3.6, which has none, interp_head */
+    cpy_addr gil_current; /* word with the thread state that holds the only GIL; 0: none */
     uint32_t hexversion;
     struct layout layout;
 };
@@ -25,8 +26,9 @@ MUST_CHECK enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *
                                     struct err *err);
 
 /*
- * Checks a runtime state at `out->runtime` and fills the rest of `out`. `hexversion` is
- * what Py_Version says, 0 where that is not known.
+ * Checks a runtime state at `out->runtime` and fills the rest of `out`; gil_current is left
+ * where the version has no place for it. `hexversion` is the version as far as it is known
+ * from elsewhere: debug offsets tell it themselves.
  */
 MUST_CHECK enum cpy_rc find_accept(struct mem *mem, uint32_t hexversion, struct found *out,
                                    struct err *err);

@@ -2,8 +2,9 @@
 /*
  * image.c - memory images: what was read from a process, kept in a file.
  *
- * The format, little endian: "PYSTIMG1", u32 Py_Version (0: the runtime carries debug
- * offsets), u32 count of ranges, u64 address of _PyRuntime; then for each range, by
+ * The format, little endian: "PYSTIMG2", u32 Py_Version (0: the runtime carries debug
+ * offsets), u32 count of ranges, u64 address of _PyRuntime, u64 address of
+ * _PyThreadState_Current (3.6; else 0); then for each range, by
  * address and without overlap: u64 address, u64 size, the bytes.
  */
 #include <errno.h>
@@ -16,9 +17,9 @@
 
 #include "unwind/target.h"
 
-enum { IMAGE_MAX = 64 << 20, HEAD = 24, RANGE_HEAD = 16, MAGIC = 8 };
+enum { IMAGE_MAX = 64 << 20, HEAD = 32, RANGE_HEAD = 16, MAGIC = 8 };
 
-static const char magic[] = "PYSTIMG1";
+static const char magic[] = "PYSTIMG2";
 
 struct range {
     cpy_addr from;
@@ -147,8 +148,7 @@ static enum cpy_rc read_file(const char *path, struct buf *out, struct err *err)
     return good ? CPY_OK : CPY_FOREIGN;
 }
 
-enum cpy_rc image_open(const char *path, struct mem **out, cpy_addr *runtime, uint32_t *hexversion,
-                       struct err *err)
+enum cpy_rc image_open(const char *path, struct mem **out, struct found *found, struct err *err)
 {
     struct image_mem *im = new_image(NULL);
     uint32_t words[2];
@@ -167,8 +167,9 @@ enum cpy_rc image_open(const char *path, struct mem **out, cpy_addr *runtime, ui
         mem_close(&im->mem);
         return rc;
     }
-    *hexversion = words[0];
-    memcpy(runtime, im->bytes.data + MAGIC + sizeof(words), sizeof(*runtime));
+    found->hexversion = words[0];
+    memcpy(&found->runtime, im->bytes.data + MAGIC + 8, sizeof(found->runtime));
+    memcpy(&found->gil_current, im->bytes.data + MAGIC + 16, sizeof(found->gil_current));
     *out = &im->mem;
     return CPY_OK;
 }
@@ -243,12 +244,12 @@ static enum cpy_rc write_file(const char *path, const struct buf *bytes, struct 
     return good ? CPY_OK : CPY_NOMEM;
 }
 
-enum cpy_rc image_write(const struct mem *recorder, const char *path, cpy_addr runtime,
-                        uint32_t hexversion, struct err *err)
+enum cpy_rc image_write(const struct mem *recorder, const char *path, const struct found *found,
+                        struct err *err)
 {
     const struct image_mem *im = (const struct image_mem *)recorder;
     struct range *ranges = calloc(im->count + 1, sizeof(*ranges));
-    uint32_t words[2] = {hexversion, 0};
+    uint32_t words[2] = {found->hexversion, 0};
     struct buf out;
     size_t next = 0;
     enum cpy_rc rc;
@@ -261,7 +262,8 @@ enum cpy_rc image_write(const struct mem *recorder, const char *path, cpy_addr r
     buf_init(&out, IMAGE_MAX);
     buf_add(&out, magic, MAGIC);
     buf_add(&out, words, sizeof(words));
-    buf_add(&out, &runtime, sizeof(runtime));
+    buf_add(&out, &found->runtime, sizeof(found->runtime));
+    buf_add(&out, &found->gil_current, sizeof(found->gil_current));
     for (; next < im->count && !buf_failed(&out); words[1]++)
         next = add_merged(im, ranges, next, &out);
     if (!buf_failed(&out))
@@ -282,7 +284,6 @@ enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
 {
     struct cpy_target *t = NULL;
     struct mem *recorder;
-    uint32_t hexversion;
     enum cpy_rc rc = cpy_open(pid, &t, err);
 
     if (rc != CPY_OK)
@@ -293,12 +294,11 @@ enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
         return CPY_NOMEM;
     }
     t->mem = recorder;
-    hexversion = t->found.hexversion;
-    rc = find_accept(t->mem, hexversion, &t->found, err);
+    rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
     if (rc == CPY_OK)
         rc = cpy_sample(t, ignore, NULL);
     if (rc == CPY_OK)
-        rc = image_write(t->mem, path, t->found.runtime, hexversion, err);
+        rc = image_write(t->mem, path, &t->found, err);
     else
         err_set(err, "process %d: %s", (int)pid, cpy_rc_text(rc));
     cpy_close(t);

@@ -2,7 +2,7 @@
 /*
  * layout.h - where things lie in the memory of one CPython version, and how it behaves.
  *
- * Shape:   a struct layout comes from a row of layouts.c (3.11, 3.12), or is filled
+ * Shape:   a struct layout comes from a row of layouts.c (3.6 to 3.12), or is filled
  *          from the target's own _Py_DebugOffsets (3.13 and later). Either way
  *          layout_fits has checked it before anything uses it.
  */
@@ -15,11 +15,19 @@
 
 #include "base/err.h"
 #include "unwind/cpy.h"
+#include "unwind/linetable.h"
 
 #define NO_FIELD UINT32_MAX /* this version has no such field; 0 is a real offset */
 
+/* What a frame is. */
+enum layout_frames {
+    FRAMES_OBJECT,     /* a PyFrameObject on the heap (3.6 to 3.10) */
+    FRAMES_INTERPRETER /* a _PyInterpreterFrame, mostly in the thread's data stack */
+};
+
 /* How a complete chain of frames ends. */
 enum layout_chain_end {
+    END_NULL,      /* a frame with no previous: nothing more can be checked (3.6 to 3.10) */
     END_ENTRY,     /* a frame with is_entry set and no previous (3.11) */
     END_SHIM,      /* a frame of the shim kind with no previous (3.12 to 3.14) */
     END_BASE_FRAME /* the thread's base_frame (3.15) */
@@ -27,37 +35,43 @@ enum layout_chain_end {
 
 /* Where an instance of a class written in Python keeps its attributes. */
 enum layout_attributes {
+    ATTRIBUTES_DICT, /* a dict at tp_dictoffset, always (3.6 to 3.10) */
     ATTRIBUTES_3_11, /* values pointer 32 bytes before the object, dict pointer 24 before */
     ATTRIBUTES_3_12, /* one word 24 before: values + 1, or the dict */
     ATTRIBUTES_3_13  /* dict pointer 24 before; else inline values after the object */
 };
+
+/* What stands before the entries of a dict's keys. */
+enum layout_keys { KEYS_3_6, KEYS_3_11 };
 
 /* Offsets and sizes in bytes, named as CPython names the struct and the field. */
 struct layout {
     uint8_t major, minor;
     bool free_threaded;
     struct {
-        uint32_t interpreters_head, main_thread, finalizing, tstate_current;
+        uint32_t interpreters_head, main_thread, finalizing, tstate_current, collecting;
     } runtime;
     struct {
-        uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation;
+        uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation,
+            collecting, gc_frame;
     } interp;
     struct {
-        uint32_t last_holder, locked;
+        uint32_t enabled, last_holder, locked; /* enabled: of free-threaded builds */
     } gil;
     struct {
-        uint32_t size, next, interp, current_frame, cframe, base_frame, status, thread_id,
-            native_thread_id, datastack_chunk;
-    } thread;
+        uint32_t size, next, interp, current_frame, cframe, base_frame, status, gil_requested,
+            thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value;
+    } thread; /* exc_value: in the item that exc_info points to; without that, of the thread */
     struct {
         uint32_t current_frame;
     } cframe;
     struct {
-        uint32_t size, executable, previous, instr, owner, is_entry;
-    } frame;
+        uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index;
+    } frame; /* instr: f_lasti, an int, of a PyFrameObject */
     struct {
-        uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode;
-    } code;
+        uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,
+            co_code, tlbc;
+    } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11 */
     struct {
         uint32_t ob_type, ob_size;
     } object;
@@ -66,6 +80,7 @@ struct layout {
     } type;
     struct {
         uint32_t length, state, ascii_data, compact_data;
+        uint32_t kind_shift, compact, ascii; /* the bits of state */
     } unicode;
     struct {
         uint32_t ob_sval;
@@ -74,17 +89,22 @@ struct layout {
         uint32_t tag, digit;
     } integer; /* tag: ob_size (3.11) or lv_tag (3.12 and later) */
     struct {
-        uint32_t ma_keys, ma_values, values_skip;
-    } dict; /* values_skip: header before the values of a split dict */
+        uint32_t ma_keys, ma_values, values_skip, managed;
+    } dict; /* values_skip: header before the values of a split dict; managed: how far before an
+               object its managed dict is */
 
     uint8_t shim_owner;        /* `owner` from this on: no Python frame */
     uint8_t generator_owner;   /* `owner` of a generator's frame */
     uint32_t status_bound;     /* bit of thread.status that must be set, 0: none */
     uint32_t status_cleared;   /* bit of thread.status that must not be set, 0: none */
     uint64_t tag_mask;         /* bits of frame.executable that are the address */
-    bool integer_tag_is_count; /* integer.tag counts digits (3.11) */
+    bool integer_tag_is_count; /* integer.tag counts digits (3.6 to 3.11) */
+    bool lasti_in_bytes;       /* f_lasti counts bytes, not code units (3.6 to 3.9) */
+    enum layout_frames frames;
     enum layout_chain_end chain_end;
     enum layout_attributes attributes;
+    enum layout_keys keys;
+    enum linetable_format lines;
 };
 
 enum { LAYOUT_DEBUG_OFFSETS_MAX = 1024 }; /* bytes of _Py_DebugOffsets that any version has */
@@ -92,7 +112,10 @@ enum { LAYOUT_DEBUG_OFFSETS_MAX = 1024 }; /* bytes of _Py_DebugOffsets that any 
 /* The first bytes of _PyRuntime from 3.13 on. */
 #define LAYOUT_COOKIE "xdebugpy"
 
-/* The row of a version without debug offsets; NULL: there is none. Static. */
+/*
+ * The row of a version without debug offsets; NULL: there is none. Static. Of a version
+ * that is only known by its minor number, the rest of `hexversion` is 0.
+ */
 const struct layout *layout_of_version(uint32_t hexversion);
 
 /*
@@ -103,6 +126,12 @@ const struct layout *layout_of_version(uint32_t hexversion);
  */
 MUST_CHECK enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout *out,
                                                  uint32_t *out_hexversion, struct err *err);
+
+/*
+ * True if the layout of this version has been checked by hand: a final release that was
+ * out when this was written. Others may be read, if their frames make sense.
+ */
+bool layout_is_proven(uint32_t hexversion);
 
 /* True if every field lies inside its structure and no structure is absurdly large. */
 MUST_CHECK bool layout_fits(const struct layout *layout, struct err *err);

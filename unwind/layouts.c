@@ -12,121 +12,326 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is the same in all versions that have no table of their own. Include/cpython/object.h
- * and its neighbours, tags v3.11.7 and v3.12.1. */
-#define COMMON_OBJECTS                                                 \
-    .object = {.ob_type = 8, .ob_size = 16}, .bytes = {.ob_sval = 32}, \
-    .integer = {.tag = 16, .digit = 24}
+/* pthread_mutex_t and pthread_cond_t are larger there: what stands behind those of the GIL. */
+#if defined(__aarch64__)
+enum { MUTEX_SHIFT = 16 };
+#else
+enum { MUTEX_SHIFT = 0 };
+#endif
+
+/* What is the same in all versions that have no table of their own. */
+#define COMMON_OBJECTS                                                                             \
+    .object = {.ob_type = 8, .ob_size = 16}, .bytes = {.ob_sval = 32},                             \
+    .integer = {.tag = 16, .digit = 24}, .gil.enabled = NO_FIELD, .interp.gc_frame = NO_FIELD,     \
+    .thread.gil_requested = NO_FIELD, .thread.base_frame = NO_FIELD, .frame.tlbc_index = NO_FIELD, \
+    .interp.threads_main = NO_FIELD, .interp.code_generation = NO_FIELD, .generator_owner = 1,     \
+    .tag_mask = UINT64_MAX
+#define UNICODE_BITS .kind_shift = 2, .compact = 32, .ascii = 64
+
+/* What 3.6 to 3.10 have in common: heap frames, one GIL, attributes in dicts. */
+#define HEAP_FRAMES                                                                                \
+    COMMON_OBJECTS,                                                                                \
+        .gil.last_holder = NO_FIELD, .gil.locked = NO_FIELD, .interp.gil = NO_FIELD,               \
+        .thread.cframe = NO_FIELD, .thread.status = NO_FIELD, .thread.native_thread_id = NO_FIELD, \
+        .thread.datastack_chunk = NO_FIELD, .thread.next = 8, .thread.interp = 16,                 \
+        .thread.current_frame = 24, .frame.previous = 24, .frame.executable = 32,                  \
+        .frame.owner = NO_FIELD, .frame.is_entry = NO_FIELD, .interp.next = 0,                     \
+        .interp.threads_head = 8,                                                                  \
+        .unicode = {.length = 16,                                                                  \
+                    .state = 32,                                                                   \
+                    .ascii_data = 48,                                                              \
+                    .compact_data = 72,                                                            \
+                    UNICODE_BITS},                                                                 \
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = NO_FIELD},           \
+        .shim_owner = UINT8_MAX, .integer_tag_is_count = true, .frames = FRAMES_OBJECT,            \
+        .chain_end = END_NULL, .attributes = ATTRIBUTES_DICT, .keys = KEYS_3_6
+
+#define TYPE_FIELDS(cached_keys)   \
+    .type = {.tp_name = 24,        \
+             .tp_flags = 168,      \
+             .tp_basicsize = 32,   \
+             .tp_dictoffset = 288, \
+             .ht_cached_keys = cached_keys}
 
 static const struct layout layouts[] = {
     {
         .major = 3,
-        .minor = 11, /* Include/internal/pycore_*.h, tag v3.11.7 */
+        .minor = 6, /* Include, Python/pystate.c, tag v3.6.15; no _PyRuntime: */
+        HEAP_FRAMES,
+        TYPE_FIELDS(856), /* "runtime" is the variable interp_head */
+        .runtime = {.interpreters_head = 0,
+                    .main_thread = NO_FIELD,
+                    .finalizing = NO_FIELD,
+                    .tstate_current = NO_FIELD,
+                    .collecting = NO_FIELD},
+        .interp.size = 120,
+        .interp.id = NO_FIELD,
+        .interp.modules = 16,
+        .interp.collecting = NO_FIELD,
+        .thread.size = 2272,
+        .thread.thread_id = 152,
+        .thread.current_exception = 80,
+        .thread.exc_info = NO_FIELD,
+        .thread.exc_value = 112,
+        .frame.size = 376,
+        .frame.instr = 120,
+        .code = {.size = 144,
+                 .filename = 96,
+                 .qualname = 104,
+                 .linetable = 112,
+                 .firstlineno = 36,
+                 .firsttraceable = NO_FIELD,
+                 .bytecode = NO_FIELD,
+                 .co_code = 40,
+                 .tlbc = NO_FIELD},
+        .lasti_in_bytes = true,
+        .lines = LINES_LNOTAB,
+    },
+    {
+        .major = 3,
+        .minor = 7, /* Include/internal/pystate.h, tag v3.7.16 */
+        HEAP_FRAMES,
+        TYPE_FIELDS(856),
+        .runtime = {.interpreters_head = 24,
+                    .main_thread = 720,
+                    .finalizing = 8,
+                    .tstate_current = 1480 + MUTEX_SHIFT,
+                    .collecting = 632},
+        .interp.size = 2568,
+        .interp.id = 16,
+        .interp.modules = 40,
+        .interp.collecting = NO_FIELD,
+        .thread.size = 280,
+        .thread.thread_id = 176,
+        .thread.current_exception = 88,
+        .thread.exc_info = 144,
+        .thread.exc_value = 8,
+        .frame.size = 360,
+        .frame.instr = 104,
+        .code = {.size = 144,
+                 .filename = 96,
+                 .qualname = 104,
+                 .linetable = 112,
+                 .firstlineno = 36,
+                 .firsttraceable = NO_FIELD,
+                 .bytecode = NO_FIELD,
+                 .co_code = 40,
+                 .tlbc = NO_FIELD},
+        .lasti_in_bytes = true,
+        .lines = LINES_LNOTAB,
+    },
+    {
+        .major = 3,
+        .minor = 8, /* Include/internal/pycore_pystate.h, tag v3.8.18 */
+        HEAP_FRAMES,
+        TYPE_FIELDS(872),
+        .runtime = {.interpreters_head = 32,
+                    .main_thread = 72,
+                    .finalizing = 16,
+                    .tstate_current = 1368 + MUTEX_SHIFT,
+                    .collecting = 544},
+        .interp.size = 2720,
+        .interp.id = 16,
+        .interp.modules = 56,
+        .interp.collecting = NO_FIELD,
+        .thread.size = 264,
+        .thread.thread_id = 176,
+        .thread.current_exception = 88,
+        .thread.exc_info = 144,
+        .thread.exc_value = 8,
+        .frame.size = 360,
+        .frame.instr = 104,
+        .code = {.size = 176,
+                 .filename = 104,
+                 .qualname = 112,
+                 .linetable = 120,
+                 .firstlineno = 40,
+                 .firsttraceable = NO_FIELD,
+                 .bytecode = NO_FIELD,
+                 .co_code = 48,
+                 .tlbc = NO_FIELD},
+        .lasti_in_bytes = true,
+        .lines = LINES_LNOTAB,
+    },
+    {
+        .major = 3,
+        .minor = 9, /* Include/internal/pycore_*.h, tag v3.9.18 */
+        HEAP_FRAMES,
+        TYPE_FIELDS(864),
+        .runtime = {.interpreters_head = 32,
+                    .main_thread = 72,
+                    .finalizing = 16,
+                    .tstate_current = 568 + MUTEX_SHIFT,
+                    .collecting = NO_FIELD},
+        .interp.size = 5656,
+        .interp.id = 24,
+        .interp.modules = 856,
+        .interp.collecting = 816,
+        .thread.size = 264,
+        .thread.thread_id = 176,
+        .thread.current_exception = 88,
+        .thread.exc_info = 144,
+        .thread.exc_value = 8,
+        .frame.size = 360,
+        .frame.instr = 104,
+        .code = {.size = 176,
+                 .filename = 104,
+                 .qualname = 112,
+                 .linetable = 120,
+                 .firstlineno = 40,
+                 .firsttraceable = NO_FIELD,
+                 .bytecode = NO_FIELD,
+                 .co_code = 48,
+                 .tlbc = NO_FIELD},
+        .lasti_in_bytes = true,
+        .lines = LINES_LNOTAB,
+    },
+    {
+        .major = 3,
+        .minor = 10, /* the same files, tag v3.10.13 */
+        HEAP_FRAMES,
+        TYPE_FIELDS(872),
+        .runtime = {.interpreters_head = 32,
+                    .main_thread = 72,
+                    .finalizing = 16,
+                    .tstate_current = 568 + MUTEX_SHIFT,
+                    .collecting = NO_FIELD},
+        .interp.size = 113528,
+        .interp.id = 24,
+        .interp.modules = 856,
+        .interp.collecting = 816,
+        .thread.size = 280,
+        .thread.thread_id = 176,
+        .thread.current_exception = 88,
+        .thread.exc_info = 144,
+        .thread.exc_value = 8,
+        .frame.size = 352,
+        .frame.instr = 96,
+        .code = {.size = 176,
+                 .filename = 104,
+                 .qualname = 112,
+                 .linetable = 120,
+                 .firstlineno = 40,
+                 .firsttraceable = NO_FIELD,
+                 .bytecode = NO_FIELD,
+                 .co_code = 48,
+                 .tlbc = NO_FIELD},
+        .lines = LINES_3_10,
+    },
+    {
+        .major = 3,
+        .minor = 11, /* the same files, tag v3.11.7 */
         COMMON_OBJECTS,
-        .runtime =
-            {.interpreters_head = 40, .main_thread = 80, .finalizing = 24, .tstate_current = 576},
-        .interp = {.size = 107752,
-                   .next = 0,
-                   .id = 48,
-                   .threads_head = 16,
-                   .threads_main = NO_FIELD,
-                   .modules = 888,
-                   .gil = NO_FIELD,
-                   .code_generation = NO_FIELD},
-        .gil = {.last_holder = NO_FIELD, .locked = NO_FIELD},
-        .thread = {.size = 360,
-                   .next = 8,
-                   .interp = 16,
-                   .current_frame = NO_FIELD,
-                   .cframe = 56,
-                   .base_frame = NO_FIELD,
-                   .status = NO_FIELD,
-                   .thread_id = 152,
-                   .native_thread_id = 160,
-                   .datastack_chunk = 296},
+        TYPE_FIELDS(872),
+        .runtime = {.interpreters_head = 40,
+                    .main_thread = 80,
+                    .finalizing = 24,
+                    .tstate_current = 576 + MUTEX_SHIFT,
+                    .collecting = NO_FIELD},
+        .interp.size = 107752,
+        .interp.next = 0,
+        .interp.id = 48,
+        .interp.threads_head = 16,
+        .interp.modules = 888,
+        .interp.gil = NO_FIELD,
+        .interp.collecting = 848,
+        .gil.last_holder = NO_FIELD,
+        .gil.locked = NO_FIELD,
+        .thread.size = 360,
+        .thread.next = 8,
+        .thread.interp = 16,
+        .thread.current_frame = NO_FIELD,
+        .thread.cframe = 56,
+        .thread.status = NO_FIELD,
+        .thread.thread_id = 152,
+        .thread.native_thread_id = 160,
+        .thread.datastack_chunk = 296,
+        .thread.current_exception = 96,
+        .thread.exc_info = 120,
+        .thread.exc_value = 0,
         .cframe = {.current_frame = 8},
-        .frame = {.size = 80,
-                  .executable = 32,
-                  .previous = 48,
-                  .instr = 56,
-                  .owner = 69,
-                  .is_entry = 68},
+        .frame.size = 80,
+        .frame.executable = 32,
+        .frame.previous = 48,
+        .frame.instr = 56,
+        .frame.owner = 69,
+        .frame.is_entry = 68,
         .code = {.size = 192,
                  .filename = 112,
                  .qualname = 128,
                  .linetable = 136,
                  .firstlineno = 72,
                  .firsttraceable = 168,
-                 .bytecode = 184},
-        .type = {.tp_name = 24,
-                 .tp_flags = 168,
-                 .tp_basicsize = 32,
-                 .tp_dictoffset = 288,
-                 .ht_cached_keys = 872},
-        .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72},
-        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0},
+                 .bytecode = 184,
+                 .co_code = NO_FIELD,
+                 .tlbc = NO_FIELD},
+        .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72, UNICODE_BITS},
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = UINT8_MAX,
-        .generator_owner = 1,
-        .tag_mask = UINT64_MAX,
         .integer_tag_is_count = true,
+        .frames = FRAMES_INTERPRETER,
         .chain_end = END_ENTRY,
         .attributes = ATTRIBUTES_3_11,
+        .keys = KEYS_3_11,
+        .lines = LINES_3_11,
     },
     {
         .major = 3,
         .minor = 12, /* the same files, tag v3.12.1 */
         COMMON_OBJECTS,
+        TYPE_FIELDS(880),
         .runtime = {.interpreters_head = 40,
                     .main_thread = 64,
                     .finalizing = 24,
-                    .tstate_current = NO_FIELD},
-        .interp = {.size = 383552,
-                   .next = 0,
-                   .id = 8,
-                   .threads_head = 72,
-                   .threads_main = NO_FIELD,
-                   .modules = 944,
-                   .gil = 384,
-                   .code_generation = NO_FIELD},
-        .gil = {.last_holder = 8, .locked = 16},
-        .thread = {.size = 288,
-                   .next = 8,
-                   .interp = 16,
-                   .current_frame = NO_FIELD,
-                   .cframe = 56,
-                   .base_frame = NO_FIELD,
-                   .status = 24,
-                   .thread_id = 136,
-                   .native_thread_id = 144,
-                   .datastack_chunk = 232},
+                    .tstate_current = NO_FIELD,
+                    .collecting = NO_FIELD},
+        .interp.size = 383552,
+        .interp.next = 0,
+        .interp.id = 8,
+        .interp.threads_head = 72,
+        .interp.modules = 944,
+        .interp.gil = 384,
+        .interp.collecting = 312,
+        .gil.last_holder = 8,
+        .gil.locked = 16,
+        .thread.size = 288,
+        .thread.next = 8,
+        .thread.interp = 16,
+        .thread.current_frame = NO_FIELD,
+        .thread.cframe = 56,
+        .thread.status = 24,
+        .thread.thread_id = 136,
+        .thread.native_thread_id = 144,
+        .thread.datastack_chunk = 232,
+        .thread.current_exception = 96,
+        .thread.exc_info = 104,
+        .thread.exc_value = 0,
         .cframe = {.current_frame = 0},
-        .frame = {.size = 80,
-                  .executable = 0,
-                  .previous = 8,
-                  .instr = 56,
-                  .owner = 70,
-                  .is_entry = NO_FIELD},
+        .frame.size = 80,
+        .frame.executable = 0,
+        .frame.previous = 8,
+        .frame.instr = 56,
+        .frame.owner = 70,
+        .frame.is_entry = NO_FIELD,
         .code = {.size = 200,
                  .filename = 112,
                  .qualname = 128,
                  .linetable = 136,
                  .firstlineno = 68,
                  .firsttraceable = 176,
-                 .bytecode = 192},
-        .type = {.tp_name = 24,
-                 .tp_flags = 168,
-                 .tp_basicsize = 32,
-                 .tp_dictoffset = 288,
-                 .ht_cached_keys = 880},
-        .unicode = {.length = 16, .state = 32, .ascii_data = 40, .compact_data = 56},
-        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0},
+                 .bytecode = 192,
+                 .co_code = NO_FIELD,
+                 .tlbc = NO_FIELD},
+        .unicode = {.length = 16, .state = 32, .ascii_data = 40, .compact_data = 56, UNICODE_BITS},
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = 3,
-        .generator_owner = 1,
-        .tag_mask = UINT64_MAX,
         .status_bound = 1U << 1,
         .status_cleared = 1U << 6,
+        .frames = FRAMES_INTERPRETER,
         .chain_end = END_SHIM,
         .attributes = ATTRIBUTES_3_12,
+        .keys = KEYS_3_11,
+        .lines = LINES_3_11,
     },
 };
 
@@ -134,39 +339,69 @@ static const struct layout layouts[] = {
  * What _Py_DebugOffsets does not say: Include/internal/pycore_*.h, tags v3.13.0,
  * v3.14.0 and v3.15.0.
  */
-static const struct layout beside_offsets[] = {
+static const struct beside {
+    struct layout layout;
+    uint32_t free_threaded_traceable; /* code.firsttraceable of the free-threaded build */
+} beside_offsets[] = {
     {
-        .major = 3,
-        .minor = 13,
-        .code = {.firsttraceable = 184},
-        .interp = {.threads_main = 7352, .code_generation = NO_FIELD},
-        .thread = {.base_frame = NO_FIELD},
-        .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
-        .status_bound = 1U << 1,
-        .status_cleared = 1U << 7,
-        .chain_end = END_SHIM,
+        .layout =
+            {
+                .major = 3,
+                .minor = 13,
+                .code = {.firsttraceable = 184},
+                .interp = {.threads_main = 7352, .code_generation = NO_FIELD, .gc_frame = NO_FIELD},
+                .thread = {.base_frame = NO_FIELD,
+                           .gil_requested = NO_FIELD,
+                           .current_exception = 112,
+                           .exc_info = 120},
+                .frame = {.tlbc_index = NO_FIELD},
+                .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
+                .unicode = {UNICODE_BITS},
+                .tag_mask = UINT64_MAX,
+                .status_bound = 1U << 1,
+                .status_cleared = 1U << 7,
+                .chain_end = END_SHIM,
+            },
+        .free_threaded_traceable = 200,
     },
     {
-        .major = 3,
-        .minor = 14,
-        .code = {.firsttraceable = 192},
-        .thread = {.base_frame = NO_FIELD},
-        .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
-        .status_bound = 1U << 1,
-        .status_cleared = 1U << 6,
-        .chain_end = END_SHIM,
+        .layout =
+            {
+                .major = 3,
+                .minor = 14,
+                .code = {.firsttraceable = 192},
+                .interp = {.gc_frame = NO_FIELD},
+                .thread = {.base_frame = NO_FIELD,
+                           .gil_requested = NO_FIELD,
+                           .current_exception = 112,
+                           .exc_info = 120},
+                .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
+                .unicode = {UNICODE_BITS},
+                .tag_mask = ~UINT64_C(3), /* executables are tagged references */
+                .status_bound = 1U << 1,
+                .status_cleared = 1U << 6,
+                .chain_end = END_SHIM,
+            },
+        .free_threaded_traceable = 208,
     },
     {
-        .major = 3,
-        .minor = 15,
-        .code = {.firsttraceable = 192},
-        .status_bound = 1U << 1,
-        .status_cleared = 1U << 6,
-        .chain_end = END_BASE_FRAME,
+        .layout =
+            {
+                .major = 3,
+                .minor = 15,
+                .code = {.firsttraceable = 192},
+                .thread = {.exc_info = 144},
+                .unicode = {UNICODE_BITS},
+                .tag_mask = ~UINT64_C(3),
+                .status_bound = 1U << 1,
+                .status_cleared = 1U << 6,
+                .chain_end = END_BASE_FRAME,
+            },
+        .free_threaded_traceable = 208,
     },
 };
 
-enum { DEBUG_MINORS = 3, DEBUG_MINOR_FIRST = 13 };
+enum { DEBUG_MINORS = 3, DEBUG_MINOR_FIRST = 13, DEBUG_MINOR_LAST = 15 };
 enum { AT_VERSION = 8, AT_FREE_THREADED = 16 }; /* the same in every _Py_DebugOffsets */
 #define NOT_THERE UINT16_MAX
 
@@ -194,6 +429,8 @@ static const struct {
     FIELD(gil.locked, 136, 144, 144),
     FIELD(gil.last_holder, 144, 152, 152),
     FIELD(interp.code_generation, NOT_THERE, 160, 160),
+    FIELD(interp.collecting, 576, 656, 760), /* in gc: see at_gc */
+    FIELD(interp.gc_frame, NOT_THERE, NOT_THERE, 768),
     FIELD(thread.size, 152, 176, 176),
     FIELD(thread.next, 168, 192, 192),
     FIELD(thread.interp, 176, 200, 200),
@@ -203,17 +440,21 @@ static const struct {
     FIELD(thread.native_thread_id, 200, 224, 248),
     FIELD(thread.datastack_chunk, 208, 232, 256),
     FIELD(thread.status, 216, 240, 264),
+    FIELD(thread.gil_requested, NOT_THERE, NOT_THERE, 280),
+    FIELD(thread.current_exception, NOT_THERE, NOT_THERE, 288),
     FIELD(frame.size, 224, 248, 312),
     FIELD(frame.previous, 232, 256, 320),
     FIELD(frame.executable, 240, 264, 328),
     FIELD(frame.instr, 248, 272, 336),
     FIELD(frame.owner, 264, 288, 352),
+    FIELD(frame.tlbc_index, NOT_THERE, 304, 368),
     FIELD(code.size, 272, 312, 376),
     FIELD(code.filename, 280, 320, 384),
     FIELD(code.qualname, 296, 336, 400),
     FIELD(code.linetable, 304, 344, 408),
     FIELD(code.firstlineno, 312, 352, 416),
     FIELD(code.bytecode, 344, 384, 448),
+    FIELD(code.tlbc, NOT_THERE, 392, 456),
     FIELD(object.ob_type, 360, 408, 472),
     FIELD(object.ob_size, 416, 464, 560), /* that of a tuple: every PyVarObject's */
     FIELD(type.tp_name, 376, 424, 488),
@@ -235,6 +476,9 @@ static const struct {
 
 /* gil.* above are offsets of the interpreter's embedded gil; here is where that starts. */
 static const uint16_t at_embedded_gil[DEBUG_MINORS] = {120, 128, 128};
+
+/* collecting and gc_frame are offsets inside the interpreter's gc; here is where that starts. */
+static const uint16_t at_gc[DEBUG_MINORS] = {80, 88, 88};
 
 const struct layout *layout_of_version(uint32_t hexversion)
 {
@@ -275,7 +519,8 @@ static uint32_t offset_at(const unsigned char *table, size_t at)
 
 static void fill(const unsigned char *table, size_t column, struct layout *layout)
 {
-    uint32_t value, gil = offset_at(table, at_embedded_gil[column]);
+    uint32_t value, gil = offset_at(table, at_embedded_gil[column]),
+                    gc = offset_at(table, at_gc[column]);
     size_t i;
 
     for (i = 0; i < sizeof(debug_fields) / sizeof(debug_fields[0]); i++) {
@@ -286,8 +531,51 @@ static void fill(const unsigned char *table, size_t column, struct layout *layou
     }
     layout->gil.locked -= gil;
     layout->gil.last_holder -= gil;
+    layout->interp.collecting += gc;
+    if (layout->interp.gc_frame != NO_FIELD)
+        layout->interp.gc_frame += gc;
     if (layout->unicode.compact_data == 0) /* PyCompactUnicodeObject adds utf8_length and utf8 */
         layout->unicode.compact_data = layout->unicode.ascii_data + 16;
+}
+
+/* What a build without the GIL has otherwise: its object header is 16 bytes longer. */
+static void make_free_threaded(struct layout *l, uint32_t minor, uint32_t first_traceable)
+{
+    l->free_threaded = true;
+    l->code.firsttraceable = first_traceable;
+    l->gil.enabled = 0;
+    l->dict.managed = 8;
+    if (minor < 15) { /* 3.15 tells them itself */
+        l->type.tp_basicsize = 48;
+        l->type.tp_dictoffset = 304;
+        l->type.ht_cached_keys = 896;
+    }
+    if (minor >= 14) { /* `interned` takes a whole byte */
+        l->unicode.kind_shift = 8;
+        l->unicode.compact = 1U << 11;
+        l->unicode.ascii = 1U << 12;
+    }
+}
+
+/* What all versions with debug offsets have in common beside them. */
+static void fill_common(struct layout *l)
+{
+    l->runtime.main_thread = l->runtime.tstate_current = l->runtime.collecting = NO_FIELD;
+    l->thread.cframe = l->cframe.current_frame = l->frame.is_entry = NO_FIELD;
+    l->code.co_code = l->gil.enabled = NO_FIELD;
+    l->dict.values_skip = 8; /* capacity, size, embedded, valid */
+    l->dict.managed = 24;
+    l->shim_owner = 3;
+    l->generator_owner = 1;
+    l->frames = FRAMES_INTERPRETER;
+    l->attributes = ATTRIBUTES_3_13;
+    l->keys = KEYS_3_11;
+    l->lines = LINES_3_11;
+}
+
+bool layout_is_proven(uint32_t hexversion)
+{
+    return hexversion >> 16 <= (3 << 8 | DEBUG_MINOR_LAST) && (hexversion >> 4 & 0xF) == 0xF;
 }
 
 enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout *out,
@@ -295,35 +583,29 @@ enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout 
 {
     uint32_t hexversion = (uint32_t)word_at(table, AT_VERSION);
     uint32_t minor = hexversion >> 16 & 0xFF;
+    const struct beside *beside;
     char text[32];
 
-    if (memcmp(table, LAYOUT_COOKIE, 8) != 0 || hexversion >> 24 != 3) {
+    layout_version_text(hexversion, text, sizeof(text));
+    if (memcmp(table, LAYOUT_COOKIE, 8) != 0 || hexversion >> 24 != 3 ||
+        minor < DEBUG_MINOR_FIRST) {
         err_set(err, "its table of offsets does not start as CPython's does");
         return CPY_FOREIGN;
     }
-    layout_version_text(hexversion, text, sizeof(text));
-    if (minor < DEBUG_MINOR_FIRST || minor >= DEBUG_MINOR_FIRST + DEBUG_MINORS) {
-        err_set(err, "CPython %s is not known to this pystrobe, which reads 3.11 to 3.15", text);
-        return CPY_FOREIGN;
-    }
-    if (word_at(table, AT_FREE_THREADED) != 0) {
-        err_set(err, "CPython %s is a free-threaded build, which this pystrobe does not read",
-                text);
-        return CPY_FOREIGN;
-    }
-    *out = beside_offsets[minor - DEBUG_MINOR_FIRST];
-    out->runtime.main_thread = out->runtime.tstate_current = NO_FIELD;
-    out->thread.cframe = out->cframe.current_frame = out->frame.is_entry = NO_FIELD;
-    out->dict.values_skip = 8; /* capacity, size, embedded, valid */
-    out->shim_owner = 3;
-    out->generator_owner = 1;
-    out->tag_mask = minor >= 14 ? ~UINT64_C(3) : UINT64_MAX; /* 3.14: executables are tagged */
-    out->attributes = ATTRIBUTES_3_13;
+    /* A newer version is tried as the newest that is known: whoever opens it checks its frames. */
+    minor = minor > DEBUG_MINOR_LAST ? DEBUG_MINOR_LAST : minor;
+    beside = &beside_offsets[minor - DEBUG_MINOR_FIRST];
+    *out = beside->layout;
+    fill_common(out);
     fill(table, minor - DEBUG_MINOR_FIRST, out);
+    if (word_at(table, AT_FREE_THREADED) != 0)
+        make_free_threaded(out, minor, beside->free_threaded_traceable);
+    else
+        out->frame.tlbc_index = out->code.tlbc = NO_FIELD;
     *out_hexversion = hexversion;
     if (layout_fits(out, err))
         return CPY_OK;
-    err_within(err, "CPython %s", text);
+    err_within(err, "CPython %s is not known to this pystrobe", text);
     return CPY_FOREIGN;
 }
 
@@ -346,18 +628,24 @@ static const struct {
     CHECK(interp, modules, 8, 1 << 20),
     CHECK(interp, gil, 8, 1 << 20),
     CHECK(interp, code_generation, 8, 1 << 20),
+    CHECK(interp, collecting, 4, 1 << 20),
+    CHECK(interp, gc_frame, 8, 1 << 20),
     CHECK(thread, next, 8, 4096),
     CHECK(thread, interp, 8, 4096),
     CHECK(thread, current_frame, 8, 4096),
     CHECK(thread, cframe, 8, 4096),
     CHECK(thread, base_frame, 8, 4096),
     CHECK(thread, status, 4, 4096),
+    CHECK(thread, gil_requested, 4, 4096),
+    CHECK(thread, current_exception, 8, 4096),
+    CHECK(thread, exc_info, 8, 4096),
     CHECK(thread, thread_id, 8, 4096),
     CHECK(thread, native_thread_id, 8, 4096),
     CHECK(thread, datastack_chunk, 16, 4096), /* and datastack_top, the next word */
     CHECK(frame, executable, 8, 512),
     CHECK(frame, previous, 8, 512),
-    CHECK(frame, instr, 8, 512),
+    CHECK(frame, instr, 4, 512),
+    CHECK(frame, tlbc_index, 4, 512),
     CHECK(frame, owner, 1, 512),
     CHECK(frame, is_entry, 1, 512),
     CHECK(code, filename, 8, 1024),
@@ -366,6 +654,8 @@ static const struct {
     CHECK(code, firstlineno, 4, 1024),
     CHECK(code, firsttraceable, 4, 1024),
     CHECK(code, bytecode, 2, 1024),
+    CHECK(code, co_code, 8, 1024),
+    CHECK(code, tlbc, 8, 1024),
 #undef CHECK
 #undef AT
 #undef TEXT
@@ -397,7 +687,6 @@ static const size_t small_fields[] = {
     offsetof(struct layout, integer.digit),
     offsetof(struct layout, dict.ma_keys),
     offsetof(struct layout, dict.ma_values),
-    offsetof(struct layout, runtime.finalizing),
     offsetof(struct layout, runtime.interpreters_head),
 };
 

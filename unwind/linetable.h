@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum linetable_format { LINES_LNOTAB, LINES_3_10, LINES_3_11 };
+
 /*
  * The line of code unit `index` of a code object that begins at `first_line`.
  *

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* PyASCIIObject.state: the same bits from 3.6 to 3.15 in builds with a GIL. */
-enum { STATE_KIND_SHIFT = 2, STATE_KIND_MASK = 7, STATE_COMPACT = 32, STATE_ASCII = 64 };
+enum { KIND_MASK = 7 };
 enum { REPLACEMENT = 0xFFFD };
 
 static void add_utf8(struct buf *out, uint32_t c)
@@ -60,11 +59,12 @@ enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct bu
 
     if (rc != CPY_OK)
         return rc;
-    kind = state >> STATE_KIND_SHIFT & STATE_KIND_MASK;
-    if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4) || length > INT32_MAX)
+    kind = state >> l->unicode.kind_shift & KIND_MASK;
+    if (!(state & l->unicode.compact) || (kind != 1 && kind != 2 && kind != 4) ||
+        length > INT32_MAX)
         return CPY_RACED;
     kept = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX;
-    str += state & STATE_ASCII ? l->unicode.ascii_data : l->unicode.compact_data;
+    str += state & l->unicode.ascii ? l->unicode.ascii_data : l->unicode.compact_data;
     if (kept > 0)
         rc = mem_read(reader->mem, str, data, kept * kind);
     if (rc != CPY_OK)

@@ -2,14 +2,9 @@
 /* seat.c - see seat.h. */
 #include "unwind/seat.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { FIELD_PROCESSOR = 39, FIELD_STATE = 3 }; /* of /proc/PID/task/TID/stat: proc(5) */
+#include "unwind/taskstat.h"
 
 /*
  * Moving alone is not enough. It asks the other CPU to reschedule by an interrupt from
@@ -19,50 +14,45 @@ enum { FIELD_PROCESSOR = 39, FIELD_STATE = 3 }; /* of /proc/PID/task/TID/stat: p
  * Measured: a thread that calls clock_gettime each 10 us and spends 92 % elsewhere was
  * seen there in 66 to 77 % of the samples without the sleep, in 90 to 94 % with it.
  */
-enum { MOMENT_NS = 20000 };
+enum { MOMENT_NS = 50000 };
 
 void seat_init(struct seat *seat, int proc_fd)
 {
     *seat = (struct seat){.proc_fd = proc_fd};
 }
 
-/* The CPU where a thread ran last, -1 if that is not known. */
-static int cpu_of(int proc_fd, pid_t tid)
+bool seat_move(struct seat *seat, pid_t tid)
 {
-    char path[64], text[1024], *at;
-    ssize_t got;
-    int fd, field;
+    struct taskstat stat = {.cpu = -1};
+    bool known = seat->proc_fd >= 0 && tid != 0 && taskstat_read(seat->proc_fd, tid, &stat);
+    cpu_set_t one;
 
-    (void)snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
-    fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    at = strrchr(text, ')'); /* the thread's name itself may hold ')' */
-    for (field = FIELD_STATE - 1; at && field < FIELD_PROCESSOR; field++)
-        at = strchr(at + 1, ' ');
-    return at ? (int)strtol(at + 1, NULL, 10) : -1;
+    if (!known || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
+        return false;
+    if (!seat->moved) /* read each time: an administrator may change it */
+        seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
+    if (!seat->known || !CPU_ISSET((size_t)stat.cpu, &seat->allowed))
+        return false;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)stat.cpu, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+        return false;
+    seat->moved = true;
+    return true;
+}
+
+void seat_rest(void)
+{
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 }
 
 bool seat_take(struct seat *seat, pid_t tid)
 {
-    int cpu = seat->proc_fd < 0 || tid == 0 ? -1 : cpu_of(seat->proc_fd, tid);
-    const struct timespec moment = {.tv_nsec = MOMENT_NS};
-    cpu_set_t one;
-
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
+    if (!seat_move(seat, tid))
         return false;
-    if (!seat->moved) /* read each time: an administrator may change it */
-        seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
-    if (!seat->known || !CPU_ISSET((size_t)cpu, &seat->allowed))
-        return false;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    if (sched_setaffinity(0, sizeof(one), &one) != 0)
-        return false;
-    seat->moved = true;
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    seat_rest();
     return true;
 }
 

@@ -23,6 +23,15 @@ struct seat {
 void seat_init(struct seat *seat, int proc_fd);
 
 /* Moves the calling thread to the CPU of thread `tid`. False: that is not possible. */
+bool seat_move(struct seat *seat, pid_t tid);
+
+/*
+ * Lets whoever wants it have that CPU for a moment, and takes it back by a timer: who ran
+ * there is then interrupted wherever it was.
+ */
+void seat_rest(void);
+
+/* Both. */
 bool seat_take(struct seat *seat, pid_t tid);
 
 /* Lets the calling thread run where it might before. */

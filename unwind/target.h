@@ -10,6 +10,22 @@
 #include "unwind/tids.h"
 #include "unwind/walk.h"
 
+/* The words of an interpreter that a sample needs. */
+struct interp {
+    cpy_addr addr, next, threads_head, threads_main, gil, holder, gc_frame;
+    uint64_t id;
+    int32_t collecting;
+};
+
+/* A thread as it was listed. */
+struct listed {
+    struct thread_words words;
+    uint32_t interp;    /* index of its interpreter */
+    uint64_t inner_tid; /* the kernel's id as the target sees it; 0: not known */
+    uint32_t outer;     /* index + 1 of the state of the same kernel thread below it; 0: none */
+    bool joined;        /* it is below another one: shown there */
+};
+
 struct cpy_target {
     pid_t pid;
     int proc_fd;     /* owned: /proc/PID; -1 for an image */
@@ -26,9 +42,13 @@ struct cpy_target {
     struct raw_stack *raw;        /* owned */
     cpy_addr *addrs;              /* owned: CPY_DEPTH_MAX code addresses */
     struct cpy_frame *frames;     /* owned: CPY_DEPTH_MAX */
-    struct thread_words *threads; /* owned: those of the interpreter being sampled */
-    size_t thread_capacity, thread_count;
-    size_t seen_threads; /* in the last sample, all interpreters */
+    struct interp *interps;       /* owned: those of this sample */
+    size_t interp_count, interp_capacity;
+    struct listed *threads; /* owned: those of this sample */
+    size_t thread_count, thread_capacity;
+    uint64_t main_thread_id; /* pthread_t of the main thread; 0: threads_main tells */
+    cpy_addr none;           /* the None object, once one was met */
+    struct cpy_options options;
 };
 
 /* A target without memory or runtime: what cpy_open and cpy_open_image start from. */
@@ -37,15 +57,15 @@ MUST_CHECK struct cpy_target *target_new(void);
 /* Takes what was found as the target's. */
 void target_settle(struct cpy_target *target);
 
-/* An image as memory. image.c. Gives *out and the runtime that it is of. */
-MUST_CHECK enum cpy_rc image_open(const char *path, struct mem **out, cpy_addr *runtime,
-                                  uint32_t *hexversion, struct err *err);
+/* An image as memory, and what was found in the process that it is of. image.c. */
+MUST_CHECK enum cpy_rc image_open(const char *path, struct mem **out, struct found *found,
+                                  struct err *err);
 
 /* Memory that remembers what is read through it. Takes over `inner`. */
 MUST_CHECK struct mem *image_recorder(struct mem *inner);
 
 /* Writes what a recorder has seen. */
-MUST_CHECK enum cpy_rc image_write(const struct mem *recorder, const char *path, cpy_addr runtime,
-                                   uint32_t hexversion, struct err *err);
+MUST_CHECK enum cpy_rc image_write(const struct mem *recorder, const char *path,
+                                   const struct found *found, struct err *err);
 
 #endif

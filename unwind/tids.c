@@ -36,7 +36,7 @@ void tids_init(struct tids *tids, int proc_fd)
 
     *tids = (struct tids){.proc_fd = proc_fd};
     if (proc_fd >= 0)
-        (void)innermost(proc_fd, "status", &count);
+        tids->inner_pid = innermost(proc_fd, "status", &count);
     tids->nested = count > 1;
 }
 
@@ -94,6 +94,39 @@ static pid_t find(const struct tids *tids, pid_t inner)
         if (tids->pairs[i].inner == inner)
             return tids->pairs[i].outer;
     return 0;
+}
+
+/* Looks for the process's id in the C library's record of its main thread. */
+static void calibrate(struct tids *tids, struct mem *mem, uint64_t main_thread_id)
+{
+    enum { RECORD = 2048, MISSES_MAX = 16 };
+    int32_t words[RECORD / 4];
+    uint32_t i;
+
+    if (tids->inner_pid <= 0 || tids->misses >= MISSES_MAX)
+        return;
+    tids->misses++;
+    if (mem_read(mem, main_thread_id, words, sizeof(words)) != CPY_OK)
+        return;
+    for (i = 1; i < RECORD / 4 && tids->tid_at == 0; i++)
+        if (words[i] == tids->inner_pid)
+            tids->tid_at = i * 4;
+}
+
+uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
+                         uint64_t main_thread_id)
+{
+    char path[64];
+    int32_t tid;
+
+    if (tids->tid_at == 0 && main_thread_id != 0)
+        calibrate(tids, mem, main_thread_id);
+    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK ||
+        tid <= 0)
+        return 0;
+    /* Only an id that is one of the process's threads can be it. */
+    (void)snprintf(path, sizeof(path), "task/%d", (int)tids_outer(tids, (uint64_t)tid));
+    return faccessat(tids->proc_fd, path, F_OK, 0) == 0 ? (uint64_t)tid : 0;
 }
 
 pid_t tids_outer(struct tids *tids, uint64_t inner)

@@ -16,6 +16,12 @@ enum {
     VISITS_MAX = 1 << 20 /* frames of all kinds in one chain */
 };
 
+/* The words of a PyFrameObject that make its place in the stack. */
+struct object_frame {
+    cpy_addr addr, back, code;
+    int32_t lasti;
+};
+
 struct chunk_copy {
     cpy_addr from;
     size_t size;
@@ -25,7 +31,9 @@ struct chunk_copy {
 struct walk_scratch {
     size_t chunk_count, used;
     struct chunk_copy chunks[CHUNKS_MAX];
-    unsigned char copy[COPY_MAX]; /* pages are touched only as far as they are used */
+    struct object_frame objects[CPY_DEPTH_MAX]; /* 3.6 to 3.10: the chain as it was walked */
+    struct object_frame again[CPY_DEPTH_MAX];   /* and as it is after that */
+    unsigned char copy[COPY_MAX];               /* pages are touched only as far as they are used */
 };
 
 struct walk_scratch *walk_scratch_new(void)
@@ -55,6 +63,7 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
 {
     const struct layout *l = reader->layout;
     unsigned char bytes[THREAD_MAX];
+    int32_t requested = 0;
     enum cpy_rc rc = mem_read(reader->mem, addr, bytes, l->thread.size);
 
     if (rc != CPY_OK)
@@ -65,14 +74,22 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
         .interp = word_in(bytes, l->thread.interp),
         .base_frame = word_in(bytes, l->thread.base_frame),
         .datastack_chunk = word_in(bytes, l->thread.datastack_chunk),
-        .datastack_top = word_in(bytes, l->thread.datastack_chunk + 8),
+        .datastack_top = l->thread.datastack_chunk == NO_FIELD
+                             ? 0
+                             : word_in(bytes, l->thread.datastack_chunk + 8),
         .cframe = word_in(bytes, l->thread.cframe),
         .current_frame = word_in(bytes, l->thread.current_frame),
         .thread_id = word_in(bytes, l->thread.thread_id),
         .native_thread_id = word_in(bytes, l->thread.native_thread_id),
+        .current_exception = word_in(bytes, l->thread.current_exception),
+        .exc_info = word_in(bytes, l->thread.exc_info),
+        .exc_value = l->thread.exc_info == NO_FIELD ? word_in(bytes, l->thread.exc_value) : 0,
     };
     if (l->thread.status != NO_FIELD)
         memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
+    if (l->thread.gil_requested != NO_FIELD)
+        memcpy(&requested, bytes + l->thread.gil_requested, sizeof(requested));
+    out->gil_requested = requested != 0;
     if (l->thread.cframe == NO_FIELD)
         return CPY_OK;
     return mem_read_word(reader->mem, out->cframe + l->cframe.current_frame, &out->current_frame);
@@ -159,31 +176,85 @@ static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_sc
 /* A walk under way. */
 struct walk {
     const struct reader *reader;
-    const struct walk_scratch *scratch;
+    struct walk_scratch *scratch;
+    const struct walk_marks *marks;
     struct raw_stack *out;
     cpy_addr milestone; /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
     cpy_addr last;  /* the frame that was visited last */
     bool ends_well; /* ... and whether a chain may end there */
+    bool native;    /* C code was passed since the last frame that was added */
 };
+
+static void add(struct walk *walk, cpy_addr code, int64_t unit, enum raw_kind kind)
+{
+    if (walk->out->depth == CPY_DEPTH_MAX)
+        walk->out->cut = true;
+    else
+        walk->out->frames[walk->out->depth++] = (struct raw_frame){code, (int32_t)unit, kind};
+}
+
+/* Where the bytecode is that the frame runs: free-threaded builds have copies for each thread. */
+static enum cpy_rc bytecode_of(const struct walk *walk, const unsigned char *bytes, cpy_addr code,
+                               cpy_addr *out)
+{
+    const struct layout *l = walk->reader->layout;
+    int32_t index = 0;
+    int64_t count;
+    cpy_addr array;
+    enum cpy_rc rc;
+
+    *out = code + l->code.bytecode;
+    if (l->frame.tlbc_index != NO_FIELD)
+        memcpy(&index, bytes + l->frame.tlbc_index, sizeof(index));
+    if (index == 0)
+        return CPY_OK;
+    rc = mem_read_word(walk->reader->mem, code + l->code.tlbc, &array);
+    if (rc == CPY_OK)
+        rc = mem_read(walk->reader->mem, array, &count, sizeof(count));
+    if (rc == CPY_OK && (index < 0 || index >= count || count > CPY_THREADS_MAX))
+        return CPY_RACED;
+    return rc == CPY_OK ? mem_read_word(walk->reader->mem, array + 8 + (uint64_t)index * 8, out)
+                        : rc;
+}
 
 /* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
 static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
 {
     const struct layout *l = walk->reader->layout;
-    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask;
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask, bytecode;
     uint8_t owner = bytes[l->frame.owner];
-    int64_t from_start = (int64_t)(word_in(bytes, l->frame.instr) - (code + l->code.bytecode));
+    int64_t from_start;
+    enum cpy_rc rc;
 
+    if (owner >= l->shim_owner)
+        walk->native = walk->out->depth > 0;
     if (owner >= l->shim_owner || code == 0)
         return CPY_OK;
-    if (code & 7 || from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
+    if (code & 7)
         return CPY_RACED;
-    walk->out->cut = walk->out->depth == CPY_DEPTH_MAX;
-    if (!walk->out->cut)
-        walk->out->frames[walk->out->depth++] =
-            (struct raw_frame){code, (int32_t)(from_start / 2), owner != l->generator_owner};
+    rc = bytecode_of(walk, bytes, code, &bytecode);
+    if (rc != CPY_OK)
+        return rc;
+    from_start = (int64_t)(word_in(bytes, l->frame.instr) - bytecode);
+    if (from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
+        return CPY_RACED;
+    if (walk->native && walk->marks->native)
+        add(walk, 0, 0, RAW_NATIVE);
+    add(walk, code, from_start / 2, owner == l->generator_owner ? RAW_GENERATOR : RAW_FRAME);
+    /* 3.11 has no shims: the first frame of each call from C says so itself. */
+    walk->native = l->chain_end == END_ENTRY && bytes[l->frame.is_entry] != 0;
     return CPY_OK;
+}
+
+/* Bounds a chain, and finds one that loops. */
+static bool is_new(struct walk *walk, cpy_addr addr)
+{
+    if (addr & 7 || addr == walk->milestone || ++walk->visits > VISITS_MAX)
+        return false;
+    if ((walk->visits & (walk->visits - 1)) == 0)
+        walk->milestone = addr;
+    return true;
 }
 
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
@@ -194,10 +265,10 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
     const unsigned char *bytes;
     enum cpy_rc rc;
 
-    if (addr & 7 || addr == walk->milestone || ++walk->visits > VISITS_MAX)
+    if (!is_new(walk, addr))
         return CPY_RACED;
-    if ((walk->visits & (walk->visits - 1)) == 0)
-        walk->milestone = addr;
+    if (walk->marks->gc && addr == walk->marks->gc_frame)
+        add(walk, 0, 0, RAW_GC);
     rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
     if (rc != CPY_OK)
         return rc;
@@ -213,40 +284,135 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     cpy_addr addr = thread->current_frame;
     enum cpy_rc rc;
 
-    while (addr != 0) {
+    while (addr != 0 && !walk->out->cut) {
+        if (walk->out->depth == CPY_DEPTH_MAX) {
+            walk->out->cut = true;
+            return CPY_OK;
+        }
         rc = visit(walk, addr, &addr);
-        if (rc != CPY_OK || walk->out->cut)
+        if (rc != CPY_OK)
             return rc;
     }
-    if (walk->visits == 0) /* the thread runs no Python code now */
+    if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
     if (walk->reader->layout->chain_end == END_BASE_FRAME)
         return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
     return walk->ends_well ? CPY_OK : CPY_RACED;
 }
 
-enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
-                       const struct thread_words *thread, cpy_addr generation_at,
-                       struct raw_stack *out, uint64_t *generation)
+/* The ranges of a PyFrameObject that an object_frame is made of. */
+static size_t object_ranges(const struct layout *l, struct object_frame *frame,
+                            struct mem_range *out)
 {
-    struct walk walk = {.reader = reader, .scratch = scratch, .out = out};
+    out[0] = (struct mem_range){frame->addr + l->frame.previous, &frame->back, 8};
+    out[1] = (struct mem_range){frame->addr + l->frame.executable, &frame->code, 8};
+    out[2] = (struct mem_range){frame->addr + l->frame.instr, &frame->lasti, 4};
+    return 3;
+}
+
+/* Adds a heap frame. */
+static enum cpy_rc add_object(struct walk *walk, const struct object_frame *frame)
+{
+    int32_t unit = frame->lasti;
+
+    if (frame->code & 7 || frame->code == 0 || unit < -1)
+        return CPY_RACED;
+    if (walk->reader->layout->lasti_in_bytes && unit > 0)
+        unit /= 2;
+    add(walk, frame->code, unit, RAW_FRAME);
+    return CPY_OK;
+}
+
+/* Walks a chain of heap frames. */
+static enum cpy_rc walk_objects(struct walk *walk, const struct thread_words *thread)
+{
+    struct object_frame *frame;
+    struct mem_range ranges[3];
+    cpy_addr addr = thread->current_frame;
+    enum cpy_rc rc = CPY_OK;
+    size_t count;
+
+    for (; addr != 0 && rc == CPY_OK; addr = frame->back) {
+        if (walk->visits == CPY_DEPTH_MAX) {
+            walk->out->cut = true;
+            return CPY_OK;
+        }
+        frame = &walk->scratch->objects[walk->visits];
+        if (!is_new(walk, addr))
+            return CPY_RACED;
+        frame->addr = addr;
+        count = object_ranges(walk->reader->layout, frame, ranges);
+        rc = mem_read_ranges(walk->reader->mem, ranges, count);
+        if (rc == CPY_OK)
+            rc = add_object(walk, frame);
+    }
+    return rc;
+}
+
+/* Reads the frames of a chain once more, many at a time, and compares. */
+static enum cpy_rc check_objects(struct walk *walk)
+{
+    enum { EACH = 3, BATCH = MEM_RANGES_MAX / EACH };
+    struct mem_range ranges[BATCH * EACH];
+    struct object_frame *then, *now;
+    uint32_t i, last;
+    size_t count;
+    enum cpy_rc rc;
+
+    for (i = 0; i < walk->visits; i = last) {
+        last = walk->visits - i > BATCH ? i + BATCH : walk->visits;
+        for (count = 0, now = &walk->scratch->again[i]; now < &walk->scratch->again[last]; now++) {
+            now->addr = walk->scratch->objects[now - walk->scratch->again].addr;
+            count += object_ranges(walk->reader->layout, now, ranges + count);
+        }
+        rc = mem_read_ranges(walk->reader->mem, ranges, count);
+        if (rc != CPY_OK)
+            return rc;
+        for (; i < last; i++) {
+            then = &walk->scratch->objects[i];
+            now = &walk->scratch->again[i];
+            if (then->back != now->back || then->code != now->code || then->lasti != now->lasti)
+                return CPY_RACED;
+        }
+    }
+    return CPY_OK;
+}
+
+static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thread)
+{
+    enum cpy_rc rc;
+
+    if (walk->marks->gc && walk->marks->gc_frame == 0)
+        add(walk, 0, 0, RAW_GC);
+    if (walk->reader->layout->frames == FRAMES_OBJECT) {
+        rc = walk_objects(walk, thread);
+        return rc == CPY_OK ? check_objects(walk) : rc;
+    }
+    rc = copy_data_stack(walk->reader, walk->scratch, thread);
+    return rc == CPY_OK ? walk_chain(walk, thread) : rc;
+}
+
+enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
+                       const struct thread_words *thread, const struct walk_marks *marks,
+                       cpy_addr generation_at, struct raw_stack *out, uint64_t *generation)
+{
+    struct walk walk = {.reader = reader, .scratch = scratch, .marks = marks, .out = out};
     cpy_addr current = 0, cframe = thread->cframe;
-    struct mem_range after[] = {
-        {current_frame_at(reader->layout, thread), &current, 8},
-        {generation_at, generation, 8},
-        {thread->addr + reader->layout->thread.cframe, &cframe, 8},
-    };
-    enum cpy_rc rc = copy_data_stack(reader, scratch, thread);
+    struct mem_range after[3] = {{current_frame_at(reader->layout, thread), &current, 8}};
+    size_t count = 1;
+    enum cpy_rc rc;
 
     out->depth = 0;
     out->cut = false;
-    if (rc == CPY_OK)
-        rc = walk_chain(&walk, thread);
+    rc = walk_frames(&walk, thread);
     if (rc != CPY_OK)
         return rc;
-    if (generation_at == 0 || !generation)
-        after[1] = after[0];
-    rc = mem_read_ranges(reader->mem, after, reader->layout->thread.cframe != NO_FIELD ? 3 : 2);
+    if (generation_at != 0)
+        after[count++] = (struct mem_range){generation_at, generation, 8};
+    if (reader->layout->thread.cframe != NO_FIELD)
+        after[count++] =
+            (struct mem_range){thread->addr + reader->layout->thread.cframe, &cframe, 8};
+    rc = mem_read_ranges(reader->mem, after, count);
     if (rc == CPY_OK && (current != thread->current_frame || cframe != thread->cframe))
         rc = CPY_RACED;
     return rc;

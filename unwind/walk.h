@@ -2,22 +2,40 @@
 /*
  * walk.h - reads one thread's chain of frames, whole or not at all.
  *
- * A thread's frames lie in its data stack (a list of chunks), but for generators'
+ * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
  * frames (in their objects) and entry frames (on the C stack). The chunks are copied
  * at once, and the thread's current frame is read again after; the chain is then
  * walked in the copy. A walk is good only if the current frame is still the same and
  * the chain ends where this version says it must.
+ *
+ * Before, frames are objects on the heap, reached one by one. There a walk is good only
+ * if all of them, read once more in one call, are what they were.
  */
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
 
 #include "unwind/object.h"
 
+/* What an entry of a raw stack is. */
+enum raw_kind {
+    RAW_FRAME,     /* a frame */
+    RAW_GENERATOR, /* a generator's frame: never skipped as not complete */
+    RAW_NATIVE,    /* C code between two frames */
+    RAW_GC         /* garbage collection */
+};
+
 /* A frame before its code object is known. */
 struct raw_frame {
-    cpy_addr code;
+    cpy_addr code; /* 0: none, it is no frame */
     int32_t unit;  /* code unit of its instruction; -1: not started */
-    bool may_skip; /* not a generator's: skipped while it is not complete */
+    enum raw_kind kind;
+};
+
+/* What a walk is to note beside the frames. */
+struct walk_marks {
+    bool native;       /* RAW_NATIVE */
+    bool gc;           /* RAW_GC on this stack */
+    cpy_addr gc_frame; /* the frame that was current when the collection began; 0: the leaf */
 };
 
 struct raw_stack {
@@ -33,6 +51,8 @@ struct thread_words {
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
     uint32_t status;
+    bool gil_requested;
+    cpy_addr current_exception, exc_info, exc_value;
 };
 
 /* Memory for the copies of a data stack; one for each target, or shared by many. */
@@ -52,7 +72,8 @@ MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr ad
  * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
  */
 MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
-                                  const struct thread_words *thread, cpy_addr generation_at,
-                                  struct raw_stack *out, uint64_t *generation);
+                                  const struct thread_words *thread, const struct walk_marks *marks,
+                                  cpy_addr generation_at, struct raw_stack *out,
+                                  uint64_t *generation);
 
 #endif

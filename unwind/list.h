@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * list.h - lists the interpreters and threads of a target for one sample.
+ */
+#ifndef UNWIND_LIST_H
+#define UNWIND_LIST_H
+
+#include "unwind/target.h"
+
+/*
+ * Fills t->interps and t->threads: every thread state that may run Python code.
+ *
+ * The states of one kernel thread in several interpreters are joined: the one that
+ * runs, else that of the interpreter made last, has the others below it.
+ * Errors: CPY_STARTING, CPY_RACED (the lists did not hold still), CPY_GONE, ...
+ */
+MUST_CHECK enum cpy_rc list_all(struct cpy_target *target);
+
+/* True if the state is of a thread that runs, or may run, Python code. */
+bool list_is_alive(const struct layout *layout, const struct thread_words *words);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample.c - takes a sample: the stack and status of every thread. */
+#include "unwind/list.h"
+#include "unwind/taskstat.h"
+
+enum {
+    WALK_TRIES = 16,
+    SEATED_SAMPLES = 256 /* after a torn one: see seat.h */
+};
+
+/* What stands for something that is no function; named as CPython's own profiler does. */
+static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
+static const struct cpy_code gc_code = {UINT64_MAX - 1, "<GC>", "~", 0};
+
+/* Adds a frame to the stack that is being made. */
+static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
+                             const struct raw_frame *raw)
+{
+    const struct code_entry *entry;
+    struct cpy_frame *frame = &t->frames[out->depth];
+
+    *frame = (struct cpy_frame){0};
+    if (raw->kind == RAW_NATIVE || raw->kind == RAW_GC) {
+        frame->code = raw->kind == RAW_GC ? &gc_code : &native_code;
+        out->depth++;
+        return CPY_OK;
+    }
+    entry = codes_find(&t->codes, raw->code);
+    if (!entry || raw->unit >= entry->unit_count)
+        return CPY_RACED;
+    if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
+        return CPY_OK; /* pushed, but its arguments are not in place yet */
+    frame->code = &entry->code;
+    frame->line =
+        linetable_line(entry->table, entry->table_size, entry->code.first_line, raw->unit);
+    out->depth++;
+    return CPY_OK;
+}
+
+/* Names and lines for the frames in t->raw, below those that the stack has already. */
+static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, struct cpy_thread *out)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    uint32_t i, count = 0;
+    enum cpy_rc rc;
+
+    for (i = 0; i < t->raw->depth; i++)
+        if (t->raw->frames[i].code != 0)
+            t->addrs[count++] = t->raw->frames[i].code;
+    rc = codes_check(&t->codes, &reader, t->addrs, count, generation);
+    for (i = 0; i < t->raw->depth && rc == CPY_OK; i++) {
+        if (out->depth == CPY_DEPTH_MAX) {
+            out->cut = true;
+            return CPY_OK;
+        }
+        rc = add_frame(t, out, &t->raw->frames[i]);
+    }
+    out->cut |= t->raw->cut;
+    return rc;
+}
+
+/* One try at the part of a stack that one thread state has. */
+static enum cpy_rc try_stack(struct cpy_target *t, const struct interp *interp,
+                             const struct thread_words *words, struct cpy_thread *out)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const struct walk_marks marks = {
+        .native = t->options.frames & CPY_FRAME_NATIVE,
+        .gc = t->options.frames & CPY_FRAME_GC && interp->collecting != 0 &&
+              interp->holder == words->addr,
+        .gc_frame = interp->gc_frame,
+    };
+    uint32_t field = t->found.layout.interp.code_generation;
+    cpy_addr at = field == NO_FIELD ? 0 : interp->addr + field;
+    uint64_t generation = 0;
+    enum cpy_rc rc = walk_stack(&reader, t->scratch, words, &marks, at, t->raw, &generation);
+
+    /* Interpreters count apart; the address keeps their counts from being mixed up. */
+    return rc == CPY_OK ? resolve(t, at ? generation + interp->addr : 0, out) : rc;
+}
+
+/* Reads one state's part until it is whole; *gone: the thread ended meanwhile. */
+static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
+                             bool *gone)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const struct interp *interp = &t->interps[thread->interp];
+    struct thread_words *words = &thread->words;
+    const uint32_t depth = out->depth;
+    enum cpy_rc rc = try_stack(t, interp, words, out);
+    int tries;
+
+    for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES; tries++) {
+        out->depth = depth;
+        out->cut = false;
+        t->stats.retries++;
+        t->seated = SEATED_SAMPLES;
+        (void)seat_take(&t->seat, tids_outer(&t->tids, thread->inner_tid));
+        if (walk_read_thread(&reader, words->addr, words) != CPY_OK)
+            continue;
+        *gone = words->interp != interp->addr || !list_is_alive(&t->found.layout, words);
+        if (*gone)
+            return CPY_OK;
+        rc = try_stack(t, interp, words, out);
+    }
+    return rc;
+}
+
+/* Reads the stack of a thread: of its innermost state, then of those below. */
+static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
+                              bool *gone)
+{
+    enum cpy_rc rc = CPY_OK;
+    struct listed *part = thread;
+
+    for (;;) {
+        rc = read_part(t, part, out, gone);
+        if (rc != CPY_OK || *gone || part->outer == 0)
+            break;
+        part = &t->threads[part->outer - 1];
+    }
+    t->stats.torn += rc == CPY_RACED;
+    t->stats.threads += rc == CPY_OK;
+    out->torn = rc == CPY_RACED;
+    if (out->torn) {
+        out->depth = 0;
+        out->cut = false;
+    }
+    return out->torn ? CPY_OK : rc;
+}
+
+/* True if the thread handles or propagates an exception. */
+static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const struct layout *l = &t->found.layout;
+    cpy_addr value = words->exc_value, type;
+
+    if (words->current_exception != 0)
+        return true;
+    /* The top item: that of the generator that runs, if one does. */
+    if (l->thread.exc_info != NO_FIELD &&
+        (words->exc_info == 0 ||
+         mem_read_word(t->mem, words->exc_info + l->thread.exc_value, &value) != CPY_OK))
+        return false;
+    if (value == 0 || value == t->none)
+        return false;
+    if (mem_read_word(t->mem, value + l->object.ob_type, &type) != CPY_OK)
+        return false;
+    if (!object_type_is(&reader, type, "NoneType")) /* None means none in some versions */
+        return true;
+    t->none = value;
+    return false;
+}
+
+/*
+ * True if the thread is on a CPU, not only ready to be. The kernel does not say, but it
+ * counts: we move to the thread's CPU, which takes it from there, and rest for a moment.
+ * If it had exactly one turn in that time, took CPU time, and is still ready, then it was
+ * running when we took the CPU back. Without this the profile of a busy host shows where
+ * threads wait for a CPU, mostly after system calls, as where they use it.
+ */
+static bool is_on_cpu(struct cpy_target *t, pid_t tid)
+{
+    struct taskstat_sched before, after;
+    struct taskstat stat;
+
+    if (t->proc_fd < 0 || tid == 0 || !taskstat_read(t->proc_fd, tid, &stat) || stat.state != 'R')
+        return false;
+    if (!seat_move(&t->seat, tid) || !taskstat_read_sched(t->proc_fd, tid, &before))
+        return true;
+    seat_rest();
+    return taskstat_read_sched(t->proc_fd, tid, &after) && after.turns == before.turns + 1 &&
+           after.cpu_ns > before.cpu_ns && taskstat_read(t->proc_fd, tid, &stat) &&
+           stat.state == 'R';
+}
+
+static uint32_t status_of(struct cpy_target *t, const struct listed *thread)
+{
+    const struct interp *interp = &t->interps[thread->interp];
+    const struct thread_words *words = &thread->words;
+    uint32_t status = 0, asked = t->options.status | t->options.only;
+
+    if (t->found.layout.interp.threads_main == NO_FIELD ? words->thread_id == t->main_thread_id
+                                                        : words->addr == interp->threads_main)
+        status |= CPY_STATUS_MAIN;
+    if (words->addr == interp->holder)
+        status |= CPY_STATUS_GIL;
+    else if (words->gil_requested)
+        status |= CPY_STATUS_GIL_WAIT;
+    if (interp->collecting != 0 && status & CPY_STATUS_GIL)
+        status |= CPY_STATUS_GC;
+    if (asked & CPY_STATUS_EXCEPTION && has_exception(t, words))
+        status |= CPY_STATUS_EXCEPTION;
+    return status;
+}
+
+/* Python's name of a thread: the first that any of its interpreters knows. */
+static const char *name_of(struct cpy_target *t, const struct listed *thread)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const char *name;
+
+    for (;; thread = &t->threads[thread->outer - 1]) {
+        name =
+            names_of(&t->names, &reader, t->interps[thread->interp].addr, thread->words.thread_id);
+        if (name || thread->outer == 0)
+            return name;
+    }
+}
+
+typedef void each_thread(void *ctx, const struct cpy_thread *thread);
+
+static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, each_thread *each,
+                                 void *ctx)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const struct interp *interp = &t->interps[thread->interp];
+    struct cpy_thread out = {.interpreter = (int64_t)interp->id, .state = thread->words.addr};
+    bool gone = false;
+    enum cpy_rc rc;
+
+    out.tid = tids_outer(&t->tids, thread->inner_tid);
+    if ((t->options.status | t->options.only) & CPY_STATUS_CPU && is_on_cpu(t, out.tid))
+        out.status |= CPY_STATUS_CPU;
+    /* While the target tears, whoever holds the GIL is read from its own CPU at once. */
+    else if (t->seated > 0 && thread->words.addr == interp->holder)
+        (void)seat_take(&t->seat, out.tid);
+    if (t->seat.moved && walk_read_thread(&reader, thread->words.addr, &thread->words) == CPY_GONE)
+        return CPY_GONE;
+    out.status |= status_of(t, thread);
+    if ((out.status & t->options.only) != t->options.only)
+        return CPY_OK;
+    rc = read_stack(t, thread, &out, &gone);
+    if (rc != CPY_OK || gone)
+        return rc;
+    out.name = name_of(t, thread);
+    out.frames = t->frames;
+    each(ctx, &out);
+    return CPY_OK;
+}
+
+enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    enum cpy_rc rc;
+    size_t i;
+
+    codes_sweep(&t->codes);
+    rc = list_all(t);
+    names_next_sample(&t->names, t->thread_count);
+    for (i = 0; rc == CPY_OK && i < t->thread_count; i++)
+        if (!t->threads[i].joined)
+            rc = sample_thread(t, &t->threads[i], each, ctx);
+    seat_leave(&t->seat);
+    t->seated -= t->seated > 0;
+    t->stats.reads = t->mem->reads;
+    t->stats.bytes = t->mem->bytes;
+    t->stats.codes_read = t->codes.decoded;
+    return rc;
+}
