@@ -230,7 +230,7 @@ int cmd_dump(int argc, char **argv)
                                           {"color", required_argument, NULL, OPTION_COLOUR},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct request request = {.take.options.status = CPY_STATUS_CPU,
+    struct request request = {.take.options.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION,
                               .colour = terminal_has_colour()};
     int c;
 

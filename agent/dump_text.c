@@ -139,11 +139,17 @@ static void add_source(const struct dump *dump, const struct cpy_frame *frame, s
     add_marker(dump, frame, &line, skipped, out);
 }
 
-/* "file:line in func"; what has no file, like <native>, stands alone. */
+/* <native> and <GC> are no functions and have no file. */
+static bool has_file(const struct cpy_code *code)
+{
+    return code->file[0] != '\0' && strcmp(code->file, "~") != 0;
+}
+
+/* "file:line in func"; what has no file stands alone. */
 static void add_frame(const struct dump *dump, const struct cpy_frame *frame, struct buf *out)
 {
     buf_add_str(out, "    ");
-    if (frame->code->file[0] != '\0') {
+    if (has_file(frame->code)) {
         visible_add_str(out, frame->code->file);
         if (frame->line > 0)
             buf_add_fmt(out, ":%" PRId32, frame->line);

@@ -11,7 +11,7 @@ enum { EXAMPLE_TEXT_MAX = 65536 };
 
 static const struct cpy_code example_price = {1, "Shop.price", "/srv/shop.py", 12};
 static const struct cpy_code example_module = {2, "<module>", "/srv/shop.py", 1};
-static const struct cpy_code example_native = {3, "<native>", "", 0};
+static const struct cpy_code example_native = {3, "<native>", "~", 0};
 
 static const struct cpy_frame example_frames[] = {
     {.code = &example_price, .line = 17},

@@ -31,7 +31,7 @@ static void says_all_of_every_thread(void **state)
         "{\"tid\": 4242, \"name\": \"MainThread\", \"main\": true, \"status\": [\"gil\", \"cpu\"], "
         "\"torn\": false, \"cut\": false, \"frames\": ["
         "{\"func\": \"Shop.price\", \"file\": \"/srv/shop.py\", \"line\": 17, \"first_line\": 12}, "
-        "{\"func\": \"<native>\", \"file\": \"\", \"line\": null, \"first_line\": null}, "
+        "{\"func\": \"<native>\", \"file\": \"~\", \"line\": null, \"first_line\": null}, "
         "{\"func\": \"<module>\", \"file\": \"/srv/shop.py\", \"line\": 40, \"first_line\": 1}]}, "
         "{\"tid\": 4243, \"name\": null, \"main\": false, \"status\": [\"gil_wait\"], "
         "\"torn\": true, \"cut\": false, \"frames\": null}]}, "
