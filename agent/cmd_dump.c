@@ -1,233 +1,251 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_dump.c - `pystrobe dump`: the stacks of a process as they are now. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "agent/commands.h"
-#include "agent/json.h"
+#include "agent/dump.h"
+#include "agent/dump_take.h"
 #include "agent/options.h"
 #include "agent/proc.h"
-#include "unwind/cpy.h"
+#include "agent/rights.h"
 
 static const char help[] =
-    "Usage: pystrobe dump --pid PID [--json]\n\n"
-    "Prints the Python stacks of all threads of a process as they are now.\n\n"
-    "  -p, --pid PID  the process\n"
-    "  -j, --json     one JSON object, as pystrobe(8) describes it\n"
-    "  -h, --help     this text\n\n"
+    "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
+    "Prints the Python stacks of the threads of a process as they are now, the most recent\n"
+    "call first.\n\n"
+    "  -p, --pid PID          the process\n"
+    "  -j, --json             one JSON object, as pystrobe(8) describes it\n"
+    "  -t, --threads WHICH    all (the default), main, or gil: the one that holds the GIL\n"
+    "  -m, --mode MODE        only threads that are on CPU (cpu), hold the GIL (gil) or handle\n"
+    "                         an exception (exception); wall, the default, means all\n"
+    "  -n, --native           show <native> where C code calls Python code again\n"
+    "  -g, --gc               show <GC> on a thread that collects garbage\n"
+    "      --positions        show which part of the line runs\n"
+    "      --opcodes          show the instruction that runs\n"
+    "      --pause            stop the process while it is read, for 100 ms at most\n"
+    "      --no-source        do not look for source lines\n"
+    "      --color WHEN       auto (the default), always or never; NO_COLOR is respected\n"
+    "  -h, --help             this text\n\n"
     "Example:\n"
     "  pystrobe dump --pid $(pgrep -n gunicorn)\n";
 
 enum { OUTPUT_MAX = 256 << 20 };
 
-/* What the callback of a sample carries. */
-struct dump {
-    pid_t pid;
-    struct buf out;
-    bool json;
-    bool any_interpreter, any_thread; /* something was written already */
-    int64_t interpreter;
-    size_t torn;
+/* What the command line asks for. */
+struct request {
+    struct dump_request take;
+    bool json, no_source, colour;
 };
 
-static bool on_cpu(pid_t pid, pid_t tid)
-{
-    struct proc_thread thread;
-    bool runs = proc_thread_open(pid, tid, &thread) && proc_thread_runs(&thread);
+/* A word of the command line and what it stands for. */
+struct word {
+    const char *text;
+    uint32_t value;
+};
 
-    proc_thread_close(&thread);
-    return runs;
+static const struct word thread_words[] = {
+    {"all", 0}, {"main", CPY_STATUS_MAIN}, {"gil", CPY_STATUS_GIL}, {NULL, 0}};
+
+static const struct word mode_words[] = {{"wall", 0},
+                                         {"cpu", CPY_STATUS_CPU},
+                                         {"gil", CPY_STATUS_GIL},
+                                         {"exception", CPY_STATUS_EXCEPTION},
+                                         {NULL, 0}};
+
+enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+static const struct word colour_words[] = {
+    {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
+
+static bool terminal_has_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
+           (!term || strcmp(term, "dumb") != 0);
 }
 
-static void add_number(struct buf *out, int64_t number, bool known)
+static int print(const struct request *request, const struct dump *dump)
 {
-    if (known)
-        buf_add_fmt(out, "%" PRId64, number);
+    struct buf out;
+    int status = EXIT_OK;
+
+    buf_init(&out, OUTPUT_MAX);
+    if (request->json)
+        dump_json(dump, &out);
     else
-        buf_add_str(out, "null");
-}
-
-static void json_frames(struct buf *out, const struct cpy_thread *thread)
-{
-    const struct cpy_frame *frame;
-    uint32_t i;
-
-    for (i = 0; i < thread->depth; i++) {
-        frame = &thread->frames[i];
-        buf_add_str(out, i ? ", {\"func\": " : "{\"func\": ");
-        json_string(out, frame->code->func);
-        buf_add_str(out, ", \"file\": ");
-        json_string(out, frame->code->file);
-        buf_add_str(out, ", \"line\": ");
-        add_number(out, frame->line, frame->line > 0);
-        buf_add_str(out, ", \"first_line\": ");
-        add_number(out, frame->code->first_line, true);
-        buf_add_str(out, "}");
-    }
-}
-
-static void json_thread(struct dump *dump, const struct cpy_thread *thread)
-{
-    struct buf *out = &dump->out;
-    bool cpu = thread->tid && on_cpu(dump->pid, thread->tid);
-
-    if (!dump->any_interpreter || dump->interpreter != thread->interpreter) {
-        if (dump->any_interpreter)
-            buf_add_str(out, "]}, ");
-        buf_add_fmt(out, "{\"id\": %" PRId64 ", \"threads\": [", thread->interpreter);
-        dump->any_interpreter = true;
-        dump->any_thread = false;
-        dump->interpreter = thread->interpreter;
-    }
-    buf_add_str(out, dump->any_thread ? ", {\"tid\": " : "{\"tid\": ");
-    dump->any_thread = true;
-    add_number(out, thread->tid, thread->tid != 0);
-    buf_add_str(out, ", \"name\": ");
-    json_string(out, thread->name);
-    buf_add_fmt(out, ", \"main\": %s, \"status\": [",
-                thread->status & CPY_STATUS_MAIN ? "true" : "false");
-    buf_add_str(out, thread->status & CPY_STATUS_GIL ? "\"gil\"" : "");
-    buf_add_str(out, thread->status & CPY_STATUS_GIL && cpu ? ", " : "");
-    buf_add_str(out, cpu ? "\"cpu\"" : "");
-    buf_add_str(out, "], \"frames\": ");
-    if (thread->torn) {
-        buf_add_str(out, "null}");
-        return;
-    }
-    buf_add_str(out, "[");
-    json_frames(out, thread);
-    buf_add_str(out, "]}");
-}
-
-static void text_thread(struct dump *dump, const struct cpy_thread *thread)
-{
-    struct buf *out = &dump->out;
-    const struct cpy_frame *frame;
-    uint32_t i;
-
-    buf_add_fmt(out, "%sThread %d \"%s\"%s%s%s%s\n", dump->any_thread ? "\n" : "", (int)thread->tid,
-                thread->name ? thread->name : "?", thread->status & CPY_STATUS_MAIN ? " main" : "",
-                thread->status & CPY_STATUS_GIL ? ", holds the GIL" : "",
-                thread->tid && on_cpu(dump->pid, thread->tid) ? ", on CPU" : "",
-                thread->torn ? ", its stack did not hold still" : "");
-    dump->any_thread = true;
-    for (i = 0; i < thread->depth; i++) {
-        frame = &thread->frames[i];
-        buf_add_fmt(out, "    %s (%s", frame->code->func, frame->code->file);
-        if (frame->line > 0)
-            buf_add_fmt(out, ":%" PRId32, frame->line);
-        buf_add_str(out, ")\n");
-    }
-    if (thread->cut)
-        buf_add_fmt(out, "    ... deeper than %d frames\n", CPY_DEPTH_MAX);
-}
-
-static void each_thread(void *ctx, const struct cpy_thread *thread)
-{
-    struct dump *dump = ctx;
-
-    dump->torn += thread->torn;
-    if (dump->json)
-        json_thread(dump, thread);
-    else
-        text_thread(dump, thread);
-}
-
-static int64_t now_unix_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void begin(struct dump *dump, const struct cpy_info *info)
-{
-    char command[PROC_COMMAND_MAX];
-
-    buf_reset(&dump->out);
-    dump->any_interpreter = dump->any_thread = false;
-    dump->torn = 0;
-    if (dump->json) {
-        buf_add_fmt(&dump->out, "{\"pid\": %d, \"python\": ", (int)dump->pid);
-        json_string(&dump->out, info->version);
-        buf_add_fmt(&dump->out,
-                    ", \"free_threaded\": %s, \"taken_unix_ns\": %" PRId64 ", \"interpreters\": [",
-                    info->free_threaded ? "true" : "false", now_unix_ns());
-        return;
-    }
-    proc_command_line(dump->pid, command);
-    buf_add_fmt(&dump->out, "Process %d: %s\nPython %s\n\n", (int)dump->pid, command,
-                info->version);
-}
-
-static int take(struct dump *dump, struct cpy_target *target)
-{
-    enum cpy_rc rc = CPY_RACED;
-    int tries;
-
-    for (tries = 0; rc == CPY_RACED && tries < 10; tries++) {
-        begin(dump, cpy_info(target));
-        rc = cpy_sample(target, each_thread, dump);
-    }
-    if (rc != CPY_OK) {
-        (void)fprintf(stderr, "pystrobe: process %d: %s\n", (int)dump->pid, cpy_rc_text(rc));
-        return EXIT_UNAVAILABLE;
-    }
-    if (dump->json)
-        buf_add_str(&dump->out, dump->any_interpreter ? "]}]}\n" : "]}\n");
-    if (buf_failed(&dump->out)) {
+        dump_text(dump, &out);
+    if (buf_failed(&out)) {
         (void)fprintf(stderr, "pystrobe: out of memory\n");
-        return EXIT_FAILED;
+        status = EXIT_FAILED;
+    } else if (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0) {
+        status = EXIT_FAILED;
     }
-    if (fwrite(dump->out.data, 1, dump->out.size, stdout) != dump->out.size || fflush(stdout) != 0)
-        return EXIT_FAILED;
-    return dump->torn ? EXIT_FAILED : EXIT_OK;
+    buf_finish(&out);
+    return status;
 }
 
-static int dump_process(struct dump *dump)
+static int show(const struct request *request, const struct cpy_info *info,
+                const struct dump_taken *taken)
+{
+    pid_t pid = request->take.pid;
+    char command[PROC_COMMAND_MAX];
+    struct dump dump = {.pid = pid,
+                        .command = command,
+                        .python = info->version,
+                        .free_threaded = info->free_threaded,
+                        .warning = taken->warning[0] ? taken->warning : NULL,
+                        .taken_unix_ns = taken->unix_ns,
+                        .threads = taken->snapshot.threads,
+                        .thread_count = taken->snapshot.count,
+                        .frames = request->take.options.frames,
+                        .colour = request->colour};
+    int status;
+
+    proc_command_line(pid, command);
+    if (!request->json && !request->no_source)
+        dump.source = source_open(pid);
+    if (dump.source && !rights_take_on(pid)) {
+        source_close(dump.source);
+        dump.source = NULL;
+    }
+    status = print(request, &dump);
+    source_close(dump.source);
+    return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
+}
+
+static int dump_process(const struct request *request)
 {
     struct cpy_target *target = NULL;
+    struct dump_taken taken;
     struct err err = {""};
-    enum cpy_rc rc = cpy_open(dump->pid, &target, &err);
+    enum cpy_rc rc = cpy_open(request->take.pid, &target, &err);
     int status;
 
     if (rc != CPY_OK)
-        return options_open_failed(dump->pid, rc, &err);
-    buf_init(&dump->out, OUTPUT_MAX);
-    status = take(dump, target);
-    buf_finish(&dump->out);
+        return options_open_failed(request->take.pid, rc, &err);
+    dump_taken_init(&taken);
+    status = dump_take(&request->take, target, &taken);
+    if (status == EXIT_OK)
+        status = show(request, cpy_info(target), &taken);
+    dump_taken_finish(&taken);
     cpy_close(target);
     return status;
+}
+
+/* Finds a word in a list; says which there are. */
+static bool read_word(const char *option, const char *text, const struct word *words, uint32_t *out)
+{
+    const struct word *word;
+
+    for (word = words; word->text; word++)
+        if (strcmp(word->text, text) == 0) {
+            *out = word->value;
+            return true;
+        }
+    (void)fprintf(stderr, "pystrobe: --%s is one of", option);
+    for (word = words; word->text; word++)
+        (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
+    (void)fprintf(stderr, ", not '%s'\n", text);
+    return false;
+}
+
+enum { OPTION_POSITIONS = 256, OPTION_OPCODES, OPTION_PAUSE, OPTION_NO_SOURCE, OPTION_COLOUR };
+
+/* The options without an argument. False: it is none of them. */
+static bool set_flag(struct request *request, int option)
+{
+    switch (option) {
+    case 'j':
+        request->json = true;
+        break;
+    case 'n':
+        request->take.options.frames |= CPY_FRAME_NATIVE;
+        break;
+    case 'g':
+        request->take.options.frames |= CPY_FRAME_GC;
+        break;
+    case OPTION_POSITIONS:
+        request->take.options.frames |= CPY_FRAME_POSITIONS;
+        break;
+    case OPTION_OPCODES:
+        request->take.options.frames |= CPY_FRAME_OPCODES;
+        break;
+    case OPTION_PAUSE:
+        request->take.pause = true;
+        break;
+    case OPTION_NO_SOURCE:
+        request->no_source = true;
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* The options with an argument; says what is wrong with it. */
+static bool set_value(struct request *request, int option, const char *text)
+{
+    uint32_t value = 0;
+
+    switch (option) {
+    case 'p':
+        return options_pid(text, &request->take.pid);
+    case 't':
+        if (!read_word("threads", text, thread_words, &value))
+            return false;
+        request->take.options.only |= value;
+        return true;
+    case 'm':
+        if (!read_word("mode", text, mode_words, &value))
+            return false;
+        request->take.options.only |= value;
+        return true;
+    case OPTION_COLOUR:
+        if (!read_word("color", text, colour_words, &value))
+            return false;
+        request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && terminal_has_colour());
+        return true;
+    default:
+        return false;
+    }
 }
 
 int cmd_dump(int argc, char **argv)
 {
     static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"mode", required_argument, NULL, 'm'},
+                                          {"native", no_argument, NULL, 'n'},
+                                          {"gc", no_argument, NULL, 'g'},
+                                          {"positions", no_argument, NULL, OPTION_POSITIONS},
+                                          {"opcodes", no_argument, NULL, OPTION_OPCODES},
+                                          {"pause", no_argument, NULL, OPTION_PAUSE},
+                                          {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
+                                          {"color", required_argument, NULL, OPTION_COLOUR},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct dump dump = {0};
+    struct request request = {.take.options.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION,
+                              .colour = terminal_has_colour()};
     int c;
 
-    while ((c = getopt_long(argc, argv, "+p:jh", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "+p:jt:m:ngh", longs, NULL)) != -1) {
         if (c == 'h')
             return options_help(help);
-        if (c == 'j')
-            dump.json = true;
-        else if (c != 'p')
+        if (c == '?')
             return options_usage("dump");
-        else if (!options_pid(optarg, &dump.pid))
+        if (!set_flag(&request, c) && !set_value(&request, c, optarg))
             return EXIT_USAGE;
     }
-    if (optind < argc || dump.pid == 0) {
+    if (optind < argc || request.take.pid == 0) {
         (void)fprintf(stderr, "pystrobe: dump needs --pid PID%s\n",
                       optind < argc ? " and nothing else" : "");
         return options_usage("dump");
     }
-    return dump_process(&dump);
+    return dump_process(&request);
 }

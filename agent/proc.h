@@ -60,6 +60,9 @@ MUST_CHECK bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *o
 /* True if the thread runs or waits for a CPU. Cost: one system call. */
 bool proc_thread_runs(const struct proc_thread *thread);
 
+/* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
+MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);
+
 /*
  * Why a process may not be read, and the cure, for people.
  */

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pause.c - a process is stopped whole and for a moment, and goes on whatever happens. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/pause.h"
+#include "agent/proc.h"
+
+enum { THREADS = 4, PATIENCE_MS = 5000, SIGNALS = 200 };
+
+/* What a target tells us, in memory that it shares with us. */
+static struct {
+    _Atomic int ready;
+    _Atomic int rounds;  /* of a loop that never ends */
+    _Atomic int signals; /* that were handled */
+} * told;
+
+static void sleep_ms(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&time, NULL);
+}
+
+static void *spin(void *unused)
+{
+    for (;;)
+        atomic_fetch_add(&told->rounds, 1);
+    return unused;
+}
+
+static void *doze(void *unused)
+{
+    for (;;)
+        sleep_ms(1000);
+    return unused;
+}
+
+static void count_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&told->signals, 1);
+}
+
+/* The targets: what a child process does until it is killed. */
+
+static void be_many(void)
+{
+    pthread_t thread;
+    int i;
+
+    for (i = 1; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, doze, NULL) != 0)
+            _exit(1);
+    told->ready = 1;
+    (void)spin(NULL);
+}
+
+static void *end_at_once(void *unused)
+{
+    return unused;
+}
+
+static void be_restless(void)
+{
+    pthread_t thread;
+
+    for (told->ready = 1;;)
+        if (pthread_create(&thread, NULL, end_at_once, NULL) == 0)
+            (void)pthread_join(thread, NULL);
+}
+
+static void be_signalled(void)
+{
+    (void)signal(SIGRTMIN, count_signal);
+    for (told->ready = 1;;)
+        (void)pause();
+}
+
+static void be_without_a_leader(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, spin, NULL) != 0)
+        _exit(1);
+    told->ready = 1;
+    pthread_exit(NULL);
+}
+
+/* Waits in the kernel without interruption until its own child, which it started, goes on. */
+static void be_stuck(void)
+{
+    told->ready = 1;
+    if (vfork() == 0) { /* NOLINT: the point is how the kernel lets the parent wait */
+        sleep_ms(PATIENCE_MS);
+        _exit(0);
+    }
+    (void)doze(NULL);
+}
+
+static pid_t start(void (*target)(void))
+{
+    pid_t pid;
+
+    memset(told, 0, sizeof(*told));
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        target();
+        _exit(0);
+    }
+    while (!told->ready)
+        sleep_ms(1);
+    return pid;
+}
+
+static void stop(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* How many threads a process has, and how many of them are in that state. */
+static int count_threads(pid_t pid, char state, int *all)
+{
+    const struct dirent *entry;
+    char path[64], found;
+    int count = 0;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    assert_non_null(dir);
+    for (*all = 0; (entry = readdir(dir)) != NULL;)
+        if (proc_thread_state(pid, (pid_t)strtol(entry->d_name, NULL, 10), &found)) {
+            ++*all;
+            count += found == state;
+        }
+    (void)closedir(dir);
+    return count;
+}
+
+/* True if each thread is stopped, or has ended and is only not forgotten yet. */
+static bool stands_still(pid_t pid)
+{
+    int all, traced = count_threads(pid, 't', &all), ended = count_threads(pid, 'Z', &all);
+
+    return traced > 0 && traced + ended == all;
+}
+
+/* True once nothing of the process is stopped by a tracer; waits for that. */
+static bool runs_on(pid_t pid, int within_ms)
+{
+    int all, ms;
+
+    for (ms = 0; ms < within_ms; ms++) {
+        if (count_threads(pid, 't', &all) == 0)
+            return true;
+        sleep_ms(1);
+    }
+    return false;
+}
+
+static pid_t tracer_of(pid_t pid)
+{
+    char path[64], line[256];
+    long tracer = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        if (strncmp(line, "TracerPid:", 10) == 0)
+            tracer = strtol(line + 10, NULL, 10);
+    (void)fclose(file);
+    return (pid_t)tracer;
+}
+
+static struct pause *begin(pid_t pid)
+{
+    struct pause *pause = NULL;
+    struct err err = {""};
+    enum pause_rc rc = pause_begin(pid, &pause, &err);
+
+    if (rc != PAUSE_OK)
+        fail_msg("not stopped: %s", err.text);
+    return pause;
+}
+
+static void stops_every_thread_and_lets_them_run_on(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+    int all;
+
+    (void)state;
+    assert_int_equal(count_threads(pid, 't', &all), THREADS);
+    assert_int_equal(all, THREADS);
+    assert_int_equal(pause_late(pause), 0);
+    assert_true(pause_end(pause));
+    assert_true(runs_on(pid, PATIENCE_MS));
+    stop(pid);
+}
+
+static void nothing_moves_while_it_stands_still(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+    int before = told->rounds;
+
+    (void)state;
+    sleep_ms(20);
+    assert_int_equal(told->rounds, before);
+    assert_true(pause_end(pause));
+    while (told->rounds == before)
+        sleep_ms(1);
+    stop(pid);
+}
+
+static void knows_which_thread_ran(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+
+    (void)state;
+    assert_true(pause_ran(pause, pid));
+    assert_false(pause_ran(pause, pid + 1)); /* the first that dozes, if not somebody else */
+    assert_false(pause_ran(pause, 0));
+    assert_true(pause_end(pause));
+    stop(pid);
+}
+
+static void catches_threads_that_appear_meanwhile(void **state)
+{
+    pid_t pid = start(be_restless);
+    struct pause *pause;
+    int i;
+
+    (void)state;
+    for (i = 0; i < 50; i++) {
+        pause = begin(pid);
+        assert_int_equal(pause_late(pause), 0);
+        assert_true(stands_still(pid));
+        assert_true(pause_end(pause));
+    }
+    assert_true(runs_on(pid, PATIENCE_MS));
+    stop(pid);
+}
+
+static void the_parent_sees_no_stop(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+    siginfo_t seen = {0};
+
+    (void)state;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &seen, WSTOPPED | WCONTINUED | WEXITED | WNOHANG), 0);
+    assert_int_equal(seen.si_pid, 0);
+    assert_true(pause_end(pause));
+    assert_int_equal(waitid(P_PID, (id_t)pid, &seen, WSTOPPED | WCONTINUED | WEXITED | WNOHANG), 0);
+    assert_int_equal(seen.si_pid, 0);
+    stop(pid);
+}
+
+static void lets_go_when_the_time_is_up(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+
+    (void)state;
+    assert_true(runs_on(pid, PATIENCE_MS));
+    assert_false(pause_end(pause));
+    stop(pid);
+}
+
+static void lets_go_when_its_holder_is_killed(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+
+    (void)state;
+    assert_int_equal(kill(tracer_of(pid), SIGKILL), 0);
+    assert_true(runs_on(pid, PATIENCE_MS));
+    assert_false(pause_end(pause));
+    stop(pid);
+}
+
+/* Begins a pause in another process, which then gets that signal. */
+static void pause_elsewhere(pid_t pid, int number)
+{
+    pid_t other = fork();
+
+    assert_true(other >= 0);
+    if (other == 0) {
+        struct pause *pause = NULL;
+
+        if (pause_begin(pid, &pause, NULL) != PAUSE_OK)
+            _exit(1);
+        (void)raise(number);
+        for (;;)
+            sleep_ms(1000);
+    }
+    assert_int_equal(waitpid(other, NULL, WUNTRACED), other);
+    assert_true(runs_on(pid, PATIENCE_MS));
+    if (number == SIGSTOP)
+        stop(other);
+}
+
+static void lets_go_when_we_are_killed(void **state)
+{
+    pid_t pid = start(be_many);
+
+    (void)state;
+    pause_elsewhere(pid, SIGKILL);
+    assert_int_equal(tracer_of(pid), 0);
+    stop(pid);
+}
+
+static void lets_go_when_we_are_stopped_ourselves(void **state)
+{
+    pid_t pid = start(be_many);
+
+    (void)state;
+    pause_elsewhere(pid, SIGSTOP);
+    assert_int_equal(tracer_of(pid), 0);
+    stop(pid);
+}
+
+/* Sends signals that queue, one by one, while pauses come and go; all must arrive. */
+static void send_while_pausing(bool kill_holder)
+{
+    pid_t pid = start(be_signalled), sender = fork();
+    struct pause *pause;
+    int i, ms;
+
+    assert_true(sender >= 0);
+    if (sender == 0) {
+        for (i = 0; i < SIGNALS; i++) {
+            (void)kill(pid, SIGRTMIN);
+            sleep_ms(1);
+        }
+        _exit(0);
+    }
+    while (waitpid(sender, NULL, WNOHANG) == 0) {
+        pause = begin(pid);
+        if (kill_holder)
+            (void)kill(tracer_of(pid), SIGKILL);
+        assert_int_equal(pause_end(pause), !kill_holder);
+    }
+    for (ms = 0; ms < PATIENCE_MS && told->signals < SIGNALS; ms++)
+        sleep_ms(1);
+    assert_int_equal(told->signals, SIGNALS);
+    stop(pid);
+}
+
+static void no_signal_is_lost(void **state)
+{
+    (void)state;
+    send_while_pausing(false);
+}
+
+static void no_signal_is_lost_when_its_holder_is_killed(void **state)
+{
+    (void)state;
+    send_while_pausing(true);
+}
+
+static void what_was_stopped_before_stays_stopped(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause;
+    int all, ms;
+
+    (void)state;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+    pause = begin(pid);
+    assert_int_equal(pause_late(pause), 0);
+    assert_true(pause_end(pause));
+
+    for (ms = 0; ms < PATIENCE_MS && count_threads(pid, 'T', &all) < THREADS; ms++)
+        sleep_ms(1);
+    assert_int_equal(count_threads(pid, 'T', &all), THREADS);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    stop(pid);
+}
+
+static void stops_a_process_whose_first_thread_has_ended(void **state)
+{
+    pid_t pid = start(be_without_a_leader);
+    struct pause *pause;
+    int all;
+
+    (void)state;
+    while (count_threads(pid, 'Z', &all) == 0)
+        sleep_ms(1);
+    pause = begin(pid);
+    assert_int_equal(pause_late(pause), 0);
+    assert_int_equal(count_threads(pid, 't', &all), 1);
+    assert_true(pause_end(pause));
+    stop(pid);
+}
+
+static void goes_on_without_a_thread_that_does_not_stop(void **state)
+{
+    pid_t pid = start(be_stuck);
+    struct pause *pause;
+    int all;
+
+    (void)state;
+    while (count_threads(pid, 'D', &all) == 0)
+        sleep_ms(1);
+    pause = begin(pid);
+    assert_int_equal(pause_late(pause), 1);
+    assert_true(pause_end(pause));
+    assert_int_equal(tracer_of(pid), 0);
+    stop(pid);
+}
+
+static void refuses(pid_t pid, enum pause_rc wanted, const char *why)
+{
+    struct pause *pause = NULL;
+    struct err err = {""};
+
+    assert_int_equal(pause_begin(pid, &pause, &err), wanted);
+    assert_null(pause);
+    if (!strstr(err.text, why))
+        fail_msg("'%s' does not say '%s'", err.text, why);
+}
+
+static void refuses_what_somebody_else_traces(void **state)
+{
+    pid_t pid = start(be_many);
+    char why[64];
+
+    (void)state;
+    assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    (void)snprintf(why, sizeof(why), "process %d traces it already", (int)getpid());
+    refuses(pid, PAUSE_FAILED, why);
+    stop(pid);
+}
+
+static void refuses_what_is_gone_or_a_zombie(void **state)
+{
+    pid_t pid = start(be_many);
+    siginfo_t seen;
+
+    (void)state;
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &seen, WEXITED | WNOWAIT), 0);
+    refuses(pid, PAUSE_GONE, "exited");
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    refuses(pid, PAUSE_GONE, "no such process");
+}
+
+/* As a user who may not: in a process of its own, as there is no way back. */
+static void refuses_without_permission(void **state)
+{
+    pid_t pid, other;
+    int status;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    pid = start(be_many);
+    other = fork();
+    assert_true(other >= 0);
+    if (other == 0) {
+        struct pause *pause = NULL;
+
+        if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
+            _exit(99);
+        _exit(pause_begin(pid, &pause, NULL));
+    }
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), PAUSE_DENIED);
+    assert_true(runs_on(pid, PATIENCE_MS));
+    stop(pid);
+}
+
+static int share(void **state)
+{
+    void *shared =
+        mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    told = shared;
+    return shared == MAP_FAILED ? -1 : 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stops_every_thread_and_lets_them_run_on),
+        cmocka_unit_test(nothing_moves_while_it_stands_still),
+        cmocka_unit_test(knows_which_thread_ran),
+        cmocka_unit_test(catches_threads_that_appear_meanwhile),
+        cmocka_unit_test(the_parent_sees_no_stop),
+        cmocka_unit_test(lets_go_when_the_time_is_up),
+        cmocka_unit_test(lets_go_when_its_holder_is_killed),
+        cmocka_unit_test(lets_go_when_we_are_killed),
+        cmocka_unit_test(lets_go_when_we_are_stopped_ourselves),
+        cmocka_unit_test(no_signal_is_lost),
+        cmocka_unit_test(no_signal_is_lost_when_its_holder_is_killed),
+        cmocka_unit_test(what_was_stopped_before_stays_stopped),
+        cmocka_unit_test(stops_a_process_whose_first_thread_has_ended),
+        cmocka_unit_test(goes_on_without_a_thread_that_does_not_stop),
+        cmocka_unit_test(refuses_what_somebody_else_traces),
+        cmocka_unit_test(refuses_what_is_gone_or_a_zombie),
+        cmocka_unit_test(refuses_without_permission),
+    };
+
+    return cmocka_run_group_tests_name("pause", tests, share, NULL);
+}
