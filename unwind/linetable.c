@@ -25,7 +25,7 @@ static uint32_t read_varint(struct cursor *cursor)
     uint32_t value = 0, shift = 0, byte;
 
     do {
-        if (cursor->at == cursor->end || shift > 30) {
+        if (cursor->at == cursor->end || shift > 30 || *cursor->at & 0x80) {
             cursor->bad = true;
             return 0;
         }

@@ -325,7 +325,8 @@ static enum cpy_rc sample_thread(struct cpy_target *t, const struct interp *inte
     if (rc != CPY_OK || gone)
         return rc;
     thread.tid = tids_outer(&t->tids, words->native_thread_id);
-    thread.name = names_of(&t->names, &reader, interp->addr, words->thread_id);
+    thread.name =
+        names_of(&t->names, &reader, interp->addr, words->thread_id, words->native_thread_id);
     thread.main =
         main_thread ? words->thread_id == main_thread : words->addr == interp->threads_main;
     thread.gil = words->addr == interp->holder;
