@@ -657,6 +657,11 @@ static const struct {
     CHECK(code, co_code, 8, 1024),
     CHECK(code, tlbc, 8, 1024),
 #undef CHECK
+    /* These two are taken from the copy of a code object, too. */
+    {"object.ob_type", offsetof(struct layout, object.ob_type), offsetof(struct layout, code.size),
+     8, 1024},
+    {"object.ob_size", offsetof(struct layout, object.ob_size), offsetof(struct layout, code.size),
+     8, 1024},
 #undef AT
 #undef TEXT
 };
@@ -671,8 +676,6 @@ static uint32_t value_of(const struct layout *layout, size_t field)
 
 /* Offsets inside Python objects and the runtime: all of them are small. */
 static const size_t small_fields[] = {
-    offsetof(struct layout, object.ob_type),
-    offsetof(struct layout, object.ob_size),
     offsetof(struct layout, type.tp_name),
     offsetof(struct layout, type.tp_flags),
     offsetof(struct layout, type.tp_basicsize),
@@ -712,7 +715,7 @@ bool layout_fits(const struct layout *layout, struct err *err)
             err_set(err, "an offset inside an object is %u", value_of(layout, small_fields[i]));
             return false;
         }
-    if (layout->gil.locked != NO_FIELD &&
+    if (layout->interp.gil != NO_FIELD &&
         (layout->gil.locked > SMALL_MAX || layout->gil.last_holder > SMALL_MAX)) {
         err_set(err, "the offsets of the GIL cannot be");
         return false;
