@@ -8,17 +8,19 @@
 #include <time.h>
 
 #include "agent/commands.h"
+#include "agent/dump_async.h"
 #include "agent/json.h"
 #include "agent/options.h"
 #include "agent/proc.h"
 #include "unwind/cpy.h"
 
 static const char help[] =
-    "Usage: pystrobe dump --pid PID [--json]\n\n"
+    "Usage: pystrobe dump --pid PID [--async running|all] [--json]\n\n"
     "Prints the Python stacks of all threads of a process as they are now.\n\n"
-    "  -p, --pid PID  the process\n"
-    "  -j, --json     one JSON object, as pystrobe(8) describes it\n"
-    "  -h, --help     this text\n\n"
+    "  -p, --pid PID     the process\n"
+    "      --async WHAT  asyncio tasks instead: running (and what awaits them), or all\n"
+    "  -j, --json        one JSON object, as pystrobe(8) describes it\n"
+    "  -h, --help        this text\n\n"
     "Example:\n"
     "  pystrobe dump --pid $(pgrep -n gunicorn)\n";
 
@@ -29,6 +31,7 @@ struct dump {
     pid_t pid;
     struct buf out;
     bool json;
+    const char *async;                /* borrowed: "running" or "all"; NULL: stacks */
     bool any_interpreter, any_thread; /* something was written already */
     int64_t interpreter;
     size_t torn;
@@ -88,7 +91,8 @@ static void json_thread(struct dump *dump, const struct cpy_thread *thread)
     add_number(out, thread->tid, thread->tid != 0);
     buf_add_str(out, ", \"name\": ");
     json_string(out, thread->name);
-    buf_add_fmt(out, ", \"main\": %s, \"status\": [", thread->status & CPY_STATUS_MAIN ? "true" : "false");
+    buf_add_fmt(out, ", \"main\": %s, \"status\": [",
+                thread->status & CPY_STATUS_MAIN ? "true" : "false");
     buf_add_str(out, thread->status & CPY_STATUS_GIL ? "\"gil\"" : "");
     buf_add_str(out, thread->status & CPY_STATUS_GIL && cpu ? ", " : "");
     buf_add_str(out, cpu ? "\"cpu\"" : "");
@@ -198,7 +202,9 @@ static int dump_process(struct dump *dump)
     if (rc != CPY_OK)
         return options_open_failed(dump->pid, rc, &err);
     buf_init(&dump->out, OUTPUT_MAX);
-    status = take(dump, target);
+    status = dump->async
+                 ? dump_async(dump->pid, target, strcmp(dump->async, "all") == 0, dump->json)
+                 : take(dump, target);
     buf_finish(&dump->out);
     cpy_close(target);
     return status;
@@ -208,6 +214,7 @@ int cmd_dump(int argc, char **argv)
 {
     static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
                                           {"json", no_argument, NULL, 'j'},
+                                          {"async", required_argument, NULL, 'a'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct dump dump = {0};
@@ -218,6 +225,8 @@ int cmd_dump(int argc, char **argv)
             return options_help(help);
         if (c == 'j')
             dump.json = true;
+        else if (c == 'a')
+            dump.async = optarg;
         else if (c != 'p')
             return options_usage("dump");
         else if (!options_pid(optarg, &dump.pid))
@@ -226,6 +235,11 @@ int cmd_dump(int argc, char **argv)
     if (optind < argc || dump.pid == 0) {
         (void)fprintf(stderr, "pystrobe: dump needs --pid PID%s\n",
                       optind < argc ? " and nothing else" : "");
+        return options_usage("dump");
+    }
+    if (dump.async && strcmp(dump.async, "all") != 0 && strcmp(dump.async, "running") != 0) {
+        (void)fprintf(stderr, "pystrobe: --async is \"running\" or \"all\", not \"%s\"\n",
+                      dump.async);
         return options_usage("dump");
     }
     return dump_process(&dump);

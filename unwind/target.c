@@ -28,6 +28,7 @@ struct cpy_target *target_new(void)
     names_init(&t->names);
     tids_init(&t->tids, -1);
     seat_init(&t->seat, -1);
+    asyncio_init(&t->asyncio);
     t->scratch = walk_scratch_new();
     t->raw = malloc(sizeof(*t->raw));
     t->addrs = malloc(CPY_DEPTH_MAX * sizeof(*t->addrs));
@@ -117,6 +118,7 @@ void cpy_close(struct cpy_target *t)
     codes_finish(&t->codes);
     names_finish(&t->names);
     tids_finish(&t->tids);
+    asyncio_finish(&t->asyncio);
     walk_scratch_free(t->scratch);
     free(t->raw);
     free(t->addrs);
@@ -136,12 +138,6 @@ const struct cpy_stats *cpy_stats(const struct cpy_target *t)
 {
     return &t->stats;
 }
-
-/* The words of an interpreter that a sample needs. */
-struct interp {
-    cpy_addr addr, next, threads_head, threads_main, gil, holder;
-    uint64_t id;
-};
 
 /* Who holds the GIL: the thread state, 0 if nobody does. */
 static enum cpy_rc read_holder(struct cpy_target *t, const struct interp *interp, cpy_addr *out)
@@ -220,8 +216,7 @@ static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *inter
     return rc;
 }
 
-/* Names and lines for the frames in t->raw. */
-static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, uint32_t *depth)
+enum cpy_rc target_resolve(struct cpy_target *t, uint64_t generation, uint32_t *depth)
 {
     const struct reader reader = {t->mem, &t->found.layout};
     const struct code_entry *entry;
@@ -244,8 +239,8 @@ static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, uint32_t *
             continue; /* pushed, but its arguments are not in place yet */
         t->frames[(*depth)++] = (struct cpy_frame){
             .code = &entry->code,
-            .line = linetable_line(entry->table, entry->table_size, entry->code.first_line,
-                                   raw->unit),
+            .line =
+                linetable_line(entry->table, entry->table_size, entry->code.first_line, raw->unit),
         };
     }
     return CPY_OK;
@@ -262,7 +257,7 @@ static enum cpy_rc try_stack(struct cpy_target *t, const struct interp *interp,
     enum cpy_rc rc = walk_stack(&reader, t->scratch, words, at, t->raw, &generation);
 
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
-    return rc == CPY_OK ? resolve(t, at ? generation + interp->addr : 0, depth) : rc;
+    return rc == CPY_OK ? target_resolve(t, at ? generation + interp->addr : 0, depth) : rc;
 }
 
 /* True if the state is of a thread that runs, or may run, Python code. */
@@ -332,9 +327,23 @@ static enum cpy_rc sample_thread(struct cpy_target *t, const struct interp *inte
         thread.status |= CPY_STATUS_MAIN;
     thread.status |= words->addr == interp->holder ? CPY_STATUS_GIL : 0;
     thread.frames = t->frames;
+    thread.task = words->running_task;
     t->seen_threads++;
     each(ctx, &thread);
     return CPY_OK;
+}
+
+enum cpy_rc target_list_threads(struct cpy_target *t, cpy_addr addr, struct interp *out)
+{
+    enum cpy_rc rc = CPY_RACED;
+    int tries;
+
+    for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
+        rc = read_interp(t, addr, out);
+        if (rc == CPY_OK)
+            rc = list_threads(t, out);
+    }
+    return rc;
 }
 
 static enum cpy_rc sample_interp(struct cpy_target *t, cpy_addr *addr, each_thread *each, void *ctx)
@@ -342,15 +351,9 @@ static enum cpy_rc sample_interp(struct cpy_target *t, cpy_addr *addr, each_thre
     const struct layout *l = &t->found.layout;
     struct interp interp;
     uint64_t main_thread = 0;
-    enum cpy_rc rc = CPY_RACED;
-    int tries;
+    enum cpy_rc rc = target_list_threads(t, *addr, &interp);
     size_t i;
 
-    for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        rc = read_interp(t, *addr, &interp);
-        if (rc == CPY_OK)
-            rc = list_threads(t, &interp);
-    }
     if (rc == CPY_OK && l->runtime.main_thread != NO_FIELD)
         rc = mem_read_word(t->mem, t->found.runtime + l->runtime.main_thread, &main_thread);
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++)
@@ -360,28 +363,53 @@ static enum cpy_rc sample_interp(struct cpy_target *t, cpy_addr *addr, each_thre
     return rc;
 }
 
-enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
+enum cpy_rc target_begin(struct cpy_target *t, cpy_addr *interp)
 {
     const struct layout *l = &t->found.layout;
-    cpy_addr interp = 0, finalizing = 0;
+    cpy_addr finalizing = 0;
     struct mem_range head[] = {
-        {t->found.runtime + l->runtime.interpreters_head, &interp, sizeof(interp)},
+        {t->found.runtime + l->runtime.interpreters_head, interp, sizeof(*interp)},
         {t->found.runtime + l->runtime.finalizing, &finalizing, sizeof(finalizing)},
     };
-    size_t count = 0;
     enum cpy_rc rc = mem_read_ranges(t->mem, head, 2);
 
     codes_sweep(&t->codes);
-    names_next_sample(&t->names, t->seen_threads);
-    t->seen_threads = 0;
-    if (rc == CPY_OK && (interp == 0 || finalizing != 0))
-        return CPY_STARTING;
-    while (rc == CPY_OK && interp != 0)
-        rc = ++count > CPY_INTERPRETERS_MAX ? CPY_RACED : sample_interp(t, &interp, each, ctx);
+    return rc == CPY_OK && (*interp == 0 || finalizing != 0) ? CPY_STARTING : rc;
+}
+
+void target_end(struct cpy_target *t)
+{
     seat_leave(&t->seat);
-    t->seated -= t->seated > 0;
     t->stats.reads = t->mem->reads;
     t->stats.bytes = t->mem->bytes;
     t->stats.codes_read = t->codes.decoded;
+}
+
+static struct asyncio_place asyncio_place(const struct cpy_target *t)
+{
+    return (struct asyncio_place){t->mem, t->proc_fd, t->found.runtime};
+}
+
+void target_look_for_asyncio(struct cpy_target *t)
+{
+    const struct asyncio_place place = asyncio_place(t);
+
+    asyncio_look(&t->asyncio, &place, &t->found.layout);
+}
+
+enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    const struct asyncio_place place = asyncio_place(t);
+    cpy_addr interp;
+    size_t count = 0;
+    enum cpy_rc rc = target_begin(t, &interp);
+
+    names_next_sample(&t->names, t->seen_threads);
+    asyncio_next_sample(&t->asyncio, &place, &t->found.layout);
+    t->seen_threads = 0;
+    while (rc == CPY_OK && interp != 0)
+        rc = ++count > CPY_INTERPRETERS_MAX ? CPY_RACED : sample_interp(t, &interp, each, ctx);
+    t->seated -= t->seated > 0;
+    target_end(t);
     return rc;
 }

@@ -71,6 +71,8 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
         .thread_id = word_in(bytes, l->thread.thread_id),
         .native_thread_id = word_in(bytes, l->thread.native_thread_id),
     };
+    if (l->asyncio.task_size != 0 && word_in(bytes, l->asyncio.running_loop) != 0)
+        out->running_task = word_in(bytes, l->asyncio.running_task) & l->tag_mask;
     if (l->thread.status != NO_FIELD)
         memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
     if (l->thread.cframe == NO_FIELD)
@@ -167,22 +169,38 @@ struct walk {
     bool ends_well; /* ... and whether a chain may end there */
 };
 
-/* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
-static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
+enum cpy_rc walk_take_frame(const struct layout *l, const unsigned char *bytes,
+                            struct raw_frame *out)
 {
-    const struct layout *l = walk->reader->layout;
     cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask;
     uint8_t owner = bytes[l->frame.owner];
     int64_t from_start = (int64_t)(word_in(bytes, l->frame.instr) - (code + l->code.bytecode));
 
+    *out = (struct raw_frame){0};
     if (owner >= l->shim_owner || code == 0)
         return CPY_OK;
     if (code & 7 || from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
         return CPY_RACED;
+    *out = (struct raw_frame){
+        .code = code,
+        .unit = (int32_t)(from_start / 2),
+        .may_skip = owner != l->generator_owner,
+    };
+    return CPY_OK;
+}
+
+/* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
+static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
+{
+    struct raw_frame frame;
+    enum cpy_rc rc = walk_take_frame(walk->reader->layout, bytes, &frame);
+
+    if (rc != CPY_OK || frame.code == 0)
+        return rc;
+    frame.addr = walk->last;
     walk->out->cut = walk->out->depth == CPY_DEPTH_MAX;
     if (!walk->out->cut)
-        walk->out->frames[walk->out->depth++] =
-            (struct raw_frame){code, (int32_t)(from_start / 2), owner != l->generator_owner};
+        walk->out->frames[walk->out->depth++] = frame;
     return CPY_OK;
 }
 

@@ -18,6 +18,7 @@ struct raw_frame {
     cpy_addr code;
     int32_t unit;  /* code unit of its instruction; -1: not started */
     bool may_skip; /* not a generator's: skipped while it is not complete */
+    cpy_addr addr; /* where it lies */
 };
 
 struct raw_stack {
@@ -32,6 +33,7 @@ struct thread_words {
     cpy_addr cframe; /* 3.11, 3.12: where current_frame is kept; else 0 */
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
+    cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
     uint32_t status;
 };
 
@@ -44,6 +46,13 @@ void walk_scratch_free(struct walk_scratch *scratch);
 /* Reads the thread state at `addr`. */
 MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,
                                         struct thread_words *out);
+
+/*
+ * Takes a frame from its bytes, but for `addr`. code 0: it is being taken down, or stands
+ * for C code. Errors: CPY_RACED: that is no frame.
+ */
+MUST_CHECK enum cpy_rc walk_take_frame(const struct layout *layout, const unsigned char *bytes,
+                                       struct raw_frame *out);
 
 /*
  * Reads the chain of frames of `thread`. *generation (may be NULL) is read from
