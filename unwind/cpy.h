@@ -181,8 +181,8 @@ struct cpy_stats {
 const struct cpy_stats *cpy_stats(const struct cpy_target *target);
 
 /*
- * Writes what opening and one sample of process `pid` read into an image file, with
- * which cpy_open_image does the same without the process. For tests.
+ * Writes what opening, one sample and the tasks of process `pid` read into an image file,
+ * with which cpy_open_image does the same without the process. For tests.
  */
 MUST_CHECK enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err);
 
