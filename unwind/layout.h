@@ -60,8 +60,10 @@ struct layout {
     } gil;
     struct {
         uint32_t size, next, interp, current_frame, cframe, base_frame, status, gil_requested,
-            thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value;
-    } thread; /* exc_value: in the item that exc_info points to; without that, of the thread */
+            thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value,
+            exc_previous;
+    } thread; /* exc_value, exc_previous: in the item that exc_info points to; without that, of
+                 the thread */
     struct {
         uint32_t current_frame;
     } cframe;

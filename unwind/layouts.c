@@ -73,6 +73,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 80,
         .thread.exc_info = NO_FIELD,
         .thread.exc_value = 112,
+        .thread.exc_previous = NO_FIELD,
         .frame.size = 376,
         .frame.instr = 120,
         .code = {.size = 144,
@@ -106,6 +107,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 144,
@@ -139,6 +141,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 176,
@@ -172,6 +175,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 176,
@@ -205,6 +209,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 352,
         .frame.instr = 96,
         .code = {.size = 176,
@@ -249,6 +254,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 96,
         .thread.exc_info = 120,
         .thread.exc_value = 0,
+        .thread.exc_previous = 8,
         .cframe = {.current_frame = 8},
         .frame.size = 80,
         .frame.executable = 32,
@@ -306,6 +312,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 96,
         .thread.exc_info = 104,
         .thread.exc_value = 0,
+        .thread.exc_previous = 8,
         .cframe = {.current_frame = 0},
         .frame.size = 80,
         .frame.executable = 0,
@@ -592,6 +599,7 @@ static void fill_common(struct layout *l)
     l->runtime.main_thread = l->runtime.tstate_current = l->runtime.collecting = NO_FIELD;
     l->thread.cframe = l->cframe.current_frame = l->frame.is_entry = NO_FIELD;
     l->code.co_code = l->gil.enabled = NO_FIELD;
+    l->thread.exc_previous = 8;
     l->dict.values_skip = 8; /* capacity, size, embedded, valid */
     l->dict.managed = 24;
     l->shim_owner = 3;

@@ -164,27 +164,47 @@ static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struc
     return out->torn ? CPY_OK : rc;
 }
 
-/* True if the thread handles or propagates an exception. */
-static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+/* True if `value` is an exception; in some versions None stands for none. */
+static bool is_exception(struct cpy_target *t, cpy_addr value)
 {
     const struct reader reader = {t->mem, &t->found.layout};
+    cpy_addr type;
+
+    if (value == 0 || value == t->none)
+        return false;
+    if (mem_read_word(t->mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
+        return false;
+    if (!object_type_is(&reader, type, "NoneType"))
+        return true;
+    t->none = value;
+    return false;
+}
+
+/*
+ * True if the thread handles or propagates an exception. What it handles is in a stack of
+ * items: one of the thread, and one of each generator that runs, which is empty while only
+ * the generator's caller handles one. sys.exc_info looks through them in the same way.
+ */
+static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+{
+    enum { ITEMS_MAX = 256 };
     const struct layout *l = &t->found.layout;
-    cpy_addr value = words->exc_value, type;
+    cpy_addr value, item = words->exc_info;
+    int items;
 
     if (words->current_exception != 0)
         return true;
-    /* The top item: that of the generator that runs, if one does. */
-    if (l->thread.exc_info != NO_FIELD &&
-        (words->exc_info == 0 ||
-         mem_read_word(t->mem, words->exc_info + l->thread.exc_value, &value) != CPY_OK))
-        return false;
-    if (value == 0 || value == t->none)
-        return false;
-    if (mem_read_word(t->mem, value + l->object.ob_type, &type) != CPY_OK)
-        return false;
-    if (!object_type_is(&reader, type, "NoneType")) /* None means none in some versions */
-        return true;
-    t->none = value;
+    if (l->thread.exc_info == NO_FIELD)
+        return is_exception(t, words->exc_value);
+    for (items = 0; item != 0 && items < ITEMS_MAX; items++) {
+        struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
+                                      {item + l->thread.exc_previous, &item, 8}};
+
+        if (mem_read_ranges(t->mem, ranges, 2) != CPY_OK)
+            return false;
+        if (is_exception(t, value))
+            return true;
+    }
     return false;
 }
 
