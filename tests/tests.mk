@@ -27,7 +27,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs bench demo clean-root install
+        valgrind coverage fuzz fuzz-programs lines bench demo clean-root install
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -44,6 +44,10 @@ integration: pythons $(BUILD)/pystrobe $(TOOLS) ## run the tests with live Pytho
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
 
+lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
+	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) LINES_ALL=1 \
+	    $(RUN_TESTS) --pytest tests/integration/test_lines.py
+
 test: ## install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
 	+@$(AGAIN) test-programs
@@ -53,7 +57,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy asan ubsan tsan valgrind fuzz clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz clean-root
 
 lint: $(PB_H) $(ARCHIVES) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \

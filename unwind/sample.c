@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample.c - takes a sample: the stack and status of every thread. */
+#include "unwind/linetable.h"
 #include "unwind/list.h"
+#include "unwind/opcodes.h"
 #include "unwind/taskstat.h"
 
 enum {
@@ -11,6 +13,36 @@ enum {
 /* What stands for something that is no function; named as CPython's own profiler does. */
 static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
 static const struct cpy_code gc_code = {UINT64_MAX - 1, "<GC>", "~", 0};
+
+static void add_position(const struct cpy_target *t, const struct code_entry *entry, int32_t unit,
+                         struct cpy_frame *frame)
+{
+    struct linetable_position position = linetable_position(
+        t->found.layout.lines, entry->table, entry->table_size, entry->code.first_line, unit);
+
+    frame->line = position.line;
+    frame->end_line = position.end_line;
+    frame->column = position.column;
+    frame->end_column = position.end_column;
+}
+
+/* The name of the instruction, as it stands in the code now (specialised, instrumented). */
+static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entry *entry,
+                              int32_t unit, struct cpy_frame *frame)
+{
+    const struct layout *l = &t->found.layout;
+    cpy_addr bytecode =
+        entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
+    unsigned char opcode;
+    enum cpy_rc rc;
+
+    if (unit < 0)
+        return CPY_OK;
+    rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
+    if (rc == CPY_OK)
+        frame->opcode = opcode_name(l->minor, opcode);
+    return rc;
+}
 
 /* Adds a frame to the stack that is being made. */
 static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
@@ -31,10 +63,13 @@ static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
     if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
         return CPY_OK; /* pushed, but its arguments are not in place yet */
     frame->code = &entry->code;
-    frame->line =
-        linetable_line(entry->table, entry->table_size, entry->code.first_line, raw->unit);
+    if (t->options.frames & CPY_FRAME_POSITIONS)
+        add_position(t, entry, raw->unit, frame);
+    else
+        frame->line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
+                                     entry->code.first_line, raw->unit);
     out->depth++;
-    return CPY_OK;
+    return t->options.frames & CPY_FRAME_OPCODES ? add_opcode(t, entry, raw->unit, frame) : CPY_OK;
 }
 
 /* Names and lines for the frames in t->raw, below those that the stack has already. */

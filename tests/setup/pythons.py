@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import roots  # noqa: E402
 
 # What the unwinder knows, first and last (minor versions of CPython 3).
-FIRST_MINOR = int(os.environ.get("PYSTROBE_FIRST_MINOR", "11"))
+FIRST_MINOR = int(os.environ.get("PYSTROBE_FIRST_MINOR", "6"))
 LAST_MINOR = int(os.environ.get("PYSTROBE_LAST_MINOR", "15"))
 # Without these a CI run proves too little and fails.
 NEEDED_IN_CI = (11, 13, 14, 15)

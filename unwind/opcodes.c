@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opcodes.c - see opcodes.h. */
+#include "unwind/opcodes.h"
+
+#include <stddef.h>
+
+#include "unwind/opcode_names.h"
+
+const char *opcode_name(uint8_t minor, uint8_t opcode)
+{
+    if (minor < OPCODES_FIRST_MINOR || minor > OPCODES_LAST_MINOR)
+        return NULL;
+    return opcode_names[opcode_indexes[minor - OPCODES_FIRST_MINOR][opcode]];
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opcodes.h - what CPython calls its instructions, version by version.
+ *
+ * An opcode is the first byte of a code unit. Its number means something else in each
+ * minor version, and stays as it is within one. From 3.11 on the interpreter overwrites
+ * an instruction with a form specialised for the types it met, and from 3.12 on with one
+ * that reports to a debugger or profiler: those have numbers and names of their own.
+ */
+#ifndef UNWIND_OPCODES_H
+#define UNWIND_OPCODES_H
+
+#include <stdint.h>
+
+/*
+ * Names an opcode of CPython 3.`minor`, e.g. "BINARY_OP_ADD_INT".
+ *
+ * Gives: a static string; NULL where that version has no such opcode, or is not known.
+ */
+const char *opcode_name(uint8_t minor, uint8_t opcode);
+
+#endif
