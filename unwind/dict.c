@@ -201,9 +201,10 @@ static enum cpy_rc find_in_values(const struct reader *reader, const struct clas
 {
     struct search search = {reader, name, strlen(name), 0, CPY_OK};
     struct entries entries = {0};
-    enum cpy_rc rc = read_keys(reader, facts->cached_keys, &entries);
+    enum cpy_rc rc =
+        search.size > NAME_MAX_BYTES ? CPY_RACED : read_keys(reader, facts->cached_keys, &entries);
 
-    if (rc != CPY_OK || search.size > NAME_MAX_BYTES)
+    if (rc != CPY_OK)
         return rc;
     entries.values = values + reader->layout->dict.values_skip;
     rc = walk_entries(reader, &entries, compare_key, &search);

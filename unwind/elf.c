@@ -13,7 +13,7 @@ enum { OUR_MACHINE = EM_AARCH64 };
 #error "pystrobe reads x86-64 and aarch64 processes only"
 #endif
 
-enum { SEGMENTS_MAX = 64, DYNAMIC_MAX = 256, CHAIN_MAX = 1 << 20, NAME_MAX_BYTES = 64 };
+enum { SEGMENTS_MAX = 64, DYNAMIC_MAX = 256, CHAIN_MAX = 4096, NAME_MAX_BYTES = 64 };
 
 static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, struct elf_image *out)
 {

@@ -115,11 +115,10 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
         return try_oldest(mem, image, out, err);
     if (rc != CPY_OK)
         return rc;
-    rc = elf_image_symbol(mem, image, "Py_Version", &version_at);
-    if (rc == CPY_OK)
-        rc = mem_read(mem, version_at, &hexversion, sizeof(hexversion));
-    else
+    if (elf_image_symbol(mem, image, "Py_Version", &version_at) != CPY_OK)
         hexversion = oldfind_version(mem, image);
+    else if (mem_read(mem, version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
+        return CPY_FOREIGN;
     return find_accept(mem, hexversion, out, err);
 }
 

@@ -517,6 +517,12 @@ static uint32_t offset_at(const unsigned char *table, size_t at)
     return word < NO_FIELD ? (uint32_t)word : NO_FIELD - 1;
 }
 
+/* The same for a sum of two. */
+static uint32_t sum(uint32_t a, uint32_t b)
+{
+    return a < NO_FIELD - b ? a + b : NO_FIELD - 1;
+}
+
 static void fill(const unsigned char *table, size_t column, struct layout *layout)
 {
     uint32_t value, gil = offset_at(table, at_embedded_gil[column]),
@@ -531,9 +537,9 @@ static void fill(const unsigned char *table, size_t column, struct layout *layou
     }
     layout->gil.locked -= gil;
     layout->gil.last_holder -= gil;
-    layout->interp.collecting += gc;
+    layout->interp.collecting = sum(layout->interp.collecting, gc);
     if (layout->interp.gc_frame != NO_FIELD)
-        layout->interp.gc_frame += gc;
+        layout->interp.gc_frame = sum(layout->interp.gc_frame, gc);
     if (layout->unicode.compact_data == 0) /* PyCompactUnicodeObject adds utf8_length and utf8 */
         layout->unicode.compact_data = layout->unicode.ascii_data + 16;
 }
@@ -644,7 +650,7 @@ static const struct {
     CHECK(thread, datastack_chunk, 16, 4096), /* and datastack_top, the next word */
     CHECK(frame, executable, 8, 512),
     CHECK(frame, previous, 8, 512),
-    CHECK(frame, instr, 4, 512),
+    CHECK(frame, instr, 8, 512),
     CHECK(frame, tlbc_index, 4, 512),
     CHECK(frame, owner, 1, 512),
     CHECK(frame, is_entry, 1, 512),
@@ -657,6 +663,11 @@ static const struct {
     CHECK(code, co_code, 8, 1024),
     CHECK(code, tlbc, 8, 1024),
 #undef CHECK
+    /* These two are taken from the copy of a code object, too. */
+    {"object.ob_type", offsetof(struct layout, object.ob_type), offsetof(struct layout, code.size),
+     8, 1024},
+    {"object.ob_size", offsetof(struct layout, object.ob_size), offsetof(struct layout, code.size),
+     8, 1024},
 #undef AT
 #undef TEXT
 };
@@ -671,8 +682,6 @@ static uint32_t value_of(const struct layout *layout, size_t field)
 
 /* Offsets inside Python objects and the runtime: all of them are small. */
 static const size_t small_fields[] = {
-    offsetof(struct layout, object.ob_type),
-    offsetof(struct layout, object.ob_size),
     offsetof(struct layout, type.tp_name),
     offsetof(struct layout, type.tp_flags),
     offsetof(struct layout, type.tp_basicsize),
@@ -712,7 +721,11 @@ bool layout_fits(const struct layout *layout, struct err *err)
             err_set(err, "an offset inside an object is %u", value_of(layout, small_fields[i]));
             return false;
         }
-    if (layout->gil.locked != NO_FIELD &&
+    if (layout->runtime.finalizing != NO_FIELD && layout->runtime.finalizing > SMALL_MAX) {
+        err_set(err, "the offset of runtime.finalizing is %u", layout->runtime.finalizing);
+        return false;
+    }
+    if (layout->interp.gil != NO_FIELD &&
         (layout->gil.locked > SMALL_MAX || layout->gil.last_holder > SMALL_MAX)) {
         err_set(err, "the offsets of the GIL cannot be");
         return false;

@@ -12,14 +12,18 @@
 
 static const char deleted[] = " (deleted)";
 
-/* Reads a number in base 16 or 10 and steps over it and the one character `after`. */
+/*
+ * Reads a number in base 16 or 10 (digits alone, as the kernel prints it) and steps over it
+ * and the one character `after`.
+ */
 static bool number(char **at, int base, char after, uint64_t *out)
 {
+    size_t digits = strspn(*at, base == 16 ? "0123456789abcdef" : "0123456789");
     char *end;
 
     errno = 0;
     *out = strtoull(*at, &end, base);
-    if (end == *at || errno != 0 || (after && *end != after))
+    if (digits == 0 || end != *at + digits || errno != 0 || (after && *end != after))
         return false;
     *at = end + (after != '\0');
     return true;
@@ -33,13 +37,14 @@ static bool parse_line(char *line, struct map *out)
 
     *out = (struct map){0};
     if (!number(&line, 16, '-', &out->start) || !number(&line, 16, ' ', &out->end) ||
-        out->end <= out->start || strlen(line) < 5)
+        out->end <= out->start || strlen(line) < 5 || line[4] != ' ')
         return false;
     out->readable = line[0] == 'r';
     out->writable = line[1] == 'w';
     line += 5;
     if (!number(&line, 16, ' ', &out->offset) || !number(&line, 16, ':', &dev_major) ||
-        !number(&line, 16, ' ', &dev_minor) || !number(&line, 10, '\0', &out->inode))
+        !number(&line, 16, ' ', &dev_minor) || !number(&line, 10, '\0', &out->inode) ||
+        (*line != ' ' && *line != '\0') || dev_major > UINT32_MAX || dev_minor > UINT32_MAX)
         return false;
     out->dev_major = (uint32_t)dev_major;
     out->dev_minor = (uint32_t)dev_minor;
@@ -52,7 +57,7 @@ static bool parse_line(char *line, struct map *out)
 
 static size_t count_lines(const char *text, size_t size)
 {
-    size_t i, lines = 1;
+    size_t i, lines = size > 0 && text[size - 1] != '\n';
 
     for (i = 0; i < size; i++)
         lines += text[i] == '\n';
@@ -88,7 +93,7 @@ enum cpy_rc maps_parse(const char *text, size_t size, struct maps *out, struct e
         err_set(err, "its memory map has more than %d lines", MAPS_MAX);
         return CPY_FOREIGN;
     }
-    maps.maps = calloc(lines, sizeof(*maps.maps));
+    maps.maps = calloc(lines + 1, sizeof(*maps.maps));
     maps.text = malloc(size + 1);
     if (!maps.maps || !maps.text) {
         maps_finish(&maps);

@@ -39,13 +39,27 @@ void names_next_sample(struct names *names, size_t thread_count)
     names->next_refresh = names->sample;
 }
 
-static const char *find(const struct names *names, cpy_addr interp, uint64_t thread_id)
+/*
+ * A pthread_t is used again once its thread has ended, often by the very next one: a name
+ * stays with the thread that it was told of first. Another one makes it worth looking again.
+ */
+static const char *find(struct names *names, cpy_addr interp, uint64_t thread_id,
+                        uint64_t native_id)
 {
+    struct name *name;
     size_t i;
 
-    for (i = 0; i < names->count; i++)
-        if (names->names[i].thread_id == thread_id && names->names[i].interp == interp)
-            return names->names[i].text;
+    for (i = 0; i < names->count; i++) {
+        name = &names->names[i];
+        if (name->thread_id != thread_id || name->interp != interp)
+            continue;
+        if (name->native_id == 0)
+            name->native_id = native_id;
+        if (name->native_id == native_id)
+            return name->text;
+        names->wait = WAIT_FIRST;
+        names->next_refresh = names->sample;
+    }
     return NULL;
 }
 
@@ -61,7 +75,7 @@ static void add(struct names *names, cpy_addr interp, uint64_t thread_id, const 
         names->names = wider;
         names->capacity = capacity;
     }
-    names->names[names->count] = (struct name){interp, thread_id, strdup(text)};
+    names->names[names->count] = (struct name){interp, thread_id, 0, strdup(text)};
     if (names->names[names->count].text)
         names->count++;
 }
@@ -116,14 +130,20 @@ static void refresh(struct names *names, const struct reader *reader, cpy_addr i
 }
 
 const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,
-                     uint64_t thread_id)
+                     uint64_t thread_id, uint64_t native_id)
 {
-    const char *text = find(names, interp, thread_id);
+    const char *text = find(names, interp, thread_id, native_id);
+    /* When one interpreter is looked at again, so are the others of the same sample. */
+    bool too = names->refreshed_in == names->sample && names->refreshed != interp;
 
-    if (text || names->sample < names->next_refresh)
+    if (text || (names->sample < names->next_refresh && !too))
         return text;
     refresh(names, reader, interp);
-    names->next_refresh = names->sample + names->wait;
-    names->wait = names->wait * 2 < WAIT_MAX ? names->wait * 2 : WAIT_MAX;
-    return find(names, interp, thread_id);
+    names->refreshed_in = names->sample;
+    names->refreshed = interp;
+    if (!too) {
+        names->next_refresh = names->sample + names->wait;
+        names->wait = names->wait * 2 < WAIT_MAX ? names->wait * 2 : WAIT_MAX;
+    }
+    return find(names, interp, thread_id, native_id);
 }

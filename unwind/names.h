@@ -15,7 +15,8 @@ enum { NAMES_MAX = 4096 };
 
 struct name {
     cpy_addr interp;
-    uint64_t thread_id; /* Thread.ident: the pthread_t */
+    uint64_t thread_id; /* Thread.ident: the pthread_t, which a later thread may get again */
+    uint64_t native_id; /* of the thread that it was told of first; 0: of none yet */
     char *text;         /* owned */
 };
 
@@ -24,6 +25,8 @@ struct names {
     size_t count, capacity;
     uint64_t sample, next_refresh; /* in samples of the target */
     uint64_t wait;                 /* samples between refreshes: doubles up to a bound */
+    uint64_t refreshed_in;         /* the sample of the last refresh, and the interpreter */
+    cpy_addr refreshed;
     size_t last_thread_count;
     struct buf text; /* owned: scratch */
 };
@@ -35,12 +38,13 @@ void names_finish(struct names *names);
 void names_next_sample(struct names *names, size_t thread_count);
 
 /*
- * The name of a thread; NULL: not known.
+ * The name of a thread; NULL: not known. `native_id` is the kernel's id of it, as the target
+ * has it.
  *
  * Lends:  until the next sample.
  * Errors: none: what cannot be read is not known.
  */
 const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,
-                     uint64_t thread_id);
+                     uint64_t thread_id, uint64_t native_id);
 
 #endif

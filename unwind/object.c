@@ -113,7 +113,7 @@ enum cpy_rc object_read_uint(const struct reader *reader, cpy_addr integer, uint
 
     if (rc != CPY_OK)
         return rc;
-    if (!l->integer_tag_is_count && (tag & 3) == 2) /* negative */
+    if (!l->integer_tag_is_count && (tag & 3) >= 2) /* 2: negative; 3: no int at all */
         return CPY_RACED;
     count = l->integer_tag_is_count ? tag : (tag & 3) == 1 ? 0 : tag >> 3;
     if (count > 3)

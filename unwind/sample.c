@@ -237,8 +237,8 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
     const char *name;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
-        name =
-            names_of(&t->names, &reader, t->interps[thread->interp].addr, thread->words.thread_id);
+        name = names_of(&t->names, &reader, t->interps[thread->interp].addr,
+                        thread->words.thread_id, thread->words.native_thread_id);
         if (name || thread->outer == 0)
             return name;
     }

@@ -285,10 +285,6 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     enum cpy_rc rc;
 
     while (addr != 0 && !walk->out->cut) {
-        if (walk->out->depth == CPY_DEPTH_MAX) {
-            walk->out->cut = true;
-            return CPY_OK;
-        }
         rc = visit(walk, addr, &addr);
         if (rc != CPY_OK)
             return rc;
@@ -407,7 +403,7 @@ enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch
     rc = walk_frames(&walk, thread);
     if (rc != CPY_OK)
         return rc;
-    if (generation_at != 0)
+    if (generation_at != 0 && generation)
         after[count++] = (struct mem_range){generation_at, generation, 8};
     if (reader->layout->thread.cframe != NO_FIELD)
         after[count++] =

@@ -150,7 +150,7 @@ def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
     assert [value_type["type"] for value_type in found[0]["sample_types"]] == ["samples", "wall", "cpu", "gil"]
     assert "service: shop" in found[0]["comments"] and "label: env=test" in found[0]["comments"]
     functions = {frame["func"] for profile in found for sample in profile["samples"] for frame in sample["stack"]}
-    assert {"burn_most", "burn_some", "burn_little", "Worker.run"} <= functions
+    assert {"burn_most", "burn_some", "burn_little"} <= functions
     cpu = profiles.total(found, "cpu")
     hot = profiles.total(found, "cpu",
                          lambda sample: any(frame["func"].startswith("burn_") for frame in sample["stack"]))
@@ -172,7 +172,7 @@ def test_processes_that_come_and_go_are_followed(agent, start, tmp_path):
 
     assert status == 0
     found = profiles.in_store(tmp_path / "store", "desk")
-    seen = {sample["labels"]["pid"][0] for profile in found for sample in profile["samples"]}
+    seen = {sample["labels"]["pid"] for profile in found for sample in profile["samples"]}
     assert seen == set(pids)
 
 
@@ -216,8 +216,8 @@ def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
 
 
 @pytest.mark.timing
-def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path, record_property):
-    targets = [start(python_of(0), "busy.py", "--duty", 0.2) for _ in range(5)]
+def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path):
+    targets = [start(python_of(-1), "busy.py", "--duty", 0.2) for _ in range(5)]
     pids = [target.read_json()["pid"] for target in targets]
     run = agent(INI + "[target all]\ncmdline = busy\\.py\n" +
                 "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
@@ -230,6 +230,5 @@ def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path, record_prope
     with open("/proc/%d/status" % run.process.pid) as file:
         memory = next(line.split()[1] for line in file if line.startswith("VmRSS"))
     print("5 processes at 100 Hz: %.2f %% of a core, %s kB" % (100 * cost, memory))
-    record_property("agent_cpu_share", cost)
     assert cost < 0.15, "far more than it should cost: something is wrong"
     run.stop()

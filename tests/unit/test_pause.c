@@ -130,8 +130,8 @@ static void be_without_a_leader(void)
 static void be_stuck(void)
 {
     told->ready = 1;
-    if (vfork() == 0) { /* NOLINT: the point is how the kernel lets the parent wait */
-        sleep_ms(PATIENCE_MS);
+    if (vfork() == 0) {        /* NOLINT: the point is how the kernel lets the parent wait */
+        sleep_ms(PATIENCE_MS); /* NOLINT */
         _exit(0);
     }
     (void)doze(NULL);

@@ -47,7 +47,7 @@ static void render_thread(void *ctx, const struct cpy_thread *thread)
     buf_init(head, TEXT_MAX);
     buf_init(frames, TEXT_MAX);
     buf_add_fmt(head, "thread %d %s%s\n", (int)thread->tid, thread->name ? thread->name : "None",
-                thread->main ? " main" : "");
+                thread->status & CPY_STATUS_MAIN ? " main" : "");
     buf_add(head, "", 1);
     head->size--;
     for (i = 0; i < thread->depth; i++)

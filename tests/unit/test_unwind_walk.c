@@ -47,7 +47,7 @@ static void gives_the_frames_innermost_first(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(got.frames[i].code, CHAIN_CODE + 16 * i);
         assert_int_equal(got.frames[i].unit, i);
-        assert_true(got.frames[i].may_skip);
+        assert_int_equal(got.frames[i].kind, RAW_FRAME);
     }
 }
 
@@ -89,7 +89,7 @@ static void keeps_a_generator_frame_that_has_not_started(void **state)
 
     assert_int_equal(got.depth, 1);
     assert_int_equal(got.frames[0].unit, -1);
-    assert_false(got.frames[0].may_skip);
+    assert_int_equal(got.frames[0].kind, RAW_GENERATOR);
 }
 
 static void passes_over_shims_and_frames_without_code(void **state)
@@ -352,16 +352,19 @@ static void reads_the_generation_after_the_frames(void **state)
     struct walk_scratch *scratch = walk_scratch_new();
     cpy_addr thread = chain_thread(fake, put_chain(fake, 2, chain_shim(fake, 0)));
     cpy_addr generation_at = fake_room(fake, 8);
+    const struct walk_marks marks = {0};
     struct thread_words words;
     uint64_t generation = 0;
 
     (void)state;
     fake_put64(fake, generation_at, 77);
     assert_int_equal(walk_read_thread(&fake->reader, thread, &words), CPY_OK);
-    assert_int_equal(walk_stack(&fake->reader, scratch, &words, generation_at, &got, &generation),
-                     CPY_OK);
+    assert_int_equal(
+        walk_stack(&fake->reader, scratch, &words, &marks, generation_at, &got, &generation),
+        CPY_OK);
     assert_int_equal(generation, 77);
-    assert_int_equal(walk_stack(&fake->reader, scratch, &words, generation_at, &got, NULL), CPY_OK);
+    assert_int_equal(walk_stack(&fake->reader, scratch, &words, &marks, generation_at, &got, NULL),
+                     CPY_OK);
     assert_int_equal(got.depth, 2);
     walk_scratch_free(scratch);
     mem_close(&fake->mem);

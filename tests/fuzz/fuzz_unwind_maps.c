@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_unwind_maps.c - any text as a memory map: mappings that can be, or a refusal. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/maps.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct maps maps = {0};
+    struct err err = {""};
+    size_t i, paths = 0;
+    enum cpy_rc rc = maps_parse((const char *)data, size, &maps, &err);
+
+    require(rc == CPY_OK || (rc == CPY_FOREIGN && err.text[0] && !maps.maps && !maps.text));
+    for (i = 0; i < maps.count; i++) {
+        require(maps.maps[i].start < maps.maps[i].end);
+        require(strchr(maps.maps[i].path, '\n') == NULL);
+        paths += strlen(maps.maps[i].path);
+    }
+    require(paths <= size);
+    maps_finish(&maps);
+    return 0;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_proc.c - what /proc says of a process is read right, whatever it calls itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/proc.h"
+
+/* A child that does what `work` does and then waits to be killed. */
+static pid_t start_child(void (*work)(void))
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        work();
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    assert_true(pid > 0);
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    return pid;
+}
+
+static void end_child(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void do_nothing(void)
+{
+}
+
+static void take_a_name_like_a_stat_line(void)
+{
+    (void)prctl(PR_SET_NAME, "a) R 1 (b) Z 2");
+}
+
+static void take_a_name_of_two_lines(void)
+{
+    (void)prctl(PR_SET_NAME, "x\nUid:\t0 \xff)");
+}
+
+/* The start of a process in ticks after boot, from the clock: within some seconds. */
+static void assert_started_now(uint64_t start)
+{
+    struct timespec now;
+    double seconds;
+
+    assert_int_equal(clock_gettime(CLOCK_BOOTTIME, &now), 0);
+    seconds = (double)now.tv_sec - (double)start / (double)sysconf(_SC_CLK_TCK);
+    assert_true(seconds > -2 && seconds < 60);
+}
+
+/* Waits until the child sleeps. */
+static void read_asleep(pid_t pid, struct proc_stat *stat)
+{
+    uint64_t deadline = clock_mono_ns() + 20 * NS_PER_S;
+
+    do
+        assert_true(proc_read_stat(pid, stat));
+    while (stat->state != 'S' && clock_mono_ns() < deadline);
+}
+
+static void reads_the_stat_of_a_process(void **state)
+{
+    pid_t pid = start_child(do_nothing);
+    struct proc_stat stat;
+
+    (void)state;
+    read_asleep(pid, &stat);
+    assert_int_equal(stat.state, 'S');
+    assert_int_equal(stat.parent, getpid());
+    assert_started_now(stat.start);
+    end_child(pid);
+}
+
+static void is_not_misled_by_the_name_of_a_process(void **state)
+{
+    static void (*const names[])(void) = {take_a_name_like_a_stat_line, take_a_name_of_two_lines};
+    static const char *const wanted[] = {"a) R 1 (b) Z 2", "x\nUid:\t0 \xff)"};
+    struct proc_stat stat;
+    uid_t user = 1234567;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        pid_t pid = start_child(names[i]);
+
+        read_asleep(pid, &stat);
+        assert_string_equal(stat.name, wanted[i]);
+        assert_int_equal(stat.state, 'S');
+        assert_int_equal(stat.parent, getpid());
+        assert_started_now(stat.start);
+        assert_true(proc_user(pid, &user));
+        assert_int_equal(user, getuid());
+        end_child(pid);
+    }
+}
+
+static void tells_a_zombie(void **state)
+{
+    struct proc_stat stat;
+    siginfo_t info;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_true(proc_read_stat(pid, &stat));
+    assert_int_equal(stat.state, 'Z');
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void says_that_a_process_is_gone(void **state)
+{
+    pid_t pid = start_child(do_nothing);
+    char text[PROC_COMMAND_MAX] = "x";
+    struct proc_thread thread;
+    struct proc_stat stat;
+    uint64_t cpu;
+    uid_t user;
+
+    (void)state;
+    end_child(pid);
+    assert_false(proc_read_stat(pid, &stat));
+    assert_false(proc_user(pid, &user));
+    assert_false(proc_cpu_ns(pid, &cpu));
+    assert_false(proc_thread_open(pid, pid, &thread));
+    proc_command_line(pid, text);
+    assert_string_equal(text, "");
+    proc_executable(pid, text);
+    assert_string_equal(text, "");
+}
+
+/* Replaces the child by /bin/sleep with this command line. */
+static pid_t start_command(char **argv)
+{
+    int started[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe2(started, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)execv("/bin/sleep", argv);
+        _exit(1);
+    }
+    (void)close(started[1]);
+    assert_int_equal(read(started[0], &byte, 1), 0); /* closed by the exec */
+    (void)close(started[0]);
+    return pid;
+}
+
+static void reads_a_command_line_with_blanks_between(void **state)
+{
+    char *argv[] = {(char[]){"python3"}, (char[]){"1000"}, (char[]){"0.5"}, NULL};
+    char text[PROC_COMMAND_MAX];
+    pid_t pid = start_command(argv);
+
+    (void)state;
+    proc_command_line(pid, text);
+    assert_string_equal(text, "python3 1000 0.5");
+    proc_executable(pid, text);
+    assert_int_equal(text[0], '/');
+    end_child(pid);
+}
+
+static void cuts_a_long_command_line(void **state)
+{
+    static char longest[3 * PROC_COMMAND_MAX];
+    char *argv[] = {longest, (char[]){"1000"}, NULL}, text[PROC_COMMAND_MAX];
+    pid_t pid;
+
+    (void)state;
+    memset(longest, 'x', sizeof(longest) - 1);
+    pid = start_command(argv);
+    proc_command_line(pid, text);
+    assert_int_equal(strlen(text), PROC_COMMAND_MAX - 1);
+    end_child(pid);
+}
+
+static void burn(uint64_t ns)
+{
+    struct timespec now;
+    uint64_t begin = 0, at;
+    volatile unsigned sink = 0;
+
+    do {
+        for (int i = 0; i < 10000; i++)
+            sink = sink + 1;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        at = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+        begin = begin ? begin : at;
+    } while (at - begin < ns);
+}
+
+static void burn_some_time(void)
+{
+    burn(200 * NS_PER_MS);
+}
+
+static void reads_the_cpu_time_of_process_and_thread(void **state)
+{
+    pid_t pid = start_child(burn_some_time);
+    struct proc_thread thread;
+    uint64_t process = 0, own = 0, again = 0;
+    struct proc_stat stat;
+
+    (void)state;
+    read_asleep(pid, &stat);
+    assert_true(proc_thread_open(pid, pid, &thread));
+    assert_true(proc_cpu_ns(pid, &process));
+    assert_true(proc_thread_cpu_ns(&thread, &own));
+    assert_true(proc_thread_cpu_ns(&thread, &again));
+
+    assert_true(process >= 200 * NS_PER_MS && process < 20 * NS_PER_S);
+    assert_true(own >= 190 * NS_PER_MS && own < 20 * NS_PER_S);
+    assert_int_equal(own, again); /* it sleeps */
+    assert_false(proc_thread_runs(&thread));
+    end_child(pid);
+    assert_false(proc_thread_cpu_ns(&thread, &own));
+    assert_false(proc_thread_runs(&thread));
+    proc_thread_close(&thread);
+    assert_int_equal(thread.stat_fd, -1);
+}
+
+static void tells_that_a_thread_runs(void **state)
+{
+    struct proc_thread thread;
+
+    (void)state;
+    assert_true(proc_thread_open(getpid(), (pid_t)syscall(SYS_gettid), &thread));
+    assert_true(proc_thread_runs(&thread)); /* we do, while we read it */
+    proc_thread_close(&thread);
+    assert_false(proc_thread_open(getpid(), 1, &thread)); /* no thread of ours */
+    assert_int_equal(thread.schedstat_fd, -1);
+}
+
+static void explains_a_denial_with_a_cure(void **state)
+{
+    char text[256] = "";
+
+    (void)state;
+    proc_explain_denied(getpid(), text, sizeof(text));
+    assert_true(strstr(text, "CAP_SYS_PTRACE") || strstr(text, "ptrace_scope"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_the_stat_of_a_process),
+        cmocka_unit_test(is_not_misled_by_the_name_of_a_process),
+        cmocka_unit_test(tells_a_zombie),
+        cmocka_unit_test(says_that_a_process_is_gone),
+        cmocka_unit_test(reads_a_command_line_with_blanks_between),
+        cmocka_unit_test(cuts_a_long_command_line),
+        cmocka_unit_test(reads_the_cpu_time_of_process_and_thread),
+        cmocka_unit_test(tells_that_a_thread_runs),
+        cmocka_unit_test(explains_a_denial_with_a_cure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_agent_process.c - time is given to the stacks that took it, and adds up.
+ *
+ * The stacks come from a golden image; the CPU time is that of this very process, whose thread
+ * stands in for the image's main thread.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/process.h"
+#include "unwind/target.h"
+
+enum { THREADS = 5, NO_SUCH_TID = 2000000000 };
+
+static const char image[] = "tests/golden/unwind/3.15.2-debian.img";
+
+/* A process that is sampled. */
+struct fixture {
+    struct services services;
+    struct service *service;
+    struct process process;
+    struct cpy_target *target; /* borrowed from the process */
+};
+
+static void note_tid(void *ctx, const struct cpy_thread *thread)
+{
+    struct tids *tids = ctx;
+
+    assert_true(tids->count < THREADS);
+    tids->pairs[tids->count] = (struct tid_pair){thread->tid, thread->status & CPY_STATUS_MAIN
+                                                                  ? (pid_t)syscall(SYS_gettid)
+                                                                  : NO_SUCH_TID + (int)tids->count};
+    tids->count++;
+}
+
+/* Lets our own thread stand in for the main thread of the image, and nobody for the others. */
+static void stand_in(struct cpy_target *target)
+{
+    struct tids tids = {.proc_fd = -1, .nested = true, .capacity = THREADS};
+
+    tids.pairs = calloc(THREADS, sizeof(*tids.pairs));
+    assert_non_null(tids.pairs);
+    assert_int_equal(cpy_sample(target, note_tid, &tids), CPY_OK);
+    assert_int_equal(tids.count, THREADS);
+    target->tids = tids;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct err err = {""};
+
+    assert_non_null(f);
+    f->service = services_get(&f->services, "shop", 1, 2);
+    assert_non_null(f->service);
+    if (cpy_open_image(image, &f->target, &err) != CPY_OK)
+        fail_msg("%s", err.text);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    process_finish(&f->process);
+    services_finish(&f->services);
+    free(f);
+    return 0;
+}
+
+static void begin(struct fixture *f, enum service_split split, uint64_t now_ns)
+{
+    process_init(&f->process, (struct proc_id){getpid(), 1}, f->target, f->service, split, now_ns);
+}
+
+static uint64_t total(const struct fixture *f, enum service_value value)
+{
+    return (uint64_t)pprof_total(f->service->profile, value);
+}
+
+/* Own and cumulative time of the function whose name starts with `name`; 0: it has none. */
+static uint64_t own_time(const struct fixture *f, enum service_value value, const char *name)
+{
+    struct pprof_top *top = NULL;
+    size_t count = 0, i;
+    uint64_t time = 0;
+
+    assert_int_equal(pprof_top(f->service->profile, value, &top, &count), PPROF_OK);
+    for (i = 0; i < count; i++)
+        if (strncmp(top[i].name, name, strlen(name)) == 0)
+            time += (uint64_t)top[i].flat;
+    free(top);
+    return time;
+}
+
+static void burn(uint64_t ns)
+{
+    struct timespec now;
+    volatile unsigned sink = 0;
+    uint64_t first = 0, at;
+
+    do {
+        for (int i = 0; i < 10000; i++)
+            sink = sink + 1;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        at = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+        first = first ? first : at;
+    } while (at - first < ns);
+}
+
+static void only_sets_its_clocks_at_the_first_sample(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    assert_int_equal(total(f, VALUE_WALL), 0);
+    assert_int_equal(total(f, VALUE_SAMPLES), 0);
+    assert_int_equal(f->process.thread_count, THREADS);
+    assert_string_equal(f->service->python, "3.15.2");
+}
+
+static void gives_each_thread_the_time_that_has_passed(void **state)
+{
+    static const uint64_t steps_ms[] = {10, 1000, 3, 70};
+    struct fixture *f = *state;
+    uint64_t now = NS_PER_S, sum = 0;
+
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    for (size_t i = 0; i < 4; i++) {
+        now += steps_ms[i] * NS_PER_MS;
+        sum += steps_ms[i] * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now), CPY_OK);
+        assert_int_equal(total(f, VALUE_WALL), THREADS * sum);
+    }
+    assert_int_equal(total(f, VALUE_SAMPLES), 4 * THREADS);
+    assert_int_equal(total(f, VALUE_GIL), 0); /* all of them wait */
+}
+
+static enum cpy_rc (*real_read)(struct mem *mem, const struct mem_range *ranges, size_t count);
+
+static enum cpy_rc read_nothing(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    (void)mem;
+    (void)ranges;
+    (void)count;
+    return CPY_RACED;
+}
+
+static cpy_addr torn_state;
+
+/* The state of one thread cannot be read a second time, and its current frame not at all. */
+static enum cpy_rc read_torn(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (ranges[i].size == 8 && ranges[i].from > torn_state && ranges[i].from < torn_state + 800)
+            return CPY_RACED;
+    return real_read(mem, ranges, count);
+}
+
+static void carries_the_time_of_a_failed_sample_to_the_next(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    real_read = f->target->mem->read;
+    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    f->target->mem->read = read_nothing;
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_RACED);
+    assert_int_equal(total(f, VALUE_WALL), 0);
+    f->target->mem->read = real_read;
+    assert_int_equal(process_sample(&f->process, 4 * NS_PER_S), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * NS_PER_S);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS);
+}
+
+static void carries_the_time_of_a_torn_stack_to_its_next_good_one(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    real_read = f->target->mem->read;
+    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    torn_state = f->process.threads[2].state;
+    f->target->mem->read = read_torn;
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    assert_int_equal(f->process.torn, 1);
+    assert_int_equal(total(f, VALUE_WALL), (THREADS - 1) * NS_PER_S);
+    f->target->mem->read = real_read;
+    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(f->process.thread_count, THREADS);
+}
+
+static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t given, now = NS_PER_S;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    for (int i = 0; i < 4; i++) {
+        burn(50 * NS_PER_MS);
+        now += 50 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    }
+    process_settle(&f->process);
+    given = own_time(f, VALUE_CPU, "Place.wait");
+
+    assert_true(given > 140 * NS_PER_MS); /* the kernel's number may be a tick old */
+    assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
+}
+
+static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = 0, after = 0, now = NS_PER_S;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    for (int i = 0; i < 3; i++) {
+        burn(30 * NS_PER_MS);
+        now += 30 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now), CPY_OK);
+        assert_true(proc_cpu_ns(getpid(), &before));
+        process_settle(&f->process);
+        assert_true(proc_cpu_ns(getpid(), &after));
+
+        assert_true(total(f, VALUE_CPU) >= before - f->process.cpu_base_ns);
+        /* The thread's first number may have been a tick old; that is taken off later. */
+        assert_true(total(f, VALUE_CPU) <= after - f->process.cpu_base_ns + 10 * NS_PER_MS);
+        assert_int_equal(f->process.cpu_given_ns, total(f, VALUE_CPU));
+    }
+}
+
+static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_PROCESS, NS_PER_S); /* no thread of the image is one of ours */
+    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    burn(50 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    process_settle(&f->process);
+
+    assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
+    assert_int_equal(own_time(f, VALUE_CPU, "<CPU time between samples>"), total(f, VALUE_CPU));
+    assert_int_equal(own_time(f, VALUE_WALL, "<CPU time between samples>"), 0);
+}
+
+static void gives_out_the_rest_when_it_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    burn(20 * NS_PER_MS);
+    process_finish(&f->process);
+
+    assert_true(total(f, VALUE_CPU) >= 20 * NS_PER_MS);
+    assert_null(f->process.threads);
+    /* tear_down ends it again: begin anew, so that there is something to end. */
+    assert_int_equal(cpy_open_image(image, &f->target, NULL), CPY_OK);
+    begin(f, SPLIT_NONE, NS_PER_S);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(only_sets_its_clocks_at_the_first_sample),
+        TEST(gives_each_thread_the_time_that_has_passed),
+        TEST(carries_the_time_of_a_failed_sample_to_the_next),
+        TEST(carries_the_time_of_a_torn_stack_to_its_next_good_one),
+        TEST(gives_cpu_time_to_the_stack_that_was_seen_running),
+        TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
+        TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
+        TEST(gives_out_the_rest_when_it_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
