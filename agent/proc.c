@@ -134,6 +134,18 @@ bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out)
     return true;
 }
 
+bool proc_thread_state(pid_t pid, pid_t tid, char *out)
+{
+    char path[96], text[512];
+    const char *state;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    state = read_small(path, text, sizeof(text)) > 0 ? stat_field(text, 3) : NULL;
+    if (state)
+        *out = *state;
+    return state != NULL;
+}
+
 /* The number in a small file, -1 if there is none. */
 static long number_in(const char *path)
 {

@@ -57,6 +57,9 @@ void proc_thread_close(struct proc_thread *thread);
 /* CPU time of a thread since it began. False: it is gone. Cost: one system call. */
 MUST_CHECK bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out);
 
+/* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
+MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);
+
 /*
  * Why a process may not be read, and the cure, for people.
  */
