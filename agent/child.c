@@ -14,6 +14,9 @@
 
 enum { ANCESTORS_MAX = 256 };
 
+/* What SIGPIPE did before us: what the command is to find. */
+static void (*pipe_before)(int) = SIG_DFL;
+
 void child_block_signals(sigset_t *reported, sigset_t *before)
 {
     static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
@@ -24,7 +27,7 @@ void child_block_signals(sigset_t *reported, sigset_t *before)
     for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         (void)sigaddset(reported, signals[i]);
     (void)sigprocmask(SIG_BLOCK, reported, before);
-    (void)signal(SIGPIPE, SIG_IGN);
+    pipe_before = signal(SIGPIPE, SIG_IGN);
 }
 
 /* In the child: becomes the command, or says why not through the pipe. */
@@ -32,7 +35,7 @@ static void become(char **argv, const sigset_t *mask, int report_fd)
 {
     int cause;
 
-    (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGPIPE, pipe_before);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
     (void)execvp(argv[0], argv);
     cause = errno;
