@@ -59,7 +59,7 @@ test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a ba
 	@sh tests/setup/deps.sh test
 	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz clean-root
 
-lint: $(PB_H) $(ARCHIVES) ## includes, banned calls, function lengths, scripts, formatting, manual pages
+lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
 	    bash tests/lint/all.sh
 
@@ -113,9 +113,9 @@ demo: ## watch a small shop for ten seconds and print where its time goes
 clean-root: ## run README's commands on a bare Debian 12 (needs root)
 	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)
 
-install: $(BUILD)/pystrobe ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
+install: $(BUILD)/pystrobe $(MAN_INI) ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
 	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
-	for page in $(MAN_PAGES); do \
+	for page in $(MAN_PAGES) $(MAN_INI); do \
 	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || { \
 	    $(BUILD)/pystrobe config --sample >$(BUILD)/sample.ini && \
