@@ -4,7 +4,7 @@
 
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
@@ -102,7 +102,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(ARCHIVES)
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (30)
+fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 
