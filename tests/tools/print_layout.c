@@ -14,22 +14,23 @@ enum { AT_FREE_THREADED = 16 };
 
 /* clang-format off */
 #define FIELDS(X) \
-    X(runtime.interpreters_head) X(runtime.main_thread) X(runtime.finalizing) \
-    X(runtime.tstate_current) X(runtime.collecting) X(interp.size) X(interp.id) \
-    X(interp.threads_head) X(interp.threads_main) X(interp.modules) X(interp.gil) \
-    X(interp.code_generation) X(interp.collecting) X(interp.gc_frame) X(gil.enabled) \
-    X(gil.last_holder) X(gil.locked) X(thread.size) X(thread.next) X(thread.current_frame) \
-    X(thread.cframe) X(thread.base_frame) X(thread.status) X(thread.gil_requested) \
-    X(thread.thread_id) X(thread.datastack_chunk) X(thread.current_exception) X(thread.exc_info) \
-    X(thread.exc_value) X(cframe.current_frame) X(frame.size) X(frame.executable) \
-    X(frame.previous) X(frame.instr) X(frame.owner) X(frame.is_entry) X(frame.tlbc_index) \
-    X(code.size) X(code.filename) X(code.linetable) X(code.firstlineno) X(code.firsttraceable) \
-    X(code.bytecode) X(code.co_code) X(object.ob_type) X(object.ob_size) X(type.tp_name) \
-    X(type.tp_flags) X(type.tp_basicsize) X(type.tp_dictoffset) X(type.ht_cached_keys) \
-    X(unicode.length) X(unicode.state) X(unicode.ascii_data) X(unicode.compact_data) \
-    X(unicode.kind_shift) X(unicode.compact) X(unicode.ascii) X(bytes.ob_sval) X(integer.tag) \
-    X(integer.digit) X(dict.ma_keys) X(dict.ma_values) X(dict.values_skip) X(dict.managed) \
-    X(shim_owner) X(generator_owner) X(status_bound) X(status_cleared)
+    X(runtime.main_thread) X(runtime.finalizing) X(runtime.tstate_current) X(runtime.collecting) \
+    X(interp.size) X(interp.next) X(interp.id) X(interp.threads_head) X(interp.threads_main) \
+    X(interp.modules) X(interp.gil) X(interp.code_generation) X(interp.collecting) \
+    X(interp.gc_frame) X(gil.enabled) X(gil.last_holder) X(gil.locked) X(thread.size) \
+    X(thread.next) X(thread.interp) X(thread.current_frame) X(thread.cframe) X(thread.base_frame) \
+    X(thread.status) X(thread.gil_requested) X(thread.thread_id) X(thread.native_thread_id) \
+    X(thread.datastack_chunk) X(thread.current_exception) X(thread.exc_info) X(thread.exc_value) \
+    X(cframe.current_frame) X(frame.size) X(frame.executable) X(frame.previous) X(frame.instr) \
+    X(frame.owner) X(frame.is_entry) X(frame.tlbc_index) X(code.size) X(code.filename) \
+    X(code.qualname) X(code.linetable) X(code.firstlineno) X(code.firsttraceable) \
+    X(code.bytecode) X(code.co_code) X(code.tlbc) X(object.ob_type) X(object.ob_size) \
+    X(type.tp_name) X(type.tp_flags) X(type.tp_basicsize) X(type.tp_dictoffset) \
+    X(type.ht_cached_keys) X(unicode.length) X(unicode.state) X(unicode.ascii_data) \
+    X(unicode.compact_data) X(unicode.kind_shift) X(unicode.compact) X(unicode.ascii) \
+    X(bytes.ob_sval) X(integer.tag) X(integer.digit) X(dict.ma_keys) X(dict.ma_values) \
+    X(dict.values_skip) X(dict.managed) X(shim_owner) X(generator_owner) X(status_bound) \
+    X(status_cleared)
 /* clang-format on */
 
 static void print_field(const char *name, uint32_t value)
