@@ -14,6 +14,7 @@ enum { AT_FREE_THREADED = 16 };
 
 /* clang-format off */
 #define FIELDS(X) \
+    X(runtime.interpreters_head) \
     X(runtime.main_thread) X(runtime.finalizing) X(runtime.tstate_current) X(runtime.collecting) \
     X(interp.size) X(interp.next) X(interp.id) X(interp.threads_head) X(interp.threads_main) \
     X(interp.modules) X(interp.gil) X(interp.code_generation) X(interp.collecting) \
