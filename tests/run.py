@@ -9,6 +9,7 @@ Each fuzzer counts as one. What a run writes lies below the build directory.
 """
 
 import argparse
+import concurrent.futures
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ import xml.etree.ElementTree as ElementTree
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 UNIT_TIMEOUT_S = 600
+FUZZERS_AT_ONCE = 2
 TAP = re.compile(r"^(not )?ok \d+ (- |# SKIP )(.*)$")
 
 
@@ -142,8 +144,9 @@ def main():
     total = Counts()
     for program in args.unit:
         total.add(run_unit(program, shlex.split(args.wrapper)))
-    for program in args.fuzz:
-        total.add(run_fuzz(program, args.seconds, build))
+    with concurrent.futures.ThreadPoolExecutor(FUZZERS_AT_ONCE) as pool:
+        for counts in pool.map(lambda program: run_fuzz(program, args.seconds, build), args.fuzz):
+            total.add(counts)
     if args.pytest is not None:
         total.add(run_pytest(args.pytest, build))
     say(str(total))

@@ -4,7 +4,7 @@
 
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
@@ -27,7 +27,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines bench demo clean-root install
+        valgrind coverage fuzz fuzz-programs lines layout-row bench demo clean-root install
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -47,6 +47,9 @@ integration: pythons $(BUILD)/pystrobe $(TOOLS) ## run the tests with live Pytho
 lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) LINES_ALL=1 \
 	    $(RUN_TESTS) --pytest tests/integration/test_lines.py
+
+layout-row: ## what a Python's headers say of its layout (V=3.12 or PYTHON=/path/to/python)
+	@CC="$(CC)" $(TEST_PYTHON) tests/tools/layout_row.py $(or $(PYTHON),$(V)) $(if $(FREE_THREADED),--free-threaded)
 
 test: ## install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
@@ -99,7 +102,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(ARCHIVES)
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (30)
+fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 

@@ -355,7 +355,7 @@ static const struct beside {
             {
                 .major = 3,
                 .minor = 13,
-                .code = {.firsttraceable = 184},
+                .code = {.firsttraceable = 184, .tlbc = NO_FIELD},
                 .interp = {.threads_main = 7352, .code_generation = NO_FIELD, .gc_frame = NO_FIELD},
                 .thread = {.base_frame = NO_FIELD,
                            .gil_requested = NO_FIELD,

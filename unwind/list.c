@@ -220,7 +220,7 @@ enum cpy_rc list_all(struct cpy_target *t)
     }
     if (rc == CPY_OK)
         rc = find_main_thread(t);
-    if (rc != CPY_OK)
+    if (rc != CPY_OK || t->thread_count == 0)
         return rc;
     find_tids(t);
     if (t->interp_count > 1)

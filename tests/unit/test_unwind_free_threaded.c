@@ -233,7 +233,7 @@ static void open_process(struct process *p)
 static void make_process(struct process *p, unsigned minor)
 {
     *p = (struct process){.made = {.fake = fake_new(NULL), .minor = minor}};
-    p->interp = fake_room(p->made.fake, 16384);
+    p->interp = fake_room(p->made.fake, 8192);
     p->code_type = made_type(&p->made, "code", 0, 0, 0);
     p->main = make_thread(p, MAIN_IDENT, MAIN_TID);
     p->worker = make_thread(p, WORKER_IDENT, WORKER_TID);
