@@ -7,7 +7,8 @@
 
 enum {
     WALK_TRIES = 16,
-    SEATED_SAMPLES = 256 /* after a torn one: see seat.h */
+    SEATED_SAMPLES = 256, /* after a torn one: see seat.h */
+    READS_MAX = 1 << 19   /* system calls of one sample: a hostile target must not hold us up */
 };
 
 /* What stands for something that is no function; named as CPython's own profiler does. */
@@ -125,7 +126,8 @@ static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct
     enum cpy_rc rc = try_stack(t, interp, words, out);
     int tries;
 
-    for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES; tries++) {
+    for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES && t->mem->reads < t->reads_end;
+         tries++) {
         out->depth = depth;
         out->cut = false;
         t->stats.retries++;
@@ -308,6 +310,7 @@ static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, ea
 enum cpy_rc target_begin(struct cpy_target *t)
 {
     codes_sweep(&t->codes);
+    t->reads_end = t->mem->reads + READS_MAX;
     return list_all(t);
 }
 
@@ -327,9 +330,12 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     target_look_for_asyncio(t, false);
     rc = target_begin(t);
     names_next_sample(&t->names, t->thread_count);
-    for (i = 0; rc == CPY_OK && i < t->thread_count; i++)
-        if (!t->threads[i].joined)
+    for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
+        if (t->mem->reads >= t->reads_end)
+            rc = CPY_RACED;
+        else if (!t->threads[i].joined)
             rc = sample_thread(t, &t->threads[i], each, ctx);
+    }
     t->seated -= t->seated > 0;
     target_end(t);
     return rc;

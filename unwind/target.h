@@ -39,6 +39,7 @@ struct cpy_target {
     struct tids tids;
     struct seat seat;
     struct asyncio asyncio;
+    uint64_t reads_end;           /* of mem->reads: where this sample has taken too long */
     unsigned seated;              /* samples that are still to be taken from the target's CPU */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */

@@ -10,10 +10,10 @@ enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
 
 enum {
     CHUNKS_MAX = 256,
-    COPY_MAX = 4 << 20,  /* bytes of all chunks of a thread */
-    THREAD_MAX = 4096,   /* bytes of a thread state */
-    FRAME_MAX = 512,     /* bytes of a frame */
-    VISITS_MAX = 1 << 20 /* frames of all kinds in one chain */
+    COPY_MAX = 4 << 20,            /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,             /* bytes of a thread state */
+    FRAME_MAX = 512,               /* bytes of a frame */
+    VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
 /* The words of a PyFrameObject that make its place in the stack. */
