@@ -250,16 +250,20 @@ static uint32_t status_of(struct cpy_target *t, const struct listed *thread)
     return status;
 }
 
-/* Python's name of a thread: the first that any of its interpreters knows. */
+/*
+ * Python's name of a thread: that of the outermost interpreter which knows one. To those
+ * within, the thread that came to import threading first is "MainThread".
+ */
 static const char *name_of(struct cpy_target *t, const struct listed *thread)
 {
     const struct reader reader = {t->mem, &t->found.layout};
-    const char *name;
+    const char *name = NULL, *outer;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
-        name = names_of(&t->names, &reader, t->interps[thread->interp].addr,
-                        thread->words.thread_id, thread->words.native_thread_id);
-        if (name || thread->outer == 0)
+        outer =
+            names_of(&t->names, &reader, t->interps[thread->interp].addr, thread->words.thread_id);
+        name = outer ? outer : name;
+        if (thread->outer == 0)
             return name;
     }
 }
