@@ -260,8 +260,8 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
     const char *name = NULL, *outer;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
-        outer =
-            names_of(&t->names, &reader, t->interps[thread->interp].addr, thread->words.thread_id);
+        outer = names_of(&t->names, &reader, t->interps[thread->interp].addr,
+                         thread->words.thread_id, thread->words.native_thread_id);
         name = outer ? outer : name;
         if (thread->outer == 0)
             return name;
