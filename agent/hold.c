@@ -61,18 +61,15 @@ static pid_t tracer_of(pid_t pid, pid_t tid)
     return tracer;
 }
 
-/* Says why a thread could not be seized. Gives false for one that is just gone. */
+/* Says why a thread could not be seized. False: it has just ended, which is no reason. */
 static bool explain(pid_t pid, pid_t tid, int cause, struct hold *hold)
 {
-    struct proc_stat stat;
     char state = '\0';
     pid_t tracer = tracer_of(pid, tid);
 
-    if (proc_thread_state(pid, tid, &state) && (state == 'Z' || state == 'X'))
-        return false; /* it has ended; its number lives on while the others run */
-    if (cause == ESRCH && proc_read_stat(pid, &stat))
+    if (!proc_thread_state(pid, tid, &state) || state == 'Z' || state == 'X')
         return false;
-    hold->rc = cause == EPERM ? PAUSE_DENIED : cause == ESRCH ? PAUSE_GONE : PAUSE_FAILED;
+    hold->rc = cause == EPERM ? PAUSE_DENIED : PAUSE_FAILED;
     if (tracer != 0) {
         hold->rc = PAUSE_FAILED;
         err_set(&hold->err, "process %d traces it already", (int)tracer);

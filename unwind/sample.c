@@ -268,6 +268,15 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
     }
 }
 
+enum cpy_rc target_resolve(struct cpy_target *t, uint64_t generation, uint32_t *depth)
+{
+    struct cpy_thread out = {.depth = 0};
+    enum cpy_rc rc = resolve(t, generation, &out);
+
+    *depth = out.depth;
+    return rc;
+}
+
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
 static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, each_thread *each,
@@ -295,8 +304,23 @@ static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, ea
         return rc;
     out.name = name_of(t, thread);
     out.frames = t->frames;
+    out.task = thread->words.running_task;
     each(ctx, &out);
     return CPY_OK;
+}
+
+enum cpy_rc target_begin(struct cpy_target *t)
+{
+    codes_sweep(&t->codes);
+    return list_all(t);
+}
+
+void target_end(struct cpy_target *t)
+{
+    seat_leave(&t->seat);
+    t->stats.reads = t->mem->reads;
+    t->stats.bytes = t->mem->bytes;
+    t->stats.codes_read = t->codes.decoded;
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
@@ -304,16 +328,13 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     enum cpy_rc rc;
     size_t i;
 
-    codes_sweep(&t->codes);
-    rc = list_all(t);
+    target_look_for_asyncio(t, false);
+    rc = target_begin(t);
     names_next_sample(&t->names, t->thread_count);
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++)
         if (!t->threads[i].joined)
             rc = sample_thread(t, &t->threads[i], each, ctx);
-    seat_leave(&t->seat);
     t->seated -= t->seated > 0;
-    t->stats.reads = t->mem->reads;
-    t->stats.bytes = t->mem->bytes;
-    t->stats.codes_read = t->codes.decoded;
+    target_end(t);
     return rc;
 }

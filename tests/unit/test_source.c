@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <sys/inotify.h>
+
 #include "agent/source.h"
 #include "tests/unit/temp_tree.h"
 
@@ -148,6 +150,22 @@ static void opens_nothing_but_regular_files(void **state)
     assert_null(line_of("/srv/no-such-file", 1));
 }
 
+/* To open a FIFO lets its writer go on; so it must not even be opened. */
+static void leaves_a_fifo_alone(void **state)
+{
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    char events[4096];
+
+    (void)state;
+    assert_true(watch >= 0);
+    assert_int_equal(mkfifo(tree_path("root/srv/watched"), 0644), 0);
+    assert_true(inotify_add_watch(watch, tree_path("root/srv/watched"), IN_OPEN) >= 0);
+    assert_null(line_of("/srv/watched", 1));
+
+    assert_int_equal(read(watch, events, sizeof(events)), -1);
+    (void)close(watch);
+}
+
 static void has_no_lines_of_a_huge_file(void **state)
 {
     (void)state;
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(does_not_follow_the_links_of_proc),
         cmocka_unit_test(follows_links_inside_the_root),
         cmocka_unit_test(opens_nothing_but_regular_files),
+        cmocka_unit_test(leaves_a_fifo_alone),
         cmocka_unit_test(has_no_lines_of_a_huge_file),
         cmocka_unit_test(cuts_a_long_line),
         cmocka_unit_test(names_in_brackets_have_no_lines),
