@@ -22,22 +22,18 @@ def dump(pystrobe, own):
     return json.loads(done.stdout)["interpreters"]
 
 
-def test_a_thread_is_shown_once_in_the_interpreter_that_runs_on_top(pystrobe, own):
-    seen = [(thread["tid"], interpreter["id"], thread["name"])
-            for interpreter in dump(pystrobe, own) for thread in interpreter["threads"]]
+def test_a_thread_is_shown_once_with_the_inner_interpreters_frames_above_those_that_called_it(pystrobe, own):
+    seen = {thread["tid"]: dict(thread, interpreter=interpreter["id"])
+            for interpreter in dump(pystrobe, own) for thread in interpreter["threads"]}
 
-    wanted = [(thread["tid"], thread["interpreter"], thread["name"]) for thread in own["threads"]]
-    assert sorted(seen) == sorted(wanted + [(own["main"], 0, "MainThread")])
-
-
-def test_the_inner_interpreters_frames_are_above_those_that_called_it(pystrobe, own):
-    stacks = {thread["tid"]: [frame["func"] for frame in thread["frames"]]
-              for interpreter in dump(pystrobe, own) for thread in interpreter["threads"]}
-
-    for thread in own["threads"]:
+    assert sorted(seen) == sorted([own["main"]] + [thread["tid"] for thread in own["threads"]])
+    for wanted in own["threads"]:
+        thread = seen[wanted["tid"]]
+        stack = [frame["func"] for frame in thread["frames"]]
         # Before 3.11 a function has no qualified name.
-        wanted = {tuple(thread["functions"]), tuple(name.split(".")[-1] for name in thread["functions"])}
-        assert tuple(stacks[thread["tid"]]) in wanted
+        assert stack in (wanted["functions"], [name.split(".")[-1] for name in wanted["functions"]])
+        assert (thread["name"], thread["interpreter"]) == (wanted["name"], wanted["interpreter"])
+    assert (seen[own["main"]]["name"], seen[own["main"]]["interpreter"]) == ("MainThread", 0)
 
 
 def test_main_is_the_main_thread_and_from_3_13_on_what_runs_an_interpreters_main_module(python, pystrobe, own):

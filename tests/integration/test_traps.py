@@ -31,7 +31,7 @@ def test_a_kernel_name_with_a_bracket_does_not_bend_the_status(python, pystrobe,
 
     found = samples.take(own["pid"], 50, 700)
 
-    assert all(sample.threads[waits]["status"] == [] for sample in found)
+    assert samples.idle_share(found, waits) > 0.9
     assert samples.share(found, spins, "cpu") > 0.1
     assert samples.share(found, spins, "gil") > 0.9
 

@@ -152,7 +152,7 @@ def in_coroutine(place):
 
 
 def collect(place):
-    kept = [[number] for number in range(400000)]
+    kept = [[number] for number in range(100000)]
     place.arrive()
     while kept:
         gc.collect()
