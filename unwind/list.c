@@ -161,41 +161,80 @@ static void find_tids(struct cpy_target *t)
                 : tids_of_pthread(&t->tids, t->mem, thread->words.thread_id, t->main_thread_id);
 }
 
+/*
+ * An address in the kernel thread's own stack, where the state's newest call into the
+ * interpreter began: of two states the lower one runs inside of the other. 0: not known.
+ */
+static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *words)
+{
+    const struct layout *l = &t->found.layout;
+    cpy_addr addr = words->current_frame, previous = 0;
+    uint8_t owner = 0;
+    int steps;
+
+    if (l->thread.cframe != NO_FIELD || l->frames == FRAMES_OBJECT)
+        return l->thread.cframe != NO_FIELD ? words->cframe : 0;
+    for (steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
+        struct mem_range ranges[2] = {{addr + l->frame.owner, &owner, 1},
+                                      {addr + l->frame.previous, &previous, 8}};
+
+        if (mem_read_ranges(t->mem, ranges, 2) != CPY_OK)
+            return 0;
+        if (owner >= l->shim_owner) /* it is a variable of the interpreter's C code */
+            return addr;
+        addr = previous;
+    }
+    return 0;
+}
+
 /* True if `a` runs above `b` on the kernel thread that both belong to. */
-static bool is_above(const struct cpy_target *t, const struct listed *a, const struct listed *b)
+static bool is_above(struct cpy_target *t, const struct listed *a, const struct listed *b)
 {
     const struct interp *left = &t->interps[a->interp], *right = &t->interps[b->interp];
     bool left_runs = left->holder == a->words.addr, right_runs = right->holder == b->words.addr;
+    cpy_addr left_at, right_at;
 
-    return left_runs != right_runs ? left_runs : left->id > right->id;
+    if (left_runs != right_runs)
+        return left_runs;
+    left_runs = a->words.current_frame != a->words.base_frame; /* else it runs no Python code */
+    right_runs = b->words.current_frame != b->words.base_frame;
+    if (left_runs != right_runs)
+        return left_runs;
+    left_at = stack_place(t, &a->words);
+    right_at = stack_place(t, &b->words);
+    return left_at && right_at && left_at != right_at ? left_at < right_at : left->id > right->id;
 }
 
-/* Puts `thread` into the chain of states of its kernel thread that begins at `top`. */
-static void insert(struct cpy_target *t, struct listed *top, struct listed *thread)
+/* Puts `thread` into the chain of states of its kernel thread; gives the chain's new top. */
+static struct listed *insert(struct cpy_target *t, struct listed *top, struct listed *thread)
 {
     struct listed *above = top;
 
+    if (is_above(t, thread, top)) {
+        thread->outer = (uint32_t)(top - t->threads) + 1;
+        top->joined = true;
+        return thread;
+    }
     while (above->outer && is_above(t, &t->threads[above->outer - 1], thread))
         above = &t->threads[above->outer - 1];
     thread->outer = above->outer;
     thread->joined = true;
     above->outer = (uint32_t)(thread - t->threads) + 1;
+    return top;
 }
 
 /* Joins the states of kernel threads that are in several interpreters. */
 static void join(struct cpy_target *t)
 {
-    struct listed *thread, *other, *end = t->threads + t->thread_count;
+    struct listed *thread, *other, *top, *end = t->threads + t->thread_count;
 
     for (thread = t->threads; thread < end; thread++) {
-        if (thread->inner_tid == 0 || thread->joined)
+        if (thread->inner_tid == 0 || thread->joined || thread->outer != 0)
             continue;
-        for (other = t->threads; other < end; other++) /* the topmost first */
-            if (other != thread && other->inner_tid == thread->inner_tid && !other->joined &&
-                is_above(t, other, thread))
-                break;
-        if (other < end)
-            insert(t, other, thread);
+        top = thread;
+        for (other = thread + 1; other < end; other++)
+            if (other->inner_tid == thread->inner_tid)
+                top = insert(t, top, other);
     }
 }
 

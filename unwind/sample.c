@@ -232,14 +232,25 @@ static bool is_on_cpu(struct cpy_target *t, pid_t tid)
            stat.state == 'R';
 }
 
+/* True for the main thread, and for the one that runs another interpreter's main module. */
+static bool is_main(const struct cpy_target *t, const struct listed *thread)
+{
+    const struct interp *interp = &t->interps[thread->interp];
+
+    if (t->found.layout.interp.threads_main == NO_FIELD)
+        return thread->words.thread_id == t->main_thread_id;
+    if (interp->threads_main == 0 && interp->id == 0) /* embedded: no main module runs */
+        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->tids.inner_pid;
+    return thread->words.addr == interp->threads_main;
+}
+
 static uint32_t status_of(struct cpy_target *t, const struct listed *thread)
 {
     const struct interp *interp = &t->interps[thread->interp];
     const struct thread_words *words = &thread->words;
     uint32_t status = 0, asked = t->options.status | t->options.only;
 
-    if (t->found.layout.interp.threads_main == NO_FIELD ? words->thread_id == t->main_thread_id
-                                                        : words->addr == interp->threads_main)
+    if (is_main(t, thread))
         status |= CPY_STATUS_MAIN;
     if (words->addr == interp->holder)
         status |= CPY_STATUS_GIL;
@@ -252,16 +263,20 @@ static uint32_t status_of(struct cpy_target *t, const struct listed *thread)
     return status;
 }
 
-/* Python's name of a thread: the first that any of its interpreters knows. */
+/*
+ * Python's name of a thread: that of the outermost interpreter which knows one. To those
+ * within, the thread that came to import threading first is "MainThread".
+ */
 static const char *name_of(struct cpy_target *t, const struct listed *thread)
 {
     const struct reader reader = {t->mem, &t->found.layout};
-    const char *name;
+    const char *name = NULL, *outer;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
-        name = names_of(&t->names, &reader, t->interps[thread->interp].addr,
-                        thread->words.thread_id, thread->words.native_thread_id);
-        if (name || thread->outer == 0)
+        outer = names_of(&t->names, &reader, t->interps[thread->interp].addr,
+                         thread->words.thread_id, thread->words.native_thread_id);
+        name = outer ? outer : name;
+        if (thread->outer == 0)
             return name;
     }
 }

@@ -96,37 +96,52 @@ static pid_t find(const struct tids *tids, pid_t inner)
     return 0;
 }
 
-/* Looks for the process's id in the C library's record of its main thread. */
-static void calibrate(struct tids *tids, struct mem *mem, uint64_t main_thread_id)
+/* True if the process has such a thread. */
+static bool is_task(struct tids *tids, int32_t inner)
+{
+    pid_t outer = inner > 0 ? tids_outer(tids, (uint64_t)inner) : 0;
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "task/%d", (int)outer);
+    return outer != 0 && faccessat(tids->proc_fd, path, F_OK, 0) == 0;
+}
+
+/*
+ * Looks for where the C library keeps the id in its record of a thread: there the main thread
+ * has the process's id and `thread_id` that of another task. One record is not enough: in a
+ * container the process is often number 1, and so is many another field.
+ */
+static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
+                      uint64_t main_thread_id)
 {
     enum { RECORD = 2048, MISSES_MAX = 16 };
-    int32_t words[RECORD / 4];
+    int32_t main_words[RECORD / 4], words[RECORD / 4];
     uint32_t i;
 
     if (tids->inner_pid <= 0 || tids->misses >= MISSES_MAX)
         return;
     tids->misses++;
-    if (mem_read(mem, main_thread_id, words, sizeof(words)) != CPY_OK)
+    if (mem_read(mem, main_thread_id, main_words, sizeof(main_words)) != CPY_OK ||
+        mem_read(mem, thread_id, words, sizeof(words)) != CPY_OK)
         return;
     for (i = 1; i < RECORD / 4 && tids->tid_at == 0; i++)
-        if (words[i] == tids->inner_pid)
+        if (main_words[i] == tids->inner_pid && words[i] != tids->inner_pid &&
+            is_task(tids, words[i]))
             tids->tid_at = i * 4;
 }
 
 uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
                          uint64_t main_thread_id)
 {
-    char path[64];
     int32_t tid;
 
+    if (thread_id == main_thread_id) /* by definition, and a fork makes it so again */
+        return tids->inner_pid > 0 ? (uint64_t)tids->inner_pid : 0;
     if (tids->tid_at == 0 && main_thread_id != 0)
-        calibrate(tids, mem, main_thread_id);
-    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK ||
-        tid <= 0)
+        calibrate(tids, mem, thread_id, main_thread_id);
+    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK)
         return 0;
-    /* Only an id that is one of the process's threads can be it. */
-    (void)snprintf(path, sizeof(path), "task/%d", (int)tids_outer(tids, (uint64_t)tid));
-    return faccessat(tids->proc_fd, path, F_OK, 0) == 0 ? (uint64_t)tid : 0;
+    return is_task(tids, tid) ? (uint64_t)tid : 0;
 }
 
 pid_t tids_outer(struct tids *tids, uint64_t inner)

@@ -69,3 +69,9 @@ def share(found, tid, status):
     """In which part of the samples the thread had that status."""
     times = sum(s.times for s in found if tid in s.threads and status in s.threads[tid]["status"])
     return times / sum(sample.times for sample in found)
+
+
+def idle_share(found, tid):
+    """In which part of the samples the thread did nothing at all."""
+    times = sum(s.times for s in found if tid in s.threads and not s.threads[tid]["status"])
+    return times / sum(sample.times for sample in found)

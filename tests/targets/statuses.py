@@ -4,14 +4,12 @@
     statuses.py STATE...    a thread for each; prints {"pid": ..., "tids": {STATE: tid}} when
                             all are there, and ends when its standard input does
 
-Source that CPython 3.6 to 3.15 all read.
+Source that CPython 3.6 to 3.15 all read; from 3.8 on it needs no extension module.
 """
 
-import ctypes
 import gc
 import json
 import os
-import platform
 import sys
 import threading
 import time
@@ -22,6 +20,9 @@ def native_id():
     """The kernel's id of this thread (threading.get_native_id came with 3.8)."""
     if hasattr(threading, "get_native_id"):
         return threading.get_native_id()
+    import ctypes
+    import platform
+
     return ctypes.CDLL(None).syscall({"x86_64": 186, "aarch64": 178}[platform.machine()])
 
 
@@ -151,7 +152,7 @@ def in_coroutine(place):
 
 
 def collect(place):
-    kept = [[number] for number in range(400000)]
+    kept = [[number] for number in range(100000)]
     place.arrive()
     while kept:
         gc.collect()
