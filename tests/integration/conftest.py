@@ -8,6 +8,11 @@ import pytest
 import live
 
 PYTHONS, MISSING = live.load_pythons()
+# Sanitizer builds look at our code, not at the Pythons: one of each of these minors is enough.
+ONLY = os.environ.get("PYSTROBE_ONLY", "").split()
+if ONLY:
+    PYTHONS = [next(one for one in PYTHONS if one["version"].startswith(minor + ".")) for minor in ONLY
+               if any(one["version"].startswith(minor + ".") for one in PYTHONS)]
 
 
 def pytest_configure(config):
