@@ -258,8 +258,8 @@ void engine_scan(struct engine *e)
     uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
     long pid;
 
-    if (e->settings.eager && e->stats.sampling == 0 && every > EAGER_SCAN_NS)
-        every = EAGER_SCAN_NS;
+    if (e->settings.eager) /* a command's children come and go with it */
+        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
     e->next_scan_ns = now_ns + every;
     if (!dir) {
         log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));

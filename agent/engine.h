@@ -30,7 +30,7 @@ struct engine_settings {
     void *ctx;
     uint64_t interval_ns; /* 0: one interval, until engine_flush */
     uint64_t scan_ns;     /* how often /proc is looked through for processes */
-    bool eager;           /* look ten times as often while nothing is sampled: exec, record */
+    bool eager;           /* look five times a second, and at first still more often */
     sigset_t signals;     /* that engine_run reports */
 };
 
