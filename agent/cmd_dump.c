@@ -8,6 +8,7 @@
 
 #include "agent/commands.h"
 #include "agent/dump.h"
+#include "agent/dump_async.h"
 #include "agent/dump_take.h"
 #include "agent/options.h"
 #include "agent/proc.h"
@@ -26,6 +27,7 @@ static const char help[] =
     "  -g, --gc               show <GC> on a thread that collects garbage\n"
     "      --positions        show which part of the line runs\n"
     "      --opcodes          show the instruction that runs\n"
+    "      --async WHAT       asyncio tasks instead: running (and what awaits them), or all\n"
     "      --pause            stop the process while it is read, for 100 ms at most\n"
     "      --no-source        do not look for source lines\n"
     "      --color WHEN       auto (the default), always or never; NO_COLOR is respected\n"
@@ -39,6 +41,7 @@ enum { OUTPUT_MAX = 256 << 20 };
 struct request {
     struct dump_request take;
     bool json, no_source, colour;
+    uint32_t tasks; /* enum async_what */
 };
 
 /* A word of the command line and what it stands for. */
@@ -47,6 +50,11 @@ struct word {
     uint32_t value;
 };
 
+/* Which asyncio tasks are wanted instead of stacks. */
+enum async_what { ASYNC_NONE, ASYNC_RUNNING, ASYNC_ALL };
+
+static const struct word async_words[] = {
+    {"running", ASYNC_RUNNING}, {"all", ASYNC_ALL}, {NULL, 0}};
 static const struct word thread_words[] = {
     {"all", 0}, {"main", CPY_STATUS_MAIN}, {"gil", CPY_STATUS_GIL}, {NULL, 0}};
 
@@ -128,6 +136,11 @@ static int dump_process(const struct request *request)
 
     if (rc != CPY_OK)
         return options_open_failed(request->take.pid, rc, &err);
+    if (request->tasks != ASYNC_NONE) {
+        status = dump_async(request->take.pid, target, request->tasks == ASYNC_ALL, request->json);
+        cpy_close(target);
+        return status;
+    }
     dump_taken_init(&taken);
     status = dump_take(&request->take, target, &taken);
     if (status == EXIT_OK)
@@ -154,7 +167,14 @@ static bool read_word(const char *option, const char *text, const struct word *w
     return false;
 }
 
-enum { OPTION_POSITIONS = 256, OPTION_OPCODES, OPTION_PAUSE, OPTION_NO_SOURCE, OPTION_COLOUR };
+enum {
+    OPTION_POSITIONS = 256,
+    OPTION_OPCODES,
+    OPTION_PAUSE,
+    OPTION_NO_SOURCE,
+    OPTION_COLOUR,
+    OPTION_ASYNC
+};
 
 /* The options without an argument. False: it is none of them. */
 static bool set_flag(struct request *request, int option)
@@ -205,6 +225,8 @@ static bool set_value(struct request *request, int option, const char *text)
             return false;
         request->take.options.only |= value;
         return true;
+    case OPTION_ASYNC:
+        return read_word("async", text, async_words, &request->tasks);
     case OPTION_COLOUR:
         if (!read_word("color", text, colour_words, &value))
             return false;
@@ -228,6 +250,7 @@ int cmd_dump(int argc, char **argv)
                                           {"pause", no_argument, NULL, OPTION_PAUSE},
                                           {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
                                           {"color", required_argument, NULL, OPTION_COLOUR},
+                                          {"async", required_argument, NULL, OPTION_ASYNC},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct request request = {.take.options.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION,

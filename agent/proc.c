@@ -115,21 +115,14 @@ bool proc_thread_open(pid_t pid, pid_t tid, struct proc_thread *out)
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
     out->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    out->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (out->schedstat_fd >= 0 && out->stat_fd >= 0)
-        return true;
-    proc_thread_close(out);
-    return false;
+    return out->schedstat_fd >= 0;
 }
 
 void proc_thread_close(struct proc_thread *thread)
 {
     if (thread->schedstat_fd >= 0)
         (void)close(thread->schedstat_fd);
-    if (thread->stat_fd >= 0)
-        (void)close(thread->stat_fd);
-    thread->schedstat_fd = thread->stat_fd = -1;
+    thread->schedstat_fd = -1;
 }
 
 bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out)
@@ -142,17 +135,6 @@ bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out)
     text[got] = '\0';
     *out = strtoull(text, NULL, 10);
     return true;
-}
-
-bool proc_thread_runs(const struct proc_thread *thread)
-{
-    char text[512];
-    const char *state;
-    ssize_t got = pread(thread->stat_fd, text, sizeof(text) - 1, 0);
-
-    text[got > 0 ? got : 0] = '\0';
-    state = stat_field(text, 3);
-    return state && *state == 'R';
 }
 
 bool proc_thread_state(pid_t pid, pid_t tid, char *out)

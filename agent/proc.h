@@ -46,20 +46,17 @@ MUST_CHECK bool proc_user(pid_t pid, uid_t *out);
 /* CPU time of the whole process since it began, threads that have ended included. */
 MUST_CHECK bool proc_cpu_ns(pid_t pid, uint64_t *out);
 
-/* The open files of a thread that are read at each sample. */
+/* The open file of a thread that is read at each sample. */
 struct proc_thread {
-    int schedstat_fd, stat_fd;
+    int schedstat_fd;
 };
 
-/* Opens a thread's files. False: it is gone. */
+/* Opens a thread's file. False: it is gone. */
 MUST_CHECK bool proc_thread_open(pid_t pid, pid_t tid, struct proc_thread *out);
 void proc_thread_close(struct proc_thread *thread);
 
 /* CPU time of a thread since it began. False: it is gone. Cost: one system call. */
 MUST_CHECK bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out);
-
-/* True if the thread runs or waits for a CPU. Cost: one system call. */
-bool proc_thread_runs(const struct proc_thread *thread);
 
 /* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
 MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);

@@ -84,17 +84,17 @@ struct cpy_thread {
     const struct cpy_frame *frames; /* [0] is the innermost call */
 };
 
-/* An asyncio task. */
+/* An asyncio task that is not done. */
 struct cpy_task {
     cpy_addr id;      /* the address of the task: unique at one moment */
     cpy_addr state;   /* the thread state that it belongs to; 0: its thread has ended */
     const char *name; /* UTF-8; NULL: not known */
-    bool running;     /* it runs now: its frames are on its thread's stack */
+    bool running;     /* it runs now: `frames` are those of its thread's stack */
     bool cut;         /* it has more coroutines or waiters than are shown */
     uint32_t depth;   /* of the chain of coroutines that it waits in */
-    const struct cpy_frame *frames; /* [0] is the innermost coroutine */
+    const struct cpy_frame *frames; /* [0] is innermost, the last one the task's own coroutine */
     uint32_t awaited_by_count;
-    const cpy_addr *awaited_by; /* ids of the tasks that wait for it */
+    const cpy_addr *awaited_by; /* ids of the tasks that wait for it, ascending */
 };
 
 /* What to read, beside names and lines. All 0: just that, of all threads. */
@@ -159,11 +159,12 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
 
 /*
  * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
- * thread, then those whose thread has ended.
+ * thread, then those whose thread has ended. Each task is read whole, or left out and
+ * counted as torn; they are read one after the other, while the target goes on.
  *
  * Lends:  the task, its frames and strings, until `each` returns.
  * Errors: as cpy_sample; CPY_FOREIGN: the target has no asyncio that can be read.
- * Cost:   some ten reads a task.
+ * Cost:   some ten reads a task; the first call reads the memory map and an ELF file.
  */
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
@@ -174,7 +175,7 @@ struct cpy_stats {
     uint64_t bytes;      /* bytes that they brought */
     uint64_t threads;    /* stacks that were read whole */
     uint64_t retries;    /* walks that were begun again */
-    uint64_t torn;       /* stacks that were given up */
+    uint64_t torn;       /* stacks and tasks that were given up */
     uint64_t codes_read; /* code objects decoded */
 };
 
@@ -182,8 +183,8 @@ struct cpy_stats {
 const struct cpy_stats *cpy_stats(const struct cpy_target *target);
 
 /*
- * Writes what opening and one sample of process `pid` read into an image file, with
- * which cpy_open_image does the same without the process. For tests.
+ * Writes what opening, one sample and the tasks of process `pid` read into an image file,
+ * with which cpy_open_image does the same without the process. For tests.
  */
 MUST_CHECK enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err);
 

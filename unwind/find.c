@@ -2,18 +2,10 @@
 /* find.c - see find.h. */
 #include "unwind/find.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "unwind/elf.h"
-#include "unwind/maps.h"
+#include "unwind/loaded.h"
 #include "unwind/oldfind.h"
 
 /* The first interpreter, its first thread, and that thread's interpreter must agree. */
@@ -122,51 +114,13 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
     return find_accept(mem, hexversion, out, err);
 }
 
-/*
- * Opens the file of a mapping: the exact inode where the kernel lets us (map_files),
- * the executable itself, or its path inside the target's root, without following
- * links out of it. Gives a descriptor of a regular file that is the mapped one, or -1.
- */
-static int open_mapped(int proc_fd, const struct map *map)
-{
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    char name[64];
-    struct stat st;
-    int root, path_fd, fd = -1, i;
-
-    (void)snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)map->start,
-                   (unsigned long long)map->end);
-    for (i = 0; i < 3; i++) {
-        if (i == 2) {
-            root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-            path_fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, map->path, &how, sizeof(how));
-            if (root >= 0)
-                (void)close(root);
-        } else {
-            path_fd = openat(proc_fd, i == 0 ? name : "exe", O_PATH | O_CLOEXEC);
-        }
-        if (path_fd < 0)
-            continue;
-        /* Reopened for reading only once it is known to be a regular file. */
-        if (fstat(path_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == map->inode) {
-            (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-            fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        }
-        (void)close(path_fd);
-        if (fd >= 0)
-            return fd;
-    }
-    return -1;
-}
-
 /* Tries the runtime of an object that does not export it, by its sections and symbols. */
 static enum cpy_rc try_file(struct mem *mem, int proc_fd, const struct map *map,
                             const struct elf_image *image, struct found *out, struct err *err)
 {
     cpy_addr section = 0, symbol = 0, version_at = 0, unused;
     uint32_t hexversion = 0;
-    int fd = open_mapped(proc_fd, map);
+    int fd = loaded_open(proc_fd, map);
     enum cpy_rc rc;
 
     if (fd < 0)
@@ -189,9 +143,7 @@ static enum cpy_rc try_file(struct mem *mem, int proc_fd, const struct map *map,
 
 static bool is_libpython(const struct map *map)
 {
-    const char *base = strrchr(map->path, '/');
-
-    return base && strncmp(base + 1, "libpython", 9) == 0;
+    return strncmp(loaded_name(map), "libpython", 9) == 0;
 }
 
 /* How the search goes: libpython by memory, all by memory, then the files. */
@@ -203,7 +155,7 @@ static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct map *ma
     struct elf_image image;
     enum cpy_rc rc;
 
-    if (map->offset != 0 || map->inode == 0 || !map->readable || map->path[0] != '/' ||
+    if (!loaded_is_start(map) ||
         (pass != PASS_FILES && is_libpython(map) != (pass == PASS_LIBPYTHON)))
         return CPY_FOREIGN;
     rc = elf_image_read(mem, map->start, &image);

@@ -5,7 +5,8 @@
  * The format, little endian: "PYSTIMG2", u32 Py_Version (0: the runtime carries debug
  * offsets), u32 count of ranges, u64 address of _PyRuntime, u64 address of
  * _PyThreadState_Current (3.6; else 0); then for each range, by
- * address and without overlap: u64 address, u64 size, the bytes.
+ * address and without overlap: u64 address, u64 size, the bytes. Where a process has
+ * nothing, at ASYNCIO_IN_IMAGE, an image has the u64 address of asyncio's table, if any.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,16 @@ static enum cpy_rc record(struct mem *mem, const struct mem_range *ranges, size_
     return rc;
 }
 
+/* Keeps a word that the process does not have. */
+static enum cpy_rc note(struct mem *mem, cpy_addr at, uint64_t word)
+{
+    struct image_mem *im = (struct image_mem *)mem;
+    const struct range range = {at, sizeof(word), im->bytes.size, im->count};
+
+    buf_add(&im->bytes, &word, sizeof(word));
+    return buf_failed(&im->bytes) ? CPY_NOMEM : add_range(im, &range);
+}
+
 struct mem *image_recorder(struct mem *inner)
 {
     struct image_mem *im = new_image(inner);
@@ -280,6 +291,22 @@ static void ignore(void *ctx, const struct cpy_thread *thread)
     (void)thread;
 }
 
+static void ignore_task(void *ctx, const struct cpy_task *task)
+{
+    (void)ctx;
+    (void)task;
+}
+
+/* Reads the tasks, if the target has asyncio. */
+static enum cpy_rc take_tasks(struct cpy_target *t)
+{
+    enum cpy_rc rc = cpy_tasks(t, ignore_task, NULL);
+
+    if (rc == CPY_OK)
+        rc = note(t->mem, ASYNCIO_IN_IMAGE, t->asyncio.table);
+    return rc == CPY_FOREIGN ? CPY_OK : rc;
+}
+
 enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
 {
     struct cpy_target *t = NULL;
@@ -297,6 +324,8 @@ enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
     rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
     if (rc == CPY_OK)
         rc = cpy_sample(t, ignore, NULL);
+    if (rc == CPY_OK)
+        rc = take_tasks(t);
     if (rc == CPY_OK)
         rc = image_write(t->mem, path, &t->found, err);
     else

@@ -60,8 +60,10 @@ struct layout {
     } gil;
     struct {
         uint32_t size, next, interp, current_frame, cframe, base_frame, status, gil_requested,
-            thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value;
-    } thread; /* exc_value: in the item that exc_info points to; without that, of the thread */
+            thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value,
+            exc_previous;
+    } thread; /* exc_value, exc_previous: in the item that exc_info points to; without that, of
+                 the thread */
     struct {
         uint32_t current_frame;
     } cframe;
@@ -92,6 +94,31 @@ struct layout {
         uint32_t ma_keys, ma_values, values_skip, managed;
     } dict; /* values_skip: header before the values of a split dict; managed: how far before an
                object its managed dict is */
+
+    /*
+     * What asyncio's tasks wait in (3.14 and later; generator.size 0: not known). A
+     * generator, coroutine or asynchronous generator holds its frame.
+     */
+    struct {
+        uint32_t size, iframe, frame_state;
+        uint32_t stackpointer; /* in the frame */
+        uint32_t awaited;      /* bytes below the stack pointer: what it awaits */
+        uint32_t held;         /* in the helpers that stand for a generator: the generator */
+        /* Values of frame_state; it awaits something from delegates_first to _last. */
+        int8_t cleared, executing, delegates_first, delegates_last;
+    } generator;
+    struct {
+        uint32_t next, prev;
+    } llist;
+    struct {
+        uint32_t size, used, mask, table;
+    } set;
+    /* From the target's AsyncioDebug table, once that is found; task_size 0: it is not. */
+    struct {
+        uint32_t task_size, name, awaited_by, is_task, awaited_by_is_set, coro, node;
+        uint32_t interp_size, interp_tasks;
+        uint32_t thread_size, running_loop, running_task, thread_tasks;
+    } asyncio;
 
     uint8_t shim_owner;        /* `owner` from this on: no Python frame */
     uint8_t generator_owner;   /* `owner` of a generator's frame */
@@ -135,6 +162,15 @@ bool layout_is_proven(uint32_t hexversion);
 
 /* True if every field lies inside its structure and no structure is absurdly large. */
 MUST_CHECK bool layout_fits(const struct layout *layout, struct err *err);
+
+enum { LAYOUT_ASYNCIO_WORDS = 13 };
+
+/*
+ * Adds what the words of an AsyncioDebug table say. False, and nothing is changed: offsets
+ * that cannot be.
+ */
+MUST_CHECK bool layout_add_asyncio(struct layout *layout,
+                                   const uint64_t words[LAYOUT_ASYNCIO_WORDS]);
 
 /* Writes "3.14.0rc2" for 0x030e00c2 into `out`. */
 void layout_version_text(uint32_t hexversion, char *out, size_t size);

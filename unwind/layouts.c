@@ -73,6 +73,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 80,
         .thread.exc_info = NO_FIELD,
         .thread.exc_value = 112,
+        .thread.exc_previous = NO_FIELD,
         .frame.size = 376,
         .frame.instr = 120,
         .code = {.size = 144,
@@ -106,6 +107,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 144,
@@ -139,6 +141,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 176,
@@ -172,6 +175,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 360,
         .frame.instr = 104,
         .code = {.size = 176,
@@ -205,6 +209,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 88,
         .thread.exc_info = 144,
         .thread.exc_value = 8,
+        .thread.exc_previous = 24,
         .frame.size = 352,
         .frame.instr = 96,
         .code = {.size = 176,
@@ -249,6 +254,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 96,
         .thread.exc_info = 120,
         .thread.exc_value = 0,
+        .thread.exc_previous = 8,
         .cframe = {.current_frame = 8},
         .frame.size = 80,
         .frame.executable = 32,
@@ -306,6 +312,7 @@ static const struct layout layouts[] = {
         .thread.current_exception = 96,
         .thread.exc_info = 104,
         .thread.exc_value = 0,
+        .thread.exc_previous = 8,
         .cframe = {.current_frame = 0},
         .frame.size = 80,
         .frame.executable = 0,
@@ -377,6 +384,12 @@ static const struct beside {
                            .exc_info = 120},
                 .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
                 .unicode = {UNICODE_BITS},
+                /* What is awaited is on top of the stack. */
+                .generator = {.awaited = 8,
+                              .cleared = 4,
+                              .executing = 0,
+                              .delegates_first = -1,
+                              .delegates_last = -1},
                 .tag_mask = ~UINT64_C(3), /* executables are tagged references */
                 .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
@@ -392,6 +405,12 @@ static const struct beside {
                 .code = {.firsttraceable = 192},
                 .thread = {.exc_info = 144},
                 .unicode = {UNICODE_BITS},
+                /* ... or second from the top; the last state is that of a locked generator. */
+                .generator = {.awaited = 16,
+                              .cleared = 5,
+                              .executing = 4,
+                              .delegates_first = 2,
+                              .delegates_last = 3},
                 .tag_mask = ~UINT64_C(3),
                 .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
@@ -471,6 +490,16 @@ static const struct {
     FIELD(unicode.length, 552, 632, 728),
     FIELD(unicode.ascii_data, 560, 640, 736),
     FIELD(unicode.compact_data, NOT_THERE, NOT_THERE, 744),
+    FIELD(generator.size, NOT_THERE, 664, 792),
+    FIELD(generator.iframe, NOT_THERE, 680, 808),
+    FIELD(generator.frame_state, NOT_THERE, 688, 816),
+    FIELD(generator.stackpointer, NOT_THERE, 296, 360),
+    FIELD(llist.next, NOT_THERE, 696, 824),
+    FIELD(llist.prev, NOT_THERE, 704, 832),
+    FIELD(set.size, NOT_THERE, 496, 592),
+    FIELD(set.used, NOT_THERE, 504, 600),
+    FIELD(set.table, NOT_THERE, 512, 608),
+    FIELD(set.mask, NOT_THERE, 520, 616),
 #undef FIELD
 };
 
@@ -542,6 +571,7 @@ static void fill(const unsigned char *table, size_t column, struct layout *layou
         layout->interp.gc_frame = sum(layout->interp.gc_frame, gc);
     if (layout->unicode.compact_data == 0) /* PyCompactUnicodeObject adds utf8_length and utf8 */
         layout->unicode.compact_data = layout->unicode.ascii_data + 16;
+    layout->generator.held = layout->object.ob_size; /* the first word after PyObject */
 }
 
 /* What a build without the GIL has otherwise: its object header is 16 bytes longer. */
@@ -569,6 +599,7 @@ static void fill_common(struct layout *l)
     l->runtime.main_thread = l->runtime.tstate_current = l->runtime.collecting = NO_FIELD;
     l->thread.cframe = l->cframe.current_frame = l->frame.is_entry = NO_FIELD;
     l->code.co_code = l->gil.enabled = NO_FIELD;
+    l->thread.exc_previous = 8;
     l->dict.values_skip = 8; /* capacity, size, embedded, valid */
     l->dict.managed = 24;
     l->shim_owner = 3;
@@ -613,6 +644,22 @@ enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout 
         return CPY_OK;
     err_within(err, "CPython %s is not known to this pystrobe", text);
     return CPY_FOREIGN;
+}
+
+/* Offsets that cpy_tasks reads by. */
+static bool tasks_fit(const struct layout *l)
+{
+    const uint32_t set_last = l->set.size - 8, frame_last = l->frame.size - 8;
+
+    if (l->generator.size == 0)
+        return true;
+    return l->generator.size <= 512 && l->generator.iframe < l->generator.size &&
+           l->frame.size <= l->generator.size - l->generator.iframe &&
+           l->generator.frame_state < l->generator.size && l->frame.size >= 8 &&
+           l->generator.stackpointer <= frame_last && l->generator.held <= 64 && l->set.size >= 8 &&
+           l->set.size <= 512 && l->set.used <= set_last && l->set.mask <= set_last &&
+           l->set.table <= set_last && l->llist.next <= 8 && l->llist.prev <= 8 &&
+           l->llist.next != l->llist.prev;
 }
 
 /* A field of `width` bytes of a structure of `size` bytes, as CPython itself checks them. */
@@ -730,5 +777,52 @@ bool layout_fits(const struct layout *layout, struct err *err)
         err_set(err, "the offsets of the GIL cannot be");
         return false;
     }
+    if (!tasks_fit(layout)) {
+        err_set(err, "the offsets of generators and sets cannot be");
+        return false;
+    }
+    return true;
+}
+
+bool layout_add_asyncio(struct layout *layout, const uint64_t words[LAYOUT_ASYNCIO_WORDS])
+{
+    static const struct {
+        size_t field;
+        uint32_t width; /* 0: the size of what follows */
+        uint32_t max;   /* of that size */
+    } fields[LAYOUT_ASYNCIO_WORDS] = {
+#define WORD(name, width, max) {offsetof(struct layout, asyncio.name), width, max}
+        WORD(task_size, 0, 1024),
+        WORD(name, 8, 0),
+        WORD(awaited_by, 8, 0),
+        WORD(is_task, 1, 0),
+        WORD(awaited_by_is_set, 1, 0),
+        WORD(coro, 8, 0),
+        WORD(node, 16, 0),
+        WORD(interp_size, 0, 1 << 20),
+        WORD(interp_tasks, 16, 0),
+        WORD(thread_size, 0, 4096),
+        WORD(running_loop, 8, 0),
+        WORD(running_task, 8, 0),
+        WORD(thread_tasks, 16, 0),
+#undef WORD
+    };
+    struct layout with = *layout;
+    uint64_t size = 0;
+    uint32_t value;
+    size_t i;
+
+    for (i = 0; i < LAYOUT_ASYNCIO_WORDS; i++) {
+        if (fields[i].width == 0 ? words[i] > fields[i].max || words[i] < 16
+                                 : words[i] == 0 || words[i] > size - fields[i].width)
+            return false;
+        size = fields[i].width == 0 ? words[i] : size;
+        value = (uint32_t)words[i];
+        memcpy((char *)&with + fields[i].field, &value, sizeof(value));
+    }
+    if (with.asyncio.thread_size < with.thread.size)
+        return false;
+    with.thread.size = with.asyncio.thread_size; /* so that one read brings the running task, too */
+    *layout = with;
     return true;
 }

@@ -22,6 +22,7 @@ enum {
     OBJECT_TEXT_MAX = 4096,       /* characters of a str that are kept; then "..." */
     OBJECT_BYTES_MAX = 4 << 20,   /* a line table */
     OBJECT_ENTRIES_MAX = 1 << 17, /* entries of a dict */
+    OBJECT_SLOTS_MAX = 1 << 20,   /* of a set's table */
     OBJECT_SIZE_MAX = 4096        /* tp_basicsize */
 };
 
@@ -43,6 +44,10 @@ MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr di
 MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
                                         bool (*each)(void *ctx, cpy_addr key, cpy_addr value),
                                         void *ctx);
+
+/* Gives up to `most` members of a set; *total is how many it says it has. */
+MUST_CHECK enum cpy_rc object_read_set(const struct reader *reader, cpy_addr set, cpy_addr *out,
+                                       size_t most, size_t *count, uint64_t *total);
 
 /* The attribute `name` in an object's own attributes; 0: not there. */
 MUST_CHECK enum cpy_rc object_attribute(const struct reader *reader, cpy_addr object,

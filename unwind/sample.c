@@ -164,27 +164,47 @@ static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struc
     return out->torn ? CPY_OK : rc;
 }
 
-/* True if the thread handles or propagates an exception. */
-static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+/* True if `value` is an exception; in some versions None stands for none. */
+static bool is_exception(struct cpy_target *t, cpy_addr value)
 {
     const struct reader reader = {t->mem, &t->found.layout};
+    cpy_addr type;
+
+    if (value == 0 || value == t->none)
+        return false;
+    if (mem_read_word(t->mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
+        return false;
+    if (!object_type_is(&reader, type, "NoneType"))
+        return true;
+    t->none = value;
+    return false;
+}
+
+/*
+ * True if the thread handles or propagates an exception. What it handles is in a stack of
+ * items: one of the thread, and one of each generator that runs, which is empty while only
+ * the generator's caller handles one. sys.exc_info looks through them in the same way.
+ */
+static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+{
+    enum { ITEMS_MAX = 256 };
     const struct layout *l = &t->found.layout;
-    cpy_addr value = words->exc_value, type;
+    cpy_addr value, item = words->exc_info;
+    int items;
 
     if (words->current_exception != 0)
         return true;
-    /* The top item: that of the generator that runs, if one does. */
-    if (l->thread.exc_info != NO_FIELD &&
-        (words->exc_info == 0 ||
-         mem_read_word(t->mem, words->exc_info + l->thread.exc_value, &value) != CPY_OK))
-        return false;
-    if (value == 0 || value == t->none)
-        return false;
-    if (mem_read_word(t->mem, value + l->object.ob_type, &type) != CPY_OK)
-        return false;
-    if (!object_type_is(&reader, type, "NoneType")) /* None means none in some versions */
-        return true;
-    t->none = value;
+    if (l->thread.exc_info == NO_FIELD)
+        return is_exception(t, words->exc_value);
+    for (items = 0; item != 0 && items < ITEMS_MAX; items++) {
+        struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
+                                      {item + l->thread.exc_previous, &item, 8}};
+
+        if (mem_read_ranges(t->mem, ranges, 2) != CPY_OK)
+            return false;
+        if (is_exception(t, value))
+            return true;
+    }
     return false;
 }
 
@@ -244,6 +264,15 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
     }
 }
 
+enum cpy_rc target_resolve(struct cpy_target *t, uint64_t generation, uint32_t *depth)
+{
+    struct cpy_thread out = {.depth = 0};
+    enum cpy_rc rc = resolve(t, generation, &out);
+
+    *depth = out.depth;
+    return rc;
+}
+
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
 static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, each_thread *each,
@@ -271,8 +300,23 @@ static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, ea
         return rc;
     out.name = name_of(t, thread);
     out.frames = t->frames;
+    out.task = thread->words.running_task;
     each(ctx, &out);
     return CPY_OK;
+}
+
+enum cpy_rc target_begin(struct cpy_target *t)
+{
+    codes_sweep(&t->codes);
+    return list_all(t);
+}
+
+void target_end(struct cpy_target *t)
+{
+    seat_leave(&t->seat);
+    t->stats.reads = t->mem->reads;
+    t->stats.bytes = t->mem->bytes;
+    t->stats.codes_read = t->codes.decoded;
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
@@ -280,16 +324,13 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     enum cpy_rc rc;
     size_t i;
 
-    codes_sweep(&t->codes);
-    rc = list_all(t);
+    target_look_for_asyncio(t, false);
+    rc = target_begin(t);
     names_next_sample(&t->names, t->thread_count);
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++)
         if (!t->threads[i].joined)
             rc = sample_thread(t, &t->threads[i], each, ctx);
-    seat_leave(&t->seat);
     t->seated -= t->seated > 0;
-    t->stats.reads = t->mem->reads;
-    t->stats.bytes = t->mem->bytes;
-    t->stats.codes_read = t->codes.decoded;
+    target_end(t);
     return rc;
 }

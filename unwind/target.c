@@ -20,6 +20,7 @@ struct cpy_target *target_new(void)
     names_init(&t->names);
     tids_init(&t->tids, -1);
     seat_init(&t->seat, -1);
+    asyncio_init(&t->asyncio);
     t->scratch = walk_scratch_new();
     t->raw = malloc(sizeof(*t->raw));
     t->addrs = malloc(CPY_DEPTH_MAX * sizeof(*t->addrs));
@@ -146,6 +147,7 @@ void cpy_close(struct cpy_target *t)
     codes_finish(&t->codes);
     names_finish(&t->names);
     tids_finish(&t->tids);
+    asyncio_finish(&t->asyncio);
     walk_scratch_free(t->scratch);
     free(t->raw);
     free(t->addrs);
@@ -155,6 +157,16 @@ void cpy_close(struct cpy_target *t)
     if (t->proc_fd >= 0)
         (void)close(t->proc_fd);
     free(t);
+}
+
+void target_look_for_asyncio(struct cpy_target *t, bool now)
+{
+    const struct asyncio_place place = {t->mem, t->proc_fd, t->found.runtime};
+
+    if (now)
+        asyncio_look(&t->asyncio, &place, &t->found.layout);
+    else
+        asyncio_next_sample(&t->asyncio, &place, &t->found.layout);
 }
 
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)

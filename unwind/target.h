@@ -3,6 +3,7 @@
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
+#include "unwind/asyncio.h"
 #include "unwind/code.h"
 #include "unwind/find.h"
 #include "unwind/names.h"
@@ -37,6 +38,7 @@ struct cpy_target {
     struct names names;
     struct tids tids;
     struct seat seat;
+    struct asyncio asyncio;
     unsigned seated;              /* samples that are still to be taken from the target's CPU */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */
@@ -53,6 +55,22 @@ struct cpy_target {
 
 /* A target without memory or runtime: what cpy_open and cpy_open_image start from. */
 MUST_CHECK struct cpy_target *target_new(void);
+
+/* Begins a sample: lists interpreters and threads, frees what the one before has lent. */
+MUST_CHECK enum cpy_rc target_begin(struct cpy_target *target);
+
+/* Ends it. */
+void target_end(struct cpy_target *target);
+
+/*
+ * Names and lines for the frames in target->raw: fills target->frames. `generation` is
+ * that of the interpreter's code objects and its address added up; 0: it does not tell.
+ */
+MUST_CHECK enum cpy_rc target_resolve(struct cpy_target *target, uint64_t generation,
+                                      uint32_t *depth);
+
+/* Finds out where tasks lie, if that is not known yet; `now`: also if it was tried lately. */
+void target_look_for_asyncio(struct cpy_target *target, bool now);
 
 /* Takes what was found as the target's. */
 void target_settle(struct cpy_target *target);

@@ -85,6 +85,8 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
         .exc_info = word_in(bytes, l->thread.exc_info),
         .exc_value = l->thread.exc_info == NO_FIELD ? word_in(bytes, l->thread.exc_value) : 0,
     };
+    if (l->asyncio.task_size != 0 && word_in(bytes, l->asyncio.running_loop) != 0)
+        out->running_task = word_in(bytes, l->asyncio.running_task) & l->tag_mask;
     if (l->thread.status != NO_FIELD)
         memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
     if (l->thread.gil_requested != NO_FIELD)
@@ -186,19 +188,19 @@ struct walk {
     bool native;    /* C code was passed since the last frame that was added */
 };
 
-static void add(struct walk *walk, cpy_addr code, int64_t unit, enum raw_kind kind)
+static void add(struct walk *walk, const struct raw_frame *frame)
 {
     if (walk->out->depth == CPY_DEPTH_MAX)
         walk->out->cut = true;
     else
-        walk->out->frames[walk->out->depth++] = (struct raw_frame){code, (int32_t)unit, kind};
+        walk->out->frames[walk->out->depth++] = *frame;
 }
 
 /* Where the bytecode is that the frame runs: free-threaded builds have copies for each thread. */
-static enum cpy_rc bytecode_of(const struct walk *walk, const unsigned char *bytes, cpy_addr code,
-                               cpy_addr *out)
+static enum cpy_rc bytecode_of(const struct reader *reader, const unsigned char *bytes,
+                               cpy_addr code, cpy_addr *out)
 {
-    const struct layout *l = walk->reader->layout;
+    const struct layout *l = reader->layout;
     int32_t index = 0;
     int64_t count;
     cpy_addr array;
@@ -209,39 +211,57 @@ static enum cpy_rc bytecode_of(const struct walk *walk, const unsigned char *byt
         memcpy(&index, bytes + l->frame.tlbc_index, sizeof(index));
     if (index == 0)
         return CPY_OK;
-    rc = mem_read_word(walk->reader->mem, code + l->code.tlbc, &array);
+    rc = mem_read_word(reader->mem, code + l->code.tlbc, &array);
     if (rc == CPY_OK)
-        rc = mem_read(walk->reader->mem, array, &count, sizeof(count));
+        rc = mem_read(reader->mem, array, &count, sizeof(count));
     if (rc == CPY_OK && (index < 0 || index >= count || count > CPY_THREADS_MAX))
         return CPY_RACED;
-    return rc == CPY_OK ? mem_read_word(walk->reader->mem, array + 8 + (uint64_t)index * 8, out)
-                        : rc;
+    return rc == CPY_OK ? mem_read_word(reader->mem, array + 8 + (uint64_t)index * 8, out) : rc;
+}
+
+enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
+                            struct raw_frame *out)
+{
+    const struct layout *l = reader->layout;
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask, bytecode;
+    uint8_t owner = bytes[l->frame.owner];
+    int64_t from_start;
+    enum cpy_rc rc;
+
+    *out = (struct raw_frame){0};
+    if (owner >= l->shim_owner || code == 0)
+        return CPY_OK;
+    if (code & 7)
+        return CPY_RACED;
+    rc = bytecode_of(reader, bytes, code, &bytecode);
+    if (rc != CPY_OK)
+        return rc;
+    from_start = (int64_t)(word_in(bytes, l->frame.instr) - bytecode);
+    if (from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
+        return CPY_RACED;
+    *out = (struct raw_frame){
+        .code = code,
+        .unit = (int32_t)(from_start / 2),
+        .kind = owner == l->generator_owner ? RAW_GENERATOR : RAW_FRAME,
+    };
+    return CPY_OK;
 }
 
 /* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
 static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
 {
     const struct layout *l = walk->reader->layout;
-    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask, bytecode;
-    uint8_t owner = bytes[l->frame.owner];
-    int64_t from_start;
-    enum cpy_rc rc;
+    struct raw_frame frame;
+    enum cpy_rc rc = walk_take_frame(walk->reader, bytes, &frame);
 
-    if (owner >= l->shim_owner)
+    if (bytes[l->frame.owner] >= l->shim_owner)
         walk->native = walk->out->depth > 0;
-    if (owner >= l->shim_owner || code == 0)
-        return CPY_OK;
-    if (code & 7)
-        return CPY_RACED;
-    rc = bytecode_of(walk, bytes, code, &bytecode);
-    if (rc != CPY_OK)
+    if (rc != CPY_OK || frame.code == 0)
         return rc;
-    from_start = (int64_t)(word_in(bytes, l->frame.instr) - bytecode);
-    if (from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
-        return CPY_RACED;
     if (walk->native && walk->marks->native)
-        add(walk, 0, 0, RAW_NATIVE);
-    add(walk, code, from_start / 2, owner == l->generator_owner ? RAW_GENERATOR : RAW_FRAME);
+        add(walk, &(struct raw_frame){.kind = RAW_NATIVE});
+    frame.addr = walk->last;
+    add(walk, &frame);
     /* 3.11 has no shims: the first frame of each call from C says so itself. */
     walk->native = l->chain_end == END_ENTRY && bytes[l->frame.is_entry] != 0;
     return CPY_OK;
@@ -268,7 +288,7 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
     if (!is_new(walk, addr))
         return CPY_RACED;
     if (walk->marks->gc && addr == walk->marks->gc_frame)
-        add(walk, 0, 0, RAW_GC);
+        add(walk, &(struct raw_frame){.kind = RAW_GC});
     rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
     if (rc != CPY_OK)
         return rc;
@@ -315,7 +335,7 @@ static enum cpy_rc add_object(struct walk *walk, const struct object_frame *fram
         return CPY_RACED;
     if (walk->reader->layout->lasti_in_bytes && unit > 0)
         unit /= 2;
-    add(walk, frame->code, unit, RAW_FRAME);
+    add(walk, &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr});
     return CPY_OK;
 }
 
@@ -379,7 +399,7 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
     enum cpy_rc rc;
 
     if (walk->marks->gc && walk->marks->gc_frame == 0)
-        add(walk, 0, 0, RAW_GC);
+        add(walk, &(struct raw_frame){.kind = RAW_GC});
     if (walk->reader->layout->frames == FRAMES_OBJECT) {
         rc = walk_objects(walk, thread);
         return rc == CPY_OK ? check_objects(walk) : rc;

@@ -29,6 +29,7 @@ struct raw_frame {
     cpy_addr code; /* 0: none, it is no frame */
     int32_t unit;  /* code unit of its instruction; -1: not started */
     enum raw_kind kind;
+    cpy_addr addr; /* where it lies */
 };
 
 /* What a walk is to note beside the frames. */
@@ -50,6 +51,7 @@ struct thread_words {
     cpy_addr cframe; /* 3.11, 3.12: where current_frame is kept; else 0 */
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
+    cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
     uint32_t status;
     bool gil_requested;
     cpy_addr current_exception, exc_info, exc_value;
@@ -64,6 +66,13 @@ void walk_scratch_free(struct walk_scratch *scratch);
 /* Reads the thread state at `addr`. */
 MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,
                                         struct thread_words *out);
+
+/*
+ * Takes a frame from its bytes, but for `addr`. code 0: it is being taken down, or stands
+ * for C code. Errors: CPY_RACED: that is no frame.
+ */
+MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
+                                       struct raw_frame *out);
 
 /*
  * Reads the chain of frames of `thread`. *generation (may be NULL) is read from

@@ -5,8 +5,11 @@
 Prints one JSON object a line: {"id", "version", "exe", "root", "inner", "prefix", "library",
 "debug", "free_threaded", "found"} for each interpreter (`exe` as seen from outside; `inner`,
 `prefix` and `library`, its libpython or "", as seen inside `root`; root is "" where no chroot
-is needed), then {"missing", "why"} for each supported version that could not be had. With CI=true a missing version that Debian
-packages is a failure.
+is needed), then {"missing", "why"} for each supported version that could not be had. With -o it
+says for each version what stands for it: interpreters, or the golden memory image only.
+
+With CI=true a missing version is a failure if it could have been there: if Debian packages it, or
+if the machine has a pyenv, where any version can be. So is one without a golden image.
 """
 
 import argparse
@@ -22,8 +25,7 @@ import roots  # noqa: E402
 # What the unwinder knows, first and last (minor versions of CPython 3).
 FIRST_MINOR = int(os.environ.get("PYSTROBE_FIRST_MINOR", "6"))
 LAST_MINOR = int(os.environ.get("PYSTROBE_LAST_MINOR", "15"))
-# Without these a CI run proves too little and fails.
-NEEDED_IN_CI = (11, 13, 14, 15)
+GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden", "unwind")
 # Where Debian has them, in the order in which they are tried.
 SUITES = {11: ("bookworm",), 13: ("sid", "forky", "trixie"), 14: ("sid", "forky"), 15: ("sid", "forky")}
 
@@ -72,17 +74,20 @@ def is_program(path):
         return file.read(4) == b"\x7fELF"
 
 
+def pyenv_roots():
+    roots_of_pyenv = [os.path.join(os.path.expanduser("~"), ".pyenv"), os.environ.get("PYENV_ROOT")]
+    return [root for root in roots_of_pyenv if root and os.path.isdir(os.path.join(root, "versions"))]
+
+
 def folders():
     """Where interpreters lie, each with a word for how it was found."""
     home = os.path.expanduser("~")
     managers = {
-        "pyenv": [os.path.join(home, ".pyenv", "versions", "*", "bin")],
+        "pyenv": [os.path.join(root, "versions", "*", "bin") for root in pyenv_roots()],
         "asdf": [os.path.join(home, ".asdf", "installs", "python", "*", "bin")],
         "uv": [os.path.join(home, ".local", "share", "uv", "python", "*", "bin")],
         "opt": ["/opt/python*/bin", "/opt/python/*/bin"],
     }
-    if os.environ.get("PYENV_ROOT"):
-        managers["pyenv"].append(os.path.join(os.environ["PYENV_ROOT"], "versions", "*", "bin"))
 
     yield "debian" if os.path.exists("/etc/debian_version") else "system", "/usr/bin"
     for word, patterns in managers.items():
@@ -201,26 +206,54 @@ def find(install=False, log=lambda text: None):
     return unique(entries), missing
 
 
+def needed_in_ci(minor):
+    """Whether a CI run without that interpreter proves too little."""
+    return minor in SUITES or bool(pyenv_roots())
+
+
+def has_golden_image(minor):
+    return bool(glob.glob(os.path.join(GOLDEN, "3.%d.*.img" % minor)))
+
+
+def matrix(entries, missing):
+    """What stands for each version, a line each, and a last one if images alone stand for some."""
+    images_only = []
+    for minor in range(FIRST_MINOR, LAST_MINOR + 1):
+        ids = [e["id"] for e in entries if minor_of(e["version"]) == minor]
+        if not ids and has_golden_image(minor):
+            images_only.append("3.%d" % minor)
+        words = ids or ["golden image only" if has_golden_image(minor) else "nothing",
+                        "(%s)" % missing.get(minor, "not looked for")]
+        yield "3.%-3d %s" % (minor, " ".join(words))
+    if images_only:
+        yield "covered by golden images only: " + " ".join(images_only)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-install", action="store_true", help="only look, build no root")
     parser.add_argument("-o", "--output", help="write the list there instead of to stdout")
     args = parser.parse_args()
 
-    entries, missing = find(not args.no_install, lambda text: print("pythons: " + text, file=sys.stderr))
+    def log(text):
+        print("pythons: " + text, file=sys.stderr)
+
+    entries, missing = find(not args.no_install, log)
     lines = entries + [{"missing": "3.%d" % m, "why": why} for m, why in sorted(missing.items())]
     text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines)
     if args.output:
         os.makedirs(os.path.dirname(os.path.abspath(args.output)), exist_ok=True)
         with open(args.output, "w", encoding="utf-8") as file:
             file.write(text)
-        print("pythons: " + " ".join(e["id"] for e in entries), file=sys.stderr)
+        for line in matrix(entries, missing):
+            log(line)
     else:
         sys.stdout.write(text)
-
-    failed = [m for m in missing if m in NEEDED_IN_CI] if os.environ.get("CI") == "true" else []
-    for minor, why in sorted(missing.items()):
-        print("pythons: 3.%d is missing: %s" % (minor, why), file=sys.stderr)
+    if os.environ.get("CI") != "true":
+        return 0
+    failed = [m for m in sorted(missing) if needed_in_ci(m) or not has_golden_image(m)]
+    if failed:
+        log("a CI run needs " + " ".join("3.%d" % minor for minor in failed))
     return 1 if failed else 0
 
 

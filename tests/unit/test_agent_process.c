@@ -5,6 +5,7 @@
  * The stacks come from a golden image; the CPU time is that of this very process, whose thread
  * stands in for the image's main thread.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +56,9 @@ static void stand_in(struct cpy_target *target)
     assert_int_equal(cpy_sample(target, note_tid, &tids), CPY_OK);
     assert_int_equal(tids.count, THREADS);
     target->tids = tids;
+    target->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(target->proc_fd >= 0);
+    seat_init(&target->seat, target->proc_fd);
 }
 
 static int set_up(void **state)

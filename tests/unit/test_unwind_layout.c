@@ -361,6 +361,7 @@ static void refuses_a_structure_that_is_absurdly_large(void **state)
     for (size_t v = 0; v < VERSIONS; v++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             layout = layout_for(v);
+            layout.generator.size = 0; /* which holds a frame: it has a bound of its own */
             set(&layout, sizes[i].size, sizes[i].max);
             assert_true(layout_fits(&layout, NULL));
             set(&layout, sizes[i].size, sizes[i].max + 1);

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes many samples of one process with tests/tools/sample_many, in the shape of a dump."""
+
+import os
+import subprocess
+
+import live
+
+MAIN = 1
+STATUSES = {2: "gil", 4: "cpu", 8: "gil_wait", 16: "exception", 32: "gc"}  # enum cpy_status
+
+
+class Sample:
+    """What was seen, how many times: threads by tid, as in a dump, with their interpreter."""
+
+    def __init__(self, times, text):
+        self.times = times
+        self.text = text
+        self.threads = {}
+        thread = None
+        for line in text.splitlines():
+            kind, rest = line.split(" ", 1)
+            assert kind in ("thread", "frame"), "a sample %s" % line
+            if kind == "thread":
+                thread = self._add_thread(rest)
+            else:
+                thread["frames"].append(frame_of(rest))
+
+    def _add_thread(self, line):
+        tid, interpreter, status, state, name = line.split(" ", 4)
+        thread = {
+            "tid": int(tid), "interpreter": int(interpreter), "name": name or None,
+            "main": bool(int(status) & MAIN), "torn": state == "torn", "cut": state == "cut",
+            "status": [word for bit, word in STATUSES.items() if int(status) & bit], "frames": [],
+        }
+        self.threads[thread["tid"]] = thread
+        return thread
+
+
+def frame_of(line):
+    number, first_line, rest = line.split(" ", 2)
+    func, file = rest.split("\t")
+    return {"func": func, "file": file, "line": int(number), "first_line": int(first_line)}
+
+
+def tool(name):
+    build = os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build"))
+    return os.path.join(os.path.abspath(build), "tests", "tools", name)
+
+
+def take(pid, count, pause_us=0, native=False):
+    """Gives the different samples among `count`."""
+    done = subprocess.run(
+        live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us)] + ["native"] * native,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found, rest = [], done.stdout
+    while rest:
+        head, rest = rest.split(b"\n", 1)
+        times, size = map(int, head.split()[1:])
+        found.append(Sample(times, rest[:size].decode("utf-8")))
+        rest = rest[size:]
+    assert sum(sample.times for sample in found) == count
+    return found
+
+
+def share(found, tid, status):
+    """In which part of the samples the thread had that status."""
+    times = sum(s.times for s in found if tid in s.threads and status in s.threads[tid]["status"])
+    return times / sum(sample.times for sample in found)

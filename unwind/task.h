@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.h - reads one asyncio task whole: its name, what it waits in and who waits for it. */
+#ifndef UNWIND_TASK_H
+#define UNWIND_TASK_H
+
+#include "unwind/target.h"
+
+/* Where a task is looked for. */
+struct task_place {
+    cpy_addr interp;
+    cpy_addr thread; /* its thread state; 0: its thread has ended */
+    pid_t tid;       /* of that; 0: not known */
+};
+
+/*
+ * Reads the task at `addr`. *gone: it is done, or was given up after several tries.
+ *
+ * Lends:  what *out points to, until the next task is read.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_NOMEM.
+ */
+MUST_CHECK enum cpy_rc task_read(struct cpy_target *target, const struct task_place *place,
+                                 cpy_addr addr, struct cpy_task *out, bool *gone);
+
+#endif

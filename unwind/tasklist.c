@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasklist.c - see tasklist.h. */
+#include "unwind/tasklist.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPAIRS_MAX = 4096, NODE_SIZE = 16 };
+
+struct node {
+    cpy_addr at, next, prev;
+};
+
+void tasklist_init(struct tasklist *list)
+{
+    *list = (struct tasklist){0};
+}
+
+void tasklist_finish(struct tasklist *list)
+{
+    free(list->nodes);
+}
+
+static enum cpy_rc read_node(const struct reader *reader, cpy_addr at, struct node *out)
+{
+    const struct layout *l = reader->layout;
+    unsigned char bytes[NODE_SIZE];
+    enum cpy_rc rc =
+        at & 7 || at == 0 ? CPY_RACED : mem_read(reader->mem, at, bytes, sizeof(bytes));
+
+    if (rc != CPY_OK)
+        return rc;
+    out->at = at;
+    memcpy(&out->next, bytes + l->llist.next, sizeof(out->next));
+    memcpy(&out->prev, bytes + l->llist.prev, sizeof(out->prev));
+    return CPY_OK;
+}
+
+static enum cpy_rc push(struct tasklist *list, cpy_addr node)
+{
+    size_t capacity = list->capacity ? list->capacity * 2 : 64;
+    cpy_addr *wider;
+
+    if (list->count == list->capacity) {
+        wider = realloc(list->nodes, capacity * sizeof(*wider));
+        if (!wider)
+            return CPY_NOMEM;
+        list->nodes = wider;
+        list->capacity = capacity;
+    }
+    list->nodes[list->count++] = node;
+    return CPY_OK;
+}
+
+/* Takes nodes off the end until one is still in place; that one is read again. */
+static enum cpy_rc step_back(struct tasklist *list, const struct reader *reader, cpy_addr head,
+                             struct node *out)
+{
+    cpy_addr before;
+    enum cpy_rc rc;
+
+    while (list->count > 0) {
+        before = list->count > 1 ? list->nodes[list->count - 2] : head;
+        rc = read_node(reader, list->nodes[list->count - 1], out);
+        if (rc == CPY_OK && out->prev == before)
+            return CPY_OK;
+        if (rc != CPY_OK && rc != CPY_RACED)
+            return rc;
+        list->count--;
+    }
+    return read_node(reader, head, out);
+}
+
+enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader, cpy_addr head)
+{
+    struct node node, next;
+    unsigned repairs = 0;
+    cpy_addr milestone = 0; /* met again: a ring that does not come back to its head (Brent) */
+    enum cpy_rc rc = read_node(reader, head, &node);
+
+    list->count = 0;
+    while (rc == CPY_OK && node.next != head && list->count < TASKS_MAX) {
+        rc = read_node(reader, node.next, &next);
+        if (rc == CPY_OK && next.prev == node.at && next.at != milestone) {
+            rc = push(list, next.at);
+            node = next;
+            if ((list->count & (list->count - 1)) == 0)
+                milestone = next.at;
+        } else if (rc == CPY_OK || rc == CPY_RACED) {
+            milestone = 0;
+            rc = ++repairs > REPAIRS_MAX ? CPY_RACED : step_back(list, reader, head, &node);
+        }
+    }
+    return rc;
+}

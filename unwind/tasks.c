@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tasks.c - cpy_tasks: all asyncio tasks of a target, list by list. */
+#include "unwind/task.h"
+
+enum { LIST_TRIES = 8 };
+
+typedef void each_task(void *ctx, const struct cpy_task *task);
+
+static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                             each_task *each, void *ctx)
+{
+    struct cpy_task task;
+    bool gone;
+    enum cpy_rc rc = task_read(t, place, addr, &task, &gone);
+
+    if (rc == CPY_OK && !gone)
+        each(ctx, &task);
+    return rc;
+}
+
+/* The tasks of one list; `running` (0: none) need not be in it: eager tasks are not at first. */
+static enum cpy_rc give_list(struct cpy_target *t, const struct task_place *place, cpy_addr head,
+                             cpy_addr running, each_task *each, void *ctx)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const struct tasklist *list = &t->asyncio.list;
+    uint32_t node = t->found.layout.asyncio.node;
+    enum cpy_rc rc = CPY_RACED;
+    int tries;
+    size_t i;
+
+    for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
+        if (tries > 0 && place->tid != 0)
+            (void)seat_take(&t->seat, place->tid);
+        rc = tasklist_read(&t->asyncio.list, &reader, head);
+    }
+    for (i = 0; i < list->count && rc == CPY_OK; i++) {
+        if (list->nodes[i] - node == running)
+            running = 0;
+        rc = give_task(t, place, list->nodes[i] - node, each, ctx);
+    }
+    return rc == CPY_OK && running != 0 ? give_task(t, place, running, each, ctx) : rc;
+}
+
+/* The tasks of a thread. */
+static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread, each_task *each,
+                               void *ctx)
+{
+    const struct thread_words *words = &thread->words;
+    const struct task_place place = {
+        .interp = words->interp,
+        .thread = words->addr,
+        .tid = tids_outer(&t->tids, thread->inner_tid),
+    };
+
+    return give_list(t, &place, words->addr + t->found.layout.asyncio.thread_tasks,
+                     words->running_task, each, ctx);
+}
+
+/* The tasks of threads of an interpreter that have ended. */
+static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *interp,
+                                    each_task *each, void *ctx)
+{
+    const struct task_place place = {.interp = interp->addr};
+
+    return give_list(t, &place, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
+}
+
+enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
+{
+    enum cpy_rc rc;
+    size_t i;
+
+    target_look_for_asyncio(t, true);
+    if (t->asyncio.table == 0)
+        return CPY_FOREIGN;
+    rc = target_begin(t);
+    for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
+        rc = give_thread(t, &t->threads[i], each, ctx);
+    for (i = 0; i < t->interp_count && rc == CPY_OK; i++)
+        rc = give_left_behind(t, &t->interps[i], each, ctx);
+    target_end(t);
+    return rc;
+}
