@@ -116,13 +116,20 @@ static bool seize(pid_t pid, pid_t tid, struct hold *hold)
     return true;
 }
 
-/* Takes hold of all threads that are not held yet; *news: how many. False: see `hold`. */
-static bool seize_new(pid_t pid, struct hold *hold, size_t *news)
+/*
+ * Takes hold of all threads that are not held yet. False: see `hold`.
+ *
+ * *all: there are no others. The kernel breaks the list off, or leaves a thread out, where one
+ * ends meanwhile. What is held stays in the list even then; so it must have nothing else, but
+ * for a first thread that has ended, and be as long as the process has threads.
+ */
+static bool seize_new(pid_t pid, struct hold *hold, bool *all)
 {
-    size_t before = hold->count, guess = 0;
+    size_t before = hold->count, guess = 0, listed = 0, held = 0;
     const struct dirent *entry;
+    struct proc_stat stat;
     char path[64];
-    bool done = true;
+    bool done = true, known;
     pid_t tid;
     DIR *dir;
 
@@ -135,11 +142,16 @@ static bool seize_new(pid_t pid, struct hold *hold, size_t *news)
     }
     while (done && (entry = readdir(dir)) != NULL) {
         tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid > 0 && !is_known(hold, tid, &guess))
-            done = seize(pid, tid, hold);
+        if (tid <= 0)
+            continue;
+        known = is_known(hold, tid, &guess);
+        done = known || seize(pid, tid, hold);
+        held += known || tid == pid;
+        listed++;
     }
     (void)closedir(dir);
-    *news = hold->count - before;
+    *all = hold->count == before && held == listed && proc_read_stat(pid, &stat) &&
+           stat.threads == listed;
     return done;
 }
 
@@ -191,15 +203,16 @@ static void wait_stopped(struct hold *hold, size_t first, uint64_t deadline_ns)
 static void stop_all(pid_t pid, struct hold *hold)
 {
     uint64_t deadline_ns = now_ns() + (uint64_t)PAUSE_STOP_MS * NS_PER_MS;
-    size_t news = 0;
+    size_t before;
     bool in_time;
 
-    do {
+    do { /* at least once behind all waiting */
         in_time = now_ns() < deadline_ns;
-        if (!seize_new(pid, hold, &news))
+        before = hold->count;
+        if (!seize_new(pid, hold, &hold->all))
             return;
-        wait_stopped(hold, hold->count - news, deadline_ns);
-    } while (news > 0 && in_time); /* so the last look is behind all waiting */
+        wait_stopped(hold, before, deadline_ns);
+    } while (!hold->all && in_time);
     if (hold->count == 0) {
         hold->rc = PAUSE_GONE;
         err_set(&hold->err, "it has exited");

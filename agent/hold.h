@@ -23,6 +23,7 @@ struct hold_thread {
 struct hold {
     enum pause_rc rc;
     struct err err; /* why, unless rc is PAUSE_OK */
+    bool all;       /* there are no other threads than these */
     size_t count;
     struct hold_thread threads[HOLD_THREADS_MAX];
 };

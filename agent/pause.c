@@ -88,7 +88,7 @@ fail:
 
 size_t pause_late(const struct pause *pause)
 {
-    size_t i, count = 0;
+    size_t i, count = !pause->hold->all;
 
     for (i = 0; i < pause->hold->count; i++)
         count += !pause->hold->threads[i].stopped && !pause->hold->threads[i].ended;

@@ -37,7 +37,7 @@ static const char *stat_field(const char *text, int number)
 bool proc_read_stat(pid_t pid, struct proc_stat *out)
 {
     char path[64], text[1024];
-    const char *open_mark, *close_mark, *state, *parent, *start;
+    const char *open_mark, *close_mark, *state, *parent, *threads, *start;
     size_t size;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -47,11 +47,14 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     close_mark = strrchr(text, ')');
     state = stat_field(text, 3);
     parent = stat_field(text, 4);
+    threads = stat_field(text, 20);
     start = stat_field(text, 22);
-    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !start)
+    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !threads ||
+        !start)
         return false;
     *out = (struct proc_stat){.state = *state,
                               .parent = (pid_t)strtol(parent, NULL, 10),
+                              .threads = strtoull(threads, NULL, 10),
                               .start = strtoull(start, NULL, 10)};
     size = (size_t)(close_mark - open_mark - 1);
     size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;

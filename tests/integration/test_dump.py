@@ -53,6 +53,18 @@ def dump(pystrobe, pid, *words):
     return [thread for part in json.loads(done.stdout)["interpreters"] for thread in part["threads"]]
 
 
+def dump_paused(pystrobe, pid):
+    """The threads by name; None if the machine was too busy to stop the program in time, as is said then."""
+    done = pystrobe.run("dump", "--json", "--pause", "--pid", pid)
+    if done.returncode == 69 and "could not be stopped within" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    if "ms" in document.get("warning", ""):
+        return None
+    return {thread["name"]: thread for part in document["interpreters"] for thread in part["threads"]}
+
+
 def dump_until(pystrobe, pid, words, good, tries=50):
     """The first dump that is `good`; what runs at one moment is chance."""
     for _ in range(tries):
@@ -314,11 +326,16 @@ def test_a_paused_program_is_seen_at_one_moment(python, pystrobe, start):
     """Stacks are whole, and what never happens at the same time is never seen at the same time."""
     target = start(python, "crowd.py")
     pid = target.read_json()["pid"]
-    climbs, inside = set(), 0
+    climbs, inside, good, tries = set(), 0, 0, 0
 
     dump_until(pystrobe, pid, [], lambda threads: len(threads) == 5)
-    for _ in range(PAUSED_DUMPS):
-        threads = {thread["name"]: thread for thread in dump(pystrobe, pid, "--pause")}
+    while good < PAUSED_DUMPS:
+        tries += 1
+        assert tries < 2 * PAUSED_DUMPS, "too few dumps were made in time"
+        threads = dump_paused(pystrobe, pid)
+        if threads is None:
+            continue
+        good += 1
         assert len(threads) == 5
         assert not any(thread["torn"] or thread["cut"] for thread in threads.values())
         climb = own_frames(threads["climber"])
@@ -353,8 +370,8 @@ def test_the_parent_of_a_paused_program_sees_nothing(pystrobe):
     parent = live.Target([sys.executable, "-c", PARENT] + words)
     try:
         pid = parent.read_json()["pid"]
-        for _ in range(20):
-            dump(pystrobe, pid, "--pause")
+        seen = [dump_paused(pystrobe, pid) for _ in range(20)]
+        assert any(threads for threads in seen)
         os.kill(pid, signal.SIGSTOP)  # so that it is known that such a thing would be seen
         time.sleep(0.2)
         assert set(thread_states(pid)) == {"T"}
@@ -373,8 +390,8 @@ def test_killing_pystrobe_leaves_the_program_running(pystrobe, crowd):
         process.wait()
         assert_runs_on(crowd)
 
-    depths = {len(own_frames(thread)) for _ in range(20) for thread in dump(pystrobe, crowd, "--pause")
-              if thread["name"] == "climber"}
+    depths = {len(own_frames(thread)) for _ in range(20) for thread in dump(pystrobe, crowd)
+              if thread["name"] == "climber" and not thread["torn"]}
     assert len(depths) > 1, "it stands still"
 
 

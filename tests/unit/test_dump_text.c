@@ -30,6 +30,7 @@ static const char *show_frame(const struct cpy_frame *frame, bool colour)
     struct dump dump = example_dump(&thread, 1);
     const char *text;
 
+    tree_needs_openat2();
     dump.colour = colour;
     dump.source = source_open_at(tree, tree);
     assert_non_null(dump.source);
