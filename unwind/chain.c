@@ -148,7 +148,7 @@ static enum cpy_rc verify_links(const struct reader *reader, const struct link *
     const struct layout *l = reader->layout;
     unsigned char bytes[BATCH][GENERATOR_MAX];
     struct mem_range ranges[2 * BATCH] = {{0}};
-    cpy_addr awaited[BATCH];
+    cpy_addr awaited[BATCH] = {0};
     struct link now;
     size_t i, used = 0;
     enum cpy_rc rc;

@@ -157,7 +157,7 @@ static void gives_the_overflow_row_where_there_is_no_room(void **state)
     struct service *service = service_in(state);
     struct cpy_thread thread = thread_of("a", TID);
     struct pprof *whole = service->profile;
-    uint32_t row;
+    uint32_t row = 0;
 
     /* A profile that has room for what service_begin makes and little more. */
     assert_int_equal(pprof_new(service_types, VALUES, 64 << 10, &service->profile), PPROF_OK);
