@@ -540,7 +540,7 @@ static void refuses_without_permission(void **state)
 
         if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
             _exit(99);
-        _exit(pause_begin(pid, &pause, NULL));
+        _exit((int)pause_begin(pid, &pause, NULL));
     }
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_true(WIFEXITED(status));
