@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "agent/visible.h"
+
 enum { LEVELS_MAX = 100 }; /* what is deeper begins at the left margin again */
 
 /* A task on the way from the root. */
@@ -48,7 +50,9 @@ static void add_prefix(struct tree *tree, size_t levels)
 static void add_frame(struct tree *tree, const struct async_frame *frame)
 {
     add_prefix(tree, tree->depth);
-    buf_add_fmt(tree->out, "%s (%s", frame->func, frame->file);
+    visible_add_str(tree->out, frame->func);
+    buf_add_str(tree->out, " (");
+    visible_add_str(tree->out, frame->file);
     if (frame->line > 0)
         buf_add_fmt(tree->out, ":%" PRId32, frame->line);
     buf_add_str(tree->out, ")\n");
@@ -64,16 +68,19 @@ static void add_head(struct tree *tree, const struct async_task *task, const cha
         buf_add_str(tree->out, parent->next < child_count(tree, parent->task) ? "├── " : "└── ");
         buf_add_str(tree->out, tree->up ? "awaited by " : "");
     }
-    buf_add_fmt(tree->out, "Task \"%s\" 0x%" PRIx64, task->name ? task->name : "?", task->id);
+    buf_add_str(tree->out, "Task \"");
+    visible_add_str(tree->out, task->name ? task->name : "?");
+    buf_add_fmt(tree->out, "\" 0x%" PRIx64, task->id);
     if (*note) {
         buf_add_fmt(tree->out, ": %s\n", note);
         return;
     }
     buf_add_str(tree->out, task->running ? ", running" : ", waiting");
-    if (task->tid != 0)
-        buf_add_fmt(tree->out, ", thread %d \"%s\"", (int)task->tid,
-                    task->thread_name ? task->thread_name : "?");
-    else if (task->state == 0)
+    if (task->tid != 0) {
+        buf_add_fmt(tree->out, ", thread %d \"", (int)task->tid);
+        visible_add_str(tree->out, task->thread_name ? task->thread_name : "?");
+        buf_add_str(tree->out, "\"");
+    } else if (task->state == 0)
         buf_add_str(tree->out, ", its thread has ended");
     buf_add_str(tree->out, "\n");
 }

@@ -14,7 +14,7 @@ const char version_agent[] = "pystrobe/" PYSTROBE_VERSION;
 void version_print(void)
 {
     (void)printf("pystrobe %s (%s, %s)\n", version_number, version_revision, __VERSION__);
-    (void)printf("reads CPython 3.11 to 3.15\n");
+    (void)printf("reads CPython 3.6 to 3.15\n");
     (void)printf("%s, protobuf-c/%s, zlib/%s\n", curl_version(), protobuf_c_version(),
                  zlibVersion());
 }

@@ -126,6 +126,7 @@ struct layout {
     uint32_t status_cleared;   /* bit of thread.status that must not be set, 0: none */
     uint64_t tag_mask;         /* bits of frame.executable that are the address */
     bool integer_tag_is_count; /* integer.tag counts digits (3.6 to 3.11) */
+    bool instr_in_caches;      /* frame.instr may point behind the instruction (3.11, 3.12) */
     bool lasti_in_bytes;       /* f_lasti counts bytes, not code units (3.6 to 3.9) */
     enum layout_frames frames;
     enum layout_chain_end chain_end;

@@ -37,7 +37,7 @@ static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entr
     unsigned char opcode;
     enum cpy_rc rc;
 
-    if (unit < 0)
+    if (unit < 0 || l->instr_in_caches)
         return CPY_OK;
     rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
     if (rc == CPY_OK)
