@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum cpy_rc rc = maps_parse((const char *)data, size, &maps, &err);
 
     require(rc == CPY_OK || (rc == CPY_FOREIGN && err.text[0] && !maps.maps && !maps.text));
-    for (i = 0; i < maps.count; i++) {
+    for (i = 0; maps.maps && i < maps.count; i++) {
         require(maps.maps[i].start < maps.maps[i].end);
         require(strchr(maps.maps[i].path, '\n') == NULL);
         paths += strlen(maps.maps[i].path);

@@ -88,7 +88,7 @@ static void gives_128_and_the_signal_for_a_killed_command(void **state)
     (void)state;
     assert_int_equal(status_of("kill -KILL $$"), 128 + SIGKILL);
     assert_int_equal(status_of("kill -TERM $$"), 128 + SIGTERM);
-    assert_int_equal(status_of("kill -INT $$"), 128 + SIGINT);
+    assert_int_equal(status_of("kill -ALRM $$"), 128 + SIGALRM);
     assert_int_equal(status_of("ulimit -c 0; kill -SEGV $$"), 128 + SIGSEGV);
 }
 
@@ -135,6 +135,9 @@ static void gives_the_command_the_signal_mask_that_was_there(void **state)
     char script[1024];
 
     (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* its own handling of signals shows now and then */
+#endif
     (void)snprintf(script, sizeof(script),
                    "test \"$(grep -E '^Sig(Blk|Ign):' /proc/self/status)\" = '%s'", signals_before);
     assert_int_equal(status_of(script), 0);

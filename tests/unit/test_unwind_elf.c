@@ -293,7 +293,7 @@ static cpy_addr start_of_object(const void *at)
             map = &maps.maps[i];
     assert_non_null(map);
     for (i = 0; i < maps.count; i++)
-        if (maps.maps[i].offset == 0 && maps.maps[i].path[0] == '/' &&
+        if (maps.maps[i].offset == 0 && maps.maps[i].path[0] == '/' && map &&
             strcmp(maps.maps[i].path, map->path) == 0 && start == 0)
             start = maps.maps[i].start;
     maps_finish(&maps);

@@ -117,6 +117,7 @@ static void add_thread(struct rendering *rendering, const char *line, size_t siz
     int tid = 0, title_at = 0;
     size_t i;
 
+    /* NOLINTNEXTLINE(cert-err34-c): our own text */
     assert_int_equal(sscanf(line, "thread %d%n", &tid, &title_at), 1);
     assert_true((size_t)title_at < size);
     (void)snprintf(title, sizeof(title), "%.*s", (int)size - title_at - 1, line + title_at + 1);
