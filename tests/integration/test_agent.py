@@ -108,6 +108,7 @@ def sums_by_pid(pushes, kind):
     return sums
 
 
+@pytest.mark.timing
 def test_two_services_of_five_processes_add_up(agent, start):
     duties = [0.5, 0.3, 0.3, 0.1, 0.1]
     targets = [start(python_of(number), "busy.py", "--duty", duty) for number, duty in enumerate(duties)]

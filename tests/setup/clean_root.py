@@ -29,14 +29,14 @@ root=$1 cache=$2
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/tmp"
-mkdir -p "$root/root/.cache/pystrobe-tests" "$cache"
-mount --bind "$cache" "$root/root/.cache/pystrobe-tests"
+mkdir -p "$root/var/cache/tests/pystrobe-tests" "$cache"
+mount --bind "$cache" "$root/var/cache/tests/pystrobe-tests"
 certificates=
 if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
     certificates=/etc/ssl/outside.crt
     cp /etc/ssl/certs/ca-certificates.crt "$root$certificates"
 fi
-exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+exec chroot "$root" /usr/bin/env -i HOME=/root XDG_CACHE_HOME=/var/cache/tests PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CI="${CI:-}" http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
     ${certificates:+SSL_CERT_FILE=$certificates} \
     bash -eu -c "cd %s && $3" </dev/null

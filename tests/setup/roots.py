@@ -14,7 +14,6 @@ import shutil
 import subprocess
 
 FORMAT = 2  # part of the stamp: a root of another format is made anew
-USUAL_MIRROR = "http://deb.debian.org/debian"
 STAMP = "pystrobe-root.json"
 TIMEOUT_S = 1500
 
@@ -53,7 +52,7 @@ def mirror():
     for line in output_of(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).splitlines():
         if re.match(r"https?://.*/debian/?$", line):
             return line.rstrip("/")
-    return USUAL_MIRROR
+    raise Unavailable("apt knows no Debian mirror on this machine")
 
 
 def apt_settings():
