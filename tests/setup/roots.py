@@ -48,7 +48,7 @@ def output_of(argv):
 
 
 def mirror():
-    """The mirror this machine's apt uses for Debian, else the usual one."""
+    """The mirror that this machine's apt uses for Debian."""
     for line in output_of(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).splitlines():
         if re.match(r"https?://.*/debian/?$", line):
             return line.rstrip("/")
