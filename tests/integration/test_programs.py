@@ -70,9 +70,10 @@ def inner_to_outer(pid):
 
 
 def test_a_program_in_a_mount_and_pid_namespace_of_its_own_is_read(python, pystrobe):
-    if os.geteuid() != 0:
-        pytest.skip("only root may make namespaces")
-    words = ["unshare", "-fpm", "--mount-proc"] + live.command_of(python, "statuses.py", *FEW)
+    unshare = ["unshare", "-fpm", "--mount-proc"]
+    if subprocess.run(unshare + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("namespaces need root, and not in a chroot")
+    words = unshare + live.command_of(python, "statuses.py", *FEW)
     with running(words) as target:
         own = target.read_json()
         assert own["pid"] == 1, "the namespace did not work"
