@@ -26,16 +26,43 @@ static bool read_file(int proc_fd, pid_t tid, const char *name, char *out, size_
     return got > 0;
 }
 
-bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out)
+static void parse_sched(const char *text, struct taskstat_sched *out)
 {
-    char text[128], *at;
+    char *at;
 
-    if (!read_file(proc_fd, tid, "schedstat", text, sizeof(text)))
-        return false;
     out->cpu_ns = strtoull(text, &at, 10);
     (void)strtoull(at, &at, 10); /* the time that it waited for a CPU */
     out->turns = strtoull(at, NULL, 10);
+}
+
+bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out)
+{
+    char text[128];
+
+    if (!read_file(proc_fd, tid, "schedstat", text, sizeof(text)))
+        return false;
+    parse_sched(text, out);
     return true;
+}
+
+int taskstat_open_sched(int proc_fd, pid_t tid)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "task/%d/schedstat", (int)tid);
+    return openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+}
+
+bool taskstat_reread_sched(int fd, struct taskstat_sched *out)
+{
+    char text[128];
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+    *out = (struct taskstat_sched){0};
+    text[got > 0 ? got : 0] = '\0';
+    if (got > 0)
+        parse_sched(text, out);
+    return got > 0;
 }
 
 bool taskstat_read(int proc_fd, pid_t tid, struct taskstat *out)

@@ -22,4 +22,8 @@ struct taskstat_sched {
 /* Reads task/TID/schedstat. False: the thread is gone, or the kernel does not count. */
 MUST_CHECK bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out);
 
+/* The same from a file that stays open: -1, or false, if the thread is gone. */
+int taskstat_open_sched(int proc_fd, pid_t tid);
+bool taskstat_reread_sched(int fd, struct taskstat_sched *out);
+
 #endif

@@ -5,8 +5,9 @@
  * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
  * frames (in their objects) and entry frames (on the C stack). The chunks are copied
  * at once, and the thread's current frame is read again after; the chain is then
- * walked in the copy. A walk is good only if the current frame is still the same and
- * the chain ends where this version says it must.
+ * walked in the copy. A walk is good only if the current frame is still the same, is as it
+ * was when it was copied (the thread may have left it, and come back), and the chain ends
+ * where this version says it must.
  *
  * Before, frames are objects on the heap, reached one by one. There a walk is good only
  * if all of them, read once more in one call, are what they were.
@@ -39,7 +40,16 @@ struct walk_marks {
     cpy_addr gc_frame; /* the frame that was current when the collection began; 0: the leaf */
 };
 
+/* Why a walk was torn. */
+enum walk_tear {
+    TEAR_MOVED,   /* the thread went on meanwhile */
+    TEAR_CHAIN,   /* its frames make no stack */
+    TEAR_CODE,    /* a frame has no code object, or its instruction is not in it */
+    TEAR_UNMAPPED /* memory that it names is not there */
+};
+
 struct raw_stack {
+    enum walk_tear tear; /* if it is torn */
     uint32_t depth;
     bool cut; /* deeper than CPY_DEPTH_MAX */
     struct raw_frame frames[CPY_DEPTH_MAX];
@@ -75,8 +85,8 @@ MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsign
                                        struct raw_frame *out);
 
 /*
- * Reads the chain of frames of `thread`. *generation (may be NULL) is read from
- * `generation_at` after the frames.
+ * Reads the chain of frames of `thread`. *generation is read from
+ * `generation_at` after the frames; 0: it is not read.
  *
  * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
  */
