@@ -12,7 +12,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
-C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools))
+C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
 MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the

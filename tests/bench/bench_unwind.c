@@ -208,15 +208,19 @@ static bool obey(struct bench *bench, const char *command, uint64_t number)
 
 static bool serve(struct bench *bench)
 {
-    char line[64], command[32];
+    char line[64], *number;
     bool good = true;
-    uint64_t number;
 
     (void)printf("{\"version\": \"%s\"}\n", cpy_info(bench->target)->version);
     (void)fflush(stdout);
-    while (good && fgets(line, sizeof(line), stdin))
-        good = sscanf(line, "%31s %" SCNu64, command, &number) == 2 && // NOLINT(cert-err34-c)
-               obey(bench, command, number);
+    while (good && fgets(line, sizeof(line), stdin)) {
+        number = strchr(line, ' ');
+        good = number != NULL;
+        if (good) {
+            *number = '\0';
+            good = obey(bench, line, strtoull(number + 1, NULL, 10));
+        }
+    }
     return good;
 }
 

@@ -62,7 +62,7 @@ def ratio_of(peer, ours):
     """How many times the peer's median is ours."""
     if not peer or not peer["p50_us"] or not ours["p50_us"]:
         return None
-    return round(peer["p50_us"] / ours["p50_us"], 2)
+    return round(peer["p50_us"] / ours["p50_us"], 4)
 
 
 def floor_of(measured, changed_bytes, p50_us):

@@ -3,7 +3,6 @@
 #include "tests/bench/floor.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +29,22 @@ uint64_t floor_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Reads "start-end rights ..." of a memory map. False: it is no such line, or not writable. */
+static bool read_mapping(const char *line, uint64_t *start, uint64_t *end)
+{
+    char *rest;
+
+    *start = strtoull(line, &rest, 16);
+    if (*rest != '-')
+        return false;
+    *end = strtoull(rest + 1, &rest, 16);
+    return strncmp(rest, " rw", 3) == 0 && *end > *start;
+}
+
 /* Finds memory that the process has written to: its heap, or else its first writable mapping. */
 static bool find_memory(pid_t pid, uint64_t *from, uint64_t *size)
 {
-    char path[64], line[4400], rights[5];
+    char path[64], line[4400];
     uint64_t start, end;
     bool heap = false;
     FILE *maps;
@@ -42,11 +53,8 @@ static bool find_memory(pid_t pid, uint64_t *from, uint64_t *size)
     (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     maps = fopen(path, "re");
     while (maps && !heap && fgets(line, sizeof(line), maps)) {
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, rights) !=
-            3) // NOLINT(cert-err34-c)
-            continue;
         heap = strstr(line, "[heap]") != NULL;
-        if (strncmp(rights, "rw", 2) == 0 && (heap || *size == 0)) {
+        if (read_mapping(line, &start, &end) && (heap || *size == 0)) {
             *from = start;
             *size = end - start;
         }

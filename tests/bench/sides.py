@@ -103,7 +103,7 @@ def can_strace():
     return shutil.which("strace") is not None
 
 
-def trace(words_and_env, calls, warm=30):
+def trace(words_and_env, calls, warm=10):
     """What strace writes of a reader that makes `warm` calls and then `calls` between two markers."""
     words, env = words_and_env
     as_root = live.root_words()

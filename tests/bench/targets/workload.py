@@ -200,7 +200,7 @@ def nested(more):
             yield item
     else:
         for item in range(1000):
-            for _ in range(item & 31):
+            for _ in range(item & 63):  # sometimes still for as long as a sample takes
                 item = (item + 7) % 1000003
             yield item
 
