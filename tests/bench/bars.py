@@ -26,10 +26,17 @@ BARS = (
 )
 OPERATIONS = ("stack", "async", "all-tasks")
 MODES = ("wall", "cpu", "gil", "all", "exception")
+CHOOSY = ("cpu", "gil", "exception")  # modes that leave threads out
+NUMBERED = ("threads", "depth", "tasks")  # workloads with a number: "threads=50"
 
 
-def rows(workloads=(), operation=None):
-    """What to measure: the bars' rows, narrowed; what no bar is about comes with none."""
+def is_known(workload):
+    kind, equals, count = workload.partition("=")
+    return kind in NUMBERED and count.isdigit() if equals else workload in [bar.workload for bar in BARS]
+
+
+def rows(workloads=(), operation=None, mode="wall"):
+    """What to measure: the bars' rows, narrowed; what no bar is about comes with none, as do all other modes."""
     named = list(workloads) or list(dict.fromkeys(bar.workload for bar in BARS))
     found = []
     for workload in named:
@@ -39,7 +46,7 @@ def rows(workloads=(), operation=None):
         found += own or [Bar(workload, "all-tasks" if workload.startswith("tasks=") else "stack", None, None)]
     if not workloads and operation in ("async", "all-tasks"):
         found = [bar for bar in found if bar.workload.startswith("async")]
-    return found
+    return found if mode == "wall" else [bar._replace(ratio=None, share=None) for bar in found]
 
 
 def verdict(bar, ratio, share):

@@ -54,7 +54,8 @@ static const struct word {
 static const char *const kinds[] = {
     [OPERATION_STACK] = "stack", [OPERATION_ASYNC] = "async", [OPERATION_TASKS] = "all-tasks"};
 
-static void count_call(struct tally *tally, enum cpy_rc rc, const struct operation_got *got)
+static void count_call(struct tally *tally, enum cpy_rc rc, enum operation_kind kind,
+                       const struct operation_got *got)
 {
     tally->calls++;
     tally->sum.threads += got->threads;
@@ -65,7 +66,7 @@ static void count_call(struct tally *tally, enum cpy_rc rc, const struct operati
         tally->failed++;
     else if (got->torn > 0)
         tally->torn++;
-    else if (got->frames == 0)
+    else if (kind == OPERATION_STACK ? got->frames == 0 : got->tasks == 0)
         tally->empty++;
     else
         tally->whole++;
@@ -82,7 +83,7 @@ static void take_round(struct bench *bench, uint64_t for_ns, struct tally *tally
         after = floor_now_ns();
         bench->took[tally->calls] =
             after - before < UINT32_MAX ? (uint32_t)(after - before) : UINT32_MAX;
-        count_call(tally, rc, &bench->op.got);
+        count_call(tally, rc, bench->op.kind, &bench->op.got);
     }
 }
 
@@ -185,7 +186,7 @@ static void do_count(struct bench *bench, uint64_t times)
 
     (void)getsid(0);
     while (tally.calls < times)
-        count_call(&tally, operation_run(&bench->op), &bench->op.got);
+        count_call(&tally, operation_run(&bench->op), bench->op.kind, &bench->op.got);
     (void)getsid(0);
     (void)printf("{\"calls\": %zu, \"whole\": %zu}\n", tally.calls, tally.whole);
 }

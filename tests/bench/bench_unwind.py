@@ -40,7 +40,13 @@ def arguments():
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
     parser.add_argument("--plot", metavar="FILE",
                         help="draw cost against threads, depth and tasks as SVG; no tables but for each --workload")
-    return parser.parse_args()
+    args = parser.parse_args()
+    for workload in args.workload:
+        if not bars.is_known(workload):
+            parser.error("there is no workload %s: %s, or %s" % (
+                workload, ", ".join(dict.fromkeys(bar.workload for bar in bars.BARS)),
+                ", ".join(kind + "=N" for kind in bars.NUMBERED)))
+    return args
 
 
 def say(text):
@@ -75,7 +81,7 @@ def main():
                                 not args.no_strace and sides.can_strace(), not args.no_peer)
     say("target: CPython %s; peer: %s; mode %s, CPUs %s" % (
         python["id"], "its own reader" if settings.peer and sides.has_peer(python) else "none", args.mode, args.cpus))
-    wanted = [] if args.plot and not args.workload else bars.rows(args.workload, args.operation)
+    wanted = [] if args.plot and not args.workload else bars.rows(args.workload, args.operation, args.mode)
     rows = measure_rows(python, wanted, settings)
     drawn = points.measure_all(python, settings, say) if args.plot else []
     if rows:

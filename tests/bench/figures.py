@@ -3,6 +3,8 @@
 
 import collections
 
+import bars
+
 
 def merge(rounds):
     """One {ns: times} of the [[ns, times], ...] of several rounds."""
@@ -33,7 +35,13 @@ def in_us(ns):
     return None if ns is None else round(ns / 1000, 3)
 
 
-def of_rounds(rounds):
+def share_of(total, mode):
+    """Of the calls, those that gave what there was: where only some threads are asked for, that may be none."""
+    right = total["calls"] - total["failed"] - total["torn"] if mode in bars.CHOOSY else total["whole"]
+    return right / total["calls"] if total["calls"] else 0.0
+
+
+def of_rounds(rounds, mode="wall"):
     """The figures of one side, from what its rounds reported."""
     histogram = merge(one["ns"] for one in rounds)
     total = {key: sum(one.get(key, 0) for one in rounds)
@@ -43,7 +51,7 @@ def of_rounds(rounds):
     return dict(
         total,
         p50_us=in_us(quantile(histogram, 0.5)), p99_us=in_us(quantile(histogram, 0.99)), mean_us=in_us(mean(histogram)),
-        share=total["whole"] / total["calls"] if total["calls"] else 0.0,
+        share=share_of(total, mode),
         **{name: round(size / looked_at, 2) for name, size in zip(("threads", "frames", "tasks"), sizes)},
     )
 

@@ -63,8 +63,8 @@ def row_of(python, bar, settings):
             words["peer"] = sides.peer_words(python, pid, bar.operation, settings.mode)
         readers = {name: stack.enter_context(sides.reader(word, settings.placement)) for name, word in words.items()}
         theirs, own = take_turns(readers.get("peer"), readers["ours"], settings)
-        row["peer"] = figures.of_rounds(theirs) if theirs else None
-        row["ours"] = figures.of_rounds(own)
+        row["peer"] = figures.of_rounds(theirs, settings.mode) if theirs else None
+        row["ours"] = figures.of_rounds(own, settings.mode)
         row["ours"]["stats"], row["ours"]["allocations"] = figures.stats_per_sample(own)
         row["ratio"] = figures.ratio_of(row["peer"], row["ours"])
         row["passed"] = bars.verdict(bar, row["ratio"], row["ours"]["share"])

@@ -4,8 +4,8 @@
 import math
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT = 420, 360  # of a panel
-LEFT, RIGHT, TOP, BOTTOM = 70, 20, 76, 56  # around its axes
+WIDTH, HEIGHT = 450, 360  # of a panel
+LEFT, RIGHT, TOP, BOTTOM = 92, 30, 76, 56  # around its axes
 # Told apart by everybody, and in black and white by their marks.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 MARKS = ("circle", "square", "diamond", "cross")
@@ -81,8 +81,8 @@ def panel(plotted, offset, names):
     for name, drawn in plotted["lines"].items():
         parts += line(drawn, spans, left, names.index(name))
     parts.append(text(middle, HEIGHT - BOTTOM + 38, plotted["axis"], "axis"))
-    turned = ' transform="rotate(-90 %.1f %.1f)"' % (offset + 20, HEIGHT / 2)
-    return parts + [text(offset + 20, HEIGHT / 2, "median of a call, µs", "axis", more=turned)]
+    turned = ' transform="rotate(-90 %.1f %.1f)"' % (offset + 24, HEIGHT / 2)
+    return parts + [text(offset + 24, HEIGHT / 2, "median of a call, µs", "axis", more=turned)]
 
 
 def legend(names, width):

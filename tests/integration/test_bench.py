@@ -63,6 +63,13 @@ def test_a_side_that_never_called_has_no_figures():
     assert side["share"] == 0
 
 
+def test_where_only_some_threads_are_asked_for_none_is_an_answer():
+    rounds = [a_round([[1000, 4]], whole=1, empty=2, failed=1)]
+
+    assert figures.of_rounds(rounds, "wall")["share"] == 0.25
+    assert figures.of_rounds(rounds, "gil")["share"] == 0.75
+
+
 def test_counters_are_given_for_one_sample():
     rounds = [a_round([[1, 4]], stats={"reads": 6}, allocations=1), a_round([[1, 4]], stats={"reads": 2}, allocations=0)]
 
@@ -111,6 +118,15 @@ def test_what_no_bar_is_about_is_measured_without_one():
     assert bars.rows(["threads=50"]) == [bars.Bar("threads=50", "stack", None, None)]
     assert bars.rows(["tasks=7"]) == [bars.Bar("tasks=7", "all-tasks", None, None)]
     assert bars.rows(["async10"], "stack") == [bars.Bar("async10", "stack", None, None)]
+
+
+def test_other_modes_have_no_bars():
+    assert bars.rows(["busy"], mode="cpu") == [bars.Bar("busy", "stack", None, None)]
+
+
+def test_workloads_are_known_by_name_or_by_kind_and_number():
+    assert bars.is_known("busy") and bars.is_known("threads=1000")
+    assert not any(map(bars.is_known, ("lazy", "threads", "threads=", "threads=many", "busy=1")))
 
 
 def test_a_bar_is_reached_at_exactly_what_it_asks_for():
@@ -260,6 +276,12 @@ def test_a_row_without_peer_has_dashes_in_its_place():
     assert line[2:5] == ["-", "-", "-"] and line[8] == "-" and line[10] == ""
     work = table.work_line(a_row(peer=None, floor=None))
     assert len(work) == len(table.WORK) and work[-1] == "-"
+
+
+def test_without_strace_the_unwinders_own_count_is_shown():
+    ours = dict(a_row()["ours"], stats={"reads": 8, "bytes": 120, "retries": 0})
+
+    assert table.work_line(a_row(ours=ours))[2:8] == ["8", "-", "-", "-", "120", "-"]
 
 
 def test_a_share_is_never_shown_as_more_than_it_is():

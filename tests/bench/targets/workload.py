@@ -22,6 +22,7 @@ take 3.7, interpreters 3.8.
 
 import asyncio
 import fcntl
+import functools
 import json
 import math
 import os
@@ -143,7 +144,7 @@ async def last_task(starting):
     await asyncio.sleep(0)
     total = 0
     while True:
-        for _ in range(200000):  # so long that the loop around the tasks is hardly ever seen
+        for _ in range(500000):  # so long that the loop around the tasks is hardly ever seen
             total = (total + 7) % 1000003
         await asyncio.sleep(0)
 
@@ -212,25 +213,34 @@ def generators():
             pass
 
 
+def deep(frames):
+    """As many frames as that, from 3 on, the module's and a leaf's among them."""
+    return functools.partial(deep_busy, max(frames - 3, 0))
+
+
 NAMED = {
     "busy": busy, "basic": basic, "fib_busy": fib_busy, "generators": generators,
-    "deep900_sleep": lambda: deep_asleep(897), "deep100_busyleaf": lambda: deep_busy(97),
-    "threads100_idle": lambda: idle_threads(100), "threads20_mixed": lambda: mixed_threads(20),
-    "async10": lambda: tasks(10), "async100": lambda: tasks(100), "async1000": lambda: tasks(1000),
-    "subinterp3": lambda: interpreters(3),
+    "deep900_sleep": functools.partial(deep_asleep, 898), "deep100_busyleaf": deep(102),
+    "threads100_idle": functools.partial(idle_threads, 100),
+    "threads20_mixed": functools.partial(mixed_threads, 20), "subinterp3": functools.partial(interpreters, 3),
+    "async10": functools.partial(tasks, 10), "async100": functools.partial(tasks, 100),
+    "async1000": functools.partial(tasks, 1000),
 }
-NUMBERED = {"threads": idle_threads, "depth": lambda n: deep_busy(max(n - 3, 0)), "tasks": tasks}
+NUMBERED = {"threads": idle_threads, "tasks": tasks}
 
 
-def main(name):
-    end_with_the_input()
-    sys.setrecursionlimit(20000)
-    if "=" in name:
-        kind, number = name.split("=")
-        NUMBERED[kind](int(number))
-    else:
-        NAMED[name]()
+def choose(name):
+    kind, _, number = name.partition("=")
+    if kind == "depth":
+        return deep(int(number))
+    return functools.partial(NUMBERED[kind], int(number)) if number else NAMED[name]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    end_with_the_input()
+    sys.setrecursionlimit(20000)
+    if sys.argv[1] == "depth=1":
+        say_ready()
+        while True:
+            pass
+    choose(sys.argv[1])()
