@@ -115,7 +115,7 @@ bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own rea
 	    --json $(BUILD)/bench/unwind.json $(BENCH_ARGS)
 
 bench: ## all benchmarks, with short rounds
-	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace $(BENCH_ARGS)"
+	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
 
 demo: ## watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh

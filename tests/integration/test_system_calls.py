@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sample does to the kernel and to the target, counted by strace."""
+"""What a sample takes and what it does to the target: system calls, counted by strace, and allocations."""
 
 import os
 import sys
@@ -18,20 +18,26 @@ CALLS_PER_SAMPLE_MAX = {"busy": 26, "basic": 26, "deep900_sleep": 930, "threads1
 
 
 @pytest.fixture
-def trace(python, start):
-    """trace(workload, operation) gives what strace wrote of our reader, from its first call to its last."""
-    if not sides.can_strace():
-        pytest.skip("strace is not installed")
+def reader_of(python, start):
+    """reader_of(workload, operation) starts that program; gives the words that run our reader of it."""
 
-    def trace_one(workload, operation="stack"):
+    def start_one(workload, operation="stack"):
         if not sides.is_able(python, workload, operation):
             pytest.skip("%s has no %s" % (python["id"], workload))
         script = os.path.join(sides.HERE, "targets", "workload.py")
         pid = start(python, script, workload).read_json()["pid"]
         build = os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build"))
-        return sides.trace(sides.our_words(build, pid, operation, "wall"), SAMPLES)
+        return sides.our_words(build, pid, operation, "wall")
 
-    return trace_one
+    return start_one
+
+
+@pytest.fixture
+def trace(reader_of):
+    """The same, but gives what strace wrote of the reader, from its first call to its last."""
+    if not sides.can_strace():
+        pytest.skip("strace is not installed")
+    return lambda *words: sides.trace(reader_of(*words), SAMPLES)
 
 
 @pytest.mark.timing
@@ -51,3 +57,13 @@ def test_nothing_is_written_to_the_target_nor_stopped_nor_signalled(trace, workl
     names = [name for name, _ in straced.calls_of(text)]
     assert "process_vm_readv" in names and names.count(straced.MARKER) == 4
     assert straced.forbidden_in(text) == []
+
+
+def test_a_warm_sample_allocates_nothing(reader_of):
+    with sides.reader(reader_of("fib_busy")) as reader:
+        sides.ask(reader, "round", 100)
+
+        told = sides.ask(reader, "round", 100)
+
+    assert told["calls"] > 10 and told["whole"] > 0
+    assert told["allocations"] == 0
