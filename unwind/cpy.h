@@ -149,17 +149,31 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
  *         While the target moves too fast, and to know whether a thread that could run
  *         does run (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment
- *         (see seat.h); its allowed CPUs are as before when this returns. Where it may not
- *         be moved, a thread that waits for a CPU counts as running.
- * Cost:   one remote read once warm, if no thread but one took the GIL since the sample
- *         before: that reads the words of the interpreters and the stack of that thread.
- *         Else (and where there is no GIL, or one for all interpreters) two, of all
- *         threads. What was not read in the sample before takes more reads. Allocates
- *         nothing once warm.
+ *         (see seat.h); its allowed CPUs are as before when this returns, but for cpy_seat. Where
+ * it may not be moved, a thread that waits for a CPU counts as running. Cost:   one remote read
+ * once warm, if no thread but one took the GIL since the sample before: that reads the words of the
+ * interpreters and the stack of that thread. Else (and where there is no GIL, or one for all
+ * interpreters) two, of all threads. What was not read in the sample before takes more reads.
+ * Allocates nothing once warm.
  */
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),
                                   void *ctx);
+
+/*
+ * To be called before the calling thread sleeps until the next sample. If the target runs,
+ * and moves too fast to be read from another CPU, the thread is moved to the target's CPU
+ * and stays there: then the timer that ends the sleep takes the CPU from the target,
+ * wherever it is, and what is read is whole. Else it does nothing.
+ *
+ * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
+ * Cost:  a read of the thread's stat line and a move. A CPU-bound target lets the thread
+ *        come in after its time slice only, some milliseconds; once there, staying is free.
+ */
+bool cpy_seat(struct cpy_target *target);
+
+/* Lets the calling thread run where it might before. */
+void cpy_unseat(struct cpy_target *target);
 
 /*
  * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each

@@ -9,8 +9,9 @@
 
 enum {
     WALK_TRIES = 16,
-    SEATED_SAMPLES = 256, /* after a torn one: see seat.h */
-    READS_MAX = 1 << 19   /* system calls of one sample: a hostile target must not hold us up */
+    SEATED_FIRST = 256, /* samples after a torn one: see seat.h; four times as many each time */
+    SEATED_MAX = 1 << 16,
+    READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
 };
 
 struct reader target_reader(struct cpy_target *t)
@@ -57,7 +58,12 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     enum cpy_rc rc;
 
     t->stats.retries++;
-    t->seated = SEATED_SAMPLES;
+    if (t->seated == 0) {
+        t->seated_next = t->seated_next == 0               ? SEATED_FIRST
+                         : t->seated_next * 4 < SEATED_MAX ? t->seated_next * 4
+                                                           : SEATED_MAX;
+        t->seated = t->seated_next;
+    }
     t->stats.seats += seat_take(&t->seat, tids_outer(&t->tids, thread->inner_tid));
     ahead_fetch(&t->ahead, &set, 1);
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
@@ -298,7 +304,8 @@ void target_begin(struct cpy_target *t)
 
 void target_end(struct cpy_target *t)
 {
-    seat_leave(&t->seat);
+    if (!t->seat.stays)
+        seat_leave(&t->seat);
     t->ahead.now = NULL;
     t->stats.reads = t->mem->reads;
     t->stats.iovecs = t->mem->iovecs;
@@ -347,7 +354,10 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (t->seated > 0 && t->runner != 0)
         t->stats.seats += seat_keep(&t->seat, t->runner);
     rc = sample(t, each, ctx);
-    t->seated -= t->seated > 0;
+    if (t->seated > 0)
+        t->seated--;
+    else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)
+        t->seated_next /= 4; /* it holds still again */
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
     t->stats.light += t->light;
@@ -355,4 +365,19 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     t->stats.predictions_held += t->keep.lists > 1 && t->ahead.misses == misses;
     target_end(t);
     return rc;
+}
+
+bool cpy_seat(struct cpy_target *t)
+{
+    if (t->seated == 0 || t->runner == 0 || !seat_move(&t->seat, t->runner)) {
+        seat_leave(&t->seat);
+        return false;
+    }
+    t->seat.stays = true;
+    return true;
+}
+
+void cpy_unseat(struct cpy_target *t)
+{
+    seat_leave(&t->seat);
 }

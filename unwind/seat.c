@@ -67,5 +67,5 @@ void seat_leave(struct seat *seat)
 {
     if (seat->moved)
         (void)sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
-    seat->moved = false;
+    seat->moved = seat->stays = false;
 }

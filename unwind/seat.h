@@ -17,6 +17,7 @@
 struct seat {
     int proc_fd;       /* borrowed: the target's /proc directory; -1: never moves */
     bool known, moved; /* `allowed` is filled; we are away from it */
+    bool stays;        /* we stay away until the caller leaves */
     pid_t tid;         /* the thread whose CPU was taken last; 0: none was */
     int cpu;           /* that CPU */
     cpu_set_t allowed; /* where the calling thread may run */

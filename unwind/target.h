@@ -51,6 +51,8 @@ struct cpy_target {
     struct asyncio asyncio;
     uint64_t reads_end;           /* of mem->reads: where this sample has taken too long */
     unsigned seated;              /* samples that are still to be taken from the target's CPU */
+    unsigned untorn;              /* samples that needed no seat, since */
+    unsigned seated_next;         /* how many it will be when it tears again */
     pid_t runner;                 /* the thread that held the GIL last; 0: not known */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */

@@ -61,6 +61,21 @@ static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
     return word;
 }
 
+/* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
+static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words *out)
+{
+    uint32_t current = reader->layout->cframe.current_frame;
+    cpy_addr words[2]; /* _PyCFrame: current_frame, previous */
+    enum cpy_rc rc = mem_read_state(reader->mem, out->cframe + current, words, sizeof(words));
+
+    out->current_frame = rc == CPY_OK ? words[0] : 0;
+    out->has_outer = rc == CPY_OK && words[1] != 0;
+    if (!out->has_outer)
+        return rc;
+    return mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
+                          sizeof(out->outer_frame));
+}
+
 enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct thread_words *out)
 {
     const struct layout *l = reader->layout;
@@ -96,8 +111,7 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
     out->gil_requested = requested != 0;
     if (l->thread.cframe == NO_FIELD)
         return CPY_OK;
-    return mem_read_state(reader->mem, out->cframe + l->cframe.current_frame, &out->current_frame,
-                          sizeof(out->current_frame));
+    return read_cframe(reader, out);
 }
 
 /* Where the thread's current frame pointer is kept. */
@@ -196,9 +210,11 @@ struct walk {
     struct raw_stack *out;
     cpy_addr milestone; /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps;                /* visits but for those of take_run */
-    cpy_addr last;                 /* the frame that was visited last */
-    bool ends_well;                /* ... and whether a chain may end there */
+    uint32_t steps; /* visits but for those of take_run */
+    cpy_addr last;  /* the frame that was visited last */
+    bool ends_well; /* ... and whether a chain may end there */
+    const struct thread_words *thread;
+    bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
     unsigned char leaf[FRAME_MAX]; /* the current frame as it was copied */
 };
@@ -327,6 +343,10 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
     *previous = word_in(bytes, l->frame.previous);
+    if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
+        *previous != walk->thread->outer_frame)
+        return CPY_RACED; /* see walk.h */
+    walk->entered |= walk->ends_well;
     return add_frame(walk, bytes);
 }
 
@@ -536,10 +556,11 @@ enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch
     walk.reader = reader;
     walk.scratch = scratch;
     walk.marks = marks;
+    walk.thread = thread;
     walk.out = out;
     walk.milestone = walk.last = 0;
     walk.visits = walk.steps = 0;
-    walk.ends_well = walk.native = false;
+    walk.ends_well = walk.entered = walk.native = false;
     out->depth = 0;
     out->cut = false;
     out->tear = TEAR_CHAIN;

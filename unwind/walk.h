@@ -9,6 +9,10 @@
  * was when it was copied (the thread may have left it, and come back), and the chain ends
  * where this version says it must.
  *
+ * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: then
+ * it has what an earlier call has left there. So the frame below the newest call must be
+ * the one that was current when that call began.
+ *
  * Before, frames are objects on the heap, reached one by one. There a walk is good only
  * if all of them, read once more in one call, are what they were.
  */
@@ -58,7 +62,9 @@ struct raw_stack {
 /* The words of a thread state that a walk and its caller need. */
 struct thread_words {
     cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
-    cpy_addr cframe; /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr cframe;      /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr outer_frame; /* of these: the current frame of the call into the interpreter below */
+    bool has_outer;       /* ... if there is one */
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
     cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
