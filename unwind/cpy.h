@@ -169,14 +169,23 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
 
+/*
+ * The counters: field, label, text. One list, so that whatever shows them (a report, JSON,
+ * metrics) shows all. The label is also the key in JSON and the end of a metric's name.
+ */
+#define CPY_STATS(X)                                       \
+    X(reads, "reads", "system calls that read the target") \
+    X(bytes, "bytes", "bytes that they brought")           \
+    X(threads, "threads", "stacks that were read whole")   \
+    X(retries, "retries", "walks that were begun again")   \
+    X(torn, "torn", "stacks and tasks that were given up") \
+    X(codes_read, "codes_read", "code objects decoded")
+
 /* Counters since cpy_open. */
 struct cpy_stats {
-    uint64_t reads;      /* system calls that read the target */
-    uint64_t bytes;      /* bytes that they brought */
-    uint64_t threads;    /* stacks that were read whole */
-    uint64_t retries;    /* walks that were begun again */
-    uint64_t torn;       /* stacks and tasks that were given up */
-    uint64_t codes_read; /* code objects decoded */
+#define CPY_STATS_FIELD(field, label, text) uint64_t field;
+    CPY_STATS(CPY_STATS_FIELD)
+#undef CPY_STATS_FIELD
 };
 
 /* Lends until cpy_close. */
