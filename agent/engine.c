@@ -16,6 +16,7 @@
 #include "agent/candidates.h"
 #include "agent/clock.h"
 #include "agent/log.h"
+#include "agent/stats.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
@@ -26,6 +27,7 @@ enum { RACED_MAX = 50, EVENTS = 32 };
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
+    struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct candidates candidates;
     struct candidate **sampling; /* owned: borrowed candidates that are being sampled */
     size_t sampling_capacity;
@@ -81,6 +83,15 @@ const struct engine_stats *engine_stats(const struct engine *e)
     return &e->stats;
 }
 
+void engine_unwinder(const struct engine *e, struct cpy_stats *out)
+{
+    size_t i;
+
+    *out = e->ended;
+    for (i = 0; i < e->stats.sampling; i++)
+        stats_add(out, cpy_stats(e->sampling[i]->process.target));
+}
+
 /* Stops sampling a candidate; the time it took so far is given out. */
 static void stop_sampling(struct engine *e, struct candidate *c)
 {
@@ -93,7 +104,7 @@ static void stop_sampling(struct engine *e, struct candidate *c)
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
-    e->stats.torn += c->process.torn;
+    stats_add(&e->ended, cpy_stats(c->process.target));
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)c->id.pid);
     process_finish(&c->process);
     if (c->pidfd >= 0)
@@ -292,7 +303,7 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
         c->raced = 0;
         return;
     }
-    e->stats.failed++;
+    e->stats.failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++c->raced < RACED_MAX)
         return;
     /* Gone, or something else runs there now: look at it anew. */
