@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`pystrobe dump --async` must say of the tasks of a program what the program says of itself."""
 
-import glob
 import json
 import os
 import subprocess
@@ -120,23 +119,12 @@ def test_running_tasks_come_with_what_awaits_them(modern, pystrobe, start):
     assert_same_tasks(own, seen)
 
 
-def outside_command(python):
-    """Runs an interpreter of a root from outside of it, as it needs /proc: (words, environment)."""
-    root = python["root"]
-    if not root:
-        return [python["exe"]], live.clean_environment()
-    loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
-    folders = glob.glob(root + "/usr/lib/*-linux-gnu")
-    if not loaders or not folders:
-        pytest.skip("this root cannot be used from outside")
-    words = live.root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
-                                 "--library-path", folders[0], root + python["inner"]]
-    return words, live.clean_environment()
-
-
 def remote_unwinder(python, pid):
     """What the interpreter's own reader says: {id: task}."""
-    words, env = outside_command(python)
+    try:
+        words, env = live.outside_command(python)
+    except live.roots.Unavailable as reason:
+        pytest.skip(str(reason))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "remote_unwinder.py")
     done = subprocess.run(words + [script, str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, env=env, cwd="/")
