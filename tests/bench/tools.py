@@ -19,6 +19,8 @@ import tools_measure
 import tools_peers
 import tools_stats
 
+ROUNDS_MIN = 3  # that say anything of how far a median can be trusted
+
 # What is compared: key, what it is, and whether less of it is better.
 FIGURES = [
     ("cpu_percent", "CPU of the tool, steady, % of a core", True),
@@ -88,10 +90,10 @@ def measure(bench, python, workload, tools, options, log):
 
 
 def verdict(ours, theirs, less_is_better):
-    """How our figure stands to a peer's; unclear where the medians' intervals overlap."""
-    if ours["median"] == theirs["median"]:
+    """How our figure stands to a peer's; unclear where the medians' intervals overlap, or have nothing to stand on."""
+    if ours["rounds"] == theirs["rounds"]:
         return "same"
-    if ours["low"] <= theirs["high"] and theirs["low"] <= ours["high"]:
+    if len(ours["rounds"]) < ROUNDS_MIN or ours["low"] <= theirs["high"] and theirs["low"] <= ours["high"]:
         return "unclear"
     return "better" if (ours["median"] < theirs["median"]) == less_is_better else "worse"
 
@@ -160,8 +162,8 @@ def read_options():
                         help=",".join(tools_measure.WORKLOADS))
     parser.add_argument("--rates", type=numbers, default=[19, 100, 1000])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--short", type=int, default=2, help="seconds")
-    parser.add_argument("--long", type=int, default=7, help="seconds")
+    parser.add_argument("--short", type=int, default=1, help="seconds")
+    parser.add_argument("--long", type=int, default=5, help="seconds")
     parser.add_argument("--target-cores", help="keep the target on these CPUs, as in 0 or 0-3")
     parser.add_argument("--tool-cores", help="keep the tools on these")
     parser.add_argument("--json", help="default: bench-tools.json in the build folder")
@@ -189,7 +191,8 @@ def main():
     bench = tools_measure.Bench(build, options.tool_cores)
     document = {"about": tools_measure.about(python, options), "results": []}
     say("targets: CPython %s; %s; CPUs of the target: %s, of the tools: %s; medians of %d rounds of %d s\n"
-        "better, worse: how pystrobe's figure stands to the peer's; unclear: their 95 %% intervals overlap" % (
+        "better, worse: how pystrobe's figure stands to the peer's; unclear: their 95 %% intervals overlap\n"
+        "py-spy leaves out threads that sleep; the others read all threads" % (
             python["id"], ", ".join(names), options.target_cores or "any", options.tool_cores or "any",
             options.rounds, options.long))
     for workload in options.workloads:

@@ -22,9 +22,9 @@ def pinned_version():
         return re.search(r"^py-spy==(\S+)", file.read(), re.MULTILINE).group(1)
 
 
-def build(folder, log_file):
+def build(log_file):
     """Makes the venv beside its place first, so that one that exists is whole."""
-    aside = folder + ".partial"
+    aside = folder() + ".partial"
     steps = [[sys.executable, "-m", "venv", "--clear", aside],
              [os.path.join(aside, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
               "--only-binary", ":all:", "--require-hashes", "-r", REQUIREMENTS]]
@@ -34,23 +34,29 @@ def build(folder, log_file):
                            timeout=TIMEOUT_S, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             raise roots.Unavailable("py-spy could not be installed (%s); see %s" % (error, log_file.name))
-    os.rename(aside, folder)  # the program in it is a binary, which knows no path of the venv
+    os.rename(aside, folder())  # the program in it is a binary, which knows no path of the venv
+
+
+def folder():
+    return os.path.join(roots.cache_folder(), "py-spy-%s-%s" % (pinned_version(), os.uname().machine))
+
+
+def program():
+    """Where py-spy is, once it is installed."""
+    return os.path.join(folder(), "bin", "py-spy")
 
 
 def ensure(log):
     """The path of py-spy, installed if need be."""
-    cache = roots.cache_folder()
-    folder = os.path.join(cache, "py-spy-%s-%s" % (pinned_version(), os.uname().machine))
-    program = os.path.join(folder, "bin", "py-spy")
-    if os.path.exists(program):
-        return program
-    os.makedirs(cache, exist_ok=True)
-    with roots.locked(cache, log):
-        if not os.path.exists(program):
-            log("installing py-spy %s into %s" % (pinned_version(), folder))
-            with open(folder + ".log", "w", encoding="utf-8") as log_file:
-                build(folder, log_file)
-    return program
+    if os.path.exists(program()):
+        return program()
+    os.makedirs(roots.cache_folder(), exist_ok=True)
+    with roots.locked(roots.cache_folder(), log):
+        if not os.path.exists(program()):
+            log("installing py-spy %s into %s" % (pinned_version(), folder()))
+            with open(folder() + ".log", "w", encoding="utf-8") as log_file:
+                build(log_file)
+    return program()
 
 
 def main():
