@@ -205,8 +205,12 @@ static int summarize(const struct run *run)
 
 static int run_record(struct run *run)
 {
-    struct engine_settings settings = {
-        .choose = choose, .deliver = deliver, .ctx = run, .scan_ns = NS_PER_S, .eager = true};
+    struct engine_settings settings = {.choose = choose,
+                                       .deliver = deliver,
+                                       .ctx = run,
+                                       .scan_ns = NS_PER_S,
+                                       .eager = true,
+                                       .only = run->request->pid};
     struct err err = {""};
     sigset_t before;
     int status;

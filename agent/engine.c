@@ -262,27 +262,38 @@ static bool was_missing(void *ctx, const struct candidate *c)
     return c->scan != e->scan;
 }
 
-void engine_scan(struct engine *e)
+/* Looks at all processes; false: /proc cannot be read. */
+static bool consider_all(struct engine *e, uint64_t now_ns)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
-    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
     long pid;
 
-    if (e->settings.eager) /* a command's children come and go with it */
-        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
-    e->next_scan_ns = now_ns + every;
     if (!dir) {
         log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
-        return;
+        return false;
     }
-    e->scan++;
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != e->self)
             consider(e, (pid_t)pid, now_ns);
     }
     (void)closedir(dir);
+    return true;
+}
+
+void engine_scan(struct engine *e)
+{
+    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
+
+    if (e->settings.eager) /* a command's children come and go with it */
+        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    e->next_scan_ns = now_ns + every;
+    e->scan++;
+    if (e->settings.only)
+        consider(e, e->settings.only, now_ns);
+    else if (!consider_all(e, now_ns))
+        return;
     candidates_sweep(&e->candidates, was_missing, end_candidate, e);
 }
 

@@ -30,6 +30,7 @@ struct engine_settings {
     void *ctx;
     uint64_t interval_ns; /* 0: one interval, until engine_flush */
     uint64_t scan_ns;     /* how often /proc is looked through for processes */
+    pid_t only;           /* look at this process alone; 0: at all of /proc */
     bool eager;           /* look five times a second, and at first still more often */
     sigset_t signals;     /* that engine_run reports */
 };
