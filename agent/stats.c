@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 static const struct stats_row rows[] = {
 #define ROW(field, label, text) {label, text, offsetof(struct cpy_stats, field)},
@@ -39,6 +40,24 @@ static void add_reason(struct buf *out, uint64_t count, const char *one, const c
     buf_add_fmt(out, "%" PRIu64 " %s", count, count == 1 ? one : more);
 }
 
+/* Appends why stacks were torn: the rows whose label begins so count parts of `torn`. */
+static void add_torn_reasons(struct buf *out, const struct cpy_stats *unwinder)
+{
+    static const char prefix[] = "torn_";
+    const char *before = " (";
+    uint64_t value;
+    size_t i;
+
+    for (i = 0; i < ROWS; i++) {
+        value = stats_value(unwinder, &rows[i]);
+        if (value == 0 || strncmp(rows[i].label, prefix, sizeof(prefix) - 1) != 0)
+            continue;
+        buf_add_fmt(out, "%s%" PRIu64 " %s", before, value, rows[i].label + sizeof(prefix) - 1);
+        before = ", ";
+    }
+    buf_add_str(out, before[0] == ',' ? ")" : "");
+}
+
 /* That a process has ended is no loss: there was nothing to sample any more. */
 static bool is_loss(enum cpy_rc rc)
 {
@@ -59,6 +78,7 @@ void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *un
             buf_add_fmt(&reasons, " (%s)", cpy_rc_text((enum cpy_rc)rc));
         }
     add_reason(&reasons, unwinder->torn, "stack torn", "stacks torn");
+    add_torn_reasons(&reasons, unwinder);
     add_reason(&reasons, engine->overflow, "stack without room", "stacks without room");
     if (reasons.size > 0)
         buf_add(out, reasons.data, reasons.size);

@@ -44,14 +44,9 @@ def read_pystrobe(text):
     failed = sum(count for reason, count in stats["failed"].items() if reason != "gone")
     # A tick that was missed, or a sample that failed, lost all stacks of its moment.
     ticks = stats["samples"] + stats["missed"]
-    stacks = counters["threads"] + torn_in(counters)
+    stacks = counters["threads"] + counters["torn"]
     kept = (stats["samples"] - failed) / max(ticks, 1) * counters["threads"] / max(stacks, 1)
     return {"taken": stats["samples"] - failed, "lost_percent": 100 * (1 - kept), "stats": stats}
-
-
-def torn_in(counters):
-    """All stacks that were given up, whether they are counted in one or by reason."""
-    return sum(count for label, count in counters.items() if label == "torn" or label.startswith("torn_"))
 
 
 def read_pyspy(text):

@@ -119,6 +119,19 @@ def test_statistics_for_people_explain_every_counter(pystrobe, tmp_path):
     assert pystrobe.run("record", *words).stderr.count("\n") == 2, "statistics nobody asked for"
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_recording_one_process_looks_at_no_other(pystrobe, start, tmp_path):
+    pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
+    trace = tmp_path / "trace"
+
+    done = subprocess.run(["strace", "-f", "-e", "trace=open,openat", "-o", str(trace), pystrobe.path, "record",
+                           "--pid", str(pid), "-d", "1s", "-o", str(tmp_path / "o.pb.gz")], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    opened = re.findall(r'"/proc/(\d+)[/"]', trace.read_text())
+    assert opened and set(opened) == {str(pid)}
+
+
 def test_the_closing_line_says_what_was_dropped_and_why(pystrobe, start, tmp_path):
     pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
     process = pystrobe.start("record", "--pid", pid, "-d", "2s", "-r", "100", "-o", tmp_path / "o.pb.gz",

@@ -98,6 +98,28 @@ static void names_each_reason_with_its_count(void **state)
                         "3 stacks torn, 1 stack without room");
 }
 
+static void says_why_stacks_were_torn(void **state)
+{
+    const struct engine_stats engine = {0};
+    const struct cpy_stats unwinder = counted();
+    const char *text = dropped(&engine, &unwinder);
+    const struct stats_row *row;
+    size_t i, reasons = 0;
+    char wanted[64];
+
+    (void)state;
+    (void)snprintf(wanted, sizeof(wanted), "%u stacks torn", (unsigned)unwinder.torn);
+    assert_non_null(strstr(text, wanted));
+    for (i = 0; (row = stats_row(i)); i++) {
+        if (strncmp(row->label, "torn_", 5) != 0)
+            continue;
+        (void)snprintf(wanted, sizeof(wanted), "%s%zu %s", reasons++ ? ", " : "(", i + 1,
+                       row->label + 5);
+        assert_non_null(strstr(text, wanted));
+    }
+    assert_true(text[strlen(text) - 1] == (reasons ? ')' : 'n'));
+}
+
 static void writes_each_counter_into_text_with_its_average(void **state)
 {
     const struct cpy_stats stats = counted();
@@ -167,6 +189,7 @@ int main(void)
         cmocka_unit_test(says_that_nothing_was_dropped),
         cmocka_unit_test(does_not_call_the_end_of_a_process_a_loss),
         cmocka_unit_test(names_each_reason_with_its_count),
+        cmocka_unit_test(says_why_stacks_were_torn),
         cmocka_unit_test(writes_each_counter_into_text_with_its_average),
         cmocka_unit_test(divides_by_no_sample_without_harm),
         cmocka_unit_test(writes_each_outcome_and_counter_into_json),
