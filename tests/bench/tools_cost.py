@@ -4,8 +4,9 @@
 
 The program runs alone and with a profiler in turn: A B A B ... A. Each B is divided by the mean of
 the A before and the one behind it. Printed are the median of these ratios and the bootstrap's 95 %
-interval of it; `nobody` is the same with nobody profiling, which shows the noise. Exits with 1 if
-pystrobe is surely below its bar.
+interval of it; `nobody` is the same with nobody profiling, which shows the noise. Where that
+alone is farther from 1 than the bar, nothing is said of the bar. Exits with 1 if pystrobe is
+surely below one.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from tools import log, names_in, numbers, say
 
 BARS = {100: 0.995, 1000: 0.985}  # of the speed without a profiler, at samples a second
 NOBODY = "nobody"
+PAIRS_MIN = 6  # of fewer the bootstrap's interval says little
 
 
 def take_pairs(bench, target, tools, rate, options):
@@ -39,15 +41,15 @@ def take_pairs(bench, target, tools, rate, options):
     return ratios
 
 
-def judge(median, interval, bar):
-    if bar is None:
-        return ""
-    if median >= bar:
-        return "reached"
-    return "missed" if interval[1] < bar else "unclear"
+def judge(speeds, bar, noise):
+    """How the speeds stand to the bar; unclear if the machine is not still enough to tell."""
+    low, high = tools_stats.median_interval(speeds)
+    if len(speeds) < PAIRS_MIN or noise > 1 - bar or low < bar <= high and statistics.median(speeds) < bar:
+        return "unclear"
+    return "missed" if high < bar else "reached"
 
 
-def result_of(workload, rate, name, pairs):
+def result_of(workload, rate, name, pairs, noise):
     speeds = [pair["per_second"] for pair in pairs]
     interval = tools_stats.median_interval(speeds)
     bar = BARS.get(rate) if name == "pystrobe" else None
@@ -55,7 +57,7 @@ def result_of(workload, rate, name, pairs):
         "workload": workload, "rate": rate, "tool": name, "pairs": pairs, "median": statistics.median(speeds),
         "low": interval[0], "high": interval[1], "bar": bar,
         "target_cpu": statistics.median(pair["cpu_per_work"] for pair in pairs),
-        "verdict": judge(statistics.median(speeds), interval, bar),
+        "verdict": judge(speeds, bar, noise) if bar else "",
     }
 
 
@@ -100,8 +102,9 @@ def main():
         with tools_measure.running(python, workload, options.target_cores) as target:
             for rate in options.rates:
                 log("target %s" % workload)
-                for name, pairs in take_pairs(bench, target, tools, rate, options).items():
-                    results.append(result_of(workload, rate, name, pairs))
+                taken = take_pairs(bench, target, tools, rate, options)
+                noise = abs(statistics.median(pair["per_second"] for pair in taken[NOBODY]) - 1)
+                results += [result_of(workload, rate, name, pairs, noise) for name, pairs in taken.items()]
     say("targets: CPython %s; CPUs of the target: %s, of the tools: %s; %d pairs" % (
         python["id"], options.target_cores or "any", options.tool_cores or "any", options.pairs))
     head = ["target", "rate", "profiler", "speed", "95 % interval", "CPU for its work", "bar", ""]

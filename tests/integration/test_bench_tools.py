@@ -91,9 +91,15 @@ def test_a_verdict_takes_rounds_that_do_not_overlap():
 
 
 def test_a_bar_is_missed_only_if_the_whole_interval_lies_below():
-    assert tools_cost.judge(0.996, (0.99, 1.0), 0.995) == "reached"
-    assert tools_cost.judge(0.99, (0.98, 0.999), 0.995) == "unclear"
-    assert tools_cost.judge(0.97, (0.96, 0.98), 0.995) == "missed"
+    assert tools_cost.judge([0.996, 0.997, 0.998] * 3, 0.995, noise=0.001) == "reached"
+    assert tools_cost.judge([0.98, 0.994, 0.999] * 3, 0.995, noise=0.001) == "unclear"
+    assert tools_cost.judge([0.96, 0.97, 0.98] * 3, 0.995, noise=0.001) == "missed"
+
+
+def test_no_bar_is_judged_by_too_few_pairs_or_on_a_restless_machine():
+    assert tools_cost.judge([0.9] * 5, 0.995, noise=0.001) == "unclear"
+    assert tools_cost.judge([0.9] * 9, 0.995, noise=0.02) == "unclear"
+    assert tools_cost.judge([1.1] * 9, 0.995, noise=0.02) == "unclear"
 
 
 def test_what_a_command_took_is_that_of_its_threads_and_no_more(tmp_path):
