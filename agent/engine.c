@@ -16,6 +16,7 @@
 #include "agent/candidates.h"
 #include "agent/clock.h"
 #include "agent/log.h"
+#include "agent/stats.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
@@ -26,6 +27,7 @@ enum { RACED_MAX = 50, EVENTS = 32 };
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
+    struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct candidates candidates;
     struct candidate **sampling; /* owned: borrowed candidates that are being sampled */
     size_t sampling_capacity;
@@ -81,6 +83,15 @@ const struct engine_stats *engine_stats(const struct engine *e)
     return &e->stats;
 }
 
+void engine_unwinder(const struct engine *e, struct cpy_stats *out)
+{
+    size_t i;
+
+    *out = e->ended;
+    for (i = 0; i < e->stats.sampling; i++)
+        stats_add(out, cpy_stats(e->sampling[i]->process.target));
+}
+
 /* Stops sampling a candidate; the time it took so far is given out. */
 static void stop_sampling(struct engine *e, struct candidate *c)
 {
@@ -93,7 +104,7 @@ static void stop_sampling(struct engine *e, struct candidate *c)
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
-    e->stats.torn += c->process.torn;
+    stats_add(&e->ended, cpy_stats(c->process.target));
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)c->id.pid);
     process_finish(&c->process);
     if (c->pidfd >= 0)
@@ -251,27 +262,38 @@ static bool was_missing(void *ctx, const struct candidate *c)
     return c->scan != e->scan;
 }
 
-void engine_scan(struct engine *e)
+/* Looks at all processes; false: /proc cannot be read. */
+static bool consider_all(struct engine *e, uint64_t now_ns)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
-    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
     long pid;
 
-    if (e->settings.eager) /* a command's children come and go with it */
-        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
-    e->next_scan_ns = now_ns + every;
     if (!dir) {
         log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
-        return;
+        return false;
     }
-    e->scan++;
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != e->self)
             consider(e, (pid_t)pid, now_ns);
     }
     (void)closedir(dir);
+    return true;
+}
+
+void engine_scan(struct engine *e)
+{
+    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
+
+    if (e->settings.eager) /* a command's children come and go with it */
+        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    e->next_scan_ns = now_ns + every;
+    e->scan++;
+    if (e->settings.only)
+        consider(e, e->settings.only, now_ns);
+    else if (!consider_all(e, now_ns))
+        return;
     candidates_sweep(&e->candidates, was_missing, end_candidate, e);
 }
 
@@ -292,7 +314,7 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
         c->raced = 0;
         return;
     }
-    e->stats.failed++;
+    e->stats.failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++c->raced < RACED_MAX)
         return;
     /* Gone, or something else runs there now: look at it anew. */

@@ -123,8 +123,8 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
     spread_init(&thread->spread);
     thread->has_files = seen->tid && !is_counted(p, seen->tid) &&
                         proc_thread_open(p->id.pid, seen->tid, &thread->files);
-    if (thread->has_files && proc_thread_cpu_ns(&thread->files, &thread->cpu_ns))
-        thread->settled_ns = before_us(p, thread->cpu_ns, now_ns);
+    read_cpu(thread);
+    thread->settled_ns = before_us(p, thread->cpu_ns, now_ns);
     p->thread_count++;
     return thread;
 }
@@ -166,7 +166,6 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     uint64_t weight;
     uint32_t row;
 
-    p->torn += seen->torn;
     p->failed |= !thread;
     if (!thread)
         return;

@@ -40,7 +40,6 @@ struct process {
     uint64_t last_ns;      /* monotonic: the last sample */
     uint64_t cpu_base_ns;  /* the process's CPU time when it was opened */
     uint64_t cpu_given_ns; /* of what came since, given out so far */
-    uint64_t torn;         /* stacks given up */
     bool failed;           /* out of memory */
 };
 

@@ -29,7 +29,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind demo clean-root install
+        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -109,6 +109,13 @@ fuzz-programs: $(FUZZ)
 fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
+
+# What is measured, and how long: BENCH_ARGS="--rounds 3 --rates 100", or --help.
+bench-tools: pythons $(BUILD)/pystrobe $(TOOLS) ## pystrobe, py-spy and 3.15's own profiler on the same programs (BENCH_ARGS=...)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## what being profiled costs a program (BENCH_ARGS=...)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools_cost.py --build $(BUILD) $(BENCH_ARGS)
 
 bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/bench_unwind.py --build $(BUILD) \

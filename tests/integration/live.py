@@ -61,14 +61,14 @@ def command_of(python, script, *args):
 
 
 def outside_command(python):
-    """Runs an interpreter of a root from outside of it, as it needs /proc: (words, environment)."""
+    """Runs an interpreter of a root from outside of it, as where it needs /proc: (words, environment)."""
     root = python["root"]
     if not root:
         return [python["exe"]], clean_environment()
     loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
     folders = glob.glob(root + "/usr/lib/*-linux-gnu")
     if not loaders or not folders:
-        raise roots.Unavailable("this root cannot be used from outside")
+        raise roots.Unavailable("the root of Python %s cannot be used from outside" % python["version"])
     words = root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
                             "--library-path", folders[0], root + python["inner"]]
     return words, clean_environment()

@@ -231,3 +231,22 @@ def test_async_takes_nothing_but_running_and_all(pystrobe):
     done = pystrobe.run("dump", "--pid", os.getpid(), "--async", "some")
 
     assert done.returncode == 64
+
+
+@pytest.mark.parametrize("words", [["--pause"], ["--color", "always"], ["--threads", "main"], ["-m", "cpu"], ["-n"],
+                                   ["-g"], ["--positions"], ["--opcodes"]])
+def test_an_option_about_stacks_is_refused_with_async_and_not_ignored(pystrobe, words):
+    done = pystrobe.run("dump", "--pid", os.getpid(), "--async", "all", *words)
+
+    long_name = {"-m": "--mode", "-n": "--native", "-g": "--gc"}.get(words[0], words[0])
+    assert done.returncode == 64 and not done.stdout
+    assert long_name in done.stderr and "leave one of the two out" in done.stderr
+
+
+def test_options_that_change_nothing_go_with_async(modern, pystrobe, start):
+    own = start(modern, "tasks.py").read_json()
+
+    done = pystrobe.run("dump", "--pid", own["pid"], "--async", "all", "--no-source", "--color", "never", "-t", "all",
+                        "-m", "wall")
+
+    assert done.returncode == 0, done.stderr
