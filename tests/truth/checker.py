@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells possible stacks from impossible ones, by marks in the source of the program.
+
+A mark is a comment at the end of a line:
+
+    # call: NAME...     this line calls these functions; <share> stands for all with a share
+                        mark, <library> for any function of another file
+    # via: NAME...      on a calling line: only while this function was called by one of these
+    # share: NAME       (on a def) time in it, and in what it calls, counts as this share
+    # root              (on a def) a thread may begin here
+    # from: library     (on a def) functions of other files may call it
+
+A caller must stand on a line that calls its callee, the innermost frame on a line of its own
+function, and a stack must begin at <module> or at a root.
+"""
+
+import ast
+import re
+
+MARK = re.compile(r"(call|via|share|from): ([^:#]+?)(?=\s+(?:via|share|from):|\s*$)|(root)\s*$")
+COMPREHENSIONS = {ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>", ast.DictComp: "<dictcomp>"}
+INLINED_FROM = 12  # comprehensions have no frame of their own from 3.12 on
+
+
+class Function:
+    """A function of the source and what its marks allow."""
+
+    def __init__(self, name, qualname, first_line):
+        self.name, self.qualname, self.first_line = name, qualname, first_line
+        self.lines = set()  # where its own code is
+        self.calls = {}  # line -> {callee: callers it is allowed for, or None}
+        self.share = None
+        self.is_root = name == "<module>"
+        self.from_library = False
+
+    def add_mark(self, kind, names):
+        if kind == "share":
+            self.share = names[0]
+        elif kind == "root":
+            self.is_root = True
+        elif kind == "from":
+            self.from_library = True
+
+
+def marks_of(text):
+    """{line: {kind: names}} of a source."""
+    found = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if "  # " not in line:
+            continue
+        for kind, names, root in MARK.findall(line.split("  # ", 1)[1]):
+            found.setdefault(number, {})[kind or root] = names.split()
+    return found
+
+
+class Source:
+    """One file of the program: its functions by name."""
+
+    def __init__(self, text, minor):
+        self.minor = minor
+        self.functions = {}
+        self.marks = marks_of(text)
+        self._used = set()
+        tree = ast.parse(text)
+        self._scan(tree, self._add("<module>", "<module>", 1), "")
+        left = set(self.marks) - self._used
+        if left:
+            raise ValueError("marks on lines without code: %s" % sorted(left))
+
+    def _add(self, name, qualname, first_line):
+        function = Function(name, qualname, first_line)
+        key = qualname if self.minor >= 11 else name
+        if key in self.functions:
+            raise ValueError("two functions are called " + key)
+        self.functions[key] = function
+        return function
+
+    def _scope(self, node, prefix):
+        """(function, prefix for what it holds) if the node has a frame of its own."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno] + [d.lineno for d in node.decorator_list])
+            function = self._add(node.name, prefix + node.name, first)
+            for kind, names in self.marks.get(node.lineno, {}).items():
+                function.add_mark(kind, names)
+            self._used.add(node.lineno)
+            return function, prefix + node.name + ".<locals>."
+        name = "<lambda>" if isinstance(node, ast.Lambda) else None
+        if isinstance(node, ast.GeneratorExp):
+            name = "<genexpr>"
+        elif type(node) in COMPREHENSIONS and self.minor < INLINED_FROM:
+            name = COMPREHENSIONS[type(node)]
+        if name is None:
+            return None, prefix
+        return self._add(name, prefix + name, node.lineno), prefix + name + ".<locals>."
+
+    def _scan(self, node, function, prefix):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                raise ValueError("line %d: the body of a class is code, too; put it in another file" % child.lineno)
+            own, inner = self._scope(child, prefix)
+            for owner in {function, own} - {None}:
+                self._own_line(child, owner)
+            self._scan(child, own or function, inner)
+
+    def _own_line(self, node, function):
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return
+        function.lines.add(line)
+        marks = self.marks.get(line, {})
+        if "call" in marks:
+            self._used.add(line)
+            via = marks.get("via")
+            function.calls.setdefault(line, {}).update({name: via for name in marks["call"]})
+
+
+class Checker:
+    """Judges the frames of a program that consists of `texts`, a {path: source}."""
+
+    def __init__(self, texts, minor):
+        self.sources = {path: Source(text, minor) for path, text in texts.items()}
+        self.shares = {function.name for source in self.sources.values()
+                       for function in source.functions.values() if function.share}
+
+    def find(self, name, file):
+        """The function, None for one of another file; raises KeyError for one that is nowhere."""
+        if file not in self.sources:
+            return None
+        return self.sources[file].functions[name]
+
+    def calls_at(self, function, line):
+        calls = dict(function.calls.get(line, {}))
+        if "<share>" in calls:
+            calls.update({name: calls["<share>"] for name in self.shares})
+        return calls
+
+    def place_fault(self, name, file, line, first_line):
+        """What is wrong with a frame alone, or None."""
+        try:
+            function = self.find(name, file)
+        except KeyError:
+            return "no such function"
+        if function is None:
+            return None if line > 0 and file.startswith("/") and file.endswith(".py") else "foreign file"
+        if line <= 0:
+            return "no line"
+        if line not in function.lines and line != function.first_line:
+            return "line outside of its function"
+        if first_line is not None and first_line != function.first_line and function.name != "<module>":
+            return "another function's first line"
+        return None
+
+    def root_fault(self, name, file):
+        function = self.find(name, file)
+        return None if function is not None and function.is_root else "does not begin at the root"
+
+    def call_fault(self, caller, callee, before):
+        """What is wrong with a call; frames as (name, file, line), `before` called the caller or is None."""
+        outer, inner = self.find(*caller[:2]), self.find(*callee[:2])
+        if outer is None:
+            return None if inner is None or inner.from_library else "called by a library"
+        wanted = "<library>" if inner is None else inner.name
+        calls = self.calls_at(outer, caller[2])
+        if wanted not in calls:
+            elsewhere = any(wanted in self.calls_at(outer, line) for line in outer.calls)
+            return "call from a line without it" if elsewhere else "call that cannot be"
+        via = calls[wanted]
+        if via is not None and (before is None or before[0].split(".")[-1] not in via):
+            return "call for another caller"
+        return None
+
+
+def judge(checker, found):
+    """Counts faults in what a sampler gave; see truth_sampler.c for its form.
+
+    Gives {"shown", "impossible", "kinds", "shares": {tid: {share: times}}, "examples"}.
+    """
+    functions, nodes = found["functions"], found["nodes"]
+    frames = [tuple(functions[f][:2]) + (line,) for _, f, line in nodes]
+    faults, shares = [], []  # of each node, with what lies below it
+    for number, (parent, function, line) in enumerate(nodes):
+        name, file, first_line = functions[function]
+        fault = checker.place_fault(name, file, line, first_line)
+        if fault is None and parent < 0:
+            fault = checker.root_fault(name, file)
+        elif fault is None and faults[parent] is None:
+            grandparent = nodes[parent][0]
+            before = frames[grandparent] if grandparent >= 0 else None
+            fault = checker.call_fault(frames[parent], frames[number], before)
+        faults.append(faults[parent] if parent >= 0 and faults[parent] else fault)
+        own = checker.find(name, file).share if faults[-1] is None and checker.find(name, file) else None
+        shares.append((shares[parent] if parent >= 0 else None) or own)
+    return add_up(found, frames, faults, shares)
+
+
+def add_up(found, frames, faults, shares):
+    result = {"shown": 0, "impossible": 0, "kinds": {}, "shares": {}, "examples": []}
+    for tid, node, times, _, _ in found["stacks"]:
+        fault = faults[node] if node >= 0 else "empty"
+        share = shares[node] if node >= 0 else None
+        result["shown"] += times
+        if fault:
+            result["impossible"] += times
+            result["kinds"][fault] = result["kinds"].get(fault, 0) + times
+            if len(result["examples"]) < 5:
+                result["examples"].append([fault] + text_of(found, frames, node))
+        elif share:
+            row = result["shares"].setdefault(str(tid), {})
+            row[share] = row.get(share, 0) + times
+    return result
+
+
+def text_of(found, frames, node):
+    """A stack as lines, innermost first."""
+    lines = []
+    while node >= 0:
+        lines.append("%s %s:%d" % (frames[node][0], frames[node][1].rsplit("/", 1)[-1], frames[node][2]))
+        node = found["nodes"][node][0]
+    return lines
