@@ -59,6 +59,7 @@ struct sampler {
     struct function *functions; /* owned: of codes */
     struct seen *seen;          /* owned: of stacks */
     uint64_t ticks, late, threads, torn, cut, failed[RC_COUNT];
+    uint64_t delay_ns, took_ns; /* sums: from the time of a tick to its sample, and of samples */
     uint64_t begin_ns, end_ns;
     bool no_memory;
 };
@@ -239,7 +240,9 @@ static bool run(struct sampler *s)
             return false;
         sleep_until(next_ns);
         s->now_ns = clock_ns(CLOCK_MONOTONIC);
+        s->delay_ns += s->now_ns - next_ns;
         rc = cpy_sample(s->target, add_thread, s);
+        s->took_ns += clock_ns(CLOCK_MONOTONIC) - s->now_ns;
         s->ticks++;
         s->failed[rc]++;
         step = step_ns(s);
@@ -277,16 +280,19 @@ static void print_counts(const struct sampler *s)
     const struct cpy_stats *stats = cpy_stats(s->target);
     size_t i;
 
-    (void)printf("{\"version\":\"%s\",\"ticks\":%" PRIu64 ",\"late\":%" PRIu64
-                 ",\"threads\":%" PRIu64 ",\"torn\":%" PRIu64 ",\"cut\":%" PRIu64
-                 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64,
-                 cpy_info(s->target)->version, s->ticks, s->late, s->threads, s->torn, s->cut,
-                 s->begin_ns, s->end_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    (void)printf(
+        "{\"version\":\"%s\",\"ticks\":%" PRIu64 ",\"late\":%" PRIu64 ",\"threads\":%" PRIu64
+        ",\"torn\":%" PRIu64 ",\"cut\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
+        ",\"cpu_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"took_ns\":%" PRIu64,
+        cpy_info(s->target)->version, s->ticks, s->late, s->threads, s->torn, s->cut, s->begin_ns,
+        s->end_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID), s->delay_ns, s->took_ns);
     (void)printf(",\"failed\":{");
     for (i = CPY_OK + 1; i < RC_COUNT; i++)
         (void)printf("%s\"%s\":%" PRIu64, comma(i - 1), cpy_rc_label((enum cpy_rc)i), s->failed[i]);
-    (void)printf("},\"stats\":{\"\":0");
-#define PRINT_STAT(field, label, text) (void)printf(",\"%s\":%" PRIu64, label, stats->field);
+    (void)printf("},\"stats\":{");
+    i = 0;
+#define PRINT_STAT(field, label, text) \
+    (void)printf("%s\"%s\":%" PRIu64, comma(i++), label, stats->field);
     CPY_STATS(PRINT_STAT)
 #undef PRINT_STAT
     (void)printf("}");
