@@ -6,9 +6,10 @@
  *
  * --cpu starts each tick on that CPU and lets the unwinder move away from it; --pin keeps it
  * there. Prints one JSON object: `functions` [name, file, first line], `nodes` of the tree of
- * calls [parent or -1, function, line], `stacks` [tid, innermost node or -1, times, first seen,
- * last seen], how many were `cut` (too deep) and `torn`, samples that `failed` by reason, and
- * the unwinder's `stats`. Times are CLOCK_MONOTONIC in nanoseconds.
+ * calls [parent or -1, function, line], `stacks` [tid, innermost node or -1, times, weight,
+ * first seen, last seen], how many were `cut` (too deep) and `torn`, samples that `failed` by
+ * reason, and the unwinder's `stats`. A sample weighs the time since the one before, `effective`
+ * is how many samples of equal weight are as good. Times are CLOCK_MONOTONIC in nanoseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -38,7 +39,7 @@ struct function {
 };
 
 struct seen {
-    uint64_t times, first_ns, last_ns;
+    uint64_t times, weight_ns, first_ns, last_ns;
 };
 
 struct options {
@@ -52,12 +53,13 @@ struct sampler {
     struct options options;
     struct cpy_target *target; /* owned */
     cpu_set_t allowed;
-    uint64_t random, now_ns;
-    struct table codes;         /* code id -> function */
-    struct table nodes;         /* parent and function, line */
-    struct table stacks;        /* tid, node */
-    struct function *functions; /* owned: of codes */
-    struct seen *seen;          /* owned: of stacks */
+    uint64_t random, now_ns, weight_ns;
+    double weight, weight_squares; /* sums over the samples */
+    struct table codes;            /* code id -> function */
+    struct table nodes;            /* parent and function, line */
+    struct table stacks;           /* tid, node */
+    struct function *functions;    /* owned: of codes */
+    struct seen *seen;             /* owned: of stacks */
     uint64_t ticks, late, threads, torn, cut, failed[RC_COUNT];
     uint64_t delay_ns, took_ns; /* sums: from the time of a tick to its sample, and of samples */
     uint64_t begin_ns, end_ns;
@@ -165,6 +167,7 @@ static bool count_stack(struct sampler *s, pid_t tid, int64_t node)
         s->seen[count] = (struct seen){.first_ns = s->now_ns};
     }
     s->seen[number].times++;
+    s->seen[number].weight_ns += s->weight_ns;
     s->seen[number].last_ns = s->now_ns;
     return true;
 }
@@ -228,6 +231,15 @@ static void sleep_until(uint64_t until_ns)
         continue;
 }
 
+/* What a sample at `now_ns` stands for: the time since the one before. */
+static void weigh(struct sampler *s, uint64_t now_ns)
+{
+    s->weight_ns = now_ns - (s->ticks ? s->now_ns : s->begin_ns);
+    s->weight += (double)s->weight_ns;
+    s->weight_squares += (double)s->weight_ns * (double)s->weight_ns;
+    s->now_ns = now_ns;
+}
+
 static bool run(struct sampler *s)
 {
     uint64_t step, next_ns = clock_ns(CLOCK_MONOTONIC);
@@ -239,7 +251,7 @@ static bool run(struct sampler *s)
         if (!go_home(s))
             return false;
         sleep_until(next_ns);
-        s->now_ns = clock_ns(CLOCK_MONOTONIC);
+        weigh(s, clock_ns(CLOCK_MONOTONIC));
         s->delay_ns += s->now_ns - next_ns;
         rc = cpy_sample(s->target, add_thread, s);
         s->took_ns += clock_ns(CLOCK_MONOTONIC) - s->now_ns;
@@ -277,15 +289,23 @@ static const char *comma(size_t i)
 
 static void print_counts(const struct sampler *s)
 {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"ticks", s->ticks},     {"late", s->late},
+        {"threads", s->threads}, {"torn", s->torn},
+        {"cut", s->cut},         {"delay_ns", s->delay_ns},
+        {"took_ns", s->took_ns}, {"begin_ns", s->begin_ns},
+        {"end_ns", s->end_ns},   {"cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID)},
+    };
     const struct cpy_stats *stats = cpy_stats(s->target);
     size_t i;
 
-    (void)printf(
-        "{\"version\":\"%s\",\"ticks\":%" PRIu64 ",\"late\":%" PRIu64 ",\"threads\":%" PRIu64
-        ",\"torn\":%" PRIu64 ",\"cut\":%" PRIu64 ",\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64
-        ",\"cpu_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"took_ns\":%" PRIu64,
-        cpy_info(s->target)->version, s->ticks, s->late, s->threads, s->torn, s->cut, s->begin_ns,
-        s->end_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID), s->delay_ns, s->took_ns);
+    (void)printf("{\"version\":\"%s\",\"effective\":%.1f", cpy_info(s->target)->version,
+                 s->weight_squares > 0 ? s->weight * s->weight / s->weight_squares : 0);
+    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        (void)printf(",\"%s\":%" PRIu64, counts[i].name, counts[i].value);
     (void)printf(",\"failed\":{");
     for (i = CPY_OK + 1; i < RC_COUNT; i++)
         (void)printf("%s\"%s\":%" PRIu64, comma(i - 1), cpy_rc_label((enum cpy_rc)i), s->failed[i]);
@@ -320,49 +340,33 @@ static void print_stacks(const struct sampler *s)
     (void)printf("],\"stacks\":[");
     for (i = 0; i < s->stacks.count; i++) {
         key = s->stacks.keys[i];
-        (void)printf("%s[%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", comma(i),
-                     (int64_t)key[0], (int64_t)key[1], s->seen[i].times, s->seen[i].first_ns,
-                     s->seen[i].last_ns);
+        (void)printf("%s[%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+                     comma(i), (int64_t)key[0], (int64_t)key[1], s->seen[i].times,
+                     s->seen[i].weight_ns, s->seen[i].first_ns, s->seen[i].last_ns);
     }
     (void)printf("]}\n");
 }
 
 static bool parse(int argc, char **argv, struct options *out)
 {
-    static const struct option names[] = {{"pid", required_argument, NULL, 'p'},
-                                          {"rate", required_argument, NULL, 'r'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"cpu", required_argument, NULL, 'c'},
-                                          {"pin", required_argument, NULL, 'P'},
-                                          {"seed", required_argument, NULL, 'S'},
+    enum { PID, RATE, SECONDS, CPU, PIN, SEED, COUNT };
+    static const struct option names[] = {{"pid", required_argument, NULL, PID},
+                                          {"rate", required_argument, NULL, RATE},
+                                          {"cpu", required_argument, NULL, CPU},
+                                          {"seconds", required_argument, NULL, SECONDS},
+                                          {"pin", required_argument, NULL, PIN},
+                                          {"seed", required_argument, NULL, SEED},
                                           {NULL, 0, NULL, 0}};
+    double values[COUNT] = {[RATE] = 1000, [SECONDS] = 1, [CPU] = -1, [PIN] = -1};
     int option;
 
-    *out = (struct options){.rate_hz = 1000, .seconds = 1, .cpu = -1, .pin = -1};
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            out->pid = (pid_t)strtol(optarg, NULL, 10);
-            break;
-        case 'r':
-            out->rate_hz = strtod(optarg, NULL);
-            break;
-        case 's':
-            out->seconds = strtod(optarg, NULL);
-            break;
-        case 'c':
-            out->cpu = (int)strtol(optarg, NULL, 10);
-            break;
-        case 'P':
-            out->pin = (int)strtol(optarg, NULL, 10);
-            break;
-        case 'S':
-            out->seed = strtoull(optarg, NULL, 10);
-            break;
-        default:
+        if (option < 0 || option >= COUNT)
             return false;
-        }
+        values[option] = strtod(optarg, NULL);
     }
+    *out = (struct options){(pid_t)values[PID], values[RATE],     values[SECONDS],
+                            (int)values[CPU],   (int)values[PIN], (uint64_t)values[SEED]};
     return out->pid > 0 && out->rate_hz > 0 && out->seconds > 0 && optind == argc &&
            out->cpu < CPU_SETSIZE && out->pin < CPU_SETSIZE;
 }

@@ -4,20 +4,24 @@
 A mark is a comment at the end of a line:
 
     # call: NAME...     this line calls these functions; <share> stands for all with a share
-                        mark, <library> for any function of another file
+                        mark, <library> for any function of a file without marks, <made> for
+                        those of a file that the program makes as it runs
     # via: NAME...      on a calling line: only while this function was called by one of these
     # share: NAME       (on a def) time in it, and in what it calls, counts as this share
     # root              (on a def) a thread may begin here
-    # from: library     (on a def) functions of other files may call it
+    # from: library     (on a def) code of a file without marks may call it, or what made its file
 
 A caller must stand on a line that calls its callee, the innermost frame on a line of its own
 function, and a stack must begin at <module> or at a root.
 """
 
 import ast
+import functools
+import io
 import re
+import tokenize
 
-MARK = re.compile(r"(call|via|share|from): ([^:#]+?)(?=\s+(?:via|share|from):|\s*$)|(root)\s*$")
+MARK = re.compile(r"(call|via|share|from): ([^:#]+?)(?=\s+(?:via|share|from|root|lineless)\b|\s*$)|\b(root|lineless)\b")
 COMPREHENSIONS = {ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>", ast.DictComp: "<dictcomp>"}
 INLINED_FROM = 12  # comprehensions have no frame of their own from 3.12 on
 
@@ -31,6 +35,7 @@ class Function:
         self.calls = {}  # line -> {callee: callers it is allowed for, or None}
         self.share = None
         self.is_root = name == "<module>"
+        self.is_lineless = name == "<module>"  # whose first instruction is on line 0
         self.from_library = False
 
     def add_mark(self, kind, names):
@@ -38,6 +43,8 @@ class Function:
             self.share = names[0]
         elif kind == "root":
             self.is_root = True
+        elif kind == "lineless":
+            self.is_lineless = True
         elif kind == "from":
             self.from_library = True
 
@@ -45,11 +52,11 @@ class Function:
 def marks_of(text):
     """{line: {kind: names}} of a source."""
     found = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if "  # " not in line:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT or not token.line[:token.start[1]].strip():
             continue
-        for kind, names, root in MARK.findall(line.split("  # ", 1)[1]):
-            found.setdefault(number, {})[kind or root] = names.split()
+        for kind, names, alone in MARK.findall(token.string):
+            found.setdefault(token.start[0], {})[kind or alone] = names.split()
     return found
 
 
@@ -79,11 +86,8 @@ class Source:
         """(function, prefix for what it holds) if the node has a frame of its own."""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno] + [d.lineno for d in node.decorator_list])
-            function = self._add(node.name, prefix + node.name, first)
-            for kind, names in self.marks.get(node.lineno, {}).items():
-                function.add_mark(kind, names)
-            self._used.add(node.lineno)
-            return function, prefix + node.name + ".<locals>."
+            return self._marked(node, self._add(node.name, prefix + node.name, first)), \
+                prefix + node.name + ".<locals>."
         name = "<lambda>" if isinstance(node, ast.Lambda) else None
         if isinstance(node, ast.GeneratorExp):
             name = "<genexpr>"
@@ -91,7 +95,14 @@ class Source:
             name = COMPREHENSIONS[type(node)]
         if name is None:
             return None, prefix
-        return self._add(name, prefix + name, node.lineno), prefix + name + ".<locals>."
+        return self._marked(node, self._add(name, prefix + name, node.lineno)), prefix + name + ".<locals>."
+
+    def _marked(self, node, function):
+        for kind, names in self.marks.get(node.lineno, {}).items():
+            function.add_mark(kind, names)
+            if kind not in ("call", "via"):
+                self._used.add(node.lineno)
+        return function
 
     def _scan(self, node, function, prefix):
         for child in ast.iter_child_nodes(node):
@@ -115,18 +126,30 @@ class Source:
 
 
 class Checker:
-    """Judges the frames of a program that consists of `texts`, a {path: source}."""
+    """Judges the frames of a program that consists of `texts`, a {path: source}.
 
-    def __init__(self, texts, minor):
+    `source_of` gives the source of a file that the program makes as it runs, None for others.
+    """
+
+    def __init__(self, texts, minor, source_of=lambda file: None):
         self.sources = {path: Source(text, minor) for path, text in texts.items()}
         self.shares = {function.name for source in self.sources.values()
                        for function in source.functions.values() if function.share}
 
+        @functools.lru_cache(maxsize=1024)
+        def made(file):
+            text = source_of(file)
+            return None if text is None else Source(text, minor)
+
+        self._made = made
+
     def find(self, name, file):
-        """The function, None for one of another file; raises KeyError for one that is nowhere."""
-        if file not in self.sources:
-            return None
-        return self.sources[file].functions[name]
+        """The function, None for one of a file without marks; raises KeyError for one that is nowhere."""
+        source = self.sources.get(file) or self._made(file)
+        return source and source.functions[name]
+
+    def is_made(self, file):
+        return file not in self.sources and self._made(file) is not None
 
     def calls_at(self, function, line):
         calls = dict(function.calls.get(line, {}))
@@ -142,11 +165,11 @@ class Checker:
             return "no such function"
         if function is None:
             return None if line > 0 and file.startswith("/") and file.endswith(".py") else "foreign file"
-        if line <= 0:
+        if line <= 0 and not function.is_lineless:
             return "no line"
-        if line not in function.lines and line != function.first_line:
+        if line > 0 and line not in function.lines and line != function.first_line:
             return "line outside of its function"
-        if first_line is not None and first_line != function.first_line and function.name != "<module>":
+        if first_line is not None and first_line != function.first_line:
             return "another function's first line"
         return None
 
@@ -160,6 +183,10 @@ class Checker:
         if outer is None:
             return None if inner is None or inner.from_library else "called by a library"
         wanted = "<library>" if inner is None else inner.name
+        if self.is_made(callee[1]) and callee[1] != caller[1]:
+            if not inner.from_library and inner.name != "<module>":
+                return "call that cannot be"
+            wanted = "<made>"
         calls = self.calls_at(outer, caller[2])
         if wanted not in calls:
             elsewhere = any(wanted in self.calls_at(outer, line) for line in outer.calls)
@@ -173,7 +200,7 @@ class Checker:
 def judge(checker, found):
     """Counts faults in what a sampler gave; see truth_sampler.c for its form.
 
-    Gives {"shown", "impossible", "kinds", "shares": {tid: {share: times}}, "examples"}.
+    Gives {"shown", "impossible", "kinds", "shares": {tid: {share: ns}}, "examples"}.
     """
     functions, nodes = found["functions"], found["nodes"]
     frames = [tuple(functions[f][:2]) + (line,) for _, f, line in nodes]
@@ -195,7 +222,7 @@ def judge(checker, found):
 
 def add_up(found, frames, faults, shares):
     result = {"shown": 0, "impossible": 0, "kinds": {}, "shares": {}, "examples": []}
-    for tid, node, times, _, _ in found["stacks"]:
+    for tid, node, times, weight_ns, _, _ in found["stacks"]:
         fault = faults[node] if node >= 0 else "empty"
         share = shares[node] if node >= 0 else None
         result["shown"] += times
@@ -206,7 +233,7 @@ def add_up(found, frames, faults, shares):
                 result["examples"].append([fault] + text_of(found, frames, node))
         elif share:
             row = result["shares"].setdefault(str(tid), {})
-            row[share] = row.get(share, 0) + times
+            row[share] = row.get(share, 0) + weight_ns
     return result
 
 

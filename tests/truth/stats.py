@@ -6,13 +6,13 @@ import math
 ONE_IN_A_MILLION = 1e-6
 
 
-def z_of_share(times, total, truth, truth_error):
-    """How many standard errors a share among `total` independent samples is off the truth.
+def z_of_share(share, effective, truth, truth_error):
+    """How many standard errors a share is off the truth.
 
-    The error of the samples is binomial at the true share; that of the truth adds to it.
+    The error of the samples is binomial, at the true share, of as many samples of equal weight
+    as are as good as those that were taken; that of the truth adds to it.
     """
-    error = math.sqrt(max(truth * (1 - truth), 1e-12) / total + truth_error ** 2)
-    return (times / total - truth) / error
+    return (share - truth) / math.sqrt(truth * (1 - truth) / effective + truth_error ** 2)
 
 
 def poisson_tail(count, mean):
