@@ -10,6 +10,8 @@ PYTEST_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
+TRUTH ?=
+TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools))
 MAN_PAGES = $(wildcard packaging/man/*.[1-9])
@@ -28,7 +30,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench demo clean-root install
+        valgrind coverage fuzz fuzz-programs lines layout-row bench demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -61,7 +63,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines truth-short asan ubsan tsan valgrind fuzz clean-root
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
@@ -108,6 +110,12 @@ fuzz-programs: $(FUZZ)
 fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
+
+truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
+	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)
+
+truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
+	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
 
 bench: ## run the benchmarks
 	@if [ -x tests/bench/run ]; then tests/bench/run $(BUILD); \

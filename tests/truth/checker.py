@@ -220,6 +220,29 @@ def judge(checker, found):
     return add_up(found, frames, faults, shares)
 
 
+def count_stale(found, generation_of):
+    """How many samples show an older generation than a sample before did.
+
+    `generation_of` gives the generation that a file's name tells, or None. Only for programs of
+    one thread, whose generations come one after the other.
+    """
+    at = {}  # generation -> [first seen, last seen]
+    generations = [generation_of(found["functions"][function][1]) for _, function, _ in found["nodes"]]
+    for number, (parent, _, _) in enumerate(found["nodes"]):
+        if generations[number] is None and parent >= 0:
+            generations[number] = generations[parent]
+    for _, node, _, _, first_ns, last_ns in found["stacks"]:
+        generation = generations[node] if node >= 0 else None
+        if generation is not None:
+            span = at.setdefault(generation, [first_ns, last_ns])
+            at[generation] = [min(span[0], first_ns), max(span[1], last_ns)]
+    stale, next_first_ns = 0, float("inf")
+    for generation in sorted(at, reverse=True):
+        stale += at[generation][1] > next_first_ns
+        next_first_ns = min(next_first_ns, at[generation][0])
+    return stale
+
+
 def add_up(found, frames, faults, shares):
     result = {"shown": 0, "impossible": 0, "kinds": {}, "shares": {}, "examples": []}
     for tid, node, times, weight_ns, _, _ in found["stacks"]:

@@ -12,10 +12,10 @@ import churn_text  # noqa: E402
 
 
 class Recipe:
-    """How a program is made. `threads` are those that run; `made` says that it makes code as it runs."""
+    """How a program is made. `made`: it makes code as it runs; `recorded`: try the whole tool, too."""
 
-    def __init__(self, script, about, args=(), threads=1, made=False, recorded=False, text=None):
-        self.script, self.about, self.args, self.threads = script, about, list(args), threads
+    def __init__(self, script, about, args=(), made=False, recorded=False, text=None):
+        self.script, self.about, self.args = script, about, list(args)
         self.made, self.recorded = made, recorded
         self._text = text
 
@@ -36,11 +36,11 @@ def read(name):
 
 RECIPES = {
     "edges": Recipe("edges.py", "small functions with one caller each, fast and deep", [1], text=edges.source),
-    "edges4": Recipe("edges.py", "the same in 4 threads that pass the GIL around", [4], 4, text=edges.source),
+    "edges4": Recipe("edges.py", "the same in 4 threads that pass the GIL around", [4], text=edges.source),
     "shares": Recipe("shares.py", "70, 20 and 10 % of the time", recorded=True),
     "shares_calls": Recipe("shares_calls.py", "the 70 % are in recursive calls", recorded=True),
     "shares_tick": Recipe("shares_tick.py", "in step with a clock of 10 ms", recorded=True),
-    "sleepers": Recipe("sleepers.py", "4 threads, 2 ms of CPU and 18 ms of sleep in turns", threads=4, recorded=True),
+    "sleepers": Recipe("sleepers.py", "4 threads, 2 ms of CPU and 18 ms of sleep in turns"),
     "gens": Recipe("gens.py", "the shares inside generators"),
     "coros": Recipe("coros.py", "the shares inside coroutines"),
     "tasks": Recipe("tasks.py", "tasks of an event loop"),

@@ -3,6 +3,7 @@
 
 import array
 import contextlib
+import glob
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 import live  # noqa: E402
+import profiles  # noqa: E402
 
 BOARD_BYTES = 4096
 BOARD_ROW, BOARD_WORDS = 48, 3  # as in targets/board.py
@@ -97,9 +99,36 @@ def sample(program, build, rate, seconds, seed):
     return run_json(live.root_words() + words, seconds)
 
 
-def run_json(words, seconds):
+def run_json(words, seconds, env=None):
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=seconds + 120, check=False)
+                          stderr=subprocess.PIPE, timeout=seconds + 120, check=False, env=env)
     if done.returncode != 0:
         raise RuntimeError("%s ended with %d: %s" % (words[0], done.returncode, done.stderr.decode()))
     return json.loads(done.stdout.decode("utf-8", "replace"))
+
+
+def outside_command(python):
+    """The words and environment that run that Python outside of its root, where it sees all processes."""
+    root = python["root"]
+    if not root:
+        return [python["exe"]], live.clean_environment()
+    loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
+    folders = glob.glob(root + "/usr/lib/*-linux-gnu")
+    words = live.root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
+                                 "--library-path", folders[0], root + python["inner"]]
+    return words, live.clean_environment()
+
+
+def sample_by_peer(program, rate, seconds, blocking=False):
+    """Samples with CPython's own profiler, which can be only for its own version."""
+    words, env = outside_command(program.folder.python)
+    words = taskset(sampler_cpu(program.placement)) + words + [os.path.join(HERE, "peer.py"), program.pid, rate, seconds]
+    return run_json(words + ["blocking"] * blocking, seconds, env)
+
+
+def record(program, pystrobe, rate, seconds, output):
+    """Samples with the whole tool; gives its profile as tests/pprofcheck reads it."""
+    words = live.root_words() + [pystrobe, "record", "--pid", program.pid, "-r", rate, "-d", "%gs" % seconds, "-o", output]
+    subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   timeout=seconds + 60, check=True)
+    return profiles.read(output)

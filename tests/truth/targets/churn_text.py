@@ -33,9 +33,20 @@ def lambdas(g):
 KINDS = {"churn-module-": module, "churn-lambda-": lambdas}
 
 
-def source_of(file):
-    """The source of a file that a program made, or None for other files."""
+def kind_and_generation(file):
+    """(what makes its source, generation) of a file that a program made, else None."""
     for prefix, make in KINDS.items():
         if file.startswith(prefix) and file[len(prefix):].isdigit():
-            return make(int(file[len(prefix):]))
+            return make, int(file[len(prefix):])
     return None
+
+
+def source_of(file):
+    """The source of a file that a program made, or None for other files."""
+    found = kind_and_generation(file)
+    return found and found[0](found[1])
+
+
+def generation_of(file):
+    found = kind_and_generation(file)
+    return found and found[1]
