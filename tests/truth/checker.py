@@ -24,13 +24,20 @@ import tokenize
 MARK = re.compile(r"(call|via|share|from): ([^:#]+?)(?=\s+(?:via|share|from|root|lineless)\b|\s*$)|\b(root|lineless)\b")
 COMPREHENSIONS = {ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>", ast.DictComp: "<dictcomp>"}
 INLINED_FROM = 12  # comprehensions have no frame of their own from 3.12 on
+LINELESS_STARTS = 10  # generators of 3.10 begin with an instruction that belongs to no line
+
+
+def is_resumable(node):
+    """Whether it makes a generator or a coroutine."""
+    return isinstance(node, (ast.AsyncFunctionDef, ast.GeneratorExp)) or isinstance(node, ast.FunctionDef) and any(
+        isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
 
 
 class Function:
     """A function of the source and what its marks allow."""
 
-    def __init__(self, name, qualname, first_line):
-        self.name, self.qualname, self.first_line = name, qualname, first_line
+    def __init__(self, name, first_line):
+        self.name, self.first_line = name, first_line
         self.lines = set()  # where its own code is
         self.calls = {}  # line -> {callee: callers it is allowed for, or None}
         self.share = None
@@ -69,25 +76,29 @@ class Source:
         self.marks = marks_of(text)
         self._used = set()
         tree = ast.parse(text)
-        self._scan(tree, self._add("<module>", "<module>", 1), "")
+        self._scan(tree, self._add("<module>", "<module>", tree), "")
         left = set(self.marks) - self._used
         if left:
             raise ValueError("marks on lines without code: %s" % sorted(left))
 
-    def _add(self, name, qualname, first_line):
-        function = Function(name, qualname, first_line)
-        key = qualname if self.minor >= 11 else name
-        if key in self.functions:
-            raise ValueError("two functions are called " + key)
-        self.functions[key] = function
+    def _add(self, name, qualname, node):
+        function = Function(name, getattr(node, "lineno", 1))
+        if self.minor == LINELESS_STARTS and is_resumable(node):
+            function.is_lineless = True
+        self.functions.setdefault(qualname if self.minor >= 11 else name, []).append(function)
         return function
+
+    def find(self, name, line):
+        """The function of that name; of several, the one that has the line."""
+        functions = self.functions[name]
+        return next((function for function in functions if line in function.lines), functions[0])
 
     def _scope(self, node, prefix):
         """(function, prefix for what it holds) if the node has a frame of its own."""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno] + [d.lineno for d in node.decorator_list])
-            return self._marked(node, self._add(node.name, prefix + node.name, first)), \
-                prefix + node.name + ".<locals>."
+            function = self._marked(node, self._add(node.name, prefix + node.name, node))
+            function.first_line = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
+            return function, prefix + node.name + ".<locals>."
         name = "<lambda>" if isinstance(node, ast.Lambda) else None
         if isinstance(node, ast.GeneratorExp):
             name = "<genexpr>"
@@ -95,7 +106,7 @@ class Source:
             name = COMPREHENSIONS[type(node)]
         if name is None:
             return None, prefix
-        return self._marked(node, self._add(name, prefix + name, node.lineno)), prefix + name + ".<locals>."
+        return self._marked(node, self._add(name, prefix + name, node)), prefix + name + ".<locals>."
 
     def _marked(self, node, function):
         for kind, names in self.marks.get(node.lineno, {}).items():
@@ -134,7 +145,7 @@ class Checker:
     def __init__(self, texts, minor, source_of=lambda file: None):
         self.sources = {path: Source(text, minor) for path, text in texts.items()}
         self.shares = {function.name for source in self.sources.values()
-                       for function in source.functions.values() if function.share}
+                       for functions in source.functions.values() for function in functions if function.share}
 
         @functools.lru_cache(maxsize=1024)
         def made(file):
@@ -143,10 +154,10 @@ class Checker:
 
         self._made = made
 
-    def find(self, name, file):
+    def find(self, name, file, line):
         """The function, None for one of a file without marks; raises KeyError for one that is nowhere."""
         source = self.sources.get(file) or self._made(file)
-        return source and source.functions[name]
+        return source and source.find(name, line)
 
     def is_made(self, file):
         return file not in self.sources and self._made(file) is not None
@@ -160,7 +171,7 @@ class Checker:
     def place_fault(self, name, file, line, first_line):
         """What is wrong with a frame alone, or None."""
         try:
-            function = self.find(name, file)
+            function = self.find(name, file, line)
         except KeyError:
             return "no such function"
         if function is None:
@@ -169,17 +180,17 @@ class Checker:
             return "no line"
         if line > 0 and line not in function.lines and line != function.first_line:
             return "line outside of its function"
-        if first_line is not None and first_line != function.first_line:
+        if first_line is not None and name != "<module>" and first_line != function.first_line:
             return "another function's first line"
         return None
 
-    def root_fault(self, name, file):
-        function = self.find(name, file)
+    def root_fault(self, name, file, line):
+        function = self.find(name, file, line)
         return None if function is not None and function.is_root else "does not begin at the root"
 
     def call_fault(self, caller, callee, before):
         """What is wrong with a call; frames as (name, file, line), `before` called the caller or is None."""
-        outer, inner = self.find(*caller[:2]), self.find(*callee[:2])
+        outer, inner = self.find(*caller), self.find(*callee)
         if outer is None:
             return None if inner is None or inner.from_library else "called by a library"
         wanted = "<library>" if inner is None else inner.name
@@ -205,18 +216,17 @@ def judge(checker, found):
     functions, nodes = found["functions"], found["nodes"]
     frames = [tuple(functions[f][:2]) + (line,) for _, f, line in nodes]
     faults, shares = [], []  # of each node, with what lies below it
-    for number, (parent, function, line) in enumerate(nodes):
-        name, file, first_line = functions[function]
-        fault = checker.place_fault(name, file, line, first_line)
+    for number, (parent, function, _) in enumerate(nodes):
+        fault = checker.place_fault(*frames[number], functions[function][2])
         if fault is None and parent < 0:
-            fault = checker.root_fault(name, file)
+            fault = checker.root_fault(*frames[number])
         elif fault is None and faults[parent] is None:
             grandparent = nodes[parent][0]
             before = frames[grandparent] if grandparent >= 0 else None
             fault = checker.call_fault(frames[parent], frames[number], before)
         faults.append(faults[parent] if parent >= 0 and faults[parent] else fault)
-        own = checker.find(name, file).share if faults[-1] is None and checker.find(name, file) else None
-        shares.append((shares[parent] if parent >= 0 else None) or own)
+        own = checker.find(*frames[number]) if faults[-1] is None else None
+        shares.append((shares[parent] if parent >= 0 else None) or (own.share if own else None))
     return add_up(found, frames, faults, shares)
 
 

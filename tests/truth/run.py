@@ -290,7 +290,7 @@ def run_record(name, python, program, options, report):
 def compare_recorded(program, recorded, truth):
     marked = checker.Checker(program.texts, 15)
     share_of = {function.name: function.share for source in marked.sources.values()
-                for function in source.functions.values() if function.share}
+                for functions in source.functions.values() for function in functions if function.share}
 
     def is_in(share):
         return lambda sample: any(share_of.get(frame["func"]) == share for frame in sample["stack"])
