@@ -43,6 +43,8 @@ class Seen:
     def node_of(self, frames):
         node = -1
         for frame in reversed(frames):
+            if frame.filename == "__init__":  # the interpreter's own, between a class and its __init__
+                continue
             line = frame.location[0] if frame.location else 0
             function = self.functions.setdefault((frame.funcname, frame.filename), len(self.functions))
             node = self.nodes.setdefault((node, function, line), len(self.nodes))
