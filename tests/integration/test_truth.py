@@ -168,7 +168,7 @@ def test_the_marks_of_each_program_are_whole(name, minor):
             for function in functions:
                 called = {callee for calls in function.calls.values() for callee in calls}
                 assert {c for c in called if c not in ("<share>", "<library>", "<made>", "<listcomp>")} <= names
-    assert bool(known.shares) != recipe.made
+    assert bool(known.share_of) != recipe.made
 
 
 def test_made_sources_tell_their_generation_and_have_whole_marks():

@@ -144,8 +144,8 @@ class Checker:
 
     def __init__(self, texts, minor, source_of=lambda file: None):
         self.sources = {path: Source(text, minor) for path, text in texts.items()}
-        self.shares = {function.name for source in self.sources.values()
-                       for functions in source.functions.values() for function in functions if function.share}
+        self.share_of = {function.name: function.share for source in self.sources.values()
+                         for functions in source.functions.values() for function in functions if function.share}
 
         @functools.lru_cache(maxsize=1024)
         def made(file):
@@ -165,7 +165,7 @@ class Checker:
     def calls_at(self, function, line):
         calls = dict(function.calls.get(line, {}))
         if "<share>" in calls:
-            calls.update({name: calls["<share>"] for name in self.shares})
+            calls.update({name: calls["<share>"] for name in self.share_of})
         return calls
 
     def place_fault(self, name, file, line, first_line):

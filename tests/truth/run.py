@@ -19,8 +19,10 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bars  # noqa: E402
 import checker  # noqa: E402
-import stats  # noqa: E402
-from programs import RECIPES, churn_text  # noqa: E402
+import session  # noqa: E402
+from measure import measure, measure_record, worst  # noqa: E402
+from programs import RECIPES  # noqa: E402
+from report import Report, minor_of  # noqa: E402
 
 VERSIONS = ("3.8", "3.10", "3.11", "3.13", "3.14", "3.15")
 SHORT_VERSIONS = ("3.8", "3.11", "3.15")  # one of each way in which frames lie in memory
@@ -45,8 +47,9 @@ PLAN = (
     ("resumed", "apart", 1000, 4, 2), ("resumed", "same", 1000, 4, 2),
     ("chunks", "apart", 1000, 4, 2), ("chunks", "same", 1000, 2, 0),
 )
+PEER_MINOR = 15
 PEER_SECONDS = 10  # at most: its figures are there to compare with
-RECORD_RATE, RECORD_SECONDS = 100, 8
+RECORD_RATE, RECORD_SECONDS, RECORD_SHORT_SECONDS = 100, 8, 3
 
 
 def parse_options():
@@ -100,233 +103,98 @@ def pythons_of(options, found):
     return chosen, missing
 
 
-def measure(program, take, recipe, judge_of):
-    """One run of a sampler: what it showed against what the program measured meanwhile."""
-    before = program.board()
-    found = take()
-    after = program.board()
-    about = program.about
-    truth = stats.true_shares(before, after, about["shares"], about["rows"], session.BOARD_ROW, session.BOARD_WORDS,
-                              about["block_ns"])
-    seen = checker.judge(judge_of, found)
-    if recipe.made:
-        stale = checker.count_stale(found, churn_text.generation_of)
-        seen["impossible"] += stale
-        seen["kinds"]["shown after its time"] = stale
-    failed = sum(found["failed"].values())
-    return {
-        "ticks": found["ticks"], "shown": seen["shown"], "impossible": seen["impossible"], "kinds": seen["kinds"],
-        "examples": seen["examples"], "lost": found["torn"] + failed, "tried": found["threads"] + failed,
-        "torn": found["torn"], "failed": found["failed"], "stats": found["stats"], "cpu_ns": found["cpu_ns"],
-        "elapsed_ns": found["end_ns"] - found["begin_ns"], "delay_ns": found.get("delay_ns"),
-        "took_ns": found.get("took_ns"), "shares": compare(seen["shares"], truth, found["effective"]),
-    }
-
-
-def compare(shares_of_threads, truth, effective):
-    """{share: {"truth", "seen", "z"}} for shares by wall time, of all threads together."""
-    seen = {}
-    for shares in shares_of_threads.values():
-        for name, weight in shares.items():
-            seen[name] = seen.get(name, 0) + weight
-    total = sum(seen.values())
-    if not total or len(truth) < 2:
-        return {}
-    return {name: {"truth": part["wall"], "seen": seen.get(name, 0) / total, "error": part["error"],
-                   "z": stats.z_of_share(seen.get(name, 0) / total, effective, part["wall"], part["error"])}
-            for name, part in truth.items()}
-
-
-def worst(shares):
-    return max(shares.values(), key=lambda share: abs(share["z"]))
-
-
-def figures(result, rate, seconds):
-    """{metric: (text, count, total)} of what a run tells."""
-    told = {
-        "impossible": ("%d of %d" % (result["impossible"], result["shown"]), result["impossible"], result["shown"]),
-        "lost": ("%.2f %%" % (100 * result["lost"] / max(1, result["tried"])), result["lost"], result["tried"]),
-    }
-    due = int(rate * seconds)
-    missed = max(0, due - result["ticks"])
-    told["missed"] = ("%.1f %%" % (100 * missed / due), missed, due)
-    if result["shares"]:
-        share = worst(result["shares"])
-        told["shares"] = ("%.2f points, z %.1f" % (100 * abs(share["seen"] - share["truth"]), share["z"]),
-                          share["z"], len(result["shares"]))
-    return told
-
-
-def verdict(metric, figure, limit, short):
-    _, count, total = figure
-    if metric == "shares":
-        return bars.clears_shares(count, total, limit, short)
-    return total > 0 and bars.clears_rate(count, total, limit, short)
-
-
-class Report:
-    """The lines that were printed, and how many bars were cleared."""
-
-    FORMAT = "%-12s %-9s %-7s %5s Hz  %-10s %-9s %-26s %-24s %s"
-
-    def __init__(self, short):
-        self.short = short
-        self.lines, self.runs = [], []
-        self.passed = self.failed = self.skipped = 0
-        print(self.FORMAT % ("program", "python", "placed", "rate", "figure", "bar", "ours", "peer", ""), flush=True)
-
-    def add(self, name, python, turn, result, peer):
-        placement, rate, seconds = turn
-        minor = int(python["version"].split(".")[1])
-        applies = bars.of(name, minor, placement)
-        theirs = figures(peer, rate, seconds) if peer else {}
-        for metric, figure in figures(result, rate, seconds).items():
-            limit, text = applies.get(metric, (None, ""))
-            judged = limit is not None and not (self.short and metric == "missed")  # a busy machine misses ticks
-            ok = verdict(metric, figure, limit, self.short) if judged else None
-            self._line(name, python, placement, rate, metric, text if judged else "", figure[0],
-                       theirs[metric][0] if metric in theirs else "", ok)
-        if result["impossible"]:
-            print("    %s" % ", ".join("%s: %d" % kind for kind in sorted(result["kinds"].items()) if kind[1]))
-            for example in result["examples"][:1]:
-                print("    e.g. %s" % " < ".join(example[1:6]), flush=True)
-        self.runs.append(dict(result, program=name, python=python["id"], placement=placement, rate=rate,
-                              seconds=seconds, peer=peer))
-
-    def add_recorded(self, name, python, rate, shares):
-        share = worst(shares)
-        ok = bars.clears_shares(share["z"], len(shares), 3.0, self.short)
-        self._line(name, python, "record", rate, "cpu", "3 se",
-                   "%.2f points, z %.1f" % (100 * abs(share["seen"] - share["truth"]), share["z"]), "", ok)
-        self.runs.append({"program": name, "python": python["id"], "placement": "record", "rate": rate,
-                          "shares": shares})
-
-    def _line(self, name, python, placement, rate, metric, bar, ours, theirs, ok):
-        self.passed += ok is True
-        self.failed += ok is False
-        word = "" if ok is None else "ok" if ok else "FAILED"
-        print(self.FORMAT % (name, python["version"], placement, "%g" % rate, metric, bar, ours, theirs, word), flush=True)
-        self.lines.append({"program": name, "python": python["id"], "placement": placement, "rate": rate,
-                           "figure": metric, "bar": bar, "ours": ours, "peer": theirs, "cleared": ok})
-
-
-def again_if_close(result, name, python, turn, short, retake):
+def again_if_close(name, python, placement, short, take):
     """A run whose shares are off by what chance may do is done once more; the second one counts."""
-    minor = int(python["version"].split(".")[1])
-    limit = bars.of(name, minor, turn[0]).get("shares", (None, ""))[0]
+    result = take()
+    limit = bars.of(name, minor_of(python), placement).get("shares", (None, ""))[0]
     if limit is None or not result["shares"] or not bars.worth_a_second_run(worst(result["shares"])["z"], limit, short):
         return result
-    return retake()
+    return take()
 
 
-def with_peer(options, python):
-    if options.peer == "no" or (options.peer == "auto" and options.short):
-        return None
-    return options.peer if int(python["version"].split(".")[1]) >= 15 else None
+class Stage:
+    """A program that runs and all that is done with it."""
 
-
-def run_program(name, python, turns, options, report):
-    recipe = RECIPES[name]
-    folder = session.Folder(python, os.path.abspath(options.build))
-    programs = {}  # held in place or free -> the running program
-    try:
-        for turn in turns:
-            placement, rate, seconds = turn
-            if placement == "apart" and len(session.cpus()) < 2 or placement == "pinned" and len(session.cpus()) < 2:
-                report.skipped += 1
-                continue
-            program = start(programs, folder, recipe, placement)
-            judge_of = checker.Checker(program.texts, int(python["version"].split(".")[1]), recipe.source_of())
-
-            def take():
-                return measure(program, lambda: session.sample(program, options.build, rate, seconds, len(report.runs)),
-                               recipe, judge_of)
-
-            result = again_if_close(take(), name, python, turn, options.short, take)
-            peer = None
-            if with_peer(options, python):
-                peer_s = min(seconds, PEER_SECONDS)
-                peer = measure(program, lambda: session.sample_by_peer(program, rate, peer_s,
-                                                                       options.peer == "blocking"), recipe, judge_of)
-                peer["ticks"] = round(peer["ticks"] * seconds / peer_s)
-            report.add(name, python, turn, result, peer)
-        if recipe.recorded and not options.no_record and not options.placements and programs:
-            run_record(name, python, start(programs, folder, recipe, "apart"), options, report)
-    finally:
-        for program in programs.values():
-            program.stop()
-        folder.remove()
-
-
-def start(programs, folder, recipe, placement):
-    """The program, started if it does not run yet; only `free` needs one of its own."""
-    free = placement == "free"
-    if free not in programs:
-        programs[free] = session.Program(folder, recipe.script, recipe.texts(), recipe.args, placement)
+    def __init__(self, name, python, folder, held, options, table):
+        self.name, self.python, self.options, self.table = name, python, options, table
+        self.recipe = RECIPES[name]
+        self.program = session.Program(folder, self.recipe.script, self.recipe.texts(), self.recipe.args, held)
+        self.judge_of = checker.Checker(self.program.texts, minor_of(python), self.recipe.source_of())
         time.sleep(WARM_UP_S)
-    programs[free].placement = placement
-    return programs[free]
+
+    def sample(self, placement, rate, seconds):
+        def take():
+            return measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
+                self.program, placement, self.options.build, rate, seconds, seed=len(self.table.runs)))
+
+        result = again_if_close(self.name, self.python, placement, self.options.short, take)
+        self.table.add(self.name, self.python, (placement, rate, seconds), result,
+                       self.sample_by_peer(placement, rate, seconds))
+
+    def sample_by_peer(self, placement, rate, seconds):
+        """What CPython's own profiler shows, None where it is not asked or not there."""
+        peer = self.options.peer
+        if peer == "no" or (peer == "auto" and self.options.short) or minor_of(self.python) < PEER_MINOR:
+            return None
+        peer_s = min(seconds, PEER_SECONDS)
+        theirs = measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
+            self.program, placement, rate, peer_s, peer == "blocking"))
+        theirs["ticks"] = round(theirs["ticks"] * seconds / peer_s)
+        return theirs
+
+    def record(self):
+        """The whole tool, which nobody holds anywhere."""
+        seconds = self.options.seconds or (RECORD_SHORT_SECONDS if self.options.short else RECORD_SECONDS)
+
+        def take():
+            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, seconds)}
+
+        result = again_if_close(self.name, self.python, "apart", self.options.short, take)
+        self.table.add_recorded(self.name, self.python, RECORD_RATE, result["shares"])
 
 
-def run_record(name, python, program, options, report):
-    """The whole tool's CPU time by share."""
-    seconds = 3 if options.short else RECORD_SECONDS
-
-    def take():
-        output = os.path.join(options.build, "truth", "record.pb.gz")
-        before = program.board()
-        recorded = session.record(program, os.path.join(options.build, "pystrobe"), RECORD_RATE, seconds, output)
-        about = program.about
-        truth = stats.true_shares(before, program.board(), about["shares"], about["rows"], session.BOARD_ROW,
-                                  session.BOARD_WORDS, about["block_ns"])
-        return compare_recorded(program, recorded, truth)
-
-    shares = take()
-    if bars.worth_a_second_run(worst(shares)["z"], 3.0, options.short):
-        shares = take()
-    report.add_recorded(name, python, RECORD_RATE, shares)
-
-
-def compare_recorded(program, recorded, truth):
-    marked = checker.Checker(program.texts, 15)
-    share_of = {function.name: function.share for source in marked.sources.values()
-                for functions in source.functions.values() for function in functions if function.share}
-
-    def is_in(share):
-        return lambda sample: any(share_of.get(frame["func"]) == share for frame in sample["stack"])
-
-    cpu = {name: session.profiles.total(recorded, "cpu", is_in(name)) for name in truth}
-    effective = 12 / 13 * sum(session.profiles.total(recorded, "samples", is_in(name)) for name in truth)
-    total = sum(cpu.values())
-    return {name: {"truth": part["cpu"], "seen": cpu[name] / total, "error": part["error"],
-                   "z": stats.z_of_share(cpu[name] / total, effective, part["cpu"], part["error"])}
-            for name, part in truth.items()}
+def run_program(name, python, turns, options, table):
+    """All runs of a program under a Python: it is started once for those where it is held on a CPU."""
+    folder = session.Folder(python, options.build)
+    try:
+        for held in (True, False):
+            here = [turn for turn in turns if (turn[0] != "free") == held]
+            if not here:
+                continue
+            stage = Stage(name, python, folder, held, options, table)
+            try:
+                for turn in here:
+                    if session.is_possible(turn[0]):
+                        stage.sample(*turn)
+                    else:
+                        table.skip("%s %s needs two CPUs" % (name, turn[0]))
+                if held and stage.recipe.recorded and not options.no_record:
+                    stage.record()
+            finally:
+                stage.program.stop()
+    finally:
+        folder.remove()
 
 
 def main():
     options = parse_options()
     options.build = os.path.abspath(options.build)
-    found, _ = session.live.load_pythons()
-    pythons, missing = pythons_of(options, found)
-    report = Report(options.short)
+    os.environ["PYSTROBE_BUILD"] = options.build
+    pythons, missing = pythons_of(options, session.live.load_pythons()[0])
+    table = Report(options.short)
     for version in missing:
-        print("truth: there is no Python %s here" % version)
-        report.skipped += 1
+        table.skip("there is no Python %s here" % version)
     began = time.monotonic()
     for name, turns in plan_of(options).items():
         for python in pythons:
-            run_program(name, python, turns, options, report)
+            run_program(name, python, turns, options, table)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"lines": report.lines, "runs": report.runs, "short": options.short}, file, indent=1)
+            json.dump({"lines": table.lines, "runs": table.runs, "short": options.short}, file, indent=1)
     print("truth: %d s" % (time.monotonic() - began))
-    print("%d passed, %d failed, %d skipped" % (report.passed, report.failed, report.skipped))
-    return 1 if options.check and (report.failed or not report.passed) else 0
+    print("%d passed, %d failed, %d skipped" % (table.passed, table.failed, table.skipped))
+    return 1 if options.check and (table.failed or not table.passed) else 0
 
 
 if __name__ == "__main__":
-    if "--build" in sys.argv[:-1]:  # the modules of the tests know the build from there
-        os.environ.setdefault("PYSTROBE_BUILD", os.path.abspath(sys.argv[sys.argv.index("--build") + 1]))
-    import session  # noqa: E402
-
     sys.exit(main())

@@ -13,11 +13,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 import live  # noqa: E402
-import profiles  # noqa: E402
 
 BOARD_BYTES = 4096
 BOARD_ROW, BOARD_WORDS = 48, 3  # as in targets/board.py
-PLACEMENTS = ("apart", "same", "pinned", "free")
 
 
 def cpus():
@@ -54,12 +52,15 @@ class Folder:
             self._run("rm", "-rf", "--one-file-system", self.outer)
 
 
-class Program:
-    """A truth program that runs, on the first CPU where it is placed at all."""
+def is_possible(placement):
+    return len(cpus()) > 1 or placement in ("same", "free")
 
-    def __init__(self, folder, script, texts, args, placement):
+
+class Program:
+    """A truth program that runs; `held` on the first CPU or anywhere."""
+
+    def __init__(self, folder, script, texts, args, held):
         self.folder = folder
-        self.placement = placement
         self.texts = {folder.put(name, text.encode()): text for name, text in texts.items()}
         board = folder.put("board", bytes(BOARD_BYTES))
         self._board = os.path.join(folder.outer, "board")
@@ -67,8 +68,7 @@ class Program:
         words = [python["inner"], os.path.join(folder.inner, script), board] + [str(a) for a in args]
         if python["root"]:
             words = live.root_words() + ["chroot", python["root"]] + words
-        cpu = None if placement == "free" else cpus()[0]
-        self._target = live.Target(taskset(cpu) + words)
+        self._target = live.Target(taskset(cpus()[0] if held else None) + words)
         self.about = self._target.read_json()
         self.pid = self.about["pid"]
 
@@ -89,13 +89,13 @@ def sampler_cpu(placement):
     return cpus()[0] if placement == "same" else cpus()[1]
 
 
-def sample(program, build, rate, seconds, seed):
+def sample(program, placement, build, rate, seconds, seed):
     """Samples with our unwinder; gives what truth_sampler printed."""
     words = [os.path.join(build, "tests", "tools", "truth_sampler"), "--pid", program.pid, "--rate", rate,
              "--seconds", seconds, "--seed", seed]
-    cpu = sampler_cpu(program.placement)
+    cpu = sampler_cpu(placement)
     if cpu is not None:
-        words += ["--cpu" if program.placement == "apart" else "--pin", cpu]
+        words += ["--cpu" if placement == "apart" else "--pin", cpu]
     return run_json(live.root_words() + words, seconds)
 
 
@@ -119,16 +119,29 @@ def outside_command(python):
     return words, live.clean_environment()
 
 
-def sample_by_peer(program, rate, seconds, blocking=False):
+def sample_by_peer(program, placement, rate, seconds, blocking=False):
     """Samples with CPython's own profiler, which can be only for its own version."""
     words, env = outside_command(program.folder.python)
-    words = taskset(sampler_cpu(program.placement)) + words + [os.path.join(HERE, "peer.py"), program.pid, rate, seconds]
-    return run_json(words + ["blocking"] * blocking, seconds, env)
+    words = taskset(sampler_cpu(placement)) + words + [os.path.join(HERE, "peer.py")]
+    return run_json(words + [program.pid, rate, seconds] + ["blocking"] * blocking, seconds, env)
 
 
-def record(program, pystrobe, rate, seconds, output):
-    """Samples with the whole tool; gives its profile as tests/pprofcheck reads it."""
-    words = live.root_words() + [pystrobe, "record", "--pid", program.pid, "-r", rate, "-d", "%gs" % seconds, "-o", output]
+def record(program, build, rate, seconds, share_of):
+    """CPU time and samples by share that the whole tool gives: {share: (ns, samples)}.
+
+    `share_of` has the shares of functions by name.
+    """
+    import profiles  # it looks for the build when it is imported
+
+    output = os.path.join(build, "truth", "record.pb.gz")
+    words = live.root_words() + [os.path.join(build, "pystrobe"), "record", "--pid", program.pid, "-r", rate,
+                                 "-d", "%gs" % seconds, "-o", output]
     subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    timeout=seconds + 60, check=True)
-    return profiles.read(output)
+    recorded = profiles.read(output)
+
+    def is_in(share):
+        return lambda sample: any(share_of.get(frame["func"]) == share for frame in sample["stack"])
+
+    return {share: (profiles.total(recorded, "cpu", is_in(share)), profiles.total(recorded, "samples", is_in(share)))
+            for share in set(share_of.values())}
