@@ -10,12 +10,9 @@ static const struct counter {
     const char *name;
     size_t offset;
 } counters[] = {
-    {"reads", offsetof(struct cpy_stats, reads)},
-    {"bytes", offsetof(struct cpy_stats, bytes)},
-    {"threads", offsetof(struct cpy_stats, threads)},
-    {"retries", offsetof(struct cpy_stats, retries)},
-    {"torn", offsetof(struct cpy_stats, torn)},
-    {"codes_read", offsetof(struct cpy_stats, codes_read)},
+#define COUNTER(field, label, text) {label, offsetof(struct cpy_stats, field)},
+    CPY_STATS(COUNTER)
+#undef COUNTER
 };
 
 static uint64_t value_of(const struct cpy_stats *stats, const struct counter *counter)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bars of the truth tests, once, as data; and whether a figure clears its bar."""
+
+import stats
+
+EVERYWHERE = ("apart", "same", "pinned", "free")
+MOVABLE = ("apart", "same", "free")  # pinned: the sampler may not sit on the target's CPU
+STRUCTURE = ("gens", "coros", "tasks", "sleepers", "shares", "shares_calls", "shares_tick", "unwinding", "ccalls",
+             "resumed", "chunks")
+NEW, OLD, ALL = range(11, 100), range(0, 11), range(0, 100)
+
+# programs, minor versions, placements, metric, limit, how the bar reads
+BARS = (
+    (("edges", "edges4"), NEW, EVERYWHERE, "impossible", 0.0, "0"),
+    (("edges", "edges4"), OLD, EVERYWHERE, "impossible", 20e-6, "< 20 ppm"),
+    (("edges",), ALL, MOVABLE, "lost", 0.005, "< 0.5 %"),
+    (("edges4",), ALL, MOVABLE, "lost", 0.02, "< 2 %"),
+    (STRUCTURE, NEW, EVERYWHERE, "impossible", 0.0, "0"),
+    (STRUCTURE, OLD, EVERYWHERE, "impossible", 20e-6, "< 20 ppm"),
+    (("churn", "churn_eval"), ALL, EVERYWHERE, "impossible", 0.001, "< 0.1 %"),
+    (("edges", "edges4", "sleepers") + STRUCTURE, ALL, MOVABLE, "shares", 3.0, "3 se"),
+    # Samples that were never tried count as lost, too, but for what a busy machine takes.
+    (("edges", "edges4", "churn", "churn_eval") + STRUCTURE, ALL, MOVABLE, "missed", 0.1, "< 10 %"),
+)
+
+Z_CERTAIN = 6.0  # beyond this no second run is needed to tell chance from error
+CHANCE_FULL = 1e-3  # a full run that is too short for its bar may fail by chance this often
+
+
+def of(program, minor, placement):
+    """{metric: (limit, text)} of what applies."""
+    return {metric: (limit, text) for programs, minors, placements, metric, limit, text in BARS
+            if program in programs and minor in minors and placement in placements}
+
+
+def clears_rate(count, total, limit, short):
+    """Whether `count` of `total` are few enough.
+
+    A full run is held to the bar itself; one in which the bar would let pass less than one, and
+    a short one, to what would be too much by chance.
+    """
+    if limit == 0:
+        return count == 0
+    if not short and limit * total >= 1:
+        return count < limit * total
+    return stats.poisson_tail(count, limit * total) >= (stats.ONE_IN_A_MILLION if short else CHANCE_FULL)
+
+
+def clears_shares(worst_z, count, limit, short):
+    """Whether the worst of `count` shares is near enough to the truth."""
+    return abs(worst_z) <= (stats.z_for(stats.ONE_IN_A_MILLION / count) if short else limit)
+
+
+def worth_a_second_run(worst_z, limit, short):
+    """Three standard errors are passed by chance once in 370 shares; twice in a row hardly."""
+    return not short and limit < abs(worst_z) <= Z_CERTAIN

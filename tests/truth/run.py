@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the unwinder against programs whose truth is known, and prints a line for each figure.
+
+Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
+same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere).
+A share of a program passes if it is within three standard errors of what the program measured
+of itself; where it is not, the run is done once more and that one counts. --short holds each
+figure to what chance alone would exceed once in a million times. Figures without a bar are
+printed for what they tell.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bars  # noqa: E402
+import checker  # noqa: E402
+import session  # noqa: E402
+from measure import measure, measure_record, worst  # noqa: E402
+from programs import RECIPES  # noqa: E402
+from report import Report, minor_of  # noqa: E402
+
+VERSIONS = ("3.8", "3.10", "3.11", "3.13", "3.14", "3.15")
+SHORT_VERSIONS = ("3.8", "3.11", "3.15")  # one of each way in which frames lie in memory
+WARM_UP_S = 0.5
+
+# program, placement, rate (Hz), seconds in full and in short (0: not)
+PLAN = (
+    ("edges", "apart", 2000, 100, 5), ("edges", "same", 1000, 5, 2), ("edges", "pinned", 1000, 5, 2),
+    ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
+    ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
+    ("shares", "apart", 1000, 8, 3), ("shares", "same", 1000, 4, 0),
+    ("shares_calls", "apart", 1000, 10, 3), ("shares_calls", "same", 1000, 4, 2), ("shares_calls", "pinned", 1000, 4, 0),
+    ("shares_tick", "apart", 100, 12, 4), ("shares_tick", "same", 100, 6, 0),
+    ("sleepers", "apart", 100, 6, 2), ("sleepers", "apart", 1000, 3, 0),
+    ("gens", "apart", 1000, 6, 2), ("gens", "same", 1000, 3, 0),
+    ("coros", "apart", 1000, 6, 2), ("coros", "same", 1000, 3, 0),
+    ("tasks", "apart", 1000, 4, 2),
+    ("churn", "apart", 1000, 6, 2), ("churn", "same", 1000, 3, 0),
+    ("churn_eval", "apart", 1000, 6, 2), ("churn_eval", "same", 1000, 3, 0),
+    ("unwinding", "apart", 1000, 4, 2), ("unwinding", "same", 1000, 2, 0),
+    ("ccalls", "apart", 1000, 4, 2), ("ccalls", "same", 1000, 2, 0),
+    ("resumed", "apart", 1000, 4, 2), ("resumed", "same", 1000, 4, 2),
+    ("chunks", "apart", 1000, 4, 2), ("chunks", "same", 1000, 2, 0),
+)
+PEER_MINOR = 15
+PEER_SECONDS = 10  # at most: its figures are there to compare with
+RECORD_RATE, RECORD_SECONDS, RECORD_SHORT_SECONDS = 100, 8, 3
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--programs", help="words, separated by commas: " + ", ".join(RECIPES))
+    parser.add_argument("--versions", help="e.g. 3.8,3.15; all that are found of " + ", ".join(VERSIONS))
+    parser.add_argument("--placements", help="apart,same,pinned,free; as planned")
+    parser.add_argument("--rates", help="Hz, instead of those planned: 100,1000")
+    parser.add_argument("--seconds", type=float, help="of each run, instead of those planned")
+    parser.add_argument("--short", action="store_true", help="a few minutes in all")
+    parser.add_argument("--peer", choices=("auto", "no", "nonblocking", "blocking"), default="auto",
+                        help="CPython's own profiler beside ours, on 3.15; auto: in full runs, nonblocking")
+    parser.add_argument("--no-record", action="store_true", help="leave out runs of `pystrobe record`")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is not cleared")
+    parser.add_argument("--json", help="write all figures there")
+    options = parser.parse_args()
+    for name, known in (("programs", RECIPES), ("placements", bars.EVERYWHERE)):
+        words = getattr(options, name)
+        unknown = set(words.split(",")) - set(known) if words else set()
+        if unknown:
+            parser.error("no such %s: %s" % (name, " ".join(sorted(unknown))))
+    return options
+
+
+def plan_of(options):
+    """{program: [(placement, rate, seconds)]} in the order of the plan."""
+    chosen = {}
+    for program, placement, rate, full_s, short_s in PLAN:
+        seconds = options.seconds or (short_s if options.short else full_s)
+        if seconds == 0 or options.programs and program not in options.programs.split(","):
+            continue
+        turns = chosen.setdefault(program, {})
+        for place in options.placements.split(",") if options.placements else [placement]:
+            for hz in options.rates.split(",") if options.rates else [rate]:
+                turns.setdefault((place, float(hz)), seconds)
+    return {program: [key + (seconds,) for key, seconds in turns.items()] for program, turns in chosen.items()}
+
+
+def pythons_of(options, found):
+    """One interpreter a version: the last that is no debug build."""
+    wanted = options.versions.split(",") if options.versions else SHORT_VERSIONS if options.short else VERSIONS
+    chosen, missing = [], []
+    for version in wanted:
+        fits = [python for python in found if python["version"].startswith(version + ".")
+                and not python["debug"] and not python["free_threaded"]]
+        if fits:
+            chosen.append(fits[-1])
+        else:
+            missing.append(version)
+    return chosen, missing
+
+
+def again_if_close(name, python, placement, short, take):
+    """A run whose shares are off by what chance may do is done once more; the second one counts."""
+    result = take()
+    limit = bars.of(name, minor_of(python), placement).get("shares", (None, ""))[0]
+    if limit is None or not result["shares"] or not bars.worth_a_second_run(worst(result["shares"])["z"], limit, short):
+        return result
+    return take()
+
+
+class Stage:
+    """A program that runs and all that is done with it."""
+
+    def __init__(self, name, python, folder, held, options, table):
+        self.name, self.python, self.options, self.table = name, python, options, table
+        self.recipe = RECIPES[name]
+        self.program = session.Program(folder, self.recipe.script, self.recipe.texts(), self.recipe.args, held)
+        self.judge_of = checker.Checker(self.program.texts, minor_of(python), self.recipe.source_of())
+        time.sleep(WARM_UP_S)
+
+    def sample(self, placement, rate, seconds):
+        def take():
+            return measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
+                self.program, placement, self.options.build, rate, seconds, seed=len(self.table.runs)))
+
+        result = again_if_close(self.name, self.python, placement, self.options.short, take)
+        self.table.add(self.name, self.python, (placement, rate, seconds), result,
+                       self.sample_by_peer(placement, rate, seconds))
+
+    def sample_by_peer(self, placement, rate, seconds):
+        """What CPython's own profiler shows, None where it is not asked or not there."""
+        peer = self.options.peer
+        if peer == "no" or (peer == "auto" and self.options.short) or minor_of(self.python) < PEER_MINOR:
+            return None
+        peer_s = min(seconds, PEER_SECONDS)
+        theirs = measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
+            self.program, placement, rate, peer_s, peer == "blocking"))
+        theirs["ticks"] = round(theirs["ticks"] * seconds / peer_s)
+        return theirs
+
+    def record(self):
+        """The whole tool, which nobody holds anywhere."""
+        seconds = self.options.seconds or (RECORD_SHORT_SECONDS if self.options.short else RECORD_SECONDS)
+
+        def take():
+            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, seconds)}
+
+        result = again_if_close(self.name, self.python, "apart", self.options.short, take)
+        self.table.add_recorded(self.name, self.python, RECORD_RATE, result["shares"])
+
+
+def run_program(name, python, turns, options, table):
+    """All runs of a program under a Python: it is started once for those where it is held on a CPU."""
+    folder = session.Folder(python, options.build)
+    try:
+        for held in (True, False):
+            here = [turn for turn in turns if (turn[0] != "free") == held]
+            if not here:
+                continue
+            stage = Stage(name, python, folder, held, options, table)
+            try:
+                for turn in here:
+                    if session.is_possible(turn[0]):
+                        stage.sample(*turn)
+                    else:
+                        table.skip("%s %s needs two CPUs" % (name, turn[0]))
+                if held and stage.recipe.recorded and not options.no_record:
+                    stage.record()
+            finally:
+                stage.program.stop()
+    finally:
+        folder.remove()
+
+
+def main():
+    options = parse_options()
+    options.build = os.path.abspath(options.build)
+    os.environ["PYSTROBE_BUILD"] = options.build
+    pythons, missing = pythons_of(options, session.live.load_pythons()[0])
+    table = Report(options.short)
+    for version in missing:
+        table.skip("there is no Python %s here" % version)
+    began = time.monotonic()
+    for name, turns in plan_of(options).items():
+        for python in pythons:
+            run_program(name, python, turns, options, table)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"lines": table.lines, "runs": table.runs, "short": options.short}, file, indent=1)
+    print("truth: %d s" % (time.monotonic() - began))
+    print("%d passed, %d failed, %d skipped" % (table.passed, table.failed, table.skipped))
+    return 1 if options.check and (table.failed or not table.passed) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
