@@ -23,6 +23,7 @@ enum { RACED_MAX = 50, EVENTS = 32 };
 #define WAIT_FIRST_NS (10 * NS_PER_MS)
 #define WAIT_MAX_NS   (60 * NS_PER_S)
 #define EAGER_SCAN_NS (20 * NS_PER_MS)
+#define SEAT_NS       (5 * NS_PER_MS)
 
 struct engine {
     struct engine_settings settings;
@@ -31,6 +32,7 @@ struct engine {
     struct candidates candidates;
     struct candidate **sampling; /* owned: borrowed candidates that are being sampled */
     size_t sampling_capacity;
+    struct candidate *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
     uint64_t scan; /* counts scans */
@@ -105,6 +107,8 @@ static void stop_sampling(struct engine *e, struct candidate *c)
             break;
         }
     stats_add(&e->ended, cpy_stats(c->process.target));
+    if (e->seated == c)
+        e->seated = NULL;
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)c->id.pid);
     process_finish(&c->process);
     if (c->pidfd >= 0)
@@ -323,8 +327,8 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
     put_off(e, c, rc, &err, now_ns);
 }
 
-/* Takes all samples that are due; gives when the next one is. */
-static uint64_t tick_all(struct engine *e)
+/* Takes all samples that are due; gives when the next one is, and of whom. */
+static uint64_t tick_all(struct engine *e, struct candidate **out)
 {
     uint64_t next = UINT64_MAX;
     struct candidate *c;
@@ -338,8 +342,10 @@ static uint64_t tick_all(struct engine *e)
             i--; /* it was taken out, and another took its place */
             continue;
         }
-        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next)
+        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next) {
             next = c->next_tick_ns;
+            *out = c;
+        }
     }
     return next;
 }
@@ -412,10 +418,26 @@ static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *e
     return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
 }
 
+/*
+ * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
+ * milliseconds; with other targets to look after it is done only if there is time for that.
+ */
+static void take_seat(struct engine *e, struct candidate *next)
+{
+    if (e->seated && e->seated != next)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+    if (!next || (e->stats.sampling > 1 && next->next_tick_ns < clock_mono_ns() + SEAT_NS))
+        return;
+    if (cpy_seat(next->process.target))
+        e->seated = next;
+}
+
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
+    struct candidate *next;
     uint64_t now_ns, until;
     int count;
 
@@ -425,12 +447,14 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             return ENGINE_DEADLINE;
         if (now_ns >= e->next_scan_ns)
             engine_scan(e);
-        until = tick_all(e);
+        next = NULL;
+        until = tick_all(e, &next);
         if (clock_mono_ns() >= e->interval_end_ns)
             end_interval(e);
         until = until < e->next_scan_ns ? until : e->next_scan_ns;
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
+        take_seat(e, next);
         count = wait_until(e, until, events);
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));

@@ -209,18 +209,17 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
 {
     const struct reader reader = target_reader(t);
     struct ahead_set *set = &thread->kept->set;
-    bool moved = false;
+    const uint64_t seats = t->stats.seats;
 
     t->ahead.now = set;
     if ((t->options.status | t->options.only) & CPY_STATUS_CPU) {
-        if (status_on_cpu(t, out->tid))
+        if (status_on_cpu(t, &thread->kept->slumber, out->tid))
             out->status |= CPY_STATUS_CPU;
-        moved = t->seat.moved;
-    } else if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder) {
-        moved = seat_keep(&t->seat, out->tid); /* it tears: from the CPU of who runs at once */
-        t->stats.seats += moved;
     }
-    if (!moved)
+    if (t->stats.seats == seats && t->seated > 0 &&
+        thread->words.addr == t->interps[thread->interp].holder)
+        t->stats.seats += seat_keep(&t->seat, out->tid); /* it tears: sit there at once */
+    if (t->stats.seats == seats)
         return CPY_OK;
     ahead_fetch(&t->ahead, &set, 1);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
@@ -277,7 +276,7 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     const uint32_t asked = t->options.status | t->options.only;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
-    if (asked & CPY_STATUS_CPU && status_on_cpu(t, out->tid))
+    if (asked & CPY_STATUS_CPU && status_on_cpu(t, &thread->kept->slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
     if (thread->kept->names != t->names.refreshes)
         out->name = name_of(t, thread);

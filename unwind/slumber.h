@@ -17,10 +17,12 @@
 enum { SLUMBER_BYTES = 8192 }; /* of a stack: from here on it is worth asking */
 
 struct slumber {
-    int fd;         /* owned: its schedstat; -1: not open */
-    bool asleep;    /* it slept when it had had `turns` */
-    bool read;      /* and its stack was read since then */
-    uint64_t turns; /* on a CPU */
+    int fd, stat_fd; /* owned: its schedstat and stat; -1: not open */
+    bool asleep;     /* it slept when it had had `turns` */
+    bool read;       /* and its stack was read since then */
+    bool queued;     /* it waited for a CPU for more than a moment, lately */
+    uint64_t turns;  /* on a CPU */
+    uint64_t cpu_ns, wait_ns;
 };
 
 void slumber_init(struct slumber *slumber);
@@ -28,6 +30,12 @@ void slumber_finish(struct slumber *slumber);
 
 /* True if the thread has slept since before its stack was read. */
 bool slumber_lasts(struct slumber *slumber);
+
+/*
+ * True if the thread runs or waits for a CPU now. `queued` says whether it is known to wait.
+ * `proc_fd` is the process's /proc directory.
+ */
+bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid);
 
 /* Its stack was read; `same`: it was as before. `proc_fd` is the process's /proc directory. */
 void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same);

@@ -49,24 +49,26 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
 }
 
 /*
- * The kernel does not say, but it
- * counts: we move to the thread's CPU, which takes it from there, and rest for a moment.
- * If it had exactly one turn in that time, took CPU time, and is still ready, then it was
- * running when we took the CPU back. Without this the profile of a busy host shows where
- * threads wait for a CPU, mostly after system calls, as where they use it.
+ * The kernel does not say, but it counts. A thread that is ready, and has hardly waited for a
+ * CPU since it was last looked at, runs. Else we move to its CPU, which takes it from there,
+ * and rest for a moment: if it had exactly one turn in that time, took CPU time, and is still
+ * ready, then it was running when we took the CPU back. Without this the profile of a busy
+ * host shows where threads wait for a CPU, mostly after system calls, as where they use it.
  */
-bool status_on_cpu(struct cpy_target *t, pid_t tid)
+bool status_on_cpu(struct cpy_target *t, struct slumber *slumber, pid_t tid)
 {
     struct taskstat_sched before, after;
     struct taskstat stat;
 
-    if (t->proc_fd < 0 || tid == 0 || !taskstat_read(t->proc_fd, tid, &stat) || stat.state != 'R')
+    if (!slumber_is_ready(slumber, t->proc_fd, tid))
         return false;
-    if (!seat_move(&t->seat, tid) || !taskstat_read_sched(t->proc_fd, tid, &before))
+    if (!slumber->queued || !seat_move(&t->seat, tid) ||
+        !taskstat_reread_sched(slumber->fd, &before))
         return true;
+    t->stats.seats++;
     seat_rest();
-    return taskstat_read_sched(t->proc_fd, tid, &after) && after.turns == before.turns + 1 &&
-           after.cpu_ns > before.cpu_ns && taskstat_read(t->proc_fd, tid, &stat) &&
+    return taskstat_reread_sched(slumber->fd, &after) && after.turns == before.turns + 1 &&
+           after.cpu_ns > before.cpu_ns && taskstat_reread(slumber->stat_fd, &stat) &&
            stat.state == 'R';
 }
 
