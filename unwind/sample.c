@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample.c - takes a sample: the stack and status of every thread. */
+#include "unwind/instr.h"
 #include "unwind/linetable.h"
 #include "unwind/list.h"
-#include "unwind/opcodes.h"
 #include "unwind/taskstat.h"
 
 enum {
@@ -27,28 +27,11 @@ static void add_position(const struct cpy_target *t, const struct code_entry *en
     frame->end_column = position.end_column;
 }
 
-/* The name of the instruction, as it stands in the code now (specialised, instrumented). */
-static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entry *entry,
-                              int32_t unit, struct cpy_frame *frame)
-{
-    const struct layout *l = &t->found.layout;
-    cpy_addr bytecode =
-        entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
-    unsigned char opcode;
-    enum cpy_rc rc;
-
-    if (unit < 0 || l->instr_in_caches)
-        return CPY_OK;
-    rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
-    if (rc == CPY_OK)
-        frame->opcode = opcode_name(l->minor, opcode);
-    return rc;
-}
-
 /* Adds a frame to the stack that is being made. */
 static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
                              const struct raw_frame *raw)
 {
+    const struct reader reader = {t->mem, &t->found.layout};
     const struct code_entry *entry;
     struct cpy_frame *frame = &t->frames[out->depth];
 
@@ -70,7 +53,21 @@ static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
         frame->line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
                                      entry->code.first_line, raw->unit);
     out->depth++;
-    return t->options.frames & CPY_FRAME_OPCODES ? add_opcode(t, entry, raw->unit, frame) : CPY_OK;
+    if (!(t->options.frames & CPY_FRAME_OPCODES))
+        return CPY_OK;
+    if (t->mem->reads >= t->reads_end)
+        return CPY_RACED;
+    return instr_name(&reader, entry, raw->unit, &frame->opcode);
+}
+
+/* Bytecode is read after its code objects were checked: it is theirs if they are still there. */
+static enum cpy_rc check_again(struct cpy_target *t, uint32_t count)
+{
+    const struct reader reader = {t->mem, &t->found.layout};
+    const uint64_t decoded = t->codes.decoded;
+    enum cpy_rc rc = codes_check(&t->codes, &reader, t->addrs, count, 0);
+
+    return rc == CPY_OK && t->codes.decoded != decoded ? CPY_RACED : rc;
 }
 
 /* Names and lines for the frames in t->raw, below those that the stack has already. */
@@ -84,15 +81,10 @@ static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, struct cpy
         if (t->raw->frames[i].code != 0)
             t->addrs[count++] = t->raw->frames[i].code;
     rc = codes_check(&t->codes, &reader, t->addrs, count, generation);
-    for (i = 0; i < t->raw->depth && rc == CPY_OK; i++) {
-        if (out->depth == CPY_DEPTH_MAX) {
-            out->cut = true;
-            return CPY_OK;
-        }
+    for (i = 0; i < t->raw->depth && rc == CPY_OK && out->depth < CPY_DEPTH_MAX; i++)
         rc = add_frame(t, out, &t->raw->frames[i]);
-    }
-    out->cut |= t->raw->cut;
-    return rc;
+    out->cut |= t->raw->cut || i < t->raw->depth;
+    return rc == CPY_OK && t->options.frames & CPY_FRAME_OPCODES ? check_again(t, count) : rc;
 }
 
 /* One try at the part of a stack that one thread state has. */

@@ -128,9 +128,9 @@ class Pystrobe:
             check=False, env=env,
         )
 
-    def dump(self, pid):
+    def dump(self, pid, *words):
         """`pystrobe dump --json` of a process, decoded."""
-        done = self.run("dump", "--pid", pid, "--json")
+        done = self.run("dump", "--pid", pid, "--json", *words)
         assert done.returncode == 0, "dump ended with %d: %s" % (done.returncode, done.stderr)
         return json.loads(done.stdout)
 
