@@ -38,9 +38,10 @@ class Sample:
 
 
 def frame_of(line):
-    number, first_line, rest = line.split(" ", 2)
+    number, first_line, opcode, rest = line.split(" ", 3)
     func, file = rest.split("\t")
-    return {"func": func, "file": file, "line": int(number), "first_line": int(first_line)}
+    return {"func": func, "file": file, "line": int(number), "first_line": int(first_line),
+            "opcode": None if opcode == "-" else opcode}
 
 
 def tool(name):
@@ -48,10 +49,10 @@ def tool(name):
     return os.path.join(os.path.abspath(build), "tests", "tools", name)
 
 
-def take(pid, count, pause_us=0, native=False):
-    """Gives the different samples among `count`."""
+def take(pid, count, pause_us=0, *options):
+    """Gives the different samples among `count`; options are "native" and "opcodes"."""
     done = subprocess.run(
-        live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us)] + ["native"] * native,
+        live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us), *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
