@@ -401,8 +401,11 @@ def stack_of(frame):
 
 
 def has_arrived(place):
+    """True once the thread is in os.read(): at the other instructions of the line it is not yet."""
     frame = sys._current_frames().get(place.ident)
-    return frame is not None and frame.f_code is Place.wait.__code__ and frame.f_lineno == WAIT_LINE
+    if frame is None or frame.f_code is not Place.wait.__code__ or frame.f_lineno != WAIT_LINE:
+        return False
+    return "CALL" in opcode_of(frame) or "INSTRUMENTED" in opcode_of(frame)
 
 
 def name_of(ident):

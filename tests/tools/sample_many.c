@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes].
+ * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes]. Each pause
+ * is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
  *
  * Prints each different sample once: a line "seen TIMES BYTES" and that many bytes of text,
  * which has a line "thread TID INTERPRETER STATUS torn|cut|whole NAME" for each thread and
@@ -65,6 +66,16 @@ static bool count(struct seen **all, struct buf *text)
     return true;
 }
 
+/* A pause from half to one and a half times as long. */
+static void rest(unsigned pause_us)
+{
+    static uint32_t state = 1;
+
+    state = state * 1664525U + 1013904223U;
+    if (pause_us > 0)
+        (void)usleep(pause_us / 2 + (unsigned)((uint64_t)pause_us * (state >> 8) >> 24));
+}
+
 static bool sample(struct cpy_target *target, unsigned long times, unsigned pause_us,
                    struct seen **all)
 {
@@ -80,8 +91,7 @@ static bool sample(struct cpy_target *target, unsigned long times, unsigned paus
             buf_add_fmt(&text, "failed %s\n", cpy_rc_label(rc));
         }
         ok = !buf_failed(&text) && count(all, &text);
-        if (pause_us > 0)
-            (void)usleep(pause_us);
+        rest(pause_us);
     }
     buf_finish(&text);
     return ok;
