@@ -58,7 +58,8 @@ struct cpy_frame {
     /* The rest on request, else 0: CPY_FRAME_POSITIONS, CPY_FRAME_OPCODES. */
     int32_t end_line;           /* 0: not known */
     int32_t column, end_column; /* in bytes of the source line's UTF-8, from 1; 0: not known */
-    const char *opcode; /* name of the instruction, static; NULL: not known (3.11, 3.12: never) */
+    const char *opcode;         /* the instruction, as it stands in the code now (specialised,
+                                   instrumented); static; NULL: not known */
 };
 
 /* What a thread is doing. */

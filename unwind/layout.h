@@ -72,8 +72,12 @@ struct layout {
     } frame; /* instr: f_lasti, an int, of a PyFrameObject */
     struct {
         uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,
-            co_code, tlbc;
-    } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11 */
+            co_code, tlbc, monitoring;
+    } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11; monitoring:
+               of 3.12 only, see instr_in_caches */
+    struct {
+        uint32_t lines, per_instruction_opcodes;
+    } monitoring; /* where the opcodes are that instrumented ones hide */
     struct {
         uint32_t ob_type, ob_size;
     } object;
@@ -126,7 +130,7 @@ struct layout {
     uint32_t status_cleared;   /* bit of thread.status that must not be set, 0: none */
     uint64_t tag_mask;         /* bits of frame.executable that are the address */
     bool integer_tag_is_count; /* integer.tag counts digits (3.6 to 3.11) */
-    bool instr_in_caches;      /* frame.instr may point behind the instruction (3.11, 3.12) */
+    bool instr_in_caches;      /* frame.instr may point to an instruction's last inline cache */
     bool clears_frames;        /* a frame that has returned has no executable (3.14 and later) */
     bool lasti_in_bytes;       /* f_lasti counts bytes, not code units (3.6 to 3.9) */
     enum layout_frames frames;

@@ -84,7 +84,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = NO_FIELD,
                  .bytecode = NO_FIELD,
                  .co_code = 40,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -118,7 +119,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = NO_FIELD,
                  .bytecode = NO_FIELD,
                  .co_code = 40,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -152,7 +154,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = NO_FIELD,
                  .bytecode = NO_FIELD,
                  .co_code = 48,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -186,7 +189,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = NO_FIELD,
                  .bytecode = NO_FIELD,
                  .co_code = 48,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -220,7 +224,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = NO_FIELD,
                  .bytecode = NO_FIELD,
                  .co_code = 48,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .lines = LINES_3_10,
     },
     {
@@ -271,7 +276,8 @@ static const struct layout layouts[] = {
                  .firsttraceable = 168,
                  .bytecode = 184,
                  .co_code = NO_FIELD,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = NO_FIELD},
         .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72, UNICODE_BITS},
         .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = UINT8_MAX,
@@ -331,7 +337,9 @@ static const struct layout layouts[] = {
                  .firsttraceable = 176,
                  .bytecode = 192,
                  .co_code = NO_FIELD,
-                 .tlbc = NO_FIELD},
+                 .tlbc = NO_FIELD,
+                 .monitoring = 168},
+        .monitoring = {.lines = 40, .per_instruction_opcodes = 56},
         .unicode = {.length = 16, .state = 32, .ascii_data = 40, .compact_data = 56, UNICODE_BITS},
         .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = 3,
@@ -605,7 +613,7 @@ static void fill_common(struct layout *l)
 {
     l->runtime.main_thread = l->runtime.tstate_current = l->runtime.collecting = NO_FIELD;
     l->thread.cframe = l->cframe.current_frame = l->frame.is_entry = NO_FIELD;
-    l->code.co_code = l->gil.enabled = NO_FIELD;
+    l->code.co_code = l->code.monitoring = l->gil.enabled = NO_FIELD;
     l->thread.exc_previous = 8;
     l->dict.values_skip = 8; /* capacity, size, embedded, valid */
     l->dict.managed = 24;
@@ -716,6 +724,7 @@ static const struct {
     CHECK(code, bytecode, 2, 1024),
     CHECK(code, co_code, 8, 1024),
     CHECK(code, tlbc, 8, 1024),
+    CHECK(code, monitoring, 8, 1024),
 #undef CHECK
     /* These two are taken from the copy of a code object, too. */
     {"object.ob_type", offsetof(struct layout, object.ob_type), offsetof(struct layout, code.size),

@@ -12,3 +12,10 @@ const char *opcode_name(uint8_t minor, uint8_t opcode)
         return NULL;
     return opcode_names[opcode_indexes[minor - OPCODES_FIRST_MINOR][opcode]];
 }
+
+uint8_t opcode_caches(uint8_t minor, uint8_t opcode)
+{
+    if (minor < CACHES_FIRST_MINOR || minor > CACHES_LAST_MINOR)
+        return OPCODE_UNKNOWN;
+    return opcode_cache_counts[minor - CACHES_FIRST_MINOR][opcode];
+}

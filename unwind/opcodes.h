@@ -19,4 +19,18 @@
  */
 const char *opcode_name(uint8_t minor, uint8_t opcode);
 
+/* What opcode_caches gives beside a count. */
+enum {
+    OPCODE_CACHES_MAX = 0xF,
+    OPCODE_HIDES_LINE = 0xFD,        /* as many as the opcode has that INSTRUMENTED_LINE hides */
+    OPCODE_HIDES_INSTRUCTION = 0xFE, /* ... or INSTRUMENTED_INSTRUCTION */
+    OPCODE_UNKNOWN = 0xFF            /* it begins no instruction, or the version is not known */
+};
+
+/*
+ * Tells how many code units of inline caches follow an opcode of CPython 3.`minor`. Known of
+ * 3.11 and 3.12: elsewhere nobody needs it.
+ */
+uint8_t opcode_caches(uint8_t minor, uint8_t opcode);
+
 #endif

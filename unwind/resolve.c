@@ -2,8 +2,8 @@
 /* resolve.c - see resolve.h. */
 #include "unwind/resolve.h"
 
+#include "unwind/instr.h"
 #include "unwind/linetable.h"
-#include "unwind/opcodes.h"
 
 /* What stands for something that is no function; named as CPython's own profiler does. */
 static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
@@ -21,22 +21,18 @@ static void add_position(const struct cpy_target *t, const struct code_entry *en
     frame->end_column = position.end_column;
 }
 
-/* The name of the instruction, as it stands in the code now (specialised, instrumented). */
-static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entry *entry,
-                              int32_t unit, struct cpy_frame *frame)
+/* The name of the instruction, as it stands in the code now. False: it cannot be read. */
+static bool add_opcode(struct cpy_target *t, const struct code_entry *entry, int32_t unit,
+                       struct cpy_frame *frame)
 {
-    const struct layout *l = &t->found.layout;
-    cpy_addr bytecode =
-        entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
-    unsigned char opcode;
-    enum cpy_rc rc;
+    const struct reader reader = target_reader(t);
+    bool good;
 
-    if (unit < 0 || l->instr_in_caches)
-        return CPY_OK;
-    rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
-    if (rc == CPY_OK)
-        frame->opcode = opcode_name(l->minor, opcode);
-    return rc;
+    reader.mem->once = true;
+    good =
+        t->mem->reads < t->reads_end && instr_name(&reader, entry, unit, &frame->opcode) == CPY_OK;
+    reader.mem->once = false;
+    return good;
 }
 
 /* Adds a frame at the inner end. */
@@ -60,7 +56,7 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
         else
             frame.line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
                                         entry->code.first_line, raw->unit);
-        if (t->options.frames & CPY_FRAME_OPCODES && add_opcode(t, entry, raw->unit, &frame))
+        if (t->options.frames & CPY_FRAME_OPCODES && !add_opcode(t, entry, raw->unit, &frame))
             return CPY_RACED;
     }
     stack->depth++;
@@ -102,7 +98,10 @@ static uint32_t count_current(const struct cpy_target *t, const struct kept_stac
     return i;
 }
 
-/* Sees to it that the code objects of the `count` innermost frames are known. */
+/*
+ * Sees to it that the code objects of the `count` innermost frames are known. `generation` 0:
+ * each is looked at.
+ */
 static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw, uint32_t count,
                                uint64_t generation)
 {
@@ -113,10 +112,20 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
     for (i = 0; i < count; i++)
         if (raw->frames[i].code != 0)
             t->addrs[used++] = raw->frames[i].code;
-    reader.mem->once = generation != 0; /* then it is done once for all samples */
+    /* With a generation it is done once for all samples; opcodes are rarely asked for. */
+    reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES;
     rc = codes_check(&t->codes, &reader, t->addrs, used, generation);
     reader.mem->once = false;
     return rc;
+}
+
+/* Bytecode is read after its code objects were checked: it is theirs if they are still there. */
+static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *raw)
+{
+    const uint64_t decoded = t->codes.decoded;
+    enum cpy_rc rc = check_codes(t, raw, raw->depth, 0);
+
+    return rc == CPY_OK && t->codes.decoded != decoded ? CPY_RACED : rc;
 }
 
 enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
@@ -141,7 +150,9 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
         return CPY_NOMEM;
     for (i = raw->depth - same; i > 0 && rc == CPY_OK; i--)
         rc = add_frame(t, &raw->frames[i - 1], stack);
-    stack->generation = generation;
     stack->cut = raw->cut;
+    if (rc == CPY_OK && t->options.frames & CPY_FRAME_OPCODES)
+        rc = check_bytecode(t, raw);
+    stack->generation = rc == CPY_OK ? generation : 0;
     return rc;
 }

@@ -109,6 +109,7 @@ static void check_thread(void *ctx, const struct cpy_thread *thread)
         *text += strlen(frame->code->func) + strlen(frame->code->file);
         must(frame->line >= 0 && frame->end_line >= 0);
         must(frame->column >= 0 && frame->end_column >= 0);
+        *text += frame->opcode ? strlen(frame->opcode) : 0;
     }
 }
 

@@ -54,6 +54,17 @@ def start():
         target.stop()
 
 
+@pytest.fixture
+def start_quiet(start):
+    """start_quiet(python, script, *args): what the program says of itself, once all its threads sleep."""
+    def start_one(python, script, *args):
+        own = start(python, script, *args).read_json()
+        live.wait_until_asleep(own["pid"])
+        return own
+
+    return start_one
+
+
 def counts_by_python(reporter):
     counts = {}
     for outcome in ("passed", "failed", "error", "skipped"):

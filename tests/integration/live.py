@@ -16,6 +16,8 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TREE = os.path.dirname(TESTS)
 TARGETS = os.path.join(TESTS, "targets")
 INSIDE = "/srv/pystrobe-tests"  # where a root keeps the scripts
+DEADLINE_S = 120  # for what takes no time on an idle machine; a busy one may be slow, but not for ever
+SHORT_WAIT_S = 0.03  # longer than a thread waits for the GIL at a time
 
 sys.path.insert(0, os.path.join(TESTS, "setup"))
 import pythons  # noqa: E402
@@ -74,6 +76,47 @@ def outside_command(python):
     return words, clean_environment()
 
 
+def wait_until(condition, what, pause_s=0.005):
+    """Gives what condition() gives once that is true."""
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        result = condition()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise TimeoutError("not within %d s: %s" % (DEADLINE_S, what))
+        time.sleep(pause_s)
+
+
+def tids_of(pid):
+    return [int(tid) for tid in os.listdir("/proc/%d/task" % pid)]
+
+
+def state_of(pid, tid):
+    """The kernel's letter for what a thread does: R, S, T ..."""
+    with open("/proc/%d/task/%d/stat" % (pid, tid), encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def turns_of(pid, tid):
+    """How many times a thread has had a CPU."""
+    with open("/proc/%d/task/%d/schedstat" % (pid, tid), encoding="ascii") as file:
+        return int(file.read().split()[2])
+
+
+def wait_until_asleep(pid, tids=None):
+    """Waits until these threads, or all, sleep for long: not only until they get the GIL."""
+    def are_asleep():
+        wanted = tids or tids_of(pid)
+        turns = [turns_of(pid, tid) for tid in wanted]
+        if any(state_of(pid, tid) != "S" for tid in wanted):
+            return False
+        time.sleep(SHORT_WAIT_S)
+        return turns == [turns_of(pid, tid) for tid in wanted]
+
+    wait_until(are_asleep, "threads of %d fall asleep" % pid)
+
+
 def clean_environment(**more):
     """What a target inherits: nothing that bends a Python."""
     return dict({"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
@@ -94,7 +137,7 @@ class Target:
         """The pid of what was started (of sudo, where that was needed: then ask the program)."""
         return self.process.pid
 
-    def read_json(self, timeout_s=60):
+    def read_json(self, timeout_s=DEADLINE_S):
         """The next line it prints, decoded."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._pending:
@@ -108,7 +151,7 @@ class Target:
         line, self._pending = self._pending.split(b"\n", 1)
         return json.loads(line.decode())
 
-    def end(self, timeout_s=20):
+    def end(self, timeout_s=DEADLINE_S):
         """Asks it to end by closing its input; gives the exit status."""
         if not self.process.stdin.closed:
             with contextlib.suppress(BrokenPipeError):
@@ -135,7 +178,7 @@ class Pystrobe:
     def start(self, *args, **options):
         return subprocess.Popen(self.words + [self.path] + [str(arg) for arg in args], **options)
 
-    def run(self, *args, timeout_s=60, env=None):
+    def run(self, *args, timeout_s=DEADLINE_S, env=None):
         """Gives the finished process, with its stdout and stderr as text."""
         return subprocess.run(
             self.words + [self.path] + [str(arg) for arg in args], stdin=subprocess.DEVNULL,
@@ -143,9 +186,9 @@ class Pystrobe:
             check=False, env=env,
         )
 
-    def dump(self, pid):
+    def dump(self, pid, *words):
         """`pystrobe dump --json` of a process, decoded."""
-        done = self.run("dump", "--pid", pid, "--json")
+        done = self.run("dump", "--pid", pid, "--json", *words)
         assert done.returncode == 0, "dump ended with %d: %s" % (done.returncode, done.stderr)
         return json.loads(done.stdout)
 

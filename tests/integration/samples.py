@@ -7,6 +7,7 @@ import subprocess
 import live
 
 MAIN = 1
+BATCH = 100
 STATUSES = {2: "gil", 4: "cpu", 8: "gil_wait", 16: "exception", 32: "gc"}  # enum cpy_status
 
 
@@ -38,9 +39,10 @@ class Sample:
 
 
 def frame_of(line):
-    number, first_line, rest = line.split(" ", 2)
+    number, first_line, opcode, rest = line.split(" ", 3)
     func, file = rest.split("\t")
-    return {"func": func, "file": file, "line": int(number), "first_line": int(first_line)}
+    return {"func": func, "file": file, "line": int(number), "first_line": int(first_line),
+            "opcode": None if opcode == "-" else opcode}
 
 
 def tool(name):
@@ -48,11 +50,11 @@ def tool(name):
     return os.path.join(os.path.abspath(build), "tests", "tools", name)
 
 
-def take(pid, count, pause_us=0, native=False):
-    """Gives the different samples among `count`."""
+def take(pid, count, pause_us=0, *options):
+    """Gives the different samples among `count`; options are "native" and "opcodes"."""
     done = subprocess.run(
-        live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us)] + ["native"] * native,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
+        live.root_words() + [tool("sample_many"), str(pid), str(count), str(pause_us), *options],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=live.DEADLINE_S, check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     found, rest = [], done.stdout
@@ -65,13 +67,23 @@ def take(pid, count, pause_us=0, native=False):
     return found
 
 
-def share(found, tid, status):
-    """In which part of the samples the thread had that status."""
-    times = sum(s.times for s in found if tid in s.threads and status in s.threads[tid]["status"])
-    return times / sum(sample.times for sample in found)
+def take_until(enough, pid, pause_us):
+    """Samples until enough(found); that takes longer where others want the CPU, too."""
+    found = []
+
+    def take_more():
+        found.extend(take(pid, BATCH, pause_us))
+        return enough(found)
+
+    live.wait_until(take_more, "enough samples", 0)
+    return found
 
 
-def idle_share(found, tid):
-    """In which part of the samples the thread did nothing at all."""
-    times = sum(s.times for s in found if tid in s.threads and not s.threads[tid]["status"])
-    return times / sum(sample.times for sample in found)
+def times(found, tid, status):
+    """In how many samples the thread had that status."""
+    return sum(sample.times for sample in found if status in sample.threads[tid]["status"])
+
+
+def holders(sample):
+    """Who holds the GIL."""
+    return [tid for tid, thread in sample.threads.items() if "gil" in thread["status"]]

@@ -150,6 +150,7 @@ def test_the_json_has_the_keys_that_are_asked_for(python, pystrobe, crowd_of, wo
             assert set(frame) == FRAME_KEYS | more
             for key in FRAME_KEYS | more - {"func", "file", "opcode"}:
                 assert frame[key] is None or isinstance(frame[key], (int, str)), key
+            assert "opcode" not in more or frame["opcode"].isupper()
 
 
 def test_a_frame_has_its_columns_where_the_version_keeps_them(python, pystrobe, crowd_of):

@@ -11,6 +11,11 @@ import live
 
 REPEATS = 20
 WARMTHS = [0, 100]  # runs before it stands still: as compiled, and specialised by the interpreter
+MONITORED = ["LINE", "INSTRUCTION", "LINE,INSTRUCTION"]
+
+
+def version_of(python):
+    return tuple(int(part) for part in python["version"].split(".")[:2])
 
 
 def threads_of(document):
@@ -29,9 +34,15 @@ def lines_of(thread):
     return ["%(func)s %(file)s:%(line)s (from %(first_line)s)" % frame for frame in thread["frames"]]
 
 
-def seen_from_outside(pystrobe, own):
+def opcodes_of(document):
+    """{tid: its functions, each with the instruction that it is at}."""
+    return {tid: ["%(func)s: %(opcode)s" % frame for frame in thread["frames"]]
+            for tid, thread in threads_of(document).items()}
+
+
+def seen_from_outside(pystrobe, own, *words):
     """The same threads as `own` has, read by pystrobe."""
-    seen = pystrobe.dump(own["pid"])
+    seen = pystrobe.dump(own["pid"], *words)
     seen["ignore"] = own["ignore"]
     return seen
 
@@ -52,6 +63,25 @@ def test_dump_equals_the_programs_own_frames(python, pystrobe, start, warm):
         assert_same_frames(own, seen_from_outside(pystrobe, own))
 
     assert target.end() == 0, "the program was harmed"
+
+
+@pytest.mark.parametrize("warm", WARMTHS)
+def test_opcodes_are_those_that_stand_in_the_programs_code(python, pystrobe, start, warm):
+    own = start(python, "frames.py", "--warm", warm).read_json()
+
+    assert opcodes_of(seen_from_outside(pystrobe, own, "--opcodes")) == opcodes_of(own)
+
+
+@pytest.mark.parametrize("events", MONITORED)
+def test_opcodes_of_code_that_a_debugger_watches_are_those_that_stand_there(python, pystrobe, start, events):
+    if version_of(python) < (3, 12):
+        pytest.skip("sys.monitoring came with 3.12")
+    own = start(python, "frames.py", "--warm", "3", "--monitor", events).read_json()
+
+    seen = opcodes_of(seen_from_outside(pystrobe, own, "--opcodes"))
+
+    assert seen == opcodes_of(own)
+    assert "INSTRUMENTED_" in str(seen)
 
 
 def test_dump_names_each_thread_and_marks_the_main_one(python, pystrobe, start):

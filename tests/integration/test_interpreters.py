@@ -9,11 +9,11 @@ import samples
 
 
 @pytest.fixture
-def own(python, start):
+def own(python, start_quiet):
     """What a program with sub-interpreters says of itself."""
     if int(python["version"].split(".")[1]) < 8:
         pytest.skip("sub-interpreters can be made from Python from 3.8 on")
-    return start(python, "interpreters.py").read_json()
+    return start_quiet(python, "interpreters.py")
 
 
 def dump(pystrobe, own):

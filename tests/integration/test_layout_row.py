@@ -20,7 +20,8 @@ LATER = [python for python in SOURCES if layout_row.headers_of(python)[0] >= FIR
 
 # What headers do not say: where only code has it (the values of a split dict, a managed dict, the
 # variable interp_head of 3.6), and numbers that a row has but the version does not use.
-NOT_IN_HEADERS = {minor: {"shim_owner", "status_bound", "status_cleared"} for minor in range(6, 12)}
+NOT_IN_HEADERS = {minor: {"shim_owner", "status_bound", "status_cleared", "monitoring.lines",
+                          "monitoring.per_instruction_opcodes"} for minor in range(6, 12)}
 for before_3_11 in range(6, 11):
     NOT_IN_HEADERS[before_3_11] |= {"cframe.current_frame", "generator_owner", "dict.values_skip"}
 NOT_IN_HEADERS[6] |= {"runtime.interpreters_head"}

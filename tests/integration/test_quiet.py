@@ -13,11 +13,11 @@ def own_view(own):
     }
 
 
-def test_all_samples_of_a_program_that_stands_still_equal_its_own_view(python, pystrobe, start):
-    own = start(python, "frames.py", "--warm", 100).read_json()
+def test_all_samples_of_a_program_that_stands_still_equal_its_own_view(python, start_quiet):
+    own = start_quiet(python, "frames.py", "--warm", 100)
     wanted = own_view(own)
 
-    found = samples.take(own["pid"], SAMPLES)
+    found = samples.take(own["pid"], SAMPLES, 0, "opcodes")
 
     assert [sample.times for sample in found] == [SAMPLES], "; ".join(
         "%d times:\n%s" % (sample.times, sample.text) for sample in found)

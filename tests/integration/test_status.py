@@ -6,10 +6,13 @@ import os
 
 import pytest
 
+import live
 import samples
 
 SAMPLES = 100
-PAUSE_US = 700  # not a divisor of the interpreters' switch interval
+ENOUGH = 5  # samples that show what is only true now and then
+PAUSE_US = 700
+MOVING = {"spin", "spin2", "collect", "collect_finalizer"}  # states in which a thread does not sleep
 HANDLING = ["handles", "handles_in_callee", "finally_of_raise", "handled_inner", "in_generator",
             "handles_around_generator", "in_coroutine"]
 NOT_HANDLING = ["sleep", "handled_before", "handled_by_callee", "generator_left"]
@@ -34,42 +37,49 @@ def names(thread):
     return [frame["func"].split(".")[-1] for frame in thread["frames"]]
 
 
+@pytest.fixture
+def run(python, start):
+    """run(state, ...): what statuses.py says of itself, once all that is to sleep sleeps."""
+    def run_states(*states):
+        own = start(python, "statuses.py", *states).read_json()
+        live.wait_until_asleep(own["pid"], [own["main"]] + [own["tids"][state] for state in set(states) - MOVING])
+        return own
 
-def holders(sample):
-    return [tid for tid, thread in sample.threads.items() if "gil" in thread["status"]]
+    return run_states
 
 
-def test_a_thread_that_spins_holds_the_gil_and_is_on_cpu_and_one_that_sleeps_does_nothing(python, pystrobe, start):
-    own = start(python, "statuses.py", "sleep", "spin").read_json()
+def test_a_thread_that_spins_holds_the_gil_and_is_on_cpu_and_one_that_sleeps_does_nothing(run):
+    own = run("sleep", "spin")
     spins = own["tids"]["spin"]
 
-    found = samples.take(own["pid"], SAMPLES, PAUSE_US)
+    found = samples.take_until(lambda found: samples.times(found, spins, "cpu") >= ENOUGH, own["pid"], PAUSE_US)
 
-    assert samples.share(found, spins, "gil") > 0.9
-    assert samples.share(found, spins, "cpu") > 0.2  # others may want the CPU as well
-    assert samples.idle_share(found, own["tids"]["sleep"]) > 0.9  # the first ones may be too early
-    assert samples.idle_share(found, own["main"]) > 0.9
-    assert all(len(holders(sample)) <= 1 for sample in found)
-
-
-def test_of_two_threads_that_spin_one_holds_the_gil_and_the_other_waits(python, pystrobe, start):
-    own = start(python, "statuses.py", "spin", "spin2").read_json()
-    both = own["tids"]["spin"], own["tids"]["spin2"]
-
-    found = samples.take(own["pid"], SAMPLES, 2700)
-
-    assert all(len(holders(sample)) <= 1 for sample in found)
-    assert all(samples.share(found, tid, "gil") > 0 for tid in both)
-    assert sum(samples.share(found, tid, "gil") for tid in both) > 0.5  # else it is handed over
-    waits = sum(samples.share(found, tid, "gil_wait") for tid in both)
-    assert waits > 0.5 if minor(python) >= 15 else waits == 0
     for sample in found:
-        for thread in sample.threads.values():
-            assert not {"gil", "gil_wait"} <= set(thread["status"])
+        assert samples.holders(sample) == [spins]
+        assert sample.threads[own["tids"]["sleep"]]["status"] == []
+        assert sample.threads[own["main"]]["status"] == []
 
 
-def test_a_thread_that_handles_an_exception_says_so_and_no_other(python, pystrobe, start):
-    own = start(python, "statuses.py", *HANDLING, *NOT_HANDLING).read_json()
+def test_of_two_threads_that_spin_one_holds_the_gil_and_the_other_waits(python, run):
+    own = run("spin", "spin2")
+    both = {own["tids"]["spin"], own["tids"]["spin2"]}
+    tells_who_waits = minor(python) >= 15
+    wanted = ["gil", "gil_wait"] if tells_who_waits else ["gil"]
+
+    found = samples.take_until(
+        lambda found: all(samples.times(found, tid, status) >= ENOUGH for tid in both for status in wanted),
+        own["pid"], PAUSE_US)
+
+    for sample in found:
+        waiting = {tid for tid, thread in sample.threads.items() if "gil_wait" in thread["status"]}
+        assert len(samples.holders(sample)) <= 1  # none while it is handed over
+        assert set(samples.holders(sample)) | waiting <= both
+        assert tells_who_waits or not waiting
+        assert not waiting & set(samples.holders(sample))
+
+
+def test_a_thread_that_handles_an_exception_says_so_and_no_other(pystrobe, run):
+    own = run(*HANDLING, *NOT_HANDLING)
 
     seen = dump(pystrobe, own["pid"])
 
@@ -78,27 +88,27 @@ def test_a_thread_that_handles_an_exception_says_so_and_no_other(python, pystrob
     assert "exception" not in seen[own["main"]]["status"]
 
 
-def test_mode_exception_shows_those_threads_only(python, pystrobe, start):
-    own = start(python, "statuses.py", "sleep", "handles", "in_generator").read_json()
+def test_mode_exception_shows_those_threads_only(pystrobe, run):
+    own = run("sleep", "handles", "in_generator")
 
     seen = dump(pystrobe, own["pid"], "--mode", "exception")
 
     assert sorted(seen) == sorted([own["tids"]["handles"], own["tids"]["in_generator"]])
 
 
-def test_a_thread_that_collects_garbage_says_so(python, pystrobe, start):
-    own = start(python, "statuses.py", "sleep", "collect").read_json()
+def test_a_thread_that_collects_garbage_says_so(python, run):
+    own = run("sleep", "collect")
 
     found = samples.take(own["pid"], SAMPLES, PAUSE_US)
 
-    collects = samples.share(found, own["tids"]["collect"], "gc")
-    assert collects > 0.8 if minor(python) > 6 else collects == 0  # 3.6 does not say
-    assert samples.share(found, own["tids"]["sleep"], "gc") == 0
+    collects = samples.times(found, own["tids"]["collect"], "gc")
+    assert collects > 0.8 * SAMPLES if minor(python) > 6 else collects == 0  # 3.6 does not say
+    assert samples.times(found, own["tids"]["sleep"], "gc") == 0
 
 
 @pytest.mark.parametrize("option", [True, False], ids=["with", "without"])
-def test_gc_is_on_top_of_what_collects_if_asked_for(python, pystrobe, start, option):
-    own = start(python, "statuses.py", "sleep", "collect").read_json()
+def test_gc_is_on_top_of_what_collects_if_asked_for(python, pystrobe, run, option):
+    own = run("sleep", "collect")
 
     tops = set()
     for _ in range(4):
@@ -110,8 +120,8 @@ def test_gc_is_on_top_of_what_collects_if_asked_for(python, pystrobe, start, opt
     assert shown == (option and minor(python) > 6), tops
 
 
-def test_gc_is_below_the_finalizer_that_it_runs_where_the_version_tells(python, pystrobe, start):
-    own = start(python, "statuses.py", "collect_finalizer").read_json()
+def test_gc_is_below_the_finalizer_that_it_runs_where_the_version_tells(python, pystrobe, run):
+    own = run("collect_finalizer")
 
     thread = dump(pystrobe, own["pid"], "--gc")[own["tids"]["collect_finalizer"]]
 
@@ -123,8 +133,8 @@ def test_gc_is_below_the_finalizer_that_it_runs_where_the_version_tells(python, 
     assert names(thread)[:len(wanted)] == wanted
 
 
-def test_native_is_exactly_where_c_code_separates_python_frames(python, pystrobe, start):
-    own = start(python, "statuses.py", "native").read_json()
+def test_native_is_exactly_where_c_code_separates_python_frames(python, pystrobe, run):
+    own = run("native")
 
     seen = names(dump(pystrobe, own["pid"], "--native")[own["tids"]["native"]])
     bare = names(dump(pystrobe, own["pid"])[own["tids"]["native"]])
@@ -136,30 +146,31 @@ def test_native_is_exactly_where_c_code_separates_python_frames(python, pystrobe
     assert bare == [name for name in seen if name != "<native>"]
 
 
-def test_threads_main_shows_the_main_thread_only(python, pystrobe, start):
-    own = start(python, "statuses.py", "sleep", "spin").read_json()
+def test_threads_main_shows_the_main_thread_only(pystrobe, run):
+    own = run("sleep", "spin")
 
     assert list(dump(pystrobe, own["pid"], "--threads", "main")) == [own["main"]]
 
 
 @pytest.mark.parametrize("option", [("--threads", "gil"), ("--mode", "gil")], ids=" ".join)
-def test_threads_gil_and_mode_gil_show_the_holder_only(python, pystrobe, start, option):
-    own = start(python, "statuses.py", "sleep", "spin").read_json()
+def test_threads_gil_and_mode_gil_show_the_holder_only(pystrobe, run, option):
+    own = run("sleep", "spin")
 
     seen = [list(dump(pystrobe, own["pid"], *option)) for _ in range(3)]
 
     assert seen == [[own["tids"]["spin"]]] * 3
 
 
-def test_mode_cpu_leaves_out_who_sleeps(python, pystrobe, start):
-    own = start(python, "statuses.py", "sleep", "spin").read_json()
-
+def test_mode_cpu_leaves_out_who_sleeps(pystrobe, run):
+    own = run("sleep", "spin")
     seen = []
-    while len(seen) < 30 and seen[-1:] != [[own["tids"]["spin"]]]:  # others may have the CPU
-        seen.append(list(dump(pystrobe, own["pid"], "--mode", "cpu")))
 
-    assert seen[:-1] == [[]] * (len(seen) - 1)
-    assert seen[-1] == [own["tids"]["spin"]]
+    def is_shown():
+        seen.append(list(dump(pystrobe, own["pid"], "--mode", "cpu")))
+        return seen[-1]
+
+    live.wait_until(is_shown, "it is on a CPU")  # others may have them all
+    assert seen == [[]] * (len(seen) - 1) + [[own["tids"]["spin"]]]
 
 
 def test_a_mode_that_is_not_known_is_refused(pystrobe):

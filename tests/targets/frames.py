@@ -4,13 +4,18 @@
 Prints one JSON document in the shape of `pystrobe dump --json` and then waits, changing
 nothing, until its standard input ends. Source that CPython 3.6 to 3.15 all read.
 
-    frames.py [--warm N]    run every path N times before (default 0), so that the
-                            interpreter has specialised and inlined what it can
+    frames.py [--warm N] [--monitor EVENTS]
+
+    --warm      run every path N times before (default 0), so that the interpreter has
+                specialised and inlined what it can
+    --monitor   from 3.12 on: have each event of sys.monitoring told, "LINE" or "LINE,INSTRUCTION",
+                as debuggers and coverage tools do, so that the code is instrumented
 
 "ignore" in the document lists the threads that are not part of it: the one that prints.
 """
 
 import contextlib
+import dis
 import functools
 import json
 import os
@@ -368,6 +373,14 @@ def descend(steps, place, warm):
 # The view from inside.
 
 
+def opcode_of(frame):
+    """The name of the instruction that the frame is at, as it stands in the code now."""
+    code = frame.f_code
+    stands = getattr(code, "_co_code_adaptive", code.co_code)  # 3.11 and later: specialised, instrumented
+    start = max(one.offset for one in dis.get_instructions(code) if one.offset <= frame.f_lasti)
+    return getattr(dis, "_all_opname", dis.opname)[stands[start]]
+
+
 def frame_of(frame):
     code = frame.f_code
     return {
@@ -375,6 +388,7 @@ def frame_of(frame):
         "file": code.co_filename,
         "line": frame.f_lineno,
         "first_line": code.co_firstlineno,
+        "opcode": opcode_of(frame),
     }
 
 
@@ -387,8 +401,11 @@ def stack_of(frame):
 
 
 def has_arrived(place):
+    """True once the thread is in os.read(): at the other instructions of the line it is not yet."""
     frame = sys._current_frames().get(place.ident)
-    return frame is not None and frame.f_code is Place.wait.__code__ and frame.f_lineno == WAIT_LINE
+    if frame is None or frame.f_code is not Place.wait.__code__ or frame.f_lineno != WAIT_LINE:
+        return False
+    return "CALL" in opcode_of(frame) or "INSTRUMENTED" in opcode_of(frame)
 
 
 def name_of(ident):
@@ -439,8 +456,17 @@ def watch(places):
     os._exit(0)
 
 
+def monitor(events):
+    tool = sys.monitoring.DEBUGGER_ID
+    sys.monitoring.use_tool_id(tool, "frames")
+    sys.monitoring.set_events(tool, sum(getattr(sys.monitoring.events, event) for event in events))
+
+
 def main():
-    warm = int(sys.argv[2]) if sys.argv[1:2] == ["--warm"] else 0
+    words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+    warm = int(words.get("--warm", 0))
+    if "--monitor" in words:
+        monitor(words["--monitor"].split(","))
     places = [Place() for _ in range(4)]
 
     for place, steps, name in ((places[1], NAMED_STEPS, "Wörker-π ☃"), (places[2], NAMED_STEPS[:3], None)):

@@ -75,7 +75,6 @@ class Inside:
     def run(self):
         threading.Thread(target=self.enter, name=self.name, daemon=True).start()
         os.read(self.ready, 1)
-        time.sleep(0.05)
         below = ["Inside.enter", "Thread.run", "Thread._bootstrap_inner", "Thread._bootstrap"]
         return {"tid": self.tid, "interpreter": int(self.interpreter), "name": self.name,
                 "functions": self.functions + below}
@@ -107,7 +106,6 @@ class Returned:
     def run(self):
         threading.Thread(target=self.enter, name="returned", daemon=True).start()
         self.there.wait()
-        time.sleep(0.05)
         return {"tid": self.tid, "interpreter": 0, "name": "returned",
                 "functions": ["Returned.stay", "Returned.enter", "Thread.run", "Thread._bootstrap_inner",
                               "Thread._bootstrap"]}

@@ -26,6 +26,10 @@ def native_id():
     return ctypes.CDLL(None).syscall({"x86_64": 186, "aarch64": 178}[platform.machine()])
 
 
+# The function in which a thread stays.
+LEAVES = {"spin": "spin", "spin2": "spin", "collect": "collect", "collect_finalizer": "spin"}
+
+
 def rest(place):
     place.arrive()
     while True:
@@ -194,15 +198,20 @@ class Place:
 
     def __init__(self, state):
         self.state = state
-        self.tid = None
+        self.tid = self.ident = None
         self.there = threading.Event()
 
     def run(self):
-        self.tid = native_id()
+        self.tid, self.ident = native_id(), threading.get_ident()
         globals()[self.state](self)
 
     def arrive(self):
         self.there.set()
+
+    def stays(self):
+        """True once it is back from telling that it is there."""
+        frame = sys._current_frames()[self.ident]
+        return frame.f_code.co_name == LEAVES.get(self.state, "rest")
 
 
 def main():
@@ -211,7 +220,8 @@ def main():
     for place in places:
         threading.Thread(target=place.run, name=place.state, daemon=True).start()
         place.there.wait()
-    time.sleep(0.02)  # for what comes right after the arrival
+    while not all(place.stays() for place in places):
+        time.sleep(0.001)
     tids = {place.state: place.tid for place in places}
     os.write(1, json.dumps({"pid": os.getpid(), "main": native_id(), "tids": tids}).encode() + b"\n")
     while os.read(0, 4096):

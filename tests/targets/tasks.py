@@ -361,7 +361,8 @@ async def main(many):
     done = await start_all()
     for number in range(many):
         KEPT.append(asyncio.create_task(forever(), name="of many %d" % number))
-    await asyncio.sleep(0.1)
+    for _ in range(100):  # until each of the others waits for what nobody does
+        await asyncio.sleep(0)
 
     def tell(frames):
         said = document(others, frames)

@@ -141,6 +141,10 @@ class Place:
         self.tid, self.ident = native_id(), threading.get_ident()
         globals()[self.trap](self)
 
+    def stays(self):
+        """True once it is back from telling that it is there."""
+        return sys._current_frames()[self.ident].f_code.co_name in ("wait", "spin")
+
     def view(self):
         frames, frame = [], sys._current_frames()[self.ident]
         while frame is not None:
@@ -156,9 +160,10 @@ def main():
     threading.stack_size(STACK_BYTES)
     for place in places:
         threading.Thread(target=place.run, name=place.trap, daemon=True).start()
-        if not place.there.wait(30):
+        if not place.there.wait(120):
             sys.exit("%s did not get there" % place.trap)
-    time.sleep(0.05)  # for what comes right after the arrival
+    while not all(place.stays() for place in places):
+        time.sleep(0.001)
     data = json.dumps({"pid": os.getpid(), "ppid": os.getppid(), "main": native_id(),
                        "threads": {place.trap: place.view() for place in places}}).encode() + b"\n"
     while data:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opcode_of.c - prints the names that the unwinder has for a version's opcodes: MINOR. */
+/* opcode_of.c - prints what the unwinder knows of a version's opcodes, as opcodes.py: MINOR. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,8 @@ int main(int argc, char **argv)
     for (opcode = 0; opcode <= UINT8_MAX; opcode++) {
         name = opcode_name(minor, (uint8_t)opcode);
         if (name)
-            (void)printf("%d %d %s\n", minor, opcode, name);
+            (void)printf("%d %d %s %d\n", minor, opcode, name,
+                         opcode_caches(minor, (uint8_t)opcode));
     }
     return 0;
 }

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the opcodes of the Python that runs it, or writes unwind/opcode_names.c from all of them.
 
-    python3.6 opcodes.py                    lines "MINOR OPCODE NAME" of 3.6
+    python3.6 opcodes.py                    lines "MINOR OPCODE NAME CACHES" of 3.6
     opcodes.py --write FILE                 runs itself under each Python that tests/setup/pythons.py finds
 
 `dis` knows specialised and instrumented opcodes under _all_opname from 3.11 on; what it calls
-"<N>" is no opcode. Runs under 3.6 and later.
+"<N>" is no opcode. CACHES is how many inline caches follow the opcode, of 3.11 and 3.12: those of
+the opcode that it is a form of. Runs under 3.6 and later.
 """
 
 import dis
@@ -14,6 +15,9 @@ import os
 import sys
 
 FIRST_MINOR, LAST_MINOR = 6, 15
+CACHES_FIRST_MINOR, CACHES_LAST_MINOR = 11, 12
+HIDES_LINE, HIDES_INSTRUCTION, UNKNOWN = 0xFD, 0xFE, 0xFF  # as unwind/opcodes.h has them
+WITHOUT_COUNT = {"CACHE": UNKNOWN, "INSTRUMENTED_LINE": HIDES_LINE, "INSTRUMENTED_INSTRUCTION": HIDES_INSTRUCTION}
 
 HEAD = """\
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -31,15 +35,26 @@ HEAD = """\
 """
 
 
+def caches_of(opcode, name):
+    """What unwind/opcodes.h calls opcode_caches; `name` says what an instrumented form stands for."""
+    if not CACHES_FIRST_MINOR <= sys.version_info[1] <= CACHES_LAST_MINOR:
+        return UNKNOWN
+    if name in WITHOUT_COUNT:
+        return WITHOUT_COUNT[name]
+    if name.startswith("INSTRUMENTED_"):
+        opcode = dis.opmap[name[len("INSTRUMENTED_"):]]
+    return dis._inline_cache_entries[dis._deoptop(opcode)]
+
+
 def own_opcodes():
     """The lines of the Python that runs this."""
     names = getattr(dis, "_all_opname", dis.opname)[:256]
-    return ["%d %d %s" % (sys.version_info[1], opcode, name)
+    return ["%d %d %s %d" % (sys.version_info[1], opcode, name, caches_of(opcode, name))
             for opcode, name in enumerate(names) if not name.startswith("<")]
 
 
 def opcodes_of_all():
-    """{minor: {opcode: name}} of every Python found; complains about two that differ."""
+    """{minor: {opcode: (name, caches)}} of every Python found; complains about two that differ."""
     import subprocess
 
     os.environ["PYSTROBE_FIRST_MINOR"] = str(FIRST_MINOR)
@@ -54,7 +69,7 @@ def opcodes_of_all():
         command = (roots.as_root() + ["chroot", entry["root"]] if entry["root"] else []) + [entry["inner"], "-"]
         text = subprocess.run(command, input=script, stdout=subprocess.PIPE, check=True).stdout.decode()
         lines = [line.split() for line in text.splitlines()]
-        minor, found = int(lines[0][0]), {int(opcode): name for _, opcode, name in lines}
+        minor, found = int(lines[0][0]), {int(opcode): (name, int(caches)) for _, opcode, name, caches in lines}
         if versions.setdefault(minor, found) != found:
             sys.exit("opcodes: %s differs from another 3.%d" % (entry["id"], minor))
     missing = set(range(FIRST_MINOR, LAST_MINOR + 1)) - set(versions)
@@ -67,15 +82,22 @@ def in_rows(words, count):
     return "".join("    %s,\n" % ", ".join(words[i:i + count]) for i in range(0, len(words), count))
 
 
+def table_of(minor, cells):
+    return "    { /* 3.%d */\n%s    },\n" % (minor, in_rows(cells, 16).replace("    ", "        ", 16))
+
+
 def source_of(versions):
-    names = sorted({name for opcodes in versions.values() for name in opcodes.values()})
+    names = sorted({name for opcodes in versions.values() for name, _ in opcodes.values()})
     index = {name: i + 1 for i, name in enumerate(names)}
+    unknown = (None, UNKNOWN)
     text = HEAD + "const char *const opcode_names[] = {\n    NULL,\n"
     text += in_rows(['"%s"' % name for name in names], 3) + "};\n\n"
     text += "const uint16_t opcode_indexes[OPCODES_LAST_MINOR - OPCODES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
     for minor in range(FIRST_MINOR, LAST_MINOR + 1):
-        cells = ["%3d" % index.get(versions[minor].get(opcode), 0) for opcode in range(256)]
-        text += "    { /* 3.%d */\n%s    },\n" % (minor, in_rows(cells, 16).replace("    ", "        ", 16))
+        text += table_of(minor, ["%3d" % index.get(versions[minor].get(opcode, unknown)[0], 0) for opcode in range(256)])
+    text += "};\n\nconst uint8_t opcode_cache_counts[CACHES_LAST_MINOR - CACHES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
+    for minor in range(CACHES_FIRST_MINOR, CACHES_LAST_MINOR + 1):
+        text += table_of(minor, ["%3d" % versions[minor].get(opcode, unknown)[1] for opcode in range(256)])
     return text + "};\n"
 
 

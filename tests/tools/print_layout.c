@@ -25,7 +25,8 @@ enum { AT_FREE_THREADED = 16 };
     X(cframe.current_frame) X(frame.size) X(frame.executable) X(frame.previous) X(frame.instr) \
     X(frame.owner) X(frame.is_entry) X(frame.tlbc_index) X(code.size) X(code.filename) \
     X(code.qualname) X(code.linetable) X(code.firstlineno) X(code.firsttraceable) \
-    X(code.bytecode) X(code.co_code) X(code.tlbc) X(object.ob_type) X(object.ob_size) \
+    X(code.bytecode) X(code.co_code) X(code.tlbc) X(code.monitoring) X(monitoring.lines) \
+    X(monitoring.per_instruction_opcodes) X(object.ob_type) X(object.ob_size) \
     X(type.tp_name) X(type.tp_flags) X(type.tp_basicsize) X(type.tp_dictoffset) \
     X(type.ht_cached_keys) X(unicode.length) X(unicode.state) X(unicode.ascii_data) \
     X(unicode.compact_data) X(unicode.kind_shift) X(unicode.compact) X(unicode.ascii) \

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_many.c - samples a process many times: PID COUNT PAUSE_US [NATIVE].
+ * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes]. Each pause
+ * is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
  *
  * Prints each different sample once: a line "seen TIMES BYTES" and that many bytes of text,
  * which has a line "thread TID INTERPRETER STATUS torn|cut|whole NAME" for each thread and
- * "frame LINE FIRST_LINE FUNC <tab> FILE" for each of its frames, innermost first. STATUS is
- * enum cpy_status in decimal. A sample that failed is the line "failed LABEL".
+ * "frame LINE FIRST_LINE OPCODE FUNC <tab> FILE" for each of its frames, innermost first. STATUS
+ * is enum cpy_status in decimal, OPCODE "-" if not known. A sample that failed is the line
+ * "failed LABEL".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,8 +40,9 @@ static void add_thread(void *ctx, const struct cpy_thread *thread)
                               : "whole",
                 thread->name ? thread->name : "");
     for (frame = thread->frames; frame < thread->frames + thread->depth; frame++)
-        buf_add_fmt(out, "frame %" PRId32 " %" PRId32 " %s\t%s\n", frame->line,
-                    frame->code->first_line, frame->code->func, frame->code->file);
+        buf_add_fmt(out, "frame %" PRId32 " %" PRId32 " %s %s\t%s\n", frame->line,
+                    frame->code->first_line, frame->opcode ? frame->opcode : "-", frame->code->func,
+                    frame->code->file);
 }
 
 /* Counts the sample; its text is taken over if it is new. False: out of memory. */
@@ -63,6 +66,16 @@ static bool count(struct seen **all, struct buf *text)
     return true;
 }
 
+/* A pause from half to one and a half times as long. */
+static void rest(unsigned pause_us)
+{
+    static uint32_t state = 1;
+
+    state = state * 1664525U + 1013904223U;
+    if (pause_us > 0)
+        (void)usleep(pause_us / 2 + (unsigned)((uint64_t)pause_us * (state >> 8) >> 24));
+}
+
 static bool sample(struct cpy_target *target, unsigned long times, unsigned pause_us,
                    struct seen **all)
 {
@@ -78,8 +91,7 @@ static bool sample(struct cpy_target *target, unsigned long times, unsigned paus
             buf_add_fmt(&text, "failed %s\n", cpy_rc_label(rc));
         }
         ok = !buf_failed(&text) && count(all, &text);
-        if (pause_us > 0)
-            (void)usleep(pause_us);
+        rest(pause_us);
     }
     buf_finish(&text);
     return ok;
@@ -99,6 +111,15 @@ static void print(struct seen *all)
     }
 }
 
+static uint32_t frame_options(char **words, int count)
+{
+    uint32_t options = 0;
+
+    for (; count > 0; count--, words++)
+        options |= strcmp(*words, "native") == 0 ? CPY_FRAME_NATIVE : CPY_FRAME_OPCODES;
+    return options;
+}
+
 int main(int argc, char **argv)
 {
     struct cpy_options options = {.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION};
@@ -108,14 +129,14 @@ int main(int argc, char **argv)
     bool ok;
 
     if (argc < 4) {
-        (void)fprintf(stderr, "usage: sample_many PID COUNT PAUSE_US [NATIVE]\n");
+        (void)fprintf(stderr, "usage: sample_many PID COUNT PAUSE_US [native] [opcodes]\n");
         return 2;
     }
     if (cpy_open((pid_t)strtol(argv[1], NULL, 10), &target, &err) != CPY_OK) {
         (void)fprintf(stderr, "sample_many: %s\n", err.text);
         return 1;
     }
-    options.frames = argc > 4 ? CPY_FRAME_NATIVE : 0;
+    options.frames = frame_options(argv + 4, argc - 4);
     cpy_set_options(target, &options);
     ok = sample(target, strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10), &all);
     print(all);

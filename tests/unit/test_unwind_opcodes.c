@@ -61,6 +61,34 @@ static void every_known_version_has_its_hundred_names(void **state)
     }
 }
 
+static void a_specialised_or_instrumented_form_has_the_caches_of_what_it_stands_for(void **state)
+{
+    (void)state;
+    assert_int_equal(opcode_caches(11, 171), 4);                        /* CALL */
+    assert_int_equal(opcode_caches(11, 22), 4);                         /* CALL_ADAPTIVE */
+    assert_int_equal(opcode_caches(11, 160), 10);                       /* LOAD_METHOD */
+    assert_int_equal(opcode_caches(12, 106), 9);                        /* LOAD_ATTR */
+    assert_int_equal(opcode_caches(12, 7), 1);                          /* BINARY_OP_ADD_INT */
+    assert_int_equal(opcode_caches(12, 100), 0);                        /* LOAD_CONST */
+    assert_int_equal(opcode_caches(12, 253), OPCODE_HIDES_INSTRUCTION); /* INSTRUMENTED_... */
+    assert_int_equal(opcode_caches(12, 254), OPCODE_HIDES_LINE);
+}
+
+static void caches_are_known_of_each_opcode_of_those_two_versions_only(void **state)
+{
+    uint8_t minor, caches;
+    int opcode;
+
+    (void)state;
+    for (minor = 0; minor < UINT8_MAX; minor++)
+        for (opcode = 1; opcode <= UINT8_MAX; opcode++) {
+            caches = opcode_caches(minor, (uint8_t)opcode);
+            assert_int_equal(caches != OPCODE_UNKNOWN,
+                             (minor == 11 || minor == 12) && opcode_name(minor, (uint8_t)opcode));
+            assert_true(caches <= OPCODE_CACHES_MAX || caches >= OPCODE_HIDES_LINE);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +97,8 @@ int main(void)
         cmocka_unit_test(a_number_that_is_no_opcode_has_no_name),
         cmocka_unit_test(a_version_that_is_not_known_has_no_names),
         cmocka_unit_test(every_known_version_has_its_hundred_names),
+        cmocka_unit_test(a_specialised_or_instrumented_form_has_the_caches_of_what_it_stands_for),
+        cmocka_unit_test(caches_are_known_of_each_opcode_of_those_two_versions_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@ struct fixture {
     size_t count;
     struct cpy_thread seen[SEEN_MAX];
     const struct cpy_code *innermost[SEEN_MAX];
+    const char *opcode; /* of the last thread's innermost frame */
 };
 
 static int set_up(void **state)
@@ -99,6 +100,7 @@ static void see(void *ctx, const struct cpy_thread *thread)
 
     assert_true(f->count < SEEN_MAX);
     f->innermost[f->count] = thread->depth ? thread->frames[0].code : NULL;
+    f->opcode = thread->depth ? thread->frames[0].opcode : NULL;
     f->seen[f->count++] = *thread;
 }
 
@@ -223,6 +225,45 @@ static void tries_again_what_was_torn(void **state)
     assert_int_equal(f->seen[0].depth, 1);
     assert_true(cpy_stats(f->target)->retries > 0);
     assert_int_equal(cpy_stats(f->target)->torn, 0);
+}
+
+static cpy_addr renamed, new_name;
+static uint8_t new_opcode;
+
+static void put_another_code_object_there(struct fake *fake)
+{
+    fake_put64(fake, renamed + fake->layout.code.qualname, new_name);
+    fake_put8(fake, renamed + fake->layout.code.bytecode, new_opcode);
+}
+
+static void never_shows_the_opcode_of_another_code_object(void **state)
+{
+    enum { READS = 60, NOP = 9, POP_TOP = 1 };
+    const struct cpy_options opcodes = {.frames = CPY_FRAME_OPCODES};
+    struct fixture *f = *state;
+    cpy_addr old_name = fake_str(f->fake, "old");
+    int old = 0;
+
+    cpy_set_options(f->target, &opcodes);
+    new_name = fake_str(f->fake, "new");
+    renamed = new_code(f, "old");
+    fake_put32(f->fake, renamed + f->fake->layout.code.firsttraceable, 0);
+    (void)add_thread(f, chain_frame(f->fake, renamed, 0, chain_shim(f->fake, 0)));
+    f->fake->change = put_another_code_object_there;
+    for (uint64_t read = 1; read <= READS; read++) {
+        new_name = old_name;
+        new_opcode = NOP;
+        put_another_code_object_there(f->fake);
+        new_name = fake_str(f->fake, "new");
+        new_opcode = POP_TOP;
+        f->fake->change_at = f->fake->mem.reads + read;
+        assert_int_equal(sample(f), CPY_OK);
+
+        assert_false(f->seen[0].torn);
+        assert_string_equal(f->opcode, strcmp(f->innermost[0]->func, "old") ? "POP_TOP" : "NOP");
+        old += strcmp(f->innermost[0]->func, "old") == 0;
+    }
+    assert_in_range(old, 1, READS - 1);
 }
 
 static void end_the_thread(struct fake *fake)
@@ -374,6 +415,7 @@ int main(void)
         TEST(leaves_out_frames_that_are_not_complete),
         TEST(gives_a_torn_thread_without_frames_and_the_others_whole),
         TEST(tries_again_what_was_torn),
+        TEST(never_shows_the_opcode_of_another_code_object),
         TEST(leaves_out_a_thread_that_ends_while_it_is_read),
         TEST(ends_on_threads_that_loop),
         TEST(ends_on_interpreters_that_loop),
