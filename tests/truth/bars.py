@@ -53,5 +53,5 @@ def clears_shares(worst_z, count, limit, short):
 
 
 def worth_a_second_run(worst_z, limit, short):
-    """Three standard errors are passed by chance once in 370 shares; twice in a row hardly."""
+    """Three standard errors are passed by chance once in 370 shares, twice in a row hardly ever."""
     return not short and limit < abs(worst_z) <= Z_CERTAIN

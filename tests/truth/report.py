@@ -2,20 +2,20 @@
 """Prints a line for each figure, with its bar and what the peer has, and counts the bars cleared."""
 
 import bars
-from measure import worst
+from compare import worst
 
 
 def minor_of(python):
     return int(python["version"].split(".")[1])
 
 
-def figures(result, rate, seconds):
+def figures(result, rate):
     """{metric: (text, count, total)} of what a run tells."""
     told = {
         "impossible": ("%d of %d" % (result["impossible"], result["shown"]), result["impossible"], result["shown"]),
         "lost": ("%.2f %%" % (100 * result["lost"] / max(1, result["tried"])), result["lost"], result["tried"]),
     }
-    due = int(rate * seconds)
+    due = int(rate * result["seconds"])
     missed = max(0, due - result["ticks"])
     told["missed"] = ("%.1f %%" % (100 * missed / due), missed, due)
     if result["shares"]:
@@ -52,11 +52,10 @@ class Report:
         self.skipped += 1
         print("truth: skipped: " + why, flush=True)
 
-    def add(self, name, python, turn, result, peer):
-        placement, rate, seconds = turn
+    def add(self, name, python, placement, rate, result, peer):
         applies = bars.of(name, minor_of(python), placement)
-        theirs = figures(peer, rate, seconds) if peer else {}
-        for metric, figure in figures(result, rate, seconds).items():
+        theirs = figures(peer, rate) if peer else {}
+        for metric, figure in figures(result, rate).items():
             limit, text = applies.get(metric, (None, ""))
             judged = limit is not None and not (self.short and metric == "missed")  # a busy machine misses ticks
             ok = verdict(metric, figure, limit, self.short) if judged else None
@@ -67,7 +66,7 @@ class Report:
             for example in result["examples"][:1]:
                 print("    e.g. %s" % " < ".join(example[1:6]), flush=True)
         self.runs.append(dict(result, program=name, python=python["id"], placement=placement, rate=rate,
-                              seconds=seconds, peer=peer))
+                              peer=peer))
 
     def add_recorded(self, name, python, rate, result):
         ok = bars.clears_shares(worst(result["shares"])["z"], len(result["shares"]), bars.RECORD_Z, self.short)

@@ -5,7 +5,7 @@
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
 same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere).
 A share of a program passes if it is within three standard errors of what the program measured
-of itself; where it is not, the run is done once more and that one counts. --short holds each
+of itself; where it is not, a run twice as long is done and that one counts. --short holds each
 figure to what chance alone would exceed once in a million times. Figures without a bar are
 printed for what they tell.
 """
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bars  # noqa: E402
 import checker  # noqa: E402
 import session  # noqa: E402
-from measure import measure, measure_record, worst  # noqa: E402
+from compare import measure, measure_record, worst  # noqa: E402
 from programs import RECIPES  # noqa: E402
 from report import Report, minor_of  # noqa: E402
 
@@ -104,13 +104,13 @@ def pythons_of(options, found):
     return chosen, missing
 
 
-def again_if_close(take, limit, short):
-    """A run whose shares are off by what chance may do is done once more; the second one counts."""
-    result = take()
+def again_if_close(take, seconds, limit, short):
+    """A run whose shares are off by what chance may do is followed by a longer one, which counts."""
+    result = take(seconds)
     if limit is None or not result["shares"]:
         return result
     first_z = worst(result["shares"])["z"]
-    return dict(take(), first_z=first_z) if bars.worth_a_second_run(first_z, limit, short) else result
+    return dict(take(2 * seconds), first_z=first_z) if bars.worth_a_second_run(first_z, limit, short) else result
 
 
 class Stage:
@@ -124,14 +124,13 @@ class Stage:
         time.sleep(WARM_UP_S)
 
     def sample(self, placement, rate, seconds):
-        def take():
-            return measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
-                self.program, placement, self.options.build, rate, seconds, seed=len(self.table.runs)))
+        def take(length):
+            return dict(measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
+                self.program, placement, self.options.build, rate, length, seed=len(self.table.runs))), seconds=length)
 
         limit = bars.of(self.name, minor_of(self.python), placement).get("shares", (None, ""))[0]
-        result = again_if_close(take, limit, self.options.short)
-        self.table.add(self.name, self.python, (placement, rate, seconds), result,
-                       self.sample_by_peer(placement, rate, seconds))
+        result = again_if_close(take, seconds, limit, self.options.short)
+        self.table.add(self.name, self.python, placement, rate, result, self.sample_by_peer(placement, rate, seconds))
 
     def sample_by_peer(self, placement, rate, seconds):
         """What CPython's own profiler shows, None where it is not asked or not there."""
@@ -139,20 +138,18 @@ class Stage:
         if peer == "no" or (peer == "auto" and self.options.short) or minor_of(self.python) < PEER_MINOR:
             return None
         peer_s = min(seconds, PEER_SECONDS)
-        theirs = measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
-            self.program, placement, rate, peer_s, peer == "blocking"))
-        theirs["ticks"] = round(theirs["ticks"] * seconds / peer_s)
-        return theirs
+        return dict(measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
+            self.program, placement, rate, peer_s, peer == "blocking")), seconds=peer_s)
 
     def record(self):
         """The whole tool, which nobody holds anywhere."""
         seconds = self.options.seconds or (RECORD_SHORT_SECONDS if self.options.short else RECORD_SECONDS)
 
-        def take():
-            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, seconds)}
+        def take(length):
+            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, length)}
 
         self.table.add_recorded(self.name, self.python, RECORD_RATE,
-                                again_if_close(take, bars.RECORD_Z, self.options.short))
+                                again_if_close(take, seconds, bars.RECORD_Z, self.options.short))
 
 
 def run_program(name, python, turns, options, table):
