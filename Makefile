@@ -46,6 +46,8 @@ AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard agent/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+BENCH := $(BUILD)/tests/bench/bench_unwind
+BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c running.c)
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
 # The order in which archives are linked; unwind, pprof, conf and exporters need base only.
@@ -95,6 +97,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent
 
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(LINK_LIBS)
+
+$(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 # pystrobe.ini(5) has its keys from the option table.
 MAN_INI := $(BUILD)/man/pystrobe.ini.5

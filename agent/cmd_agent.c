@@ -10,6 +10,7 @@
 #include "agent/match.h"
 #include "agent/options.h"
 #include "agent/ship.h"
+#include "agent/stats.h"
 
 static const char help[] =
     "Usage: pystrobe agent -c FILE\n\n"
@@ -23,6 +24,8 @@ static const char help[] =
 
 /* After SIGTERM all must be over within 2 s. */
 #define STOP_NS (1500 * NS_PER_MS)
+
+enum { DROPPED_MAX = 4096 };
 
 struct run {
     struct conf *conf;       /* owned */
@@ -47,11 +50,26 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     ship_service(&run->ship, service, now_ns);
 }
 
+static void log_stopped(const struct engine *engine)
+{
+    const struct engine_stats *stats = engine_stats(engine);
+    struct cpy_stats unwinder;
+    struct buf dropped;
+
+    engine_unwinder(engine, &unwinder);
+    buf_init(&dropped, DROPPED_MAX);
+    stats_dropped(stats, &unwinder, &dropped);
+    buf_add(&dropped, "", 1);
+    log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %s",
+             (unsigned long long)stats->samples, (unsigned long long)stats->attached,
+             buf_failed(&dropped) ? "out of memory" : (const char *)dropped.data);
+    buf_finish(&dropped);
+}
+
 static int sample_until_stopped(struct run *run)
 {
     struct signalfd_siginfo info = {0};
     enum engine_event event;
-    const struct engine_stats *stats = engine_stats(run->engine);
 
     do
         event = engine_run(run->engine, UINT64_MAX, &info);
@@ -60,9 +78,7 @@ static int sample_until_stopped(struct run *run)
     log_line(LOG_LEVEL_INFO, "stopping");
     engine_flush(run->engine);
     run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
-    log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %llu torn stacks",
-             (unsigned long long)stats->samples, (unsigned long long)stats->attached,
-             (unsigned long long)stats->torn);
+    log_stopped(run->engine);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 

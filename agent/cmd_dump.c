@@ -27,7 +27,8 @@ static const char help[] =
     "  -g, --gc               show <GC> on a thread that collects garbage\n"
     "      --positions        show which part of the line runs\n"
     "      --opcodes          show the instruction that runs\n"
-    "      --async WHAT       asyncio tasks instead: running (and what awaits them), or all\n"
+    "      --async WHAT       asyncio tasks instead: running (and what awaits them), or all;\n"
+    "                         goes with --json\n"
     "      --pause            stop the process while it is read, for 100 ms at most\n"
     "      --no-source        do not look for source lines\n"
     "      --color WHEN       auto (the default), always or never; NO_COLOR is respected\n"
@@ -41,7 +42,9 @@ enum { OUTPUT_MAX = 256 << 20 };
 struct request {
     struct dump_request take;
     bool json, no_source, colour;
-    uint32_t tasks; /* enum async_what */
+    bool colour_always;           /* asked for, not found out */
+    bool some_threads, some_mode; /* less than all was asked for */
+    uint32_t tasks;               /* enum async_what */
 };
 
 /* A word of the command line and what it stands for. */
@@ -218,11 +221,13 @@ static bool set_value(struct request *request, int option, const char *text)
     case 't':
         if (!read_word("threads", text, thread_words, &value))
             return false;
+        request->some_threads |= value != 0;
         request->take.options.only |= value;
         return true;
     case 'm':
         if (!read_word("mode", text, mode_words, &value))
             return false;
+        request->some_mode |= value != 0;
         request->take.options.only |= value;
         return true;
     case OPTION_ASYNC:
@@ -230,11 +235,42 @@ static bool set_value(struct request *request, int option, const char *text)
     case OPTION_COLOUR:
         if (!read_word("color", text, colour_words, &value))
             return false;
+        request->colour_always = value == COLOUR_ALWAYS;
         request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && terminal_has_colour());
         return true;
     default:
         return false;
     }
+}
+
+/* False: an option was given that is about threads' stacks, but tasks are asked for; says so. */
+static bool goes_with_async(const struct request *request)
+{
+    const struct cpy_options *options = &request->take.options;
+    const struct {
+        const char *option;
+        bool given;
+    } stack_options[] = {
+        {"--threads", request->some_threads},
+        {"--mode", request->some_mode},
+        {"--native", options->frames & CPY_FRAME_NATIVE},
+        {"--gc", options->frames & CPY_FRAME_GC},
+        {"--positions", options->frames & CPY_FRAME_POSITIONS},
+        {"--opcodes", options->frames & CPY_FRAME_OPCODES},
+        {"--pause", request->take.pause},
+        {"--color always", request->colour_always},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(stack_options) / sizeof(stack_options[0]); i++)
+        if (stack_options[i].given) {
+            (void)fprintf(stderr,
+                          "pystrobe: %s is for threads' stacks, and --async shows tasks: leave one "
+                          "of the two out\n",
+                          stack_options[i].option);
+            return false;
+        }
+    return true;
 }
 
 int cmd_dump(int argc, char **argv)
@@ -270,5 +306,7 @@ int cmd_dump(int argc, char **argv)
                       optind < argc ? " and nothing else" : "");
         return options_usage("dump");
     }
+    if (request.tasks != ASYNC_NONE && !goes_with_async(&request))
+        return options_usage("dump");
     return dump_process(&request);
 }

@@ -15,6 +15,7 @@
 #include "agent/log.h"
 #include "agent/options.h"
 #include "agent/ship.h"
+#include "agent/stats.h"
 
 static const char help[] =
     "Usage: pystrobe record [OPTIONS] --pid PID\n"
@@ -26,11 +27,14 @@ static const char help[] =
     "  -r, --rate RATE      samples a second; default 100Hz\n"
     "  -o, --output FILE    default: profile.pb.gz\n"
     "  -t, --threads        tell threads apart: labels with the id and name of each\n"
+    "      --stats[=FORM]   what the sampling took, to stderr at the end: text or json\n"
     "  -h, --help           this text\n\n"
     "Example:\n"
     "  pystrobe record -d 30s -o out.pb.gz --pid 4242 && pystrobe report out.pb.gz\n";
 
-enum { BYTES_MAX = 256 << 20 };
+enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10 };
+
+enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 #define PROGRESS_NS NS_PER_S
 
@@ -40,6 +44,7 @@ struct request {
     double rate_hz;
     const char *output;
     enum service_split split;
+    enum stats_form stats;
     char **command; /* NULL: --pid */
 };
 
@@ -145,42 +150,67 @@ static bool record(struct run *run)
     return true;
 }
 
+/* Says why there is no profile; gives the exit status. */
+static int explain_nothing(const struct engine_stats *stats)
+{
+    if (stats->attached == 0 && stats->last_pid)
+        return options_open_failed(stats->last_pid, stats->last_rc, &stats->last_error);
+    (void)fprintf(stderr, stats->attached > 0
+                              ? "pystrobe: it ended before it could be sampled\n"
+                              : "pystrobe: no Python process was there to be sampled\n");
+    return EXIT_UNAVAILABLE;
+}
+
+/* Says what was sampled and what of it was dropped, then the statistics if they are wanted. */
+static void print_stats(const struct run *run)
+{
+    const struct engine_stats *stats = engine_stats(run->engine);
+    struct cpy_stats unwinder;
+    struct buf out;
+
+    engine_unwinder(run->engine, &unwinder);
+    buf_init(&out, STATS_MAX);
+    buf_add_fmt(&out, "pystrobe: %" PRIu64 " sample%s of %" PRIu64 " process%s in %.1f s, ",
+                stats->samples, stats->samples == 1 ? "" : "s", stats->attached,
+                stats->attached == 1 ? "" : "es", (double)(clock_mono_ns() - run->start_ns) / 1e9);
+    stats_dropped(stats, &unwinder, &out);
+    buf_add_str(&out, "\n");
+    if (run->request->stats == STATS_TEXT)
+        stats_text(stats->samples, &unwinder, &out);
+    else if (run->request->stats == STATS_JSON)
+        stats_json(stats, &unwinder, &out);
+    if (!buf_failed(&out))
+        (void)fwrite(out.data, 1, out.size, stderr);
+    buf_finish(&out);
+}
+
 /* Says what came of it; gives the exit status of the recording itself. */
 static int summarize(const struct run *run)
 {
-    const struct engine_stats *stats = engine_stats(run->engine);
     int status;
 
-    if (!run->any && stats->attached > 0) {
-        (void)fprintf(stderr, "pystrobe: it ended before it could be sampled\n");
-        return EXIT_UNAVAILABLE;
-    }
-    if (!run->any) {
-        if (stats->last_pid)
-            return options_open_failed(stats->last_pid, stats->last_rc, &stats->last_error);
-        (void)fprintf(stderr, "pystrobe: no Python process was there to be sampled\n");
-        return EXIT_UNAVAILABLE;
-    }
+    if (!run->any)
+        return explain_nothing(engine_stats(run->engine));
     if (run->encoded != PPROF_OK) {
         (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(run->encoded));
         return EXIT_FAILED;
     }
     status = write_output(run);
+    print_stats(run);
     if (status == EXIT_OK)
-        (void)fprintf(stderr,
-                      "pystrobe: %" PRIu64 " samples of %" PRIu64 " processes in %.1f s, %" PRIu64
-                      " missed, %" PRIu64 " stacks torn\n"
-                      "pystrobe: wrote %s; look at it with: pystrobe report %s\n",
-                      stats->samples, stats->attached,
-                      (double)(clock_mono_ns() - run->start_ns) / 1e9, stats->missed, stats->torn,
+        (void)fprintf(stderr, "pystrobe: wrote %s; look at it with: pystrobe report %s\n",
                       run->request->output, run->request->output);
     return status;
 }
 
 static int run_record(struct run *run)
 {
-    struct engine_settings settings = {
-        .choose = choose, .deliver = deliver, .ctx = run, .scan_ns = NS_PER_S, .eager = true};
+    struct engine_settings settings = {.choose = choose,
+                                       .deliver = deliver,
+                                       .ctx = run,
+                                       .scan_ns = NS_PER_S,
+                                       .eager = true,
+                                       .only = run->request->pid};
     struct err err = {""};
     sigset_t before;
     int status;
@@ -209,15 +239,25 @@ static int run_record(struct run *run)
     return child_wait(&run->child) ? run->child.exit_status : status;
 }
 
+enum { OPTION_STATS = 256 };
+
+/* Reads the form of the statistics, NULL if none was given; says what is wrong with it. */
+static bool read_stats(const char *text, enum stats_form *out)
+{
+    *out = text && strcmp(text, "json") == 0 ? STATS_JSON : STATS_TEXT;
+    if (!text || *out == STATS_JSON || strcmp(text, "text") == 0)
+        return true;
+    (void)fprintf(stderr, "pystrobe: --stats=%s: it is text or json\n", text);
+    return false;
+}
+
 static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
 {
-    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
-                                          {"duration", required_argument, NULL, 'd'},
-                                          {"rate", required_argument, NULL, 'r'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"threads", no_argument, NULL, 't'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"pid", required_argument, NULL, 'p'},  {"duration", required_argument, NULL, 'd'},
+        {"rate", required_argument, NULL, 'r'}, {"output", required_argument, NULL, 'o'},
+        {"threads", no_argument, NULL, 't'},    {"stats", optional_argument, NULL, OPTION_STATS},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     bool good = true;
     int c;
 
@@ -232,6 +272,8 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
             request->output = optarg;
         else if (c == 't')
             request->split = SPLIT_THREAD;
+        else if (c == OPTION_STATS)
+            good = read_stats(optarg, &request->stats);
         else if (c == 'h')
             *wants_help = true;
         else

@@ -16,19 +16,23 @@
 #include "agent/candidates.h"
 #include "agent/clock.h"
 #include "agent/log.h"
+#include "agent/stats.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
 #define WAIT_FIRST_NS (10 * NS_PER_MS)
 #define WAIT_MAX_NS   (60 * NS_PER_S)
 #define EAGER_SCAN_NS (20 * NS_PER_MS)
+#define SEAT_NS       (5 * NS_PER_MS)
 
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
+    struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct candidates candidates;
     struct candidate **sampling; /* owned: borrowed candidates that are being sampled */
     size_t sampling_capacity;
+    struct candidate *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
     uint64_t scan; /* counts scans */
@@ -81,6 +85,15 @@ const struct engine_stats *engine_stats(const struct engine *e)
     return &e->stats;
 }
 
+void engine_unwinder(const struct engine *e, struct cpy_stats *out)
+{
+    size_t i;
+
+    *out = e->ended;
+    for (i = 0; i < e->stats.sampling; i++)
+        stats_add(out, cpy_stats(e->sampling[i]->process.target));
+}
+
 /* Stops sampling a candidate; the time it took so far is given out. */
 static void stop_sampling(struct engine *e, struct candidate *c)
 {
@@ -93,7 +106,9 @@ static void stop_sampling(struct engine *e, struct candidate *c)
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
-    e->stats.torn += c->process.torn;
+    stats_add(&e->ended, cpy_stats(c->process.target));
+    if (e->seated == c)
+        e->seated = NULL;
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)c->id.pid);
     process_finish(&c->process);
     if (c->pidfd >= 0)
@@ -251,27 +266,38 @@ static bool was_missing(void *ctx, const struct candidate *c)
     return c->scan != e->scan;
 }
 
-void engine_scan(struct engine *e)
+/* Looks at all processes; false: /proc cannot be read. */
+static bool consider_all(struct engine *e, uint64_t now_ns)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
-    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
     long pid;
 
-    if (e->settings.eager) /* a command's children come and go with it */
-        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
-    e->next_scan_ns = now_ns + every;
     if (!dir) {
         log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
-        return;
+        return false;
     }
-    e->scan++;
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != e->self)
             consider(e, (pid_t)pid, now_ns);
     }
     (void)closedir(dir);
+    return true;
+}
+
+void engine_scan(struct engine *e)
+{
+    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
+
+    if (e->settings.eager) /* a command's children come and go with it */
+        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    e->next_scan_ns = now_ns + every;
+    e->scan++;
+    if (e->settings.only)
+        consider(e, e->settings.only, now_ns);
+    else if (!consider_all(e, now_ns))
+        return;
     candidates_sweep(&e->candidates, was_missing, end_candidate, e);
 }
 
@@ -292,7 +318,7 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
         c->raced = 0;
         return;
     }
-    e->stats.failed++;
+    e->stats.failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++c->raced < RACED_MAX)
         return;
     /* Gone, or something else runs there now: look at it anew. */
@@ -301,8 +327,8 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
     put_off(e, c, rc, &err, now_ns);
 }
 
-/* Takes all samples that are due; gives when the next one is. */
-static uint64_t tick_all(struct engine *e)
+/* Takes all samples that are due; gives when the next one is, and of whom. */
+static uint64_t tick_all(struct engine *e, struct candidate **out)
 {
     uint64_t next = UINT64_MAX;
     struct candidate *c;
@@ -316,8 +342,10 @@ static uint64_t tick_all(struct engine *e)
             i--; /* it was taken out, and another took its place */
             continue;
         }
-        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next)
+        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next) {
             next = c->next_tick_ns;
+            *out = c;
+        }
     }
     return next;
 }
@@ -390,10 +418,26 @@ static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *e
     return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
 }
 
+/*
+ * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
+ * milliseconds; with other targets to look after it is done only if there is time for that.
+ */
+static void take_seat(struct engine *e, struct candidate *next)
+{
+    if (e->seated && e->seated != next)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+    if (!next || (e->stats.sampling > 1 && next->next_tick_ns < clock_mono_ns() + SEAT_NS))
+        return;
+    if (cpy_seat(next->process.target))
+        e->seated = next;
+}
+
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
+    struct candidate *next;
     uint64_t now_ns, until;
     int count;
 
@@ -403,12 +447,14 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             return ENGINE_DEADLINE;
         if (now_ns >= e->next_scan_ns)
             engine_scan(e);
-        until = tick_all(e);
+        next = NULL;
+        until = tick_all(e, &next);
         if (clock_mono_ns() >= e->interval_end_ns)
             end_interval(e);
         until = until < e->next_scan_ns ? until : e->next_scan_ns;
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
+        take_seat(e, next);
         count = wait_until(e, until, events);
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));

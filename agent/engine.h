@@ -30,6 +30,7 @@ struct engine_settings {
     void *ctx;
     uint64_t interval_ns; /* 0: one interval, until engine_flush */
     uint64_t scan_ns;     /* how often /proc is looked through for processes */
+    pid_t only;           /* look at this process alone; 0: at all of /proc */
     bool eager;           /* look five times a second, and at first still more often */
     sigset_t signals;     /* that engine_run reports */
 };
@@ -40,17 +41,20 @@ enum engine_event {
     ENGINE_FAILED  /* out of memory or descriptors; logged */
 };
 
+#define ENGINE_ONE(name, label, text) +1
+enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
+#undef ENGINE_ONE
+
 /* What happened so far. */
 struct engine_stats {
-    uint64_t samples;      /* of processes */
-    uint64_t missed;       /* ticks that were over before their turn came */
-    uint64_t failed;       /* samples of processes that could not be taken */
-    uint64_t torn;         /* stacks given up */
-    uint64_t overflow;     /* stacks that the profile had no room for */
-    size_t sampling;       /* processes now */
-    uint64_t attached;     /* processes so far */
-    enum cpy_rc last_rc;   /* of the process that could not be opened last */
-    struct err last_error; /* why */
+    uint64_t samples;                 /* of processes */
+    uint64_t missed;                  /* ticks that were over before their turn came */
+    uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
+    uint64_t overflow;                /* stacks that the profile had no room for */
+    size_t sampling;                  /* processes now */
+    uint64_t attached;                /* processes so far */
+    enum cpy_rc last_rc;              /* of the process that could not be opened last */
+    struct err last_error;            /* why */
     pid_t last_pid;
 };
 
@@ -71,6 +75,9 @@ void engine_flush(struct engine *engine);
 
 /* Lends until engine_free. */
 const struct engine_stats *engine_stats(const struct engine *engine);
+
+/* The unwinder's counters of all processes so far, also of those that have ended. */
+void engine_unwinder(const struct engine *engine, struct cpy_stats *out);
 
 /* Ends it; delivers nothing. NULL is fine. */
 void engine_free(struct engine *engine);

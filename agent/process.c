@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CPU_EACH = 16 }; /* samples: so old is what is known of a thread that ends unseen */
+
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
@@ -123,8 +125,8 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
     spread_init(&thread->spread);
     thread->has_files = seen->tid && !is_counted(p, seen->tid) &&
                         proc_thread_open(p->id.pid, seen->tid, &thread->files);
-    if (thread->has_files && proc_thread_cpu_ns(&thread->files, &thread->cpu_ns))
-        thread->settled_ns = before_us(p, thread->cpu_ns, now_ns);
+    read_cpu(thread);
+    thread->settled_ns = before_us(p, thread->cpu_ns, now_ns);
     p->thread_count++;
     return thread;
 }
@@ -132,12 +134,27 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
 static struct process_thread *thread_of(struct process *p, const struct cpy_thread *seen,
                                         uint64_t now_ns)
 {
+    struct process_thread *thread;
     size_t i;
 
-    for (i = 0; i < p->thread_count; i++)
-        if (p->threads[i].state == seen->state && p->threads[i].tid == seen->tid)
-            return &p->threads[i];
+    for (i = 0; i < p->thread_count; i++) {
+        thread = &p->threads[(p->next + i) % p->thread_count];
+        if (thread->state != seen->state || thread->tid != seen->tid)
+            continue;
+        p->next = (size_t)(thread - p->threads) + 1;
+        return thread;
+    }
     return new_thread(p, seen, now_ns);
+}
+
+/* The row of the profile that a stack is counted under. */
+static uint32_t row_of(struct process *p, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    if (!seen->same || thread->row_ns != p->service->start_ns)
+        thread->row = service_row(p->service, seen, p->id.pid, p->split);
+    thread->row_ns = p->service->start_ns;
+    return thread->row;
 }
 
 /* Notes that a thread was seen running with a stack. */
@@ -166,19 +183,19 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     uint64_t weight;
     uint32_t row;
 
-    p->torn += seen->torn;
     p->failed |= !thread;
     if (!thread)
         return;
     thread->seen = p->sample;
-    read_cpu(thread);
+    if (!seen->same || seen->status & CPY_STATUS_CPU || p->sample % CPU_EACH == 0)
+        read_cpu(thread);
     if (seen->torn)
         return; /* the next good sample of it carries this one's time */
     weight = sampling->now_ns - thread->last_ns;
     thread->last_ns = sampling->now_ns;
     if (weight == 0 || p->sample == 1)
         return;
-    row = service_row(p->service, seen, p->id.pid, p->split);
+    row = row_of(p, thread, seen);
     values[VALUE_WALL] = (int64_t)weight;
     values[VALUE_GIL] = seen->status & CPY_STATUS_GIL ? (int64_t)weight : 0;
     pprof_add(p->service->profile, row, values);

@@ -26,6 +26,8 @@ struct process_thread {
     uint64_t settled_ns;  /* up to here it has been given out */
     uint64_t last_ns;     /* monotonic: its last good sample */
     uint64_t seen;        /* the sample in which it was last there */
+    uint32_t row;         /* what it was counted under last */
+    uint64_t row_ns;      /* in the interval that began then; 0: in none */
     struct spread spread; /* rows of the service's profile */
 };
 
@@ -36,11 +38,11 @@ struct process {
     enum service_split split;
     struct process_thread *threads; /* owned, in the order in which they were last seen */
     size_t thread_count, thread_capacity;
+    size_t next;           /* index of the thread that is likely seen next */
     uint64_t sample;       /* counts samples */
     uint64_t last_ns;      /* monotonic: the last sample */
     uint64_t cpu_base_ns;  /* the process's CPU time when it was opened */
     uint64_t cpu_given_ns; /* of what came since, given out so far */
-    uint64_t torn;         /* stacks given up */
     bool failed;           /* out of memory */
 };
 

@@ -7,13 +7,14 @@ DEPS ?= test
 FUZZ_SECONDS ?= 60
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
-C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools))
+C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
 MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
@@ -30,12 +31,12 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench demo clean-root install truth truth-short
+        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
-test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS)
+test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
 
 pythons: ## find the Pythons of the live tests; install those that Debian has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
@@ -43,7 +44,7 @@ pythons: ## find the Pythons of the live tests; install those that Debian has
 unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
 	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT)
 
-integration: pythons $(BUILD)/pystrobe $(TOOLS) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
+integration: pythons $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
 
@@ -111,15 +112,25 @@ fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 
+# What is measured, and how long: BENCH_ARGS="--rounds 3 --rates 100", or --help.
+bench-tools: pythons $(BUILD)/pystrobe $(TOOLS) ## pystrobe, py-spy and 3.15's own profiler on the same programs (BENCH_ARGS=...)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## what being profiled costs a program (BENCH_ARGS=...)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools_cost.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
+	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/bench_unwind.py --build $(BUILD) \
+	    --json $(BUILD)/bench/unwind.json $(BENCH_ARGS)
+
+bench: ## all benchmarks, with short rounds
+	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
+
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)
 
 truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
 	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
-
-bench: ## run the benchmarks
-	@if [ -x tests/bench/run ]; then tests/bench/run $(BUILD); \
-	else echo "bench: there is none yet; benchmarks come with the work on the unwinder's cost"; fi
 
 demo: ## watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh

@@ -158,7 +158,7 @@ static enum cpy_rc verify_links(const struct reader *reader, const struct link *
         if (links[i].awaited_at)
             ranges[used++] = (struct mem_range){links[i].awaited_at, &awaited[i], 8};
     }
-    rc = mem_read_ranges(reader->mem, ranges, used);
+    rc = mem_read_again(reader->mem, ranges, used);
     for (i = 0; i < count && rc == CPY_OK; i++) {
         rc = take_link(reader, links[i].addr, bytes[i], &now);
         if (rc == CPY_OK && (!same(&links[i], &now) ||

@@ -53,8 +53,10 @@ void codes_finish(struct codes *codes)
 void codes_sweep(struct codes *codes)
 {
     free_dead(codes);
-    if (codes->count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX)
+    if (codes->count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX) {
+        codes->evicted += codes->count;
         empty(codes);
+    }
 }
 
 /* The slot where `addr` is or would be; the table is never full. */
@@ -100,6 +102,7 @@ static enum cpy_rc put(struct codes *codes, struct code_entry *entry)
         return rc;
     slot = &codes->slots[slot_of(codes, entry->addr)];
     if (*slot) { /* its strings may be lent: it goes with the next sweep */
+        codes->replaced++;
         (*slot)->next_dead = codes->dead;
         codes->dead = *slot;
         codes->bytes -= (*slot)->bytes;
@@ -245,7 +248,9 @@ static enum cpy_rc check_heads(struct codes *codes, const struct reader *reader,
         parse_head(reader->layout, bytes + i * size, &head);
         if (head.type != codes->code_type || !codes_find(codes, addrs[i]) ||
             !same(codes_find(codes, addrs[i]), &head)) {
+            reader->mem->once = true;
             rc = decode(codes, reader, addrs[i], &head);
+            reader->mem->once = false;
             if (rc != CPY_OK)
                 return rc;
         }

@@ -37,7 +37,7 @@ struct codes {
     struct code_entry *dead; /* owned: replaced during this sample, still lent */
     struct buf text;         /* owned: scratch for decoding */
     uint64_t next_id, pass;
-    uint64_t decoded; /* how many so far */
+    uint64_t decoded, replaced, evicted; /* how many so far */
     cpy_addr code_type;
 };
 

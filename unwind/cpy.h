@@ -66,7 +66,7 @@ enum cpy_status {
     CPY_STATUS_MAIN = 1 << 0,      /* it is the interpreter's main thread */
     CPY_STATUS_GIL = 1 << 1,       /* it holds the GIL */
     CPY_STATUS_CPU = 1 << 2,       /* it is on a CPU now; on request, see cpy_sample */
-    CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later */
+    CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */
     CPY_STATUS_EXCEPTION = 1 << 4, /* it handles or propagates an exception; on request */
     CPY_STATUS_GC = 1 << 5         /* it collects garbage */
 };
@@ -78,6 +78,7 @@ struct cpy_thread {
     const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
     uint32_t status;     /* enum cpy_status, as far as the version tells */
     cpy_addr task;       /* the asyncio task that runs in it; 0: none, or not known */
+    bool same;           /* name, task and frames are those that were given of it last */
     bool torn;           /* its stack could not be read whole after all retries: no frames */
     bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
     uint32_t depth;
@@ -148,14 +149,31 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
  *         While the target moves too fast, and to know whether a thread that could run
  *         does run (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment
- *         (see seat.h); its allowed CPUs are as before when this returns. Where it may not
- *         be moved, a thread that waits for a CPU counts as running.
- * Cost:   a remote read for each interpreter, two for each thread and one for each
- *         frame outside of its data stack; allocates nothing once warm.
+ *         (see seat.h); its allowed CPUs are as before when this returns, but for cpy_seat. Where
+ * it may not be moved, a thread that waits for a CPU counts as running. Cost:   one remote read
+ * once warm, if no thread but one took the GIL since the sample before: that reads the words of the
+ * interpreters and the stack of that thread. Else (and where there is no GIL, or one for all
+ * interpreters) two, of all threads. What was not read in the sample before takes more reads.
+ * Allocates nothing once warm.
  */
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),
                                   void *ctx);
+
+/*
+ * To be called before the calling thread sleeps until the next sample. If the target runs,
+ * and moves too fast to be read from another CPU, the thread is moved to the target's CPU
+ * and stays there: then the timer that ends the sleep takes the CPU from the target,
+ * wherever it is, and what is read is whole. Else it does nothing.
+ *
+ * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
+ * Cost:  a read of the thread's stat line and a move. A CPU-bound target lets the thread
+ *        come in after its time slice only, some milliseconds; once there, staying is free.
+ */
+bool cpy_seat(struct cpy_target *target);
+
+/* Lets the calling thread run where it might before. */
+void cpy_unseat(struct cpy_target *target);
 
 /*
  * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
@@ -173,13 +191,30 @@ MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
  * The counters: field, label, text. One list, so that whatever shows them (a report, JSON,
  * metrics) shows all. The label is also the key in JSON and the end of a metric's name.
  */
-#define CPY_STATS(X)                                       \
-    X(reads, "reads", "system calls that read the target") \
-    X(bytes, "bytes", "bytes that they brought")           \
-    X(threads, "threads", "stacks that were read whole")   \
-    X(retries, "retries", "walks that were begun again")   \
-    X(torn, "torn", "stacks and tasks that were given up") \
-    X(codes_read, "codes_read", "code objects decoded")
+#define CPY_STATS(X)                                                                    \
+    X(samples, "samples", "samples that gave all threads")                              \
+    X(reads, "reads", "system calls that read the target")                              \
+    X(iovecs, "iovecs", "ranges that they read")                                        \
+    X(bytes, "bytes", "bytes that they brought")                                        \
+    X(predictions, "predictions", "samples whose reads were predicted")                 \
+    X(predictions_held, "predictions_held", "of those, samples that needed no more")    \
+    X(light, "light", "samples that read only threads that can have run")               \
+    X(threads, "threads", "stacks that were given whole")                               \
+    X(threads_kept, "threads_kept", "of those, stacks of threads that cannot have run") \
+    X(frames_decoded, "frames_decoded", "frames that were given names and lines")       \
+    X(frames_reused, "frames_reused", "frames that were as in the sample before")       \
+    X(codes_read, "codes_read", "code objects decoded")                                 \
+    X(codes_stale, "codes_stale", "code objects found replaced by others")              \
+    X(codes_evicted, "codes_evicted", "code objects dropped as the cache was full")     \
+    X(retries, "retries", "walks that were begun again")                                \
+    X(seats, "seats", "moves to the target's CPU")                                      \
+    X(torn, "torn", "stacks and tasks that were given up")                              \
+    X(torn_moved, "torn_moved", "of those, because the thread moved on")                \
+    X(torn_chain, "torn_chain", "of those, because the frames made no stack")           \
+    X(torn_code, "torn_code", "of those, because a frame had no code or was not in it") \
+    X(torn_unmapped, "torn_unmapped", "of those, because memory was not there")         \
+    X(torn_tasks, "torn_tasks", "of those, tasks")                                      \
+    X(failed, "failed", "samples that gave up, as the list of threads did not hold still")
 
 /* Counters since cpy_open. */
 struct cpy_stats {

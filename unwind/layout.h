@@ -56,7 +56,7 @@ struct layout {
             collecting, gc_frame;
     } interp;
     struct {
-        uint32_t enabled, last_holder, locked; /* enabled: of free-threaded builds */
+        uint32_t enabled, last_holder, locked, switch_number; /* enabled: of free-threaded builds */
     } gil;
     struct {
         uint32_t size, next, interp, current_frame, cframe, base_frame, status, gil_requested,
@@ -127,6 +127,7 @@ struct layout {
     uint64_t tag_mask;         /* bits of frame.executable that are the address */
     bool integer_tag_is_count; /* integer.tag counts digits (3.6 to 3.11) */
     bool instr_in_caches;      /* frame.instr may point behind the instruction (3.11, 3.12) */
+    bool clears_frames;        /* a frame that has returned has no executable (3.14 and later) */
     bool lasti_in_bytes;       /* f_lasti counts bytes, not code units (3.6 to 3.9) */
     enum layout_frames frames;
     enum layout_chain_end chain_end;

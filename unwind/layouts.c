@@ -31,12 +31,12 @@ enum { MUTEX_SHIFT = 0 };
 /* What 3.6 to 3.10 have in common: heap frames, one GIL, attributes in dicts. */
 #define HEAP_FRAMES                                                                                \
     COMMON_OBJECTS,                                                                                \
-        .gil.last_holder = NO_FIELD, .gil.locked = NO_FIELD, .interp.gil = NO_FIELD,               \
-        .thread.cframe = NO_FIELD, .thread.status = NO_FIELD, .thread.native_thread_id = NO_FIELD, \
-        .thread.datastack_chunk = NO_FIELD, .thread.next = 8, .thread.interp = 16,                 \
-        .thread.current_frame = 24, .frame.previous = 24, .frame.executable = 32,                  \
-        .frame.owner = NO_FIELD, .frame.is_entry = NO_FIELD, .interp.next = 0,                     \
-        .interp.threads_head = 8,                                                                  \
+        .gil.last_holder = NO_FIELD, .gil.locked = NO_FIELD, .gil.switch_number = NO_FIELD,        \
+        .interp.gil = NO_FIELD, .thread.cframe = NO_FIELD, .thread.status = NO_FIELD,              \
+        .thread.native_thread_id = NO_FIELD, .thread.datastack_chunk = NO_FIELD, .thread.next = 8, \
+        .thread.interp = 16, .thread.current_frame = 24, .frame.previous = 24,                     \
+        .frame.executable = 32, .frame.owner = NO_FIELD, .frame.is_entry = NO_FIELD,               \
+        .interp.next = 0, .interp.threads_head = 8,                                                \
         .unicode = {.length = 16,                                                                  \
                     .state = 32,                                                                   \
                     .ascii_data = 48,                                                              \
@@ -242,6 +242,7 @@ static const struct layout layouts[] = {
         .interp.collecting = 848,
         .gil.last_holder = NO_FIELD,
         .gil.locked = NO_FIELD,
+        .gil.switch_number = NO_FIELD,
         .thread.size = 360,
         .thread.next = 8,
         .thread.interp = 16,
@@ -301,6 +302,7 @@ static const struct layout layouts[] = {
         .interp.collecting = 312,
         .gil.last_holder = 8,
         .gil.locked = 16,
+        .gil.switch_number = 24,
         .thread.size = 288,
         .thread.next = 8,
         .thread.interp = 16,
@@ -392,6 +394,7 @@ static const struct beside {
                               .executing = 0,
                               .delegates_first = -1,
                               .delegates_last = -1},
+                .clears_frames = true,    /* Python/ceval.c, clear_thread_frame */
                 .tag_mask = ~UINT64_C(3), /* executables are tagged references */
                 .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
@@ -413,6 +416,7 @@ static const struct beside {
                               .executing = 4,
                               .delegates_first = 2,
                               .delegates_last = 3},
+                .clears_frames = true,
                 .tag_mask = ~UINT64_C(3),
                 .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
@@ -568,6 +572,7 @@ static void fill(const unsigned char *table, size_t column, struct layout *layou
     }
     layout->gil.locked -= gil;
     layout->gil.last_holder -= gil;
+    layout->gil.switch_number = sum(layout->gil.locked, 8); /* the word behind the int `locked` */
     layout->interp.collecting = sum(layout->interp.collecting, gc);
     if (layout->interp.gc_frame != NO_FIELD)
         layout->interp.gc_frame = sum(layout->interp.gc_frame, gc);

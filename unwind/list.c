@@ -4,34 +4,14 @@
 
 #include <stdlib.h>
 
+#include "unwind/light.h"
+
 enum { LIST_TRIES = 8 };
 
 bool list_is_alive(const struct layout *l, const struct thread_words *words)
 {
     return (l->status_bound == 0 || words->status & l->status_bound) &&
            !(words->status & l->status_cleared);
-}
-
-/* Who holds the GIL: the thread state, 0 if nobody does. */
-static enum cpy_rc read_holder(struct cpy_target *t, struct interp *interp)
-{
-    const struct layout *l = &t->found.layout;
-    cpy_addr last_holder = 0;
-    int32_t locked = 0, enabled = 1;
-    struct mem_range gil[3] = {
-        {interp->gil + l->gil.last_holder, &last_holder, sizeof(last_holder)},
-        {interp->gil + l->gil.locked, &locked, sizeof(locked)},
-        {interp->gil + l->gil.enabled, &enabled, sizeof(enabled)},
-    };
-    enum cpy_rc rc;
-
-    if (t->found.gil_current != 0) /* one GIL for all interpreters */
-        return mem_read_word(t->mem, t->found.gil_current, &interp->holder);
-    if (l->interp.gil == NO_FIELD)
-        return CPY_OK;
-    rc = mem_read_ranges(t->mem, gil, l->gil.enabled == NO_FIELD ? 2 : 3);
-    interp->holder = locked == 1 && enabled != 0 ? last_holder : 0;
-    return rc;
 }
 
 /* Adds a range for a field, unless the version has none. */
@@ -42,24 +22,67 @@ static void want(struct mem_range *ranges, size_t *count, cpy_addr base, uint32_
         ranges[(*count)++] = (struct mem_range){base + field, into, size};
 }
 
-static enum cpy_rc read_interp(struct cpy_target *t, cpy_addr addr, struct interp *out)
+/* Who holds the GIL, and who did last. */
+static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
+{
+    const struct layout *l = &t->found.layout;
+    int32_t locked = 0, enabled = 1;
+    struct mem_range gil[4];
+    size_t count = 0;
+    enum cpy_rc rc;
+
+    if (t->found.gil_current != 0) /* one GIL for all interpreters */
+        return mem_read_word(&t->ahead.mem, t->found.gil_current, &interp->holder);
+    if (l->interp.gil == NO_FIELD)
+        return CPY_OK;
+    want(gil, &count, interp->gil, l->gil.last_holder, &interp->last_holder, 8);
+    want(gil, &count, interp->gil, l->gil.locked, &locked, 4);
+    want(gil, &count, interp->gil, l->gil.switch_number, &interp->switches, 8);
+    want(gil, &count, interp->gil, l->gil.enabled, &enabled, 4);
+    rc = mem_read_ranges(&t->ahead.mem, gil, count);
+    interp->holder = locked == 1 && enabled != 0 ? interp->last_holder : 0;
+    interp->counts = l->gil.switch_number != NO_FIELD && locked >= 0 && enabled != 0;
+    return rc;
+}
+
+/* The words of the interpreter at out->addr, but for what tells where its GIL is. */
+static enum cpy_rc read_words(struct cpy_target *t, struct interp *out)
 {
     const struct layout *l = &t->found.layout;
     struct mem_range ranges[8];
     size_t count = 0;
-    enum cpy_rc rc;
+    cpy_addr addr = out->addr;
 
-    *out = (struct interp){.addr = addr};
     want(ranges, &count, addr, l->interp.next, &out->next, 8);
     want(ranges, &count, addr, l->interp.id, &out->id, 8);
     want(ranges, &count, addr, l->interp.threads_head, &out->threads_head, 8);
     want(ranges, &count, addr, l->interp.threads_main, &out->threads_main, 8);
-    want(ranges, &count, addr, l->interp.gil, &out->gil, 8);
     want(ranges, &count, addr, l->interp.collecting, &out->collecting, 4);
     want(ranges, &count, addr, l->interp.gc_frame, &out->gc_frame, 8);
+    want(ranges, &count, addr, l->interp.code_generation, &out->generation, 8);
     want(ranges, &count, t->found.runtime, l->runtime.collecting, &out->collecting, 4);
-    rc = mem_read_ranges(t->mem, ranges, count);
-    return rc == CPY_OK ? read_holder(t, out) : rc;
+    return mem_read_ranges(&t->ahead.mem, ranges, count);
+}
+
+static enum cpy_rc read_interp(struct cpy_target *t, cpy_addr addr, struct interp *out)
+{
+    uint32_t gil = t->found.layout.interp.gil;
+    enum cpy_rc rc;
+
+    *out = (struct interp){.addr = addr};
+    rc = read_words(t, out);
+    if (rc == CPY_OK && gil != NO_FIELD)
+        rc = mem_read_word(&t->ahead.mem, addr + gil, &out->gil);
+    return rc == CPY_OK ? read_gil(t, out) : rc;
+}
+
+enum cpy_rc list_read_interp(struct cpy_target *t, const struct interp *then, struct interp *now)
+{
+    enum cpy_rc rc;
+
+    *now = (struct interp){.addr = then->addr, .gil = then->gil, .runner = then->runner};
+    rc = read_words(t, now);
+    return rc == CPY_OK ? read_gil(t, now) : rc;
 }
 
 /* Makes room for one more of `size` bytes. */
@@ -80,38 +103,63 @@ static enum cpy_rc grow(void **items, size_t *capacity, size_t count, size_t mos
     return CPY_OK;
 }
 
-static enum cpy_rc add_thread(struct cpy_target *t, const struct thread_words *words)
+static enum cpy_rc add_thread(struct cpy_target *t, const struct thread_words *words,
+                              struct kept *kept)
 {
     void *items = t->threads;
     enum cpy_rc rc =
         grow(&items, &t->thread_capacity, t->thread_count, CPY_THREADS_MAX, sizeof(*t->threads));
 
     t->threads = items;
-    if (rc == CPY_OK)
-        t->threads[t->thread_count++] =
-            (struct listed){.words = *words, .interp = (uint32_t)t->interp_count - 1};
-    return rc;
+    if (rc != CPY_OK)
+        return rc;
+    t->threads[t->thread_count++] =
+        (struct listed){.words = *words, .kept = kept, .interp = (uint32_t)t->interp_count - 1};
+    if (kept->thread_id != words->thread_id || kept->native_id != words->native_thread_id) {
+        kept->names = 0;
+        kept->inner_tid = 0;
+        kept->whole = false;
+        kept->out = (struct cpy_thread){0};
+        slumber_finish(&kept->slumber);
+    }
+    kept->thread_id = words->thread_id;
+    kept->native_id = words->native_thread_id;
+    return CPY_OK;
 }
 
-/* Lists the threads of an interpreter; each must say that it belongs there. */
+/* Reads the thread state at `addr`, which must say that it is of that interpreter. */
+static enum cpy_rc list_thread(struct cpy_target *t, const struct interp *interp, cpy_addr addr,
+                               struct thread_words *words)
+{
+    const struct reader reader = target_reader(t);
+    struct kept *kept = keep_of(&t->keep, addr);
+    enum cpy_rc rc;
+
+    if (!kept)
+        return CPY_NOMEM;
+    t->ahead.now = t->one_set ? t->one_set : &kept->set;
+    rc = walk_read_thread(&reader, addr, words);
+    if (rc == CPY_OK && words->interp != interp->addr)
+        rc = CPY_RACED;
+    return rc == CPY_OK && list_is_alive(&t->found.layout, words) ? add_thread(t, words, kept) : rc;
+}
+
 static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *interp)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
     struct thread_words words;
     cpy_addr addr = interp->threads_head;
     uint32_t count = 0;
     enum cpy_rc rc = CPY_OK;
 
-    for (; addr != 0 && rc == CPY_OK; addr = words.next) {
-        rc = walk_read_thread(&reader, addr, &words);
-        if (rc == CPY_OK && (words.interp != interp->addr || ++count > CPY_THREADS_MAX))
-            rc = CPY_RACED;
-        if (rc == CPY_OK && list_is_alive(&t->found.layout, &words))
-            rc = add_thread(t, &words);
-        if (rc != CPY_OK)
-            break;
-    }
+    for (; addr != 0 && rc == CPY_OK; addr = words.next)
+        rc = ++count > CPY_THREADS_MAX ? CPY_RACED : list_thread(t, interp, addr, &words);
     return rc;
+}
+
+/* What reads of interpreters are served from. */
+static void begin_common(struct cpy_target *t)
+{
+    t->ahead.now = t->one_set ? t->one_set : &t->common;
 }
 
 static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
@@ -122,6 +170,7 @@ static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
 
     t->interp_count = t->thread_count = 0;
     for (; addr != 0 && rc == CPY_OK; addr = interp.next) {
+        begin_common(t);
         rc = read_interp(t, addr, &interp);
         items = t->interps;
         if (rc == CPY_OK)
@@ -143,7 +192,8 @@ static enum cpy_rc find_main_thread(struct cpy_target *t)
     if (l->interp.threads_main != NO_FIELD || t->thread_count == 0)
         return CPY_OK;
     if (l->runtime.main_thread != NO_FIELD)
-        return mem_read_word(t->mem, t->found.runtime + l->runtime.main_thread, &t->main_thread_id);
+        return mem_read_word(&t->ahead.mem, t->found.runtime + l->runtime.main_thread,
+                             &t->main_thread_id);
     /* 3.6: both lists have the newest first, and the main thread of the main interpreter is the
      * oldest of all. */
     t->main_thread_id = t->threads[t->thread_count - 1].words.thread_id;
@@ -154,11 +204,16 @@ static void find_tids(struct cpy_target *t)
 {
     struct listed *thread;
 
-    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
-        thread->inner_tid =
-            t->found.layout.thread.native_thread_id != NO_FIELD
-                ? thread->words.native_thread_id
-                : tids_of_pthread(&t->tids, t->mem, thread->words.thread_id, t->main_thread_id);
+    for (thread = t->threads; thread < t->threads + t->thread_count; thread++) {
+        if (!t->one_set)
+            t->ahead.now = &thread->kept->set;
+        if (t->found.layout.thread.native_thread_id != NO_FIELD)
+            thread->inner_tid = thread->words.native_thread_id;
+        else
+            thread->inner_tid = tids_of_pthread(&t->tids, &t->ahead.mem, thread->words.thread_id,
+                                                t->main_thread_id, thread->kept->inner_tid);
+        thread->kept->inner_tid = thread->inner_tid;
+    }
 }
 
 /*
@@ -172,13 +227,15 @@ static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *wor
     uint8_t owner = 0;
     int steps;
 
+    if (!t->one_set)
+        t->ahead.now = &keep_of(&t->keep, words->addr)->set;
     if (l->thread.cframe != NO_FIELD || l->frames == FRAMES_OBJECT)
         return l->thread.cframe != NO_FIELD ? words->cframe : 0;
     for (steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
         struct mem_range ranges[2] = {{addr + l->frame.owner, &owner, 1},
                                       {addr + l->frame.previous, &previous, 8}};
 
-        if (mem_read_ranges(t->mem, ranges, 2) != CPY_OK)
+        if (mem_read_ranges(&t->ahead.mem, ranges, 2) != CPY_OK)
             return 0;
         if (owner >= l->shim_owner) /* it is a variable of the interpreter's C code */
             return addr;
@@ -238,25 +295,38 @@ static void join(struct cpy_target *t)
     }
 }
 
-enum cpy_rc list_all(struct cpy_target *t)
+enum cpy_rc list_heads(struct cpy_target *t, cpy_addr *head)
 {
     const struct layout *l = &t->found.layout;
-    cpy_addr head = 0, finalizing = 0;
+    cpy_addr finalizing = 0;
     struct mem_range ranges[2];
+    size_t count = 0;
+    enum cpy_rc rc;
+
+    *head = 0;
+    want(ranges, &count, t->found.runtime, l->runtime.interpreters_head, head, 8);
+    want(ranges, &count, t->found.runtime, l->runtime.finalizing, &finalizing, 8);
+    rc = mem_read_ranges(&t->ahead.mem, ranges, count);
+    return rc == CPY_OK && (*head == 0 || finalizing != 0) ? CPY_STARTING : rc;
+}
+
+enum cpy_rc list_all(struct cpy_target *t)
+{
     enum cpy_rc rc = CPY_RACED;
-    size_t count;
+    cpy_addr head;
     int tries;
 
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        count = 0;
-        want(ranges, &count, t->found.runtime, l->runtime.interpreters_head, &head, 8);
-        want(ranges, &count, t->found.runtime, l->runtime.finalizing, &finalizing, 8);
-        rc = mem_read_ranges(t->mem, ranges, count);
-        if (rc == CPY_OK && (head == 0 || finalizing != 0))
-            return CPY_STARTING;
+        if (tries > 0) /* what was fetched is too old by now */
+            light_forget_all(t);
+        begin_common(t);
+        keep_begin_list(&t->keep);
+        rc = list_heads(t, &head);
         if (rc == CPY_OK)
             rc = list_interps(t, head);
     }
+    keep_end_list(&t->keep, &t->ahead);
+    begin_common(t);
     if (rc == CPY_OK)
         rc = find_main_thread(t);
     if (rc != CPY_OK || t->thread_count == 0)

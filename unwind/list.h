@@ -16,6 +16,15 @@
  */
 MUST_CHECK enum cpy_rc list_all(struct cpy_target *target);
 
+/*
+ * The first interpreter. Errors: CPY_STARTING: there is none yet, or it is being shut down.
+ */
+MUST_CHECK enum cpy_rc list_heads(struct cpy_target *target, cpy_addr *head);
+
+/* Reads an interpreter again, but for where its GIL is. */
+MUST_CHECK enum cpy_rc list_read_interp(struct cpy_target *target, const struct interp *then,
+                                        struct interp *now);
+
 /* True if the state is of a thread that runs, or may run, Python code. */
 bool list_is_alive(const struct layout *layout, const struct thread_words *words);
 

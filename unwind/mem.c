@@ -32,17 +32,21 @@ static enum cpy_rc rc_of_errno(int cause)
 static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ranges, size_t count)
 {
     struct iovec local[MEM_RANGES_MAX], remote[MEM_RANGES_MAX];
-    size_t i, total = 0;
+    size_t i, places = 0, total = 0;
     ssize_t got;
 
     for (i = 0; i < count; i++) {
-        local[i] = (struct iovec){ranges[i].into, ranges[i].size};
+        if (i > 0 && (unsigned char *)ranges[i - 1].into + ranges[i - 1].size == ranges[i].into)
+            local[places - 1].iov_len += ranges[i].size;
+        else
+            local[places++] = (struct iovec){ranges[i].into, ranges[i].size};
         /* The kernel takes the remote address as a pointer; nothing here follows it. */
         remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].from, ranges[i].size};
         total += ranges[i].size;
     }
-    got = process_vm_readv(pm->pid, local, count, remote, count, 0);
+    got = process_vm_readv(pm->pid, local, places, remote, count, 0);
     pm->mem.reads++;
+    pm->mem.iovecs += count;
     if (got < 0)
         return rc_of_errno(errno);
     pm->mem.bytes += (uint64_t)got;
@@ -59,6 +63,7 @@ static enum cpy_rc read_by_fd(struct process_mem *pm, const struct mem_range *ra
             return CPY_RACED;
         got = pread(pm->fd, ranges[i].into, ranges[i].size, (off_t)ranges[i].from);
         pm->mem.reads++;
+        pm->mem.iovecs++;
         if (got < 0)
             return rc_of_errno(errno);
         if (got == 0) /* the address space is gone: the process is a zombie or has exited */
@@ -128,6 +133,31 @@ enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size_t size)
     struct mem_range range = {from, into, size};
 
     return mem->read(mem, &range, 1);
+}
+
+const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_t most)
+{
+    return mem->look ? mem->look(mem, from, size, most) : NULL;
+}
+
+enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    enum cpy_rc rc;
+
+    mem->when = MEM_AGAIN;
+    rc = mem_read_ranges(mem, ranges, count);
+    mem->when = MEM_FIRST;
+    return rc;
+}
+
+enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into, size_t size)
+{
+    enum cpy_rc rc;
+
+    mem->when = MEM_STATE;
+    rc = mem_read(mem, from, into, size);
+    mem->when = MEM_FIRST;
+    return rc;
 }
 
 enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out)

@@ -19,11 +19,24 @@ struct mem_range {
     size_t size;   /* bytes */
 };
 
+/* What a read is to be in the order of reads: see ahead.h. */
+enum mem_when {
+    MEM_FIRST,
+    MEM_STATE, /* what says where to begin: of all that was fetched it is to be the last */
+    MEM_AGAIN  /* it was read before, and is compared with that */
+};
+
 struct mem {
     /* Reads all ranges, in order, or fails: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
     enum cpy_rc (*read)(struct mem *mem, const struct mem_range *ranges, size_t count);
+    /* See mem_look; NULL: it has nothing beforehand. */
+    const unsigned char *(*look)(struct mem *mem, cpy_addr from, size_t size, size_t most);
+    /* True if what was read as MEM_STATE is newer than all else that was read; NULL: never. */
+    bool (*is_late)(const struct mem *mem);
     void (*close)(struct mem *mem);
-    uint64_t reads, bytes; /* what it took so far */
+    enum mem_when when;            /* of what is read now */
+    bool once;                     /* what is read now will not be read in the next sample */
+    uint64_t reads, iovecs, bytes; /* what it took so far */
 };
 
 /*
@@ -39,6 +52,24 @@ MUST_CHECK enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *
 
 /* Reads one range. */
 MUST_CHECK enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size_t size);
+
+/*
+ * Bytes that were read beforehand; NULL: they were not, and have to be read. `most` bytes
+ * there, from `size` on, may be read beforehand the next time: all of them are mapped.
+ *
+ * Lends: until the next sample.
+ */
+const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_t most);
+
+/*
+ * Reads ranges that were read before, after everything that was read since: what is equal
+ * then was there all the time.
+ */
+MUST_CHECK enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *ranges,
+                                      size_t count);
+
+/* Reads what says where to begin. Without prediction that comes first; else last. */
+MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into, size_t size);
 
 /* Reads one 64-bit word. */
 MUST_CHECK enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out);

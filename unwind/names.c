@@ -121,12 +121,20 @@ static void refresh(struct names *names, const struct reader *reader, cpy_addr i
     struct active active = {names, reader, interp};
     cpy_addr modules, threading, dict;
 
+    names->refreshes++;
     forget_interp(names, interp);
+    reader->mem->once = true;
     if (mem_read_word(reader->mem, interp + reader->layout->interp.modules, &modules) == CPY_OK &&
         modules != 0 && object_dict_find(reader, modules, "threading", &threading) == CPY_OK &&
         threading != 0 && object_attribute(reader, threading, "_active", &dict) == CPY_OK &&
         dict != 0 && object_dict_each(reader, dict, add_thread, &active) != CPY_OK)
         forget_interp(names, interp); /* it changed under us: next time */
+    reader->mem->once = false;
+}
+
+bool names_are_due(const struct names *names)
+{
+    return names->sample >= names->next_refresh;
 }
 
 const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,

@@ -28,7 +28,8 @@ struct names {
     uint64_t refreshed_in;         /* the sample of the last refresh, and the interpreter */
     cpy_addr refreshed;
     size_t last_thread_count;
-    struct buf text; /* owned: scratch */
+    uint64_t refreshes; /* a name that was lent before the last one is gone */
+    struct buf text;    /* owned: scratch */
 };
 
 void names_init(struct names *names);
@@ -36,6 +37,9 @@ void names_finish(struct names *names);
 
 /* To be called before each sample; `thread_count` is that of the sample before. */
 void names_next_sample(struct names *names, size_t thread_count);
+
+/* True if names_of would look again for a name that it does not know. */
+bool names_are_due(const struct names *names);
 
 /*
  * The name of a thread; NULL: not known. `native_id` is the kernel's id of it, as the target

@@ -1,275 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample.c - takes a sample: the stack and status of every thread. */
-#include "unwind/linetable.h"
+#include <string.h>
+
+#include "unwind/light.h"
 #include "unwind/list.h"
-#include "unwind/opcodes.h"
-#include "unwind/taskstat.h"
+#include "unwind/resolve.h"
+#include "unwind/status.h"
 
 enum {
     WALK_TRIES = 16,
-    SEATED_SAMPLES = 256, /* after a torn one: see seat.h */
-    READS_MAX = 1 << 19   /* system calls of one sample: a hostile target must not hold us up */
+    SEATED_FIRST = 256, /* samples after a torn one: see seat.h; four times as many each time */
+    SEATED_MAX = 1 << 16,
+    READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
 };
 
-/* What stands for something that is no function; named as CPython's own profiler does. */
-static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
-static const struct cpy_code gc_code = {UINT64_MAX - 1, "<GC>", "~", 0};
-
-static void add_position(const struct cpy_target *t, const struct code_entry *entry, int32_t unit,
-                         struct cpy_frame *frame)
+struct reader target_reader(struct cpy_target *t)
 {
-    struct linetable_position position = linetable_position(
-        t->found.layout.lines, entry->table, entry->table_size, entry->code.first_line, unit);
-
-    frame->line = position.line;
-    frame->end_line = position.end_line;
-    frame->column = position.column;
-    frame->end_column = position.end_column;
+    return (struct reader){&t->ahead.mem, &t->found.layout};
 }
 
-/* The name of the instruction, as it stands in the code now (specialised, instrumented). */
-static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entry *entry,
-                              int32_t unit, struct cpy_frame *frame)
+/* Where the interpreter counts changes of its code objects; 0: it does not. */
+static cpy_addr generation_at(const struct cpy_target *t, const struct interp *interp)
 {
-    const struct layout *l = &t->found.layout;
-    cpy_addr bytecode =
-        entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
-    unsigned char opcode;
-    enum cpy_rc rc;
+    uint32_t field = t->found.layout.interp.code_generation;
 
-    if (unit < 0 || l->instr_in_caches)
-        return CPY_OK;
-    rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
-    if (rc == CPY_OK)
-        frame->opcode = opcode_name(l->minor, opcode);
-    return rc;
+    return field == NO_FIELD ? 0 : interp->addr + field;
 }
 
-/* Adds a frame to the stack that is being made. */
-static enum cpy_rc add_frame(struct cpy_target *t, struct cpy_thread *out,
-                             const struct raw_frame *raw)
+/* One try at the part of a stack that one thread state has; `fresh`: it was just fetched. */
+static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, bool fresh,
+                            struct kept_stack *out)
 {
-    const struct code_entry *entry;
-    struct cpy_frame *frame = &t->frames[out->depth];
-
-    *frame = (struct cpy_frame){0};
-    if (raw->kind == RAW_NATIVE || raw->kind == RAW_GC) {
-        frame->code = raw->kind == RAW_GC ? &gc_code : &native_code;
-        out->depth++;
-        return CPY_OK;
-    }
-    entry = codes_find(&t->codes, raw->code);
-    if (!entry || raw->unit >= entry->unit_count)
-        return CPY_RACED;
-    if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
-        return CPY_OK; /* pushed, but its arguments are not in place yet */
-    frame->code = &entry->code;
-    if (t->options.frames & CPY_FRAME_POSITIONS)
-        add_position(t, entry, raw->unit, frame);
-    else
-        frame->line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
-                                     entry->code.first_line, raw->unit);
-    out->depth++;
-    return t->options.frames & CPY_FRAME_OPCODES ? add_opcode(t, entry, raw->unit, frame) : CPY_OK;
-}
-
-/* Names and lines for the frames in t->raw, below those that the stack has already. */
-static enum cpy_rc resolve(struct cpy_target *t, uint64_t generation, struct cpy_thread *out)
-{
-    const struct reader reader = {t->mem, &t->found.layout};
-    uint32_t i, count = 0;
-    enum cpy_rc rc;
-
-    for (i = 0; i < t->raw->depth; i++)
-        if (t->raw->frames[i].code != 0)
-            t->addrs[count++] = t->raw->frames[i].code;
-    rc = codes_check(&t->codes, &reader, t->addrs, count, generation);
-    for (i = 0; i < t->raw->depth && rc == CPY_OK; i++) {
-        if (out->depth == CPY_DEPTH_MAX) {
-            out->cut = true;
-            return CPY_OK;
-        }
-        rc = add_frame(t, out, &t->raw->frames[i]);
-    }
-    out->cut |= t->raw->cut;
-    return rc;
-}
-
-/* One try at the part of a stack that one thread state has. */
-static enum cpy_rc try_stack(struct cpy_target *t, const struct interp *interp,
-                             const struct thread_words *words, struct cpy_thread *out)
-{
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
+    const struct interp *interp = &t->interps[thread->interp];
     const struct walk_marks marks = {
         .native = t->options.frames & CPY_FRAME_NATIVE,
         .gc = t->options.frames & CPY_FRAME_GC && interp->collecting != 0 &&
-              interp->holder == words->addr,
+              interp->holder == thread->words.addr,
         .gc_frame = interp->gc_frame,
     };
-    uint32_t field = t->found.layout.interp.code_generation;
-    cpy_addr at = field == NO_FIELD ? 0 : interp->addr + field;
-    uint64_t generation = 0;
-    enum cpy_rc rc = walk_stack(&reader, t->scratch, words, &marks, at, t->raw, &generation);
+    cpy_addr counted_at = generation_at(t, interp);
+    uint64_t generation = interp->generation;
+    enum cpy_rc rc = walk_stack(&reader, t->scratch, &thread->words, &marks,
+                                t->light && fresh ? 0 : counted_at, t->raw, &generation);
 
+    if (rc != CPY_OK)
+        return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
-    return rc == CPY_OK ? resolve(t, at ? generation + interp->addr : 0, out) : rc;
+    return resolve(t, t->raw, counted_at ? generation + interp->addr : 0, out);
+}
+
+/* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
+static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool *gone)
+{
+    const struct reader reader = target_reader(t);
+    struct ahead_set *set = &thread->kept->set;
+    enum cpy_rc rc;
+
+    t->stats.retries++;
+    if (t->seated == 0) {
+        t->seated_next = t->seated_next == 0               ? SEATED_FIRST
+                         : t->seated_next * 4 < SEATED_MAX ? t->seated_next * 4
+                                                           : SEATED_MAX;
+        t->seated = t->seated_next;
+    }
+    t->stats.seats += seat_take(&t->seat, tids_outer(&t->tids, thread->inner_tid));
+    ahead_fetch(&t->ahead, &set, 1);
+    rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
+    *gone = rc == CPY_OK && (thread->words.interp != t->interps[thread->interp].addr ||
+                             !list_is_alive(&t->found.layout, &thread->words));
+    return rc;
 }
 
 /* Reads one state's part until it is whole; *gone: the thread ended meanwhile. */
-static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
+static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct kept_stack *out,
                              bool *gone)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
-    const struct interp *interp = &t->interps[thread->interp];
-    struct thread_words *words = &thread->words;
-    const uint32_t depth = out->depth;
-    enum cpy_rc rc = try_stack(t, interp, words, out);
+    enum cpy_rc rc;
     int tries;
 
+    t->ahead.now = &thread->kept->set;
+    rc = try_part(t, thread, true, out);
     for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES && t->mem->reads < t->reads_end;
          tries++) {
-        out->depth = depth;
-        out->cut = false;
-        t->stats.retries++;
-        t->seated = SEATED_SAMPLES;
-        (void)seat_take(&t->seat, tids_outer(&t->tids, thread->inner_tid));
-        if (walk_read_thread(&reader, words->addr, words) != CPY_OK)
-            continue;
-        *gone = words->interp != interp->addr || !list_is_alive(&t->found.layout, words);
+        rc = read_again(t, thread, gone);
         if (*gone)
             return CPY_OK;
-        rc = try_stack(t, interp, words, out);
+        if (rc == CPY_OK)
+            rc = try_part(t, thread, false, out);
     }
     return rc;
 }
 
-/* Reads the stack of a thread: of its innermost state, then of those below. */
+/* A stack that is kept, if there is room for that, else one that lasts until the next thread. */
+static enum cpy_rc read_kept(struct cpy_target *t, struct listed *thread, struct kept_stack **out,
+                             bool *gone)
+{
+    enum cpy_rc rc;
+
+    *out = &thread->kept->stack;
+    rc = read_part(t, thread, *out, gone);
+    if (rc != CPY_NOMEM)
+        return rc;
+    *out = &t->stack;
+    t->stack.depth = 0;
+    return read_part(t, thread, *out, gone);
+}
+
+/* Puts the parts of a stack together: of its innermost state, then of those below. */
+static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
+                               bool *gone)
+{
+    const struct kept_stack *stack;
+    struct kept_stack *part;
+    uint32_t count;
+    enum cpy_rc rc;
+
+    for (;; thread = &t->threads[thread->outer - 1]) {
+        rc = read_kept(t, thread, &part, gone);
+        if (rc != CPY_OK || *gone)
+            return rc;
+        stack = part;
+        count = CPY_DEPTH_MAX - out->depth;
+        count = stack->depth < count ? stack->depth : count;
+        memcpy(t->frames + out->depth, stack->frames + (stack->room - stack->depth),
+               count * sizeof(*t->frames));
+        out->depth += count;
+        out->cut |= stack->cut || count < stack->depth;
+        if (thread->outer == 0)
+            break;
+    }
+    out->frames = t->frames;
+    return rc;
+}
+
+/* Reads the whole stack of a thread. */
 static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
                               bool *gone)
 {
-    enum cpy_rc rc = CPY_OK;
-    struct listed *part = thread;
+    struct kept_stack *stack = NULL;
+    enum cpy_rc rc;
 
-    for (;;) {
-        rc = read_part(t, part, out, gone);
-        if (rc != CPY_OK || *gone || part->outer == 0)
-            break;
-        part = &t->threads[part->outer - 1];
-    }
-    t->stats.torn += rc == CPY_RACED;
-    t->stats.threads += rc == CPY_OK;
-    out->torn = rc == CPY_RACED;
-    if (out->torn) {
-        out->depth = 0;
-        out->cut = false;
-    }
-    return out->torn ? CPY_OK : rc;
+    if (thread->outer != 0)
+        return read_joined(t, thread, out, gone);
+    rc = read_kept(t, thread, &stack, gone);
+    if (rc != CPY_OK || *gone)
+        return rc;
+    out->depth = stack->depth;
+    out->cut = stack->cut;
+    out->frames = stack->frames + (stack->room - stack->depth);
+    thread->kept->whole = stack != &t->stack;
+    return rc;
 }
 
-/* True if `value` is an exception; in some versions None stands for none. */
-static bool is_exception(struct cpy_target *t, cpy_addr value)
+/* A stack that could not be read whole is not shown. */
+static void give_up(struct cpy_target *t, struct cpy_thread *out)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
-    cpy_addr type;
+    static const size_t counters[] = {
+        [TEAR_MOVED] = offsetof(struct cpy_stats, torn_moved),
+        [TEAR_CHAIN] = offsetof(struct cpy_stats, torn_chain),
+        [TEAR_CODE] = offsetof(struct cpy_stats, torn_code),
+        [TEAR_UNMAPPED] = offsetof(struct cpy_stats, torn_unmapped),
+    };
 
-    if (value == 0 || value == t->none)
-        return false;
-    if (mem_read_word(t->mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
-        return false;
-    if (!object_type_is(&reader, type, "NoneType"))
-        return true;
-    t->none = value;
-    return false;
-}
-
-/*
- * True if the thread handles or propagates an exception. What it handles is in a stack of
- * items: one of the thread, and one of each generator that runs, which is empty while only
- * the generator's caller handles one. sys.exc_info looks through them in the same way.
- */
-static bool has_exception(struct cpy_target *t, const struct thread_words *words)
-{
-    enum { ITEMS_MAX = 256 };
-    const struct layout *l = &t->found.layout;
-    cpy_addr value, item = words->exc_info;
-    int items;
-
-    if (words->current_exception != 0)
-        return true;
-    if (l->thread.exc_info == NO_FIELD)
-        return is_exception(t, words->exc_value);
-    for (items = 0; item != 0 && items < ITEMS_MAX; items++) {
-        struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
-                                      {item + l->thread.exc_previous, &item, 8}};
-
-        if (mem_read_ranges(t->mem, ranges, 2) != CPY_OK)
-            return false;
-        if (is_exception(t, value))
-            return true;
-    }
-    return false;
-}
-
-/*
- * True if the thread is on a CPU, not only ready to be. The kernel does not say, but it
- * counts: we move to the thread's CPU, which takes it from there, and rest for a moment.
- * If it had exactly one turn in that time, took CPU time, and is still ready, then it was
- * running when we took the CPU back. Without this the profile of a busy host shows where
- * threads wait for a CPU, mostly after system calls, as where they use it.
- */
-static bool is_on_cpu(struct cpy_target *t, pid_t tid)
-{
-    struct taskstat_sched before, after;
-    struct taskstat stat;
-
-    if (t->proc_fd < 0 || tid == 0 || !taskstat_read(t->proc_fd, tid, &stat) || stat.state != 'R')
-        return false;
-    if (!seat_move(&t->seat, tid) || !taskstat_read_sched(t->proc_fd, tid, &before))
-        return true;
-    seat_rest();
-    return taskstat_read_sched(t->proc_fd, tid, &after) && after.turns == before.turns + 1 &&
-           after.cpu_ns > before.cpu_ns && taskstat_read(t->proc_fd, tid, &stat) &&
-           stat.state == 'R';
-}
-
-/* True for the main thread, and for the one that runs another interpreter's main module. */
-static bool is_main(const struct cpy_target *t, const struct listed *thread)
-{
-    const struct interp *interp = &t->interps[thread->interp];
-
-    if (t->found.layout.interp.threads_main == NO_FIELD)
-        return thread->words.thread_id == t->main_thread_id;
-    if (interp->threads_main == 0 && interp->id == 0) /* embedded: no main module runs */
-        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->tids.inner_pid;
-    return thread->words.addr == interp->threads_main;
-}
-
-static uint32_t status_of(struct cpy_target *t, const struct listed *thread)
-{
-    const struct interp *interp = &t->interps[thread->interp];
-    const struct thread_words *words = &thread->words;
-    uint32_t status = 0, asked = t->options.status | t->options.only;
-
-    if (is_main(t, thread))
-        status |= CPY_STATUS_MAIN;
-    if (words->addr == interp->holder)
-        status |= CPY_STATUS_GIL;
-    else if (words->gil_requested)
-        status |= CPY_STATUS_GIL_WAIT;
-    if (interp->collecting != 0 && status & CPY_STATUS_GIL)
-        status |= CPY_STATUS_GC;
-    if (asked & CPY_STATUS_EXCEPTION && has_exception(t, words))
-        status |= CPY_STATUS_EXCEPTION;
-    return status;
+    ++*(uint64_t *)(void *)((char *)&t->stats + counters[t->raw->tear]);
+    t->stats.torn++;
+    out->torn = true;
+    out->depth = 0;
+    out->cut = false;
 }
 
 /*
  * Python's name of a thread: that of the outermost interpreter which knows one. To those
  * within, the thread that came to import threading first is "MainThread".
  */
-static const char *name_of(struct cpy_target *t, const struct listed *thread)
+static const char *find_name(struct cpy_target *t, const struct listed *thread)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     const char *name = NULL, *outer;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
@@ -281,77 +188,195 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
     }
 }
 
-enum cpy_rc target_resolve(struct cpy_target *t, uint64_t generation, uint32_t *depth)
+/* The same, from the sample before if it is still true. */
+static const char *name_of(struct cpy_target *t, const struct listed *thread)
 {
-    struct cpy_thread out = {.depth = 0};
-    enum cpy_rc rc = resolve(t, generation, &out);
+    struct kept *kept = thread->kept;
 
-    *depth = out.depth;
-    return rc;
+    if (kept->names != t->names.refreshes || (!kept->out.name && names_are_due(&t->names)) ||
+        thread->outer != 0) {
+        kept->out.name = find_name(t, thread);
+        kept->names = t->names.refreshes;
+    }
+    t->nameless += !kept->out.name;
+    return kept->out.name;
 }
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
-static enum cpy_rc sample_thread(struct cpy_target *t, struct listed *thread, each_thread *each,
-                                 void *ctx)
+/* Finds out whether it is on a CPU, and takes that CPU if it is better to read from there. */
+static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
-    const struct interp *interp = &t->interps[thread->interp];
-    struct cpy_thread out = {.interpreter = (int64_t)interp->id, .state = thread->words.addr};
-    bool gone = false;
-    enum cpy_rc rc;
+    const struct reader reader = target_reader(t);
+    struct ahead_set *set = &thread->kept->set;
+    const uint64_t seats = t->stats.seats;
 
-    out.tid = tids_outer(&t->tids, thread->inner_tid);
-    if ((t->options.status | t->options.only) & CPY_STATUS_CPU && is_on_cpu(t, out.tid))
-        out.status |= CPY_STATUS_CPU;
-    /* While the target tears, whoever holds the GIL is read from its own CPU at once. */
-    else if (t->seated > 0 && thread->words.addr == interp->holder)
-        (void)seat_take(&t->seat, out.tid);
-    if (t->seat.moved && walk_read_thread(&reader, thread->words.addr, &thread->words) == CPY_GONE)
-        return CPY_GONE;
+    t->ahead.now = set;
+    if ((t->options.status | t->options.only) & CPY_STATUS_CPU) {
+        if (status_on_cpu(t, &thread->kept->slumber, out->tid))
+            out->status |= CPY_STATUS_CPU;
+    }
+    if (t->stats.seats == seats && t->seated > 0 &&
+        thread->words.addr == t->interps[thread->interp].holder)
+        t->stats.seats += seat_keep(&t->seat, out->tid); /* it tears: sit there at once */
+    if (t->stats.seats == seats)
+        return CPY_OK;
+    ahead_fetch(&t->ahead, &set, 1);
+    return walk_read_thread(&reader, thread->words.addr, &thread->words);
+}
+
+/* True if a thread is given as it was; `no_new`: each of its frames was reused. */
+static bool is_same(const struct cpy_thread *now, const struct cpy_thread *then, bool no_new)
+{
+    return no_new && now->state == then->state && now->depth == then->depth &&
+           now->cut == then->cut && !now->torn && !then->torn && now->name == then->name &&
+           now->task == then->task;
+}
+
+/* Gives a thread that may have run. */
+static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_thread *each,
+                             void *ctx)
+{
+    struct cpy_thread out = {.interpreter = (int64_t)t->interps[thread->interp].id,
+                             .state = thread->words.addr,
+                             .tid = tids_outer(&t->tids, thread->inner_tid)};
+    const uint64_t decoded = t->stats.frames_decoded;
+    bool gone = false;
+    enum cpy_rc rc = approach(t, thread, &out);
+
+    thread->kept->whole = false;
+    if (rc == CPY_GONE)
+        return rc;
     out.status |= status_of(t, thread);
     if ((out.status & t->options.only) != t->options.only)
         return CPY_OK;
     rc = read_stack(t, thread, &out, &gone);
+    if (rc == CPY_RACED) {
+        give_up(t, &out);
+        rc = CPY_OK;
+    }
     if (rc != CPY_OK || gone)
         return rc;
+    t->stats.threads += !out.torn;
     out.name = name_of(t, thread);
-    out.frames = t->frames;
     out.task = thread->words.running_task;
+    out.same = is_same(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
+    if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
+        slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
+    thread->kept->out = out;
     each(ctx, &out);
     return CPY_OK;
 }
 
-enum cpy_rc target_begin(struct cpy_target *t)
+/* Gives a thread that cannot have run Python code since the sample before. */
+static void give_kept(struct cpy_target *t, const struct listed *thread, each_thread *each,
+                      void *ctx)
 {
+    struct cpy_thread *out = &thread->kept->out;
+    const uint32_t asked = t->options.status | t->options.only;
+
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
+    if (asked & CPY_STATUS_CPU && status_on_cpu(t, &thread->kept->slumber, out->tid))
+        out->status |= CPY_STATUS_CPU;
+    if (thread->kept->names != t->names.refreshes)
+        out->name = name_of(t, thread);
+    out->same = true;
+    t->stats.threads++;
+    t->stats.threads_kept++;
+    if ((out->status & t->options.only) == t->options.only)
+        each(ctx, out);
+}
+
+void target_begin(struct cpy_target *t)
+{
+    uint64_t replaced;
+
     codes_sweep(&t->codes);
+    replaced = t->codes.replaced + t->codes.evicted;
+    if (replaced != t->replaced) {
+        keep_forget_stacks(&t->keep);
+        t->ready = false;
+    }
+    t->replaced = replaced;
     t->reads_end = t->mem->reads + READS_MAX;
-    return list_all(t);
 }
 
 void target_end(struct cpy_target *t)
 {
-    seat_leave(&t->seat);
+    if (!t->seat.stays)
+        seat_leave(&t->seat);
+    t->ahead.now = NULL;
     t->stats.reads = t->mem->reads;
+    t->stats.iovecs = t->mem->iovecs;
     t->stats.bytes = t->mem->bytes;
     t->stats.codes_read = t->codes.decoded;
+    t->stats.codes_stale = t->codes.replaced;
+    t->stats.codes_evicted = t->codes.evicted;
+}
+
+/* Reads who is there, and gives each. */
+static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    enum cpy_rc rc = CPY_OK;
+    struct listed *thread;
+    size_t i;
+
+    t->light = light_begin(t);
+    if (!t->light) {
+        t->ready = false;
+        light_fetch_all(t);
+        rc = list_all(t);
+        names_next_sample(&t->names, t->thread_count);
+    }
+    t->nameless = 0;
+    for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
+        thread = &t->threads[i];
+        if (t->light && !thread->ran)
+            give_kept(t, thread, each, ctx);
+        else if (t->mem->reads >= t->reads_end)
+            rc = CPY_RACED;
+        else if (!thread->joined)
+            rc = give_read(t, thread, each, ctx);
+    }
+    if (rc == CPY_OK)
+        light_end(t);
+    return rc;
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
+    uint64_t reads = t->mem->reads, misses = t->ahead.misses;
     enum cpy_rc rc;
-    size_t i;
 
     target_look_for_asyncio(t, false);
-    rc = target_begin(t);
-    names_next_sample(&t->names, t->thread_count);
-    for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
-        if (t->mem->reads >= t->reads_end)
-            rc = CPY_RACED;
-        else if (!t->threads[i].joined)
-            rc = sample_thread(t, &t->threads[i], each, ctx);
-    }
-    t->seated -= t->seated > 0;
+    target_begin(t);
+    if (t->seated > 0 && t->runner != 0)
+        t->stats.seats += seat_keep(&t->seat, t->runner);
+    rc = sample(t, each, ctx);
+    if (t->seated > 0)
+        t->seated--;
+    else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)
+        t->seated_next /= 4; /* it holds still again */
+    t->stats.samples += rc == CPY_OK;
+    t->stats.failed += rc == CPY_RACED;
+    t->stats.light += t->light;
+    t->stats.predictions += t->mem->reads > reads && t->keep.lists > 1;
+    t->stats.predictions_held += t->keep.lists > 1 && t->ahead.misses == misses;
     target_end(t);
     return rc;
+}
+
+bool cpy_seat(struct cpy_target *t)
+{
+    if (t->seated == 0 || t->runner == 0 || !seat_move(&t->seat, t->runner)) {
+        seat_leave(&t->seat);
+        return false;
+    }
+    t->seat.stays = true;
+    return true;
+}
+
+void cpy_unseat(struct cpy_target *t)
+{
+    seat_leave(&t->seat);
 }

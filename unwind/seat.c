@@ -27,7 +27,7 @@ bool seat_move(struct seat *seat, pid_t tid)
     bool known = seat->proc_fd >= 0 && tid != 0 && taskstat_read(seat->proc_fd, tid, &stat);
     cpu_set_t one;
 
-    if (!known || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
+    if (!known || stat.state != 'R' || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
         return false;
     if (!seat->moved) /* read each time: an administrator may change it */
         seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
@@ -38,6 +38,8 @@ bool seat_move(struct seat *seat, pid_t tid)
     if (sched_setaffinity(0, sizeof(one), &one) != 0)
         return false;
     seat->moved = true;
+    seat->tid = tid;
+    seat->cpu = stat.cpu;
     return true;
 }
 
@@ -56,9 +58,14 @@ bool seat_take(struct seat *seat, pid_t tid)
     return true;
 }
 
+bool seat_keep(struct seat *seat, pid_t tid)
+{
+    return !(seat->tid == tid && sched_getcpu() == seat->cpu) && seat_take(seat, tid);
+}
+
 void seat_leave(struct seat *seat)
 {
     if (seat->moved)
         (void)sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
-    seat->moved = false;
+    seat->moved = seat->stays = false;
 }

@@ -17,12 +17,15 @@
 struct seat {
     int proc_fd;       /* borrowed: the target's /proc directory; -1: never moves */
     bool known, moved; /* `allowed` is filled; we are away from it */
+    bool stays;        /* we stay away until the caller leaves */
+    pid_t tid;         /* the thread whose CPU was taken last; 0: none was */
+    int cpu;           /* that CPU */
     cpu_set_t allowed; /* where the calling thread may run */
 };
 
 void seat_init(struct seat *seat, int proc_fd);
 
-/* Moves the calling thread to the CPU of thread `tid`. False: that is not possible. */
+/* Moves the calling thread to the CPU of thread `tid`. False: it sleeps, or that is impossible. */
 bool seat_move(struct seat *seat, pid_t tid);
 
 /*
@@ -33,6 +36,12 @@ void seat_rest(void);
 
 /* Both. */
 bool seat_take(struct seat *seat, pid_t tid);
+
+/*
+ * Takes the CPU of a thread unless we are there already, as after the sample before. True: it
+ * was taken now.
+ */
+bool seat_keep(struct seat *seat, pid_t tid);
 
 /* Lets the calling thread run where it might before. */
 void seat_leave(struct seat *seat);

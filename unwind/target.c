@@ -21,11 +21,16 @@ struct cpy_target *target_new(void)
     tids_init(&t->tids, -1);
     seat_init(&t->seat, -1);
     asyncio_init(&t->asyncio);
+    ahead_init(&t->ahead, &t->mem);
+    ahead_set_init(&t->common, false);
+    ahead_set_init(&t->tasks, true);
+    keep_init(&t->keep);
     t->scratch = walk_scratch_new();
     t->raw = malloc(sizeof(*t->raw));
     t->addrs = malloc(CPY_DEPTH_MAX * sizeof(*t->addrs));
     t->frames = malloc(CPY_DEPTH_MAX * sizeof(*t->frames));
-    if (t->scratch && t->raw && t->addrs && t->frames)
+    if (t->scratch && t->raw && t->addrs && t->frames &&
+        keep_room(&t->keep, &t->stack, CPY_DEPTH_MAX))
         return t;
     cpy_close(t);
     return NULL;
@@ -143,6 +148,11 @@ void cpy_close(struct cpy_target *t)
 {
     if (!t)
         return;
+    seat_leave(&t->seat);
+    keep_finish(&t->keep, &t->ahead);
+    ahead_set_finish(&t->ahead, &t->common);
+    ahead_set_finish(&t->ahead, &t->tasks);
+    ahead_finish(&t->ahead);
     mem_close(t->mem);
     codes_finish(&t->codes);
     names_finish(&t->names);
@@ -152,6 +162,10 @@ void cpy_close(struct cpy_target *t)
     free(t->raw);
     free(t->addrs);
     free(t->frames);
+    free(t->stack.raw);
+    free(t->stack.frames);
+    free(t->sets);
+    free(t->ran);
     free(t->threads);
     free(t->interps);
     if (t->proc_fd >= 0)
@@ -172,6 +186,8 @@ void target_look_for_asyncio(struct cpy_target *t, bool now)
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)
 {
     t->options = *options;
+    keep_forget_stacks(&t->keep);
+    t->ready = false;
 }
 
 const struct cpy_info *cpy_info(const struct cpy_target *t)

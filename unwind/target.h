@@ -6,6 +6,7 @@
 #include "unwind/asyncio.h"
 #include "unwind/code.h"
 #include "unwind/find.h"
+#include "unwind/kept.h"
 #include "unwind/names.h"
 #include "unwind/seat.h"
 #include "unwind/tids.h"
@@ -13,7 +14,13 @@
 
 /* The words of an interpreter that a sample needs. */
 struct interp {
-    cpy_addr addr, next, threads_head, threads_main, gil, holder, gc_frame;
+    cpy_addr addr, next, threads_head, threads_main, gil, gc_frame;
+    cpy_addr holder;      /* the thread state that holds the GIL; 0: none */
+    cpy_addr last_holder; /* the one that held it last, if it is known who */
+    uint64_t switches;    /* times that the GIL went from one thread to another */
+    bool counts;          /* last_holder and switches are known */
+    size_t runner;        /* index of the thread that is last_holder, SIZE_MAX: none is */
+    uint64_t generation;  /* of code objects; 0: the version does not tell */
     uint64_t id;
     int32_t collecting;
 };
@@ -21,6 +28,8 @@ struct interp {
 /* A thread as it was listed. */
 struct listed {
     struct thread_words words;
+    struct kept *kept;  /* borrowed from t->keep */
+    bool ran;           /* since the sample before, as far as one can know */
     uint32_t interp;    /* index of its interpreter */
     uint64_t inner_tid; /* the kernel's id as the target sees it; 0: not known */
     uint32_t outer;     /* index + 1 of the state of the same kernel thread below it; 0: none */
@@ -29,8 +38,9 @@ struct listed {
 
 struct cpy_target {
     pid_t pid;
-    int proc_fd;     /* owned: /proc/PID; -1 for an image */
-    struct mem *mem; /* owned */
+    int proc_fd;        /* owned: /proc/PID; -1 for an image */
+    struct mem *mem;    /* owned: what reads the process itself */
+    struct ahead ahead; /* what all others read through, once it is found */
     struct found found;
     struct cpy_info info;
     struct cpy_stats stats;
@@ -41,11 +51,28 @@ struct cpy_target {
     struct asyncio asyncio;
     uint64_t reads_end;           /* of mem->reads: where this sample has taken too long */
     unsigned seated;              /* samples that are still to be taken from the target's CPU */
+    unsigned untorn;              /* samples that needed no seat, since */
+    unsigned seated_next;         /* how many it will be when it tears again */
+    pid_t runner;                 /* the thread that held the GIL last; 0: not known */
     struct walk_scratch *scratch; /* owned */
     struct raw_stack *raw;        /* owned */
     cpy_addr *addrs;              /* owned: CPY_DEPTH_MAX code addresses */
-    struct cpy_frame *frames;     /* owned: CPY_DEPTH_MAX */
-    struct interp *interps;       /* owned: those of this sample */
+    struct cpy_frame *frames;     /* owned: CPY_DEPTH_MAX: a stack of several parts */
+    struct kept_stack stack;      /* owned: where there is no room to keep one */
+    struct keep keep;
+    struct ahead_set common;   /* the words of the interpreters */
+    struct ahead_set tasks;    /* all that cpy_tasks reads */
+    struct ahead_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
+    struct ahead_set **sets;   /* owned: scratch, for all threads and `common` */
+    size_t set_capacity;
+    size_t *ran; /* owned: indices of the threads that ran */
+    size_t ran_count, ran_capacity;
+    bool light;             /* this sample reads only threads that ran */
+    bool ready;             /* the next one may be like that */
+    unsigned light_samples; /* in a row */
+    size_t nameless;        /* threads of the last sample without a known name */
+    uint64_t replaced;      /* codes.replaced + codes.evicted when the stacks were kept */
+    struct interp *interps; /* owned: those of this sample */
     size_t interp_count, interp_capacity;
     struct listed *threads; /* owned: those of this sample */
     size_t thread_count, thread_capacity;
@@ -57,18 +84,14 @@ struct cpy_target {
 /* A target without memory or runtime: what cpy_open and cpy_open_image start from. */
 MUST_CHECK struct cpy_target *target_new(void);
 
-/* Begins a sample: lists interpreters and threads, frees what the one before has lent. */
-MUST_CHECK enum cpy_rc target_begin(struct cpy_target *target);
+/* How the target is read in a sample: what was predicted is there already. */
+struct reader target_reader(struct cpy_target *target);
+
+/* Begins a sample; frees what the one before has lent. */
+void target_begin(struct cpy_target *target);
 
 /* Ends it. */
 void target_end(struct cpy_target *target);
-
-/*
- * Names and lines for the frames in target->raw: fills target->frames. `generation` is
- * that of the interpreter's code objects and its address added up; 0: it does not tell.
- */
-MUST_CHECK enum cpy_rc target_resolve(struct cpy_target *target, uint64_t generation,
-                                      uint32_t *depth);
 
 /* Finds out where tasks lie, if that is not known yet; `now`: also if it was tried lately. */
 void target_look_for_asyncio(struct cpy_target *target, bool now);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/resolve.h"
+
 enum { TASK_MAX = 1024, TASK_TRIES = 16 };
 
 /* The words of a task, and what its thread says of it. */
@@ -33,7 +35,8 @@ static enum cpy_rc read_words(struct cpy_target *t, const struct task_place *pla
         {place->thread + l->asyncio.running_loop, &loop, sizeof(loop)},
         {place->thread + l->asyncio.running_task, &running, sizeof(running)},
     };
-    enum cpy_rc rc = addr & 7 ? CPY_RACED : mem_read_ranges(t->mem, ranges, place->thread ? 3 : 1);
+    enum cpy_rc rc =
+        addr & 7 ? CPY_RACED : mem_read_ranges(&t->ahead.mem, ranges, place->thread ? 3 : 1);
 
     if (rc != CPY_OK)
         return rc;
@@ -55,14 +58,15 @@ static bool same(const struct words *a, const struct words *b)
 /* The name is a str or, as long as nobody asked for a default name, its number. */
 static const char *read_name(struct cpy_target *t, cpy_addr name)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     struct buf *text = &t->asyncio.name;
     enum kind kind;
     cpy_addr type;
     uint64_t number;
 
     buf_reset(text);
-    if (name == 0 || mem_read_word(t->mem, name + reader.layout->object.ob_type, &type) != CPY_OK ||
+    if (name == 0 ||
+        mem_read_word(&t->ahead.mem, name + reader.layout->object.ob_type, &type) != CPY_OK ||
         kinds_of(&t->asyncio.kinds, &reader, type, &kind) != CPY_OK)
         return NULL;
     if (kind == KIND_STR && object_read_str(&reader, name, text) == CPY_OK)
@@ -77,7 +81,7 @@ static const char *read_name(struct cpy_target *t, cpy_addr name)
 /* The frames of a running task: its thread's stack down to the task's own coroutine. */
 static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
     cpy_addr own = t->asyncio.chain->links[0].frame.addr;
     struct thread_words thread;
@@ -102,7 +106,7 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
 static enum cpy_rc read_frames(struct cpy_target *t, const struct task_place *place,
                                const struct words *words, bool *finished)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     struct chain *chain = t->asyncio.chain;
     enum cpy_rc rc;
 
@@ -128,7 +132,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
     *out = 0;
     if (field == NO_FIELD)
         return CPY_OK;
-    rc = mem_read_word(t->mem, place->interp + field, out);
+    rc = mem_read_again(&t->ahead.mem, &(struct mem_range){place->interp + field, out, 8}, 1);
     *out += place->interp; /* interpreters count apart: see target.c */
     return rc;
 }
@@ -137,7 +141,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
 static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
                             struct cpy_task *out, bool *gone)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     struct waiters *waiters = t->asyncio.waiters;
     struct words words, after;
     uint64_t generation;
@@ -159,16 +163,27 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place
     if (rc == CPY_OK)
         rc = read_generation(t, place, &generation);
     if (rc == CPY_OK)
-        rc = target_resolve(t, generation, &out->depth);
+        rc = resolve(t, t->raw, generation, &t->stack);
+    t->ahead.mem.when = MEM_AGAIN;
     if (rc == CPY_OK)
         rc = read_words(t, place, addr, &after);
+    t->ahead.mem.when = MEM_FIRST;
     if (rc == CPY_OK && !same(&words, &after))
         rc = CPY_RACED;
-    out->frames = t->frames;
+    out->depth = t->stack.depth;
+    out->frames = t->stack.frames + (t->stack.room - t->stack.depth);
     out->awaited_by = waiters->tasks;
     out->awaited_by_count = (uint32_t)waiters->count;
     out->cut = t->raw->cut || waiters->cut;
     return rc;
+}
+
+void task_approach(struct cpy_target *t, const struct task_place *place)
+{
+    t->stats.retries++;
+    t->ahead.now = NULL; /* what was fetched is not good enough */
+    if (place->tid != 0)
+        t->stats.seats += seat_take(&t->seat, place->tid);
 }
 
 enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
@@ -184,14 +199,17 @@ enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_
     if (!t->asyncio.chain || !t->asyncio.waiters)
         return CPY_NOMEM;
     for (tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
-        t->stats.retries += tries > 0;
-        if (tries > 0 && place->tid != 0)
-            (void)seat_take(&t->seat, place->tid);
+        if (tries > 0)
+            task_approach(t, place);
+        else if (t->ahead.now) /* what came before has nothing to do with this one */
+            t->ahead.now->missed = false;
         rc = try_task(t, place, addr, out, gone);
     }
+    t->ahead.now = t->one_set;
     if (rc != CPY_RACED)
         return rc;
     t->stats.torn++;
+    t->stats.torn_tasks++;
     *gone = true;
     return CPY_OK;
 }

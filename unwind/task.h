@@ -21,4 +21,7 @@ struct task_place {
 MUST_CHECK enum cpy_rc task_read(struct cpy_target *target, const struct task_place *place,
                                  cpy_addr addr, struct cpy_task *out, bool *gone);
 
+/* Before reading once more what was torn: takes the CPU of the place's thread. */
+void task_approach(struct cpy_target *target, const struct task_place *place);
+
 #endif

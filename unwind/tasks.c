@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasks.c - cpy_tasks: all asyncio tasks of a target, list by list. */
+#include "unwind/list.h"
 #include "unwind/task.h"
 
 enum { LIST_TRIES = 8 };
@@ -22,7 +23,7 @@ static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *plac
 static enum cpy_rc give_list(struct cpy_target *t, const struct task_place *place, cpy_addr head,
                              cpy_addr running, each_task *each, void *ctx)
 {
-    const struct reader reader = {t->mem, &t->found.layout};
+    const struct reader reader = target_reader(t);
     const struct tasklist *list = &t->asyncio.list;
     uint32_t node = t->found.layout.asyncio.node;
     enum cpy_rc rc = CPY_RACED;
@@ -30,10 +31,11 @@ static enum cpy_rc give_list(struct cpy_target *t, const struct task_place *plac
     size_t i;
 
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        if (tries > 0 && place->tid != 0)
-            (void)seat_take(&t->seat, place->tid);
+        if (tries > 0)
+            task_approach(t, place);
         rc = tasklist_read(&t->asyncio.list, &reader, head);
     }
+    t->ahead.now = t->one_set;
     for (i = 0; i < list->count && rc == CPY_OK; i++) {
         if (list->nodes[i] - node == running)
             running = 0;
@@ -74,11 +76,17 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     target_look_for_asyncio(t, true);
     if (t->asyncio.table == 0)
         return CPY_FOREIGN;
-    rc = target_begin(t);
+    target_begin(t);
+    t->ready = false; /* a new list of threads is made */
+    t->one_set = &t->tasks;
+    ahead_fetch(&t->ahead, &t->one_set, 1);
+    rc = list_all(t);
+    t->ahead.now = t->one_set;
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         rc = give_thread(t, &t->threads[i], each, ctx);
     for (i = 0; i < t->interp_count && rc == CPY_OK; i++)
         rc = give_left_behind(t, &t->interps[i], each, ctx);
+    t->one_set = NULL;
     target_end(t);
     return rc;
 }

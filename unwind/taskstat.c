@@ -10,40 +10,41 @@
 
 enum { FIELD_STATE = 3, FIELD_PROCESSOR = 39 }; /* proc(5) */
 
-/* Reads a small file of a thread whole; false: the thread is gone. */
-static bool read_file(int proc_fd, pid_t tid, const char *name, char *out, size_t size)
+int taskstat_open(int proc_fd, pid_t tid, const char *name)
 {
     char path[64];
-    ssize_t got;
-    int fd;
 
     (void)snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
-    fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, out, size - 1);
-    if (fd >= 0)
-        (void)close(fd);
+    return openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads a small file whole from its start; false: the thread is gone. */
+static bool reread(int fd, char *out, size_t size)
+{
+    ssize_t got = fd < 0 ? -1 : pread(fd, out, size - 1, 0);
+
     out[got > 0 ? got : 0] = '\0';
     return got > 0;
 }
 
-bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out)
+bool taskstat_reread_sched(int fd, struct taskstat_sched *out)
 {
     char text[128], *at;
 
-    if (!read_file(proc_fd, tid, "schedstat", text, sizeof(text)))
+    if (!reread(fd, text, sizeof(text)))
         return false;
     out->cpu_ns = strtoull(text, &at, 10);
-    (void)strtoull(at, &at, 10); /* the time that it waited for a CPU */
+    out->wait_ns = strtoull(at, &at, 10);
     out->turns = strtoull(at, NULL, 10);
     return true;
 }
 
-bool taskstat_read(int proc_fd, pid_t tid, struct taskstat *out)
+bool taskstat_reread(int fd, struct taskstat *out)
 {
     char text[1024], *at;
     int field;
 
-    if (!read_file(proc_fd, tid, "stat", text, sizeof(text)))
+    if (!reread(fd, text, sizeof(text)))
         return false;
     at = strrchr(text, ')'); /* the thread's name itself may hold ')' */
     if (!at || strlen(at) < 3)
@@ -53,4 +54,24 @@ bool taskstat_read(int proc_fd, pid_t tid, struct taskstat *out)
         at = strchr(at + 1, ' ');
     out->cpu = at ? (int)strtol(at + 1, NULL, 10) : -1;
     return true;
+}
+
+bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out)
+{
+    int fd = taskstat_open(proc_fd, tid, "schedstat");
+    bool good = taskstat_reread_sched(fd, out);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return good;
+}
+
+bool taskstat_read(int proc_fd, pid_t tid, struct taskstat *out)
+{
+    int fd = taskstat_open(proc_fd, tid, "stat");
+    bool good = taskstat_reread(fd, out);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return good;
 }

@@ -131,7 +131,7 @@ static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
 }
 
 uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
-                         uint64_t main_thread_id)
+                         uint64_t main_thread_id, uint64_t known)
 {
     int32_t tid;
 
@@ -141,7 +141,7 @@ uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
         calibrate(tids, mem, thread_id, main_thread_id);
     if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK)
         return 0;
-    return is_task(tids, tid) ? (uint64_t)tid : 0;
+    return (known != 0 && (uint64_t)tid == known) || is_task(tids, tid) ? (uint64_t)tid : 0;
 }
 
 pid_t tids_outer(struct tids *tids, uint64_t inner)

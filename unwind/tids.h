@@ -34,10 +34,11 @@ void tids_finish(struct tids *tids);
 
 /*
  * The target's id of the thread with this pthread_t; 0: not known. `main_thread_id` is
- * the pthread_t of the main thread.
+ * the pthread_t of the main thread; `known` is what this thread had in the sample before:
+ * that it is still so is not looked up again.
  */
 uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
-                         uint64_t main_thread_id);
+                         uint64_t main_thread_id, uint64_t known);
 
 /* Our id of the thread that the target calls `inner`; 0: not known. */
 pid_t tids_outer(struct tids *tids, uint64_t inner);

@@ -13,6 +13,8 @@ enum {
     COPY_MAX = 4 << 20,            /* bytes of all chunks of a thread */
     THREAD_MAX = 4096,             /* bytes of a thread state */
     FRAME_MAX = 512,               /* bytes of a frame */
+    OWNED_BY_THREAD = 0,           /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,                   /* the smallest there is */
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
@@ -25,7 +27,7 @@ struct object_frame {
 struct chunk_copy {
     cpy_addr from;
     size_t size;
-    unsigned char *bytes; /* borrowed from the scratch */
+    const unsigned char *bytes; /* borrowed from the scratch, or from what was read ahead */
 };
 
 struct walk_scratch {
@@ -59,12 +61,27 @@ static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
     return word;
 }
 
+/* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
+static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words *out)
+{
+    uint32_t current = reader->layout->cframe.current_frame;
+    cpy_addr words[2]; /* _PyCFrame: current_frame, previous */
+    enum cpy_rc rc = mem_read_state(reader->mem, out->cframe + current, words, sizeof(words));
+
+    out->current_frame = rc == CPY_OK ? words[0] : 0;
+    out->has_outer = rc == CPY_OK && words[1] != 0;
+    if (!out->has_outer)
+        return rc;
+    return mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
+                          sizeof(out->outer_frame));
+}
+
 enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct thread_words *out)
 {
     const struct layout *l = reader->layout;
     unsigned char bytes[THREAD_MAX];
     int32_t requested = 0;
-    enum cpy_rc rc = mem_read(reader->mem, addr, bytes, l->thread.size);
+    enum cpy_rc rc = mem_read_state(reader->mem, addr, bytes, l->thread.size);
 
     if (rc != CPY_OK)
         return rc;
@@ -94,7 +111,7 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
     out->gil_requested = requested != 0;
     if (l->thread.cframe == NO_FIELD)
         return CPY_OK;
-    return mem_read_word(reader->mem, out->cframe + l->cframe.current_frame, &out->current_frame);
+    return read_cframe(reader, out);
 }
 
 /* Where the thread's current frame pointer is kept. */
@@ -104,21 +121,31 @@ static cpy_addr current_frame_at(const struct layout *l, const struct thread_wor
                                         : thread->addr + l->thread.current_frame;
 }
 
+/* How many bytes from `from` on are mapped if the first `size` are: to the end of their page. */
+static size_t to_page_end(cpy_addr from, size_t size)
+{
+    return size + (size_t)(-(from + size) & (PAGE - 1));
+}
+
 static enum cpy_rc copy_chunk(const struct reader *reader, struct walk_scratch *scratch,
                               cpy_addr from, uint64_t size)
 {
     struct chunk_copy *chunk = &scratch->chunks[scratch->chunk_count];
     enum cpy_rc rc;
 
-    if (size > COPY_MAX - scratch->used)
-        return CPY_RACED;
-    *chunk = (struct chunk_copy){from, size, scratch->copy + scratch->used};
-    rc = mem_read(reader->mem, from, chunk->bytes, size);
-    if (rc != CPY_OK)
-        return rc;
-    scratch->used += (size + 15) / 16 * 16;
-    if (scratch->used > COPY_MAX)
-        scratch->used = COPY_MAX;
+    *chunk = (struct chunk_copy){from, size, NULL};
+    chunk->bytes = mem_look(reader->mem, from, size, to_page_end(from, size));
+    if (!chunk->bytes) {
+        if (size > COPY_MAX - scratch->used)
+            return CPY_RACED;
+        chunk->bytes = scratch->copy + scratch->used;
+        rc = mem_read(reader->mem, from, scratch->copy + scratch->used, size);
+        if (rc != CPY_OK)
+            return rc;
+        scratch->used += (size + 15) / 16 * 16;
+        if (scratch->used > COPY_MAX)
+            scratch->used = COPY_MAX;
+    }
     scratch->chunk_count++;
     return CPY_OK;
 }
@@ -183,9 +210,13 @@ struct walk {
     struct raw_stack *out;
     cpy_addr milestone; /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
+    uint32_t steps; /* visits but for those of take_run */
     cpy_addr last;  /* the frame that was visited last */
     bool ends_well; /* ... and whether a chain may end there */
-    bool native;    /* C code was passed since the last frame that was added */
+    const struct thread_words *thread;
+    bool entered;                  /* the newest call into the interpreter was passed */
+    bool native;                   /* C code was passed since the last frame that was added */
+    unsigned char leaf[FRAME_MAX]; /* the current frame as it was copied */
 };
 
 static void add(struct walk *walk, const struct raw_frame *frame)
@@ -267,12 +298,20 @@ static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
     return CPY_OK;
 }
 
+/* A read failed. */
+static enum cpy_rc unmapped(struct walk *walk, enum cpy_rc rc)
+{
+    walk->out->tear = TEAR_UNMAPPED;
+    return rc;
+}
+
 /* Bounds a chain, and finds one that loops. */
 static bool is_new(struct walk *walk, cpy_addr addr)
 {
     if (addr & 7 || addr == walk->milestone || ++walk->visits > VISITS_MAX)
         return false;
-    if ((walk->visits & (walk->visits - 1)) == 0)
+    walk->steps++;
+    if ((walk->steps & (walk->steps - 1)) == 0)
         walk->milestone = addr;
     return true;
 }
@@ -291,12 +330,71 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
         add(walk, &(struct raw_frame){.kind = RAW_GC});
     rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
     if (rc != CPY_OK)
-        return rc;
+        return unmapped(walk, rc);
+    if (walk->visits == 1) {
+        memcpy(walk->leaf, bytes, l->frame.size);
+        if (l->clears_frames && bytes[l->frame.owner] < l->shim_owner &&
+            (word_in(bytes, l->frame.executable) & l->tag_mask) == 0) {
+            walk->out->tear = TEAR_MOVED;
+            return CPY_RACED; /* it has returned since */
+        }
+    }
     walk->last = addr;
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
     *previous = word_in(bytes, l->frame.previous);
+    if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
+        *previous != walk->thread->outer_frame)
+        return CPY_RACED; /* see walk.h */
+    walk->entered |= walk->ends_well;
     return add_frame(walk, bytes);
+}
+
+/* The copy that the frame at `addr` is in; NULL: in none, or not whole. */
+static const struct chunk_copy *chunk_of(const struct walk *walk, cpy_addr addr)
+{
+    const struct walk_scratch *scratch = walk->scratch;
+    const struct chunk_copy *chunk;
+
+    for (chunk = scratch->chunks; chunk < scratch->chunks + scratch->chunk_count; chunk++)
+        if (addr >= chunk->from && addr - chunk->from < chunk->size)
+            return chunk->size - (addr - chunk->from) >= walk->reader->layout->frame.size ? chunk
+                                                                                          : NULL;
+    return NULL;
+}
+
+/*
+ * Takes frames as long as they are plain and lie one below the other in one copy; gives the
+ * first that is not. The same as visit would do, for the price of a deep stack's bytes.
+ */
+static cpy_addr take_run(struct walk *walk, cpy_addr addr)
+{
+    const struct layout *l = walk->reader->layout;
+    const struct chunk_copy *chunk = chunk_of(walk, addr);
+    struct raw_stack *out = walk->out;
+    cpy_addr code, previous, last = chunk ? chunk->from + chunk->size - l->frame.size : 0;
+    const unsigned char *bytes;
+    int64_t from_start;
+
+    if (!chunk || walk->native || walk->marks->gc || l->chain_end == END_ENTRY ||
+        l->frame.tlbc_index != NO_FIELD)
+        return addr;
+    while (addr >= chunk->from && addr <= last && !(addr & 7) && out->depth < CPY_DEPTH_MAX) {
+        bytes = chunk->bytes + (addr - chunk->from);
+        code = word_in(bytes, l->frame.executable) & l->tag_mask;
+        previous = word_in(bytes, l->frame.previous);
+        from_start = (int64_t)(word_in(bytes, l->frame.instr) - code - l->code.bytecode);
+        if (bytes[l->frame.owner] != OWNED_BY_THREAD || code & 7 || code == 0 || from_start & 1 ||
+            from_start < -2 || from_start / 2 > INT32_MAX || (previous >= addr && previous <= last))
+            break;
+        out->frames[out->depth++] =
+            (struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr};
+        walk->visits++;
+        walk->last = addr;
+        walk->ends_well = false;
+        addr = previous;
+    }
+    return addr;
 }
 
 static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
@@ -308,6 +406,7 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
         rc = visit(walk, addr, &addr);
         if (rc != CPY_OK)
             return rc;
+        addr = take_run(walk, addr);
     }
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
@@ -359,8 +458,7 @@ static enum cpy_rc walk_objects(struct walk *walk, const struct thread_words *th
         frame->addr = addr;
         count = object_ranges(walk->reader->layout, frame, ranges);
         rc = mem_read_ranges(walk->reader->mem, ranges, count);
-        if (rc == CPY_OK)
-            rc = add_object(walk, frame);
+        rc = rc == CPY_OK ? add_object(walk, frame) : unmapped(walk, rc);
     }
     return rc;
 }
@@ -381,9 +479,10 @@ static enum cpy_rc check_objects(struct walk *walk)
             now->addr = walk->scratch->objects[now - walk->scratch->again].addr;
             count += object_ranges(walk->reader->layout, now, ranges + count);
         }
-        rc = mem_read_ranges(walk->reader->mem, ranges, count);
+        rc = mem_read_again(walk->reader->mem, ranges, count);
         if (rc != CPY_OK)
-            return rc;
+            return unmapped(walk, rc);
+        walk->out->tear = TEAR_MOVED;
         for (; i < last; i++) {
             then = &walk->scratch->objects[i];
             now = &walk->scratch->again[i];
@@ -405,31 +504,66 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
         return rc == CPY_OK ? check_objects(walk) : rc;
     }
     rc = copy_data_stack(walk->reader, walk->scratch, thread);
-    return rc == CPY_OK ? walk_chain(walk, thread) : rc;
+    return rc == CPY_OK ? walk_chain(walk, thread) : unmapped(walk, rc);
+}
+
+/*
+ * CPY_RACED: the thread does not stand where it stood. Reads the generation, too.
+ *
+ * If the state was read after the frames ("late") it is newer already. Then, where a frame
+ * that has returned says so, a current frame that has code was one when it was copied, and
+ * so were all that called it. Elsewhere it could be what a call before has left there, with
+ * another caller below: it must be the same once more.
+ */
+static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thread,
+                               cpy_addr generation_at, uint64_t *generation)
+{
+    const struct layout *l = walk->reader->layout;
+    const struct mem *mem = walk->reader->mem;
+    bool late = mem->is_late && mem->is_late(mem);
+    unsigned char leaf[FRAME_MAX];
+    cpy_addr current = thread->current_frame, cframe = thread->cframe;
+    struct mem_range now[4];
+    size_t count = 0;
+    bool leaf_too =
+        l->frames == FRAMES_INTERPRETER && walk->visits > 0 && !(late && l->clears_frames);
+    enum cpy_rc rc;
+
+    if (!late)
+        now[count++] = (struct mem_range){current_frame_at(l, thread), &current, 8};
+    if (!late && l->thread.cframe != NO_FIELD)
+        now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
+    if (leaf_too)
+        now[count++] = (struct mem_range){thread->current_frame, leaf, l->frame.size};
+    if (generation_at != 0)
+        now[count++] = (struct mem_range){generation_at, generation, 8};
+    rc = mem_read_again(walk->reader->mem, now, count);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    walk->out->tear = TEAR_MOVED;
+    if (current != thread->current_frame || cframe != thread->cframe)
+        return CPY_RACED;
+    return leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
 }
 
 enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
                        const struct thread_words *thread, const struct walk_marks *marks,
                        cpy_addr generation_at, struct raw_stack *out, uint64_t *generation)
 {
-    struct walk walk = {.reader = reader, .scratch = scratch, .marks = marks, .out = out};
-    cpy_addr current = 0, cframe = thread->cframe;
-    struct mem_range after[3] = {{current_frame_at(reader->layout, thread), &current, 8}};
-    size_t count = 1;
+    struct walk walk;
     enum cpy_rc rc;
 
+    walk.reader = reader;
+    walk.scratch = scratch;
+    walk.marks = marks;
+    walk.thread = thread;
+    walk.out = out;
+    walk.milestone = walk.last = 0;
+    walk.visits = walk.steps = 0;
+    walk.ends_well = walk.entered = walk.native = false;
     out->depth = 0;
     out->cut = false;
+    out->tear = TEAR_CHAIN;
     rc = walk_frames(&walk, thread);
-    if (rc != CPY_OK)
-        return rc;
-    if (generation_at != 0 && generation)
-        after[count++] = (struct mem_range){generation_at, generation, 8};
-    if (reader->layout->thread.cframe != NO_FIELD)
-        after[count++] =
-            (struct mem_range){thread->addr + reader->layout->thread.cframe, &cframe, 8};
-    rc = mem_read_ranges(reader->mem, after, count);
-    if (rc == CPY_OK && (current != thread->current_frame || cframe != thread->cframe))
-        rc = CPY_RACED;
-    return rc;
+    return rc == CPY_OK ? check_still(&walk, thread, generation_at, generation) : rc;
 }

@@ -5,8 +5,13 @@
  * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
  * frames (in their objects) and entry frames (on the C stack). The chunks are copied
  * at once, and the thread's current frame is read again after; the chain is then
- * walked in the copy. A walk is good only if the current frame is still the same and
- * the chain ends where this version says it must.
+ * walked in the copy. A walk is good only if the current frame is still the same, is as it
+ * was when it was copied (the thread may have left it, and come back), and the chain ends
+ * where this version says it must.
+ *
+ * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: then
+ * it has what an earlier call has left there. So the frame below the newest call must be
+ * the one that was current when that call began.
  *
  * Before, frames are objects on the heap, reached one by one. There a walk is good only
  * if all of them, read once more in one call, are what they were.
@@ -39,7 +44,16 @@ struct walk_marks {
     cpy_addr gc_frame; /* the frame that was current when the collection began; 0: the leaf */
 };
 
+/* Why a walk was torn. */
+enum walk_tear {
+    TEAR_MOVED,   /* the thread went on meanwhile */
+    TEAR_CHAIN,   /* its frames make no stack */
+    TEAR_CODE,    /* a frame has no code object, or its instruction is not in it */
+    TEAR_UNMAPPED /* memory that it names is not there */
+};
+
 struct raw_stack {
+    enum walk_tear tear; /* if it is torn */
     uint32_t depth;
     bool cut; /* deeper than CPY_DEPTH_MAX */
     struct raw_frame frames[CPY_DEPTH_MAX];
@@ -48,7 +62,9 @@ struct raw_stack {
 /* The words of a thread state that a walk and its caller need. */
 struct thread_words {
     cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
-    cpy_addr cframe; /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr cframe;      /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr outer_frame; /* of these: the current frame of the call into the interpreter below */
+    bool has_outer;       /* ... if there is one */
     cpy_addr current_frame;
     uint64_t thread_id, native_thread_id;
     cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
@@ -75,8 +91,8 @@ MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsign
                                        struct raw_frame *out);
 
 /*
- * Reads the chain of frames of `thread`. *generation (may be NULL) is read from
- * `generation_at` after the frames.
+ * Reads the chain of frames of `thread`. *generation is read from
+ * `generation_at` after the frames; 0: it is not read.
  *
  * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
  */

@@ -2,6 +2,7 @@
 """Starts programs under any of the found Pythons, in their root where they have one."""
 
 import contextlib
+import glob
 import json
 import os
 import select
@@ -57,6 +58,20 @@ def command_of(python, script, *args):
     if python["root"]:
         return root_words() + ["chroot", python["root"]] + words
     return words
+
+
+def outside_command(python):
+    """Runs an interpreter of a root from outside of it, as where it needs /proc: (words, environment)."""
+    root = python["root"]
+    if not root:
+        return [python["exe"]], clean_environment()
+    loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
+    folders = glob.glob(root + "/usr/lib/*-linux-gnu")
+    if not loaders or not folders:
+        raise roots.Unavailable("the root of Python %s cannot be used from outside" % python["version"])
+    words = root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
+                            "--library-path", folders[0], root + python["inner"]]
+    return words, clean_environment()
 
 
 def clean_environment(**more):

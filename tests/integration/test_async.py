@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`pystrobe dump --async` must say of the tasks of a program what the program says of itself."""
 
-import glob
 import json
 import os
 import subprocess
@@ -120,23 +119,12 @@ def test_running_tasks_come_with_what_awaits_them(modern, pystrobe, start):
     assert_same_tasks(own, seen)
 
 
-def outside_command(python):
-    """Runs an interpreter of a root from outside of it, as it needs /proc: (words, environment)."""
-    root = python["root"]
-    if not root:
-        return [python["exe"]], live.clean_environment()
-    loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
-    folders = glob.glob(root + "/usr/lib/*-linux-gnu")
-    if not loaders or not folders:
-        pytest.skip("this root cannot be used from outside")
-    words = live.root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
-                                 "--library-path", folders[0], root + python["inner"]]
-    return words, live.clean_environment()
-
-
 def remote_unwinder(python, pid):
     """What the interpreter's own reader says: {id: task}."""
-    words, env = outside_command(python)
+    try:
+        words, env = live.outside_command(python)
+    except live.roots.Unavailable as reason:
+        pytest.skip(str(reason))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "remote_unwinder.py")
     done = subprocess.run(words + [script, str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, env=env, cwd="/")
@@ -243,3 +231,22 @@ def test_async_takes_nothing_but_running_and_all(pystrobe):
     done = pystrobe.run("dump", "--pid", os.getpid(), "--async", "some")
 
     assert done.returncode == 64
+
+
+@pytest.mark.parametrize("words", [["--pause"], ["--color", "always"], ["--threads", "main"], ["-m", "cpu"], ["-n"],
+                                   ["-g"], ["--positions"], ["--opcodes"]])
+def test_an_option_about_stacks_is_refused_with_async_and_not_ignored(pystrobe, words):
+    done = pystrobe.run("dump", "--pid", os.getpid(), "--async", "all", *words)
+
+    long_name = {"-m": "--mode", "-n": "--native", "-g": "--gc"}.get(words[0], words[0])
+    assert done.returncode == 64 and not done.stdout
+    assert long_name in done.stderr and "leave one of the two out" in done.stderr
+
+
+def test_options_that_change_nothing_go_with_async(modern, pystrobe, start):
+    own = start(modern, "tasks.py").read_json()
+
+    done = pystrobe.run("dump", "--pid", own["pid"], "--async", "all", "--no-source", "--color", "never", "-t", "all",
+                        "-m", "wall")
+
+    assert done.returncode == 0, done.stderr

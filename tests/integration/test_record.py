@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """pystrobe record and report: one process or command into a file, and what the file says."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -86,6 +88,66 @@ def test_threads_are_told_apart_on_request(pystrobe, start, tmp_path):
     assert {"burner-0", "burner-1", "MainThread"} <= names
 
 
+def test_statistics_are_those_of_the_recording(python, pystrobe, start, tmp_path):
+    pid = start(python, "busy.py", "--threads", 2).read_json()["pid"]
+
+    done = pystrobe.run("record", "--stats=json", "--pid", pid, "-d", "1s", "-r", "200", "-o", tmp_path / "o.pb.gz")
+
+    assert done.returncode == 0, done.stderr
+    stats = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    unwinder = stats["unwinder"]
+    assert stats["processes"] == 1 and 100 < stats["samples"] < 250
+    # The main thread, the one that waits for input, and two burners; the first sample has no time to give.
+    assert unwinder["threads"] <= stats["samples"] * 4
+    taken = profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples")
+    assert 0 <= unwinder["threads"] - taken <= 8, "each stack that was read is in the profile, but for the first"
+    assert unwinder["reads"] >= stats["samples"] - stats["failed"]["raced"]
+    assert unwinder["bytes"] > unwinder["reads"] and unwinder["codes_read"] > 3
+
+
+def test_statistics_for_people_explain_every_counter(pystrobe, tmp_path):
+    burn = "import time\nend=time.monotonic()+1\nwhile time.monotonic()<end: sum(range(500))"
+    words = ["-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", burn]
+
+    text = pystrobe.run("record", "--stats", *words).stderr
+    machine = json.loads(next(line for line in pystrobe.run("record", "--stats=json", *words).stderr.splitlines()
+                              if line.startswith("{")))
+
+    rows = {line.split()[2]: line.split() for line in text.splitlines() if re.match(r" *\d+ +\d+\.\d\d  \w", line)}
+    assert set(rows) == set(machine["unwinder"])
+    assert all(len(row) > 4 for row in rows.values()), "a counter without a text"
+    assert pystrobe.run("record", *words).stderr.count("\n") == 2, "statistics nobody asked for"
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_recording_one_process_looks_at_no_other(pystrobe, start, tmp_path):
+    pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
+    trace = tmp_path / "trace"
+
+    done = subprocess.run(["strace", "-f", "-e", "trace=open,openat", "-o", str(trace), pystrobe.path, "record",
+                           "--pid", str(pid), "-d", "1s", "-o", str(tmp_path / "o.pb.gz")], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    opened = re.findall(r'"/proc/(\d+)[/"]', trace.read_text())
+    assert opened and set(opened) == {str(pid)}
+
+
+def test_the_closing_line_says_what_was_dropped_and_why(pystrobe, start, tmp_path):
+    pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
+    process = pystrobe.start("record", "--pid", pid, "-d", "2s", "-r", "100", "-o", tmp_path / "o.pb.gz",
+                             stderr=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.8)
+    process.send_signal(signal.SIGCONT)
+    closing = process.communicate(timeout=20)[1]
+
+    match = re.search(r"samples of 1 process in 2\.\d s, dropped: (\d+) ticks missed", closing)
+    assert match, closing
+    assert 50 < int(match.group(1)) < 100
+
+
 def test_what_is_no_python_or_not_there_is_said(pystrobe, tmp_path):
     sleeper = subprocess.Popen(["sleep", "30"])
     try:
@@ -114,7 +176,8 @@ def test_a_process_of_another_user_is_refused_with_the_cure(pystrobe, start):
 
 
 @pytest.mark.parametrize("words", [["record"], ["record", "--pid", "x"], ["record", "-r", "5000", "--pid", "1"],
-                                   ["record", "--pid", "1", "--", "true"], ["dump"], ["dump", "--pid", "0"],
+                                   ["record", "--pid", "1", "--", "true"], ["record", "--stats=xml", "--pid", "1"],
+                                   ["dump"], ["dump", "--pid", "0"],
                                    ["nonsense"], ["agent"], []])
 def test_wrong_words_are_usage_errors(pystrobe, words):
     done = pystrobe.run(*words)

@@ -45,7 +45,7 @@ check_statics() {
     failed=1
 }
 
-for file in {base,unwind,pprof,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools}/*.[ch]; do
+for file in {base,unwind,pprof,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools,tests/bench}/*.[ch]; do
     [[ -e $file ]] || continue
     code=$("${PYTHON:-python3}" -c "$strip" "$file")
     check_names "$file" "$code" "$everywhere"

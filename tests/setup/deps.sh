@@ -25,6 +25,7 @@ demo  python3                python3             command:python3
 test  libcmocka-dev          libcmocka-devel     module:cmocka
 test  protobuf-compiler      protobuf-compiler   command:protoc
 test  python3-pytest         python3-pytest      package
+test  python3-venv           python3             package
 test  python3-protobuf       python3-protobuf    package
 test  clang                  clang               command:clang
 test  clang-format-14        clang-tools-extra   command:clang-format-14

@@ -248,7 +248,7 @@ static bool run(struct sampler *s)
     s->begin_ns = next_ns;
     s->end_ns = next_ns + (uint64_t)(s->options.seconds * 1e9);
     while (next_ns < s->end_ns && rc != CPY_GONE && !s->no_memory) {
-        if (!go_home(s))
+        if (!cpy_seat(s->target) && !go_home(s))
             return false;
         sleep_until(next_ns);
         weigh(s, clock_ns(CLOCK_MONOTONIC));

@@ -205,7 +205,7 @@ static void carries_the_time_of_a_torn_stack_to_its_next_good_one(void **state)
     torn_state = f->process.threads[2].state;
     f->target->mem->read = read_torn;
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
-    assert_int_equal(f->process.torn, 1);
+    assert_int_equal(cpy_stats(f->target)->torn, 1);
     assert_int_equal(total(f, VALUE_WALL), (THREADS - 1) * NS_PER_S);
     f->target->mem->read = real_read;
     assert_int_equal(process_sample(&f->process, 3 * NS_PER_S), CPY_OK);

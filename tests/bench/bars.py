@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked for: how many times less than CPython's own reader a sample is to cost, and how many
+samples are to give a stack."""
+
+import collections
+
+# `ratio`: peer's median / ours, at least; `share`: of samples with a stack, at least.
+Bar = collections.namedtuple("Bar", "workload operation ratio share")
+
+BARS = (
+    Bar("busy", "stack", 1.7, 0.999),
+    Bar("basic", "stack", 1.7, 0.999),
+    Bar("fib_busy", "stack", 3, 0.99),
+    Bar("deep900_sleep", "stack", 4, 1),
+    Bar("deep100_busyleaf", "stack", 3, 0.995),
+    Bar("threads100_idle", "stack", 150, 1),
+    Bar("threads20_mixed", "stack", 10, 0.999),
+    Bar("subinterp3", "stack", 4, 0.995),
+    Bar("generators", "stack", 4, 0.98),
+    Bar("async10", "async", 4, 0.995),
+    Bar("async100", "async", 4, 0.995),
+    Bar("async1000", "async", 4, 0.995),
+    Bar("async10", "all-tasks", 5, 1),
+    Bar("async100", "all-tasks", 5, 1),
+    Bar("async1000", "all-tasks", 5, 1),
+)
+OPERATIONS = ("stack", "async", "all-tasks")
+MODES = ("wall", "cpu", "gil", "all", "exception")
+CHOOSY = ("cpu", "gil", "exception")  # modes that leave threads out
+NUMBERED = ("threads", "depth", "tasks")  # workloads with a number: "threads=50"
+
+
+def is_known(workload):
+    kind, equals, count = workload.partition("=")
+    return kind in NUMBERED and count.isdigit() if equals else workload in [bar.workload for bar in BARS]
+
+
+def rows(workloads=(), operation=None, mode="wall"):
+    """What to measure: the bars' rows, narrowed; what no bar is about comes with none, as do all other modes."""
+    named = list(workloads) or list(dict.fromkeys(bar.workload for bar in BARS))
+    found = []
+    for workload in named:
+        own = [bar for bar in BARS if bar.workload == workload]
+        if operation:
+            own = [bar for bar in own if bar.operation == operation] or [Bar(workload, operation, None, None)]
+        found += own or [Bar(workload, "all-tasks" if workload.startswith("tasks=") else "stack", None, None)]
+    if not workloads and operation in ("async", "all-tasks"):
+        found = [bar for bar in found if bar.workload.startswith("async")]
+    return found if mode == "wall" else [bar._replace(ratio=None, share=None) for bar in found]
+
+
+def verdict(bar, ratio, share):
+    """Gives {"ratio": bool, "share": bool}; None where nothing is asked, or nothing to compare with."""
+    return {
+        "ratio": None if bar.ratio is None or ratio is None else ratio >= bar.ratio,
+        "share": None if bar.share is None else share >= bar.share,
+    }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operations.c - see operations.h. */
+#include "tests/bench/operations.h"
+
+#include "tests/bench/counters.h"
+
+void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind)
+{
+    *op = (struct operation){.target = target, .kind = kind};
+    running_init(&op->running);
+}
+
+void operation_finish(struct operation *op)
+{
+    running_finish(&op->running);
+}
+
+uint64_t operation_look_at(const struct cpy_frame *frames, uint32_t depth)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < depth; i++)
+        sum += (uint64_t)frames[i].line + (unsigned char)frames[i].code->func[0] +
+               (unsigned char)frames[i].code->file[0];
+    return sum;
+}
+
+static void look_at_thread(void *ctx, const struct cpy_thread *thread)
+{
+    struct operation *op = ctx;
+
+    op->got.threads++;
+    op->got.frames += thread->depth;
+    op->got.torn += thread->torn;
+    op->got.sink += operation_look_at(thread->frames, thread->depth);
+}
+
+static void look_at_task(void *ctx, const struct cpy_task *task)
+{
+    struct operation *op = ctx;
+    uint32_t i;
+
+    op->got.tasks++;
+    op->got.frames += task->depth;
+    op->got.sink += operation_look_at(task->frames, task->depth);
+    for (i = 0; i < task->awaited_by_count; i++)
+        op->got.sink += task->awaited_by[i];
+}
+
+static void keep_task(void *ctx, const struct cpy_task *task)
+{
+    struct operation *op = ctx;
+
+    op->got.sink += operation_look_at(task->frames, task->depth);
+    running_add(&op->running, task);
+}
+
+/* Tasks that were torn are in the counters only. */
+static enum cpy_rc run_tasks(struct operation *op,
+                             void (*each)(void *ctx, const struct cpy_task *task))
+{
+    const uint64_t torn = counters_torn(cpy_stats(op->target));
+    enum cpy_rc rc = cpy_tasks(op->target, each, op);
+
+    op->got.torn += counters_torn(cpy_stats(op->target)) - torn;
+    return rc;
+}
+
+static enum cpy_rc run_async(struct operation *op)
+{
+    enum cpy_rc rc = cpy_sample(op->target, look_at_thread, op);
+
+    running_reset(&op->running);
+    if (rc == CPY_OK)
+        rc = run_tasks(op, keep_task);
+    if (rc != CPY_OK)
+        return rc;
+    if (!running_close(&op->running, &op->got.tasks, &op->got.frames))
+        return CPY_NOMEM;
+    return CPY_OK;
+}
+
+enum cpy_rc operation_run(struct operation *op)
+{
+    op->got = (struct operation_got){0};
+    switch (op->kind) {
+    case OPERATION_ASYNC:
+        return run_async(op);
+    case OPERATION_TASKS:
+        return run_tasks(op, look_at_task);
+    case OPERATION_STACK:
+    default:
+        return cpy_sample(op->target, look_at_thread, op);
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operations.h - what the benchmark times: the three things that CPython's own reader does.
+ *
+ * Shape:   operation_init, operation_run many times, each followed by a look at `got`;
+ *          operation_finish.
+ * Threads: as the target.
+ */
+#ifndef TESTS_BENCH_OPERATIONS_H
+#define TESTS_BENCH_OPERATIONS_H
+
+#include "tests/bench/running.h"
+
+enum operation_kind {
+    OPERATION_STACK, /* every thread's stack */
+    OPERATION_ASYNC, /* the same, and the running tasks with all that await them */
+    OPERATION_TASKS  /* all tasks with their awaiters */
+};
+
+/* What a call gave. */
+struct operation_got {
+    uint64_t threads, frames, tasks;
+    uint64_t torn; /* threads and tasks that were given up */
+    uint64_t sink; /* made from every name, file and line, so that all have been looked at */
+};
+
+struct operation {
+    struct cpy_target *target; /* borrowed */
+    enum operation_kind kind;
+    struct operation_got got;
+    struct running running;
+};
+
+void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind);
+void operation_finish(struct operation *op);
+
+/* Errors: as cpy_sample and cpy_tasks. */
+MUST_CHECK enum cpy_rc operation_run(struct operation *op);
+
+/* Adds the frames' names, files and lines to a sum. */
+uint64_t operation_look_at(const struct cpy_frame *frames, uint32_t depth);
+
+#endif

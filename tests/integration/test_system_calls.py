@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sample takes and what it does to the target: system calls, counted by strace, and allocations."""
+
+import os
+import sys
+
+import pytest
+
+import live
+
+sys.path.insert(0, os.path.join(live.TESTS, "bench"))
+import sides  # noqa: E402
+import straced  # noqa: E402
+
+SAMPLES = 50
+# System calls of a sample, at most and on average, where nothing but the running thread moves.
+CALLS_PER_SAMPLE_MAX = {"busy": 26, "basic": 26, "deep900_sleep": 930, "threads100_idle": 1150}
+
+
+@pytest.fixture
+def reader_of(python, start):
+    """reader_of(workload, operation) starts that program; gives the words that run our reader of it."""
+
+    def start_one(workload, operation="stack"):
+        if not sides.is_able(python, workload, operation):
+            pytest.skip("%s has no %s" % (python["id"], workload))
+        script = os.path.join(sides.HERE, "targets", "workload.py")
+        pid = start(python, script, workload).read_json()["pid"]
+        build = os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build"))
+        return sides.our_words(build, pid, operation, "wall")
+
+    return start_one
+
+
+@pytest.fixture
+def trace(reader_of):
+    """The same, but gives what strace wrote of the reader, from its first call to its last."""
+    if not sides.can_strace():
+        pytest.skip("strace is not installed")
+    return lambda *words: sides.trace(reader_of(*words), SAMPLES)
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("workload", CALLS_PER_SAMPLE_MAX)
+def test_a_sample_takes_few_system_calls_where_only_the_running_thread_moves(trace, workload):
+    counted = straced.per_sample(trace(workload), SAMPLES)
+
+    assert 0 < counted["system_calls"] <= CALLS_PER_SAMPLE_MAX[workload], counted["by_name"]
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("workload, operation", [
+    ("busy", "stack"), ("fib_busy", "stack"), ("threads20_mixed", "stack"), ("async100", "all-tasks")])
+def test_nothing_is_written_to_the_target_nor_stopped_nor_signalled(trace, workload, operation):
+    text = trace(workload, operation)
+
+    names = [name for name, _ in straced.calls_of(text)]
+    assert "process_vm_readv" in names and names.count(straced.MARKER) == 4
+    assert straced.forbidden_in(text) == []
+
+
+def test_a_warm_sample_allocates_nothing(reader_of):
+    with sides.reader(reader_of("fib_busy")) as reader:
+        sides.ask(reader, "round", 100)
+
+        told = sides.ask(reader, "round", 100)
+
+    assert told["calls"] > 10 and told["whole"] > 0
+    assert told["allocations"] == 0

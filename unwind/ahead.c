@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ahead.c - see ahead.h. */
+#include "unwind/ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANGES_MAX = 1 << 16, /* of a set */
+    RANGE_MAX = 4 << 20,  /* bytes of a range */
+    BYTES_MAX = 16 << 20, /* of all copies for a target */
+    GAP_MAX = 1024,       /* between two ranges that become one: less than a page, so that no page
+                             is touched that has neither of them */
+    STEP = 512,           /* what may grow is read in such steps */
+    WINDOW = 256          /* fetches until ranges shrink to what was used of them */
+};
+
+static size_t round_up(size_t size)
+{
+    return (size + STEP - 1) / STEP * STEP;
+}
+
+/* The first sorted range that is behind (when, from). */
+static uint32_t place_of(const struct ahead_set *set, enum mem_when when, cpy_addr from)
+{
+    uint32_t low = 0, high = set->sorted, middle;
+    const struct ahead_range *range;
+
+    while (low < high) {
+        middle = (low + high) / 2;
+        range = &set->ranges[middle];
+        if (range->when < when || (range->when == when && range->from <= from))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool covers(const struct ahead_range *range, cpy_addr from, size_t size, enum mem_when when)
+{
+    /* The state may have frames in it, too. */
+    return (range->when == when || (when == MEM_FIRST && range->when == MEM_STATE)) &&
+           from >= range->from && from - range->from <= range->have &&
+           range->have - (from - range->from) >= size;
+}
+
+/* The range of which these bytes were fetched; NULL: none. */
+static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t size,
+                                enum mem_when when)
+{
+    struct ahead_range *range;
+    uint32_t i, tried;
+
+    if (set->by_address) {
+        i = place_of(set, when, from);
+        range = i > 0 ? &set->ranges[i - 1] : NULL;
+        if (range && covers(range, from, size, when))
+            return range;
+        i = when == MEM_FIRST ? place_of(set, MEM_STATE, from) : 0;
+        range = i > 0 ? &set->ranges[i - 1] : NULL;
+        return range && covers(range, from, size, when) ? range : NULL;
+    }
+    for (tried = 0, i = set->hint; tried < set->count; tried++, i++) {
+        i = i < set->count ? i : 0;
+        range = &set->ranges[i];
+        if (covers(range, from, size, when)) {
+            set->hint = i;
+            return range;
+        }
+    }
+    return NULL;
+}
+
+static void use(struct ahead_range *range, uint64_t bytes)
+{
+    if (bytes > range->used)
+        range->used = (uint32_t)bytes;
+}
+
+/* Makes the range have these bytes, too. False: it is not near, or too large. */
+static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
+{
+    uint64_t below = range->from > from ? range->from - from : 0, wanted;
+
+    if (below > GAP_MAX || (below == 0 && from - range->from > (uint64_t)range->size + GAP_MAX))
+        return false;
+    wanted = below > 0 ? below + range->size : from - range->from + size;
+    if (wanted > RANGE_MAX || (below > 0 && size > wanted))
+        return false;
+    if (below > 0) { /* what was fetched of it is not served any more */
+        range->from = from;
+        range->used += (uint32_t)below;
+        range->have = 0;
+    }
+    use(range, below > 0 ? size : wanted);
+    range->size = wanted > range->size ? (uint32_t)wanted : range->size;
+    return true;
+}
+
+static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+{
+    uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
+    struct ahead_range *wider;
+
+    if (set->count == set->capacity) {
+        wider = set->count < RANGES_MAX ? realloc(set->ranges, capacity * sizeof(*wider)) : NULL;
+        if (!wider)
+            return; /* it is read for itself each time, then */
+        set->ranges = wider;
+        set->capacity = capacity;
+    }
+    set->ranges[set->count++] = (struct ahead_range){
+        .from = from, .size = (uint32_t)size, .used = (uint32_t)size, .when = when};
+}
+
+/* Sees to it that these bytes are fetched the next time. */
+static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+{
+    uint32_t i = 0, last = set->count;
+
+    if (size == 0 || size > RANGE_MAX)
+        return;
+    if (set->by_address) { /* of those that are not sorted yet the last one is tried, too */
+        i = place_of(set, when, from);
+        if (i > 0 && set->ranges[i - 1].when == when && widen(&set->ranges[i - 1], from, size))
+            return;
+        i = set->count > set->sorted ? set->count - 1 : set->count;
+    }
+    for (; i < last; i++) {
+        const struct ahead_range *range = &set->ranges[i];
+
+        if (when == MEM_FIRST && range->when == MEM_STATE && from >= range->from &&
+            from - range->from + size <= range->size)
+            return;
+        if (range->when == when && widen(&set->ranges[i], from, size))
+            return;
+    }
+    append(set, from, size, when);
+}
+
+/*
+ * Bytes that were fetched; NULL: they must be read. What is read again must be later than
+ * all else: once something was missing, what was fetched is too old for that.
+ */
+static const unsigned char *serve(struct ahead_set *set, cpy_addr from, size_t size,
+                                  enum mem_when when, size_t next_time)
+{
+    struct ahead_range *range = find(set, from, size, when);
+
+    if (!range) {
+        set->missed |= when == MEM_FIRST;
+        set->has_state &= when != MEM_STATE;
+        note(set, from, next_time, when);
+        return NULL;
+    }
+    use(range, from - range->from + size);
+    set->has_state |= when == MEM_STATE;
+    return when == MEM_AGAIN && set->missed ? NULL : set->bytes + range->at + (from - range->from);
+}
+
+static enum cpy_rc ahead_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    struct ahead *ahead = (struct ahead *)mem;
+    struct mem *inner = *ahead->inner;
+    const unsigned char *bytes;
+    struct ahead_set *now = mem->once ? NULL : ahead->now;
+    bool served = now != NULL;
+    enum cpy_rc rc = CPY_OK;
+    size_t i;
+
+    for (i = 0; i < count && now; i++) {
+        bytes = serve(now, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        if (bytes)
+            memcpy(ranges[i].into, bytes, ranges[i].size);
+        served &= bytes != NULL;
+    }
+    if (!served)
+        rc = mem_read_ranges(inner, ranges, count);
+    ahead->misses += now && !served;
+    mem->reads = inner->reads;
+    return rc;
+}
+
+static const unsigned char *ahead_look(struct mem *mem, cpy_addr from, size_t size, size_t most)
+{
+    struct ahead *ahead = (struct ahead *)mem;
+    size_t next_time = round_up(size) < most ? round_up(size) : most;
+
+    return ahead->now ? serve(ahead->now, from, size, mem->when, next_time) : NULL;
+}
+
+static bool ahead_is_late(const struct mem *mem)
+{
+    const struct ahead_set *now = ((const struct ahead *)mem)->now;
+
+    return now && now->has_state && !now->missed;
+}
+
+static void ahead_close(struct mem *mem)
+{
+    (void)mem; /* it is part of something else */
+}
+
+void ahead_init(struct ahead *ahead, struct mem *const *inner)
+{
+    *ahead = (struct ahead){.inner = inner};
+    ahead->mem.read = ahead_read;
+    ahead->mem.look = ahead_look;
+    ahead->mem.is_late = ahead_is_late;
+    ahead->mem.close = ahead_close;
+}
+
+void ahead_finish(struct ahead *ahead)
+{
+    free(ahead->plan);
+    ahead->plan = NULL;
+}
+
+void ahead_set_init(struct ahead_set *set, bool by_address)
+{
+    *set = (struct ahead_set){.by_address = by_address};
+}
+
+void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
+{
+    ahead->bytes -= set->room;
+    free(set->ranges);
+    free(set->bytes);
+    ahead_set_init(set, set->by_address);
+}
+
+/* Leaves out what was not used lately, and shrinks the rest to what was. */
+static void trim(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    set->fetches = 0;
+    for (i = 0; i < set->count; i++) {
+        struct ahead_range *range = &set->ranges[i];
+
+        if (range->used == 0)
+            continue;
+        if (round_up(range->used) < range->size)
+            range->size = (uint32_t)round_up(range->used);
+        range->used = 0;
+        set->ranges[kept++] = *range;
+    }
+    set->count = kept;
+    set->sorted = kept < set->sorted ? kept : set->sorted;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ahead_range *left = a, *right = b;
+
+    if (left->when != right->when)
+        return left->when > right->when ? 1 : -1;
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+/* Sorts the ranges and joins those that lie near each other. */
+static void sort(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
+    for (i = 0; i < set->count; i++) {
+        const struct ahead_range range = set->ranges[i];
+
+        if (kept > 0 && set->ranges[kept - 1].when == range.when &&
+            widen(&set->ranges[kept - 1], range.from, range.size))
+            continue;
+        set->ranges[kept++] = range;
+    }
+    set->count = set->sorted = kept;
+}
+
+/* Gives each range its place in the copies. False: there is no room. */
+static bool lay_out(struct ahead *ahead, struct ahead_set *set)
+{
+    size_t total = 0, room;
+    unsigned char *wider;
+    uint32_t i;
+    enum mem_when when;
+
+    for (when = MEM_FIRST; when <= MEM_AGAIN; when++) {
+        for (i = 0; i < set->count; i++) {
+            if (set->ranges[i].when != when)
+                continue;
+            set->ranges[i].at = (uint32_t)total;
+            total += set->ranges[i].size;
+        }
+    }
+    if (total <= set->room)
+        return true;
+    room = total + total / 2;
+    if (room - set->room > BYTES_MAX - ahead->bytes)
+        return false;
+    wider = realloc(set->bytes, room);
+    if (!wider)
+        return false;
+    ahead->bytes += room - set->room;
+    set->bytes = wider;
+    set->room = room;
+    return true;
+}
+
+static void prepare(struct ahead *ahead, struct ahead_set *set)
+{
+    if (++set->fetches > WINDOW)
+        trim(set);
+    if (set->by_address && set->count != set->sorted)
+        sort(set);
+    if (!lay_out(ahead, set))
+        set->count = set->sorted = 0;
+    set->hint = 0;
+    set->missed = set->count == 0;
+    set->has_state = false;
+}
+
+/* Reads the planned ranges if there is no room for more of them, or if it is the end. */
+static enum cpy_rc flush(struct ahead *ahead, size_t *planned, bool end)
+{
+    enum cpy_rc rc = CPY_OK;
+
+    if (*planned == MEM_RANGES_MAX || (end && *planned > 0)) {
+        rc = mem_read_ranges(*ahead->inner, ahead->plan, *planned);
+        *planned = 0;
+    }
+    return rc;
+}
+
+/* Plans the ranges of a set that come at one time. */
+static enum cpy_rc plan(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
+                        size_t *planned)
+{
+    struct ahead_range *range;
+    enum cpy_rc rc = CPY_OK;
+
+    for (range = set->ranges; range < set->ranges + set->count && rc == CPY_OK; range++) {
+        if (range->when != when)
+            continue;
+        range->have = range->size;
+        ahead->plan[(*planned)++] =
+            (struct mem_range){range->from, set->bytes + range->at, range->size};
+        rc = flush(ahead, planned, false);
+    }
+    return rc;
+}
+
+static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t i, planned = 0;
+    enum mem_when when;
+    enum cpy_rc rc = CPY_OK;
+
+    for (i = 0; i < count; i++)
+        for (when = MEM_FIRST; when <= MEM_AGAIN && rc == CPY_OK; when++)
+            rc = plan(ahead, sets[i], when, &planned);
+    return rc == CPY_OK ? flush(ahead, &planned, true) : rc;
+}
+
+void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t i;
+
+    if (!ahead->plan)
+        ahead->plan = malloc(MEM_RANGES_MAX * sizeof(*ahead->plan));
+    for (i = 0; i < count; i++) {
+        if (ahead->plan)
+            prepare(ahead, sets[i]);
+        else
+            sets[i]->count = sets[i]->sorted = 0;
+    }
+    if (fetch(ahead, sets, count) == CPY_OK)
+        return;
+    for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
+        if (count == 1 || fetch(ahead, &sets[i], 1) != CPY_OK)
+            ahead_forget(sets[i]);
+}
+
+void ahead_forget(struct ahead_set *set)
+{
+    set->count = set->sorted = 0;
+    set->missed = true;
+}

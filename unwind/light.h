@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * light.h - knows when a sample need not read all threads.
+ *
+ * Where there is a GIL, only a thread that holds it can change its Python stack, and
+ * the GIL counts how often it went from one thread to another (switch_number; not when
+ * the thread that gave it up takes it again). So if the count, the last holder and the
+ * head of the list of threads are what they were before the sample before was read, all
+ * other threads' stacks are what they were then: only the last holder is read. If the
+ * count is one more, the holder now and the one then are read.
+ *
+ * A thread that came is at the head of the list. One that went took the GIL for that, or
+ * had it last; its state says so as long as it is there, and whoever takes its place has
+ * another id.
+ *
+ * Source: Python/ceval_gil.c, take_gil and drop_gil, tags v3.12.0 to v3.15.0.
+ */
+#ifndef UNWIND_LIGHT_H
+#define UNWIND_LIGHT_H
+
+#include "unwind/target.h"
+
+/*
+ * True if this sample has to read only the threads that are marked as `ran`, of those that
+ * the sample before has listed; their words are fetched.
+ */
+bool light_begin(struct cpy_target *target);
+
+/* Fetches what a sample of all threads is likely to read. */
+void light_fetch_all(struct cpy_target *target);
+
+/* Forgets that: it was not as expected. */
+void light_forget_all(struct cpy_target *target);
+
+/* After a sample that went well: may the next one be light? */
+void light_end(struct cpy_target *target);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve.c - see resolve.h. */
+#include "unwind/resolve.h"
+
+#include "unwind/linetable.h"
+#include "unwind/opcodes.h"
+
+/* What stands for something that is no function; named as CPython's own profiler does. */
+static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
+static const struct cpy_code gc_code = {UINT64_MAX - 1, "<GC>", "~", 0};
+
+static void add_position(const struct cpy_target *t, const struct code_entry *entry, int32_t unit,
+                         struct cpy_frame *frame)
+{
+    struct linetable_position position = linetable_position(
+        t->found.layout.lines, entry->table, entry->table_size, entry->code.first_line, unit);
+
+    frame->line = position.line;
+    frame->end_line = position.end_line;
+    frame->column = position.column;
+    frame->end_column = position.end_column;
+}
+
+/* The name of the instruction, as it stands in the code now (specialised, instrumented). */
+static enum cpy_rc add_opcode(const struct cpy_target *t, const struct code_entry *entry,
+                              int32_t unit, struct cpy_frame *frame)
+{
+    const struct layout *l = &t->found.layout;
+    cpy_addr bytecode =
+        entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
+    unsigned char opcode;
+    enum cpy_rc rc;
+
+    if (unit < 0 || l->instr_in_caches)
+        return CPY_OK;
+    rc = mem_read(t->mem, bytecode + (uint64_t)unit * 2, &opcode, 1);
+    if (rc == CPY_OK)
+        frame->opcode = opcode_name(l->minor, opcode);
+    return rc;
+}
+
+/* Adds a frame at the inner end. */
+static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
+                             struct kept_stack *stack)
+{
+    const struct code_entry *entry;
+    struct cpy_frame frame = {0};
+
+    if (raw->kind == RAW_NATIVE || raw->kind == RAW_GC) {
+        frame.code = raw->kind == RAW_GC ? &gc_code : &native_code;
+    } else {
+        entry = codes_find(&t->codes, raw->code);
+        if (!entry || raw->unit >= entry->unit_count)
+            return CPY_RACED;
+        if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
+            return CPY_OK; /* pushed, but its arguments are not in place yet */
+        frame.code = &entry->code;
+        if (t->options.frames & CPY_FRAME_POSITIONS)
+            add_position(t, entry, raw->unit, &frame);
+        else
+            frame.line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
+                                        entry->code.first_line, raw->unit);
+        if (t->options.frames & CPY_FRAME_OPCODES && add_opcode(t, entry, raw->unit, &frame))
+            return CPY_RACED;
+    }
+    stack->depth++;
+    stack->raw[stack->room - stack->depth] = *raw;
+    stack->frames[stack->room - stack->depth] = frame;
+    t->stats.frames_decoded++;
+    return CPY_OK;
+}
+
+/* How many frames, from the outermost on, are as they were. */
+static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
+{
+    uint32_t most = raw->depth < stack->depth ? raw->depth : stack->depth, same;
+    const struct raw_frame *now = raw->frames + raw->depth, *then = stack->raw + stack->room;
+
+    for (same = 0; same < most; same++) {
+        now--;
+        then--;
+        if (now->code != then->code || now->unit != then->unit || now->kind != then->kind)
+            break;
+    }
+    return same;
+}
+
+/* How many of the `same` frames have the code objects that they had. */
+static uint32_t count_current(const struct cpy_target *t, const struct kept_stack *stack,
+                              uint32_t same)
+{
+    const struct code_entry *entry;
+    uint32_t i;
+
+    for (i = 0; i < same; i++) {
+        const struct raw_frame *raw = &stack->raw[stack->room - 1 - i];
+
+        entry = raw->code != 0 ? codes_find(&t->codes, raw->code) : NULL;
+        if (raw->code != 0 && (!entry || stack->frames[stack->room - 1 - i].code != &entry->code))
+            break;
+    }
+    return i;
+}
+
+/* Sees to it that the code objects of the `count` innermost frames are known. */
+static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw, uint32_t count,
+                               uint64_t generation)
+{
+    const struct reader reader = target_reader(t);
+    uint32_t i, used = 0;
+    enum cpy_rc rc;
+
+    for (i = 0; i < count; i++)
+        if (raw->frames[i].code != 0)
+            t->addrs[used++] = raw->frames[i].code;
+    reader.mem->once = generation != 0; /* then it is done once for all samples */
+    rc = codes_check(&t->codes, &reader, t->addrs, used, generation);
+    reader.mem->once = false;
+    return rc;
+}
+
+enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
+                    struct kept_stack *stack)
+{
+    bool vouched = generation != 0 && generation == stack->generation;
+    uint32_t same = count_same(raw, stack), i;
+    enum cpy_rc rc;
+
+    if (t->options.frames & CPY_FRAME_OPCODES)
+        same = 0; /* the interpreter specialises instructions while it runs them */
+    raw->tear = TEAR_CODE;
+    rc = check_codes(t, raw, vouched ? raw->depth - same : raw->depth, generation);
+    if (rc != CPY_OK)
+        return rc;
+    if (!vouched)
+        same = count_current(t, stack, same);
+    stack->depth = same;
+    stack->generation = 0;
+    t->stats.frames_reused += same;
+    if (!keep_room(&t->keep, stack, raw->depth))
+        return CPY_NOMEM;
+    for (i = raw->depth - same; i > 0 && rc == CPY_OK; i--)
+        rc = add_frame(t, &raw->frames[i - 1], stack);
+    stack->generation = generation;
+    stack->cut = raw->cut;
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resolve.h - gives the frames of a stack their names and lines. */
+#ifndef UNWIND_RESOLVE_H
+#define UNWIND_RESOLVE_H
+
+#include "unwind/target.h"
+
+/*
+ * Makes `stack` what `raw` says. The frames that are as they were, from the outermost on,
+ * are not decoded again. `generation` is that of the interpreter's code objects, with the
+ * interpreter's address added; 0: the version does not tell.
+ *
+ * Errors: CPY_RACED (raw->tear says why); CPY_NOMEM: also if the target's stacks together
+ *         are too large to be kept, while t->stack always has room.
+ */
+MUST_CHECK enum cpy_rc resolve(struct cpy_target *target, struct raw_stack *raw,
+                               uint64_t generation, struct kept_stack *stack);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slumber.c - see slumber.h. */
+#include "unwind/slumber.h"
+
+#include <unistd.h>
+
+#include "unwind/taskstat.h"
+
+/* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
+enum { WAIT_PART = 16 };
+
+void slumber_init(struct slumber *slumber)
+{
+    *slumber = (struct slumber){.fd = -1, .stat_fd = -1};
+}
+
+void slumber_finish(struct slumber *slumber)
+{
+    if (slumber->fd >= 0)
+        (void)close(slumber->fd);
+    if (slumber->stat_fd >= 0)
+        (void)close(slumber->stat_fd);
+    slumber_init(slumber);
+}
+
+/* Reads what the scheduler has counted; notes whether it sleeps on. */
+static bool count(struct slumber *slumber, int proc_fd, pid_t tid)
+{
+    struct taskstat_sched now;
+
+    if (slumber->fd < 0 && proc_fd >= 0 && tid != 0)
+        slumber->fd = taskstat_open(proc_fd, tid, "schedstat");
+    if (!taskstat_reread_sched(slumber->fd, &now)) {
+        slumber->asleep = false;
+        return false;
+    }
+    slumber->asleep &= now.turns == slumber->turns;
+    if (now.wait_ns != slumber->wait_ns || now.cpu_ns != slumber->cpu_ns)
+        slumber->queued =
+            now.wait_ns - slumber->wait_ns > (now.cpu_ns - slumber->cpu_ns) / WAIT_PART;
+    slumber->turns = now.turns;
+    slumber->wait_ns = now.wait_ns;
+    slumber->cpu_ns = now.cpu_ns;
+    return true;
+}
+
+static char state_of(struct slumber *slumber, int proc_fd, pid_t tid)
+{
+    struct taskstat stat = {.state = '?'};
+
+    if (slumber->stat_fd < 0 && proc_fd >= 0 && tid != 0)
+        slumber->stat_fd = taskstat_open(proc_fd, tid, "stat");
+    return taskstat_reread(slumber->stat_fd, &stat) ? stat.state : '?';
+}
+
+/* Notes that it sleeps, if it does and the kernel counts; where it does not, it says 0. */
+static void fall_asleep(struct slumber *slumber, int proc_fd, pid_t tid)
+{
+    uint64_t turns = slumber->turns;
+
+    slumber->asleep = turns > 0 && count(slumber, proc_fd, tid) && slumber->turns == turns;
+    slumber->read = false;
+}
+
+bool slumber_lasts(struct slumber *slumber)
+{
+    return slumber->asleep && count(slumber, -1, 0) && slumber->asleep && slumber->read;
+}
+
+bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)
+{
+    char state;
+
+    if (count(slumber, proc_fd, tid) && slumber->asleep)
+        return false;
+    state = state_of(slumber, proc_fd, tid);
+    if (state == 'S' || state == 'D')
+        fall_asleep(slumber, proc_fd, tid);
+    return state == 'R';
+}
+
+void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same)
+{
+    bool slept = slumber->asleep;
+    char state;
+
+    slumber->read = slept;
+    if (slept || !same || !count(slumber, proc_fd, tid))
+        return;
+    state = state_of(slumber, proc_fd, tid);
+    if (state == 'S' || state == 'D')
+        fall_asleep(slumber, proc_fd, tid);
+}

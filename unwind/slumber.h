@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slumber.h - knows from the kernel that a thread has not run since its stack was read.
+ *
+ * The kernel counts how often a thread was given a CPU (the third word of its schedstat). A
+ * thread that slept when the count was n, and has n now, has slept all the time. To ask
+ * costs less than to read some kilobytes of stack, so this is for deep stacks.
+ *
+ * Shape: slumber_init; before a stack is read slumber_lasts: true, it need not be; after it
+ *        was read slumber_note; slumber_finish.
+ */
+#ifndef UNWIND_SLUMBER_H
+#define UNWIND_SLUMBER_H
+
+#include "unwind/cpy.h"
+
+enum { SLUMBER_BYTES = 8192 }; /* of a stack: from here on it is worth asking */
+
+struct slumber {
+    int fd, stat_fd; /* owned: its schedstat and stat; -1: not open */
+    bool asleep;     /* it slept when it had had `turns` */
+    bool read;       /* and its stack was read since then */
+    bool queued;     /* it waited for a CPU for more than a moment, lately */
+    uint64_t turns;  /* on a CPU */
+    uint64_t cpu_ns, wait_ns;
+};
+
+void slumber_init(struct slumber *slumber);
+void slumber_finish(struct slumber *slumber);
+
+/* True if the thread has slept since before its stack was read. */
+bool slumber_lasts(struct slumber *slumber);
+
+/*
+ * True if the thread runs or waits for a CPU now. `queued` says whether it is known to wait.
+ * `proc_fd` is the process's /proc directory.
+ */
+bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid);
+
+/* Its stack was read; `same`: it was as before. `proc_fd` is the process's /proc directory. */
+void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same);
+
+#endif

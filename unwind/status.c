@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.c - see status.h. */
+#include "unwind/status.h"
+
+#include "unwind/taskstat.h"
+
+/* True if `value` is an exception; in some versions None stands for none. */
+static bool is_exception(struct cpy_target *t, cpy_addr value)
+{
+    const struct reader reader = target_reader(t);
+    cpy_addr type;
+
+    if (value == 0 || value == t->none)
+        return false;
+    if (mem_read_word(&t->ahead.mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
+        return false;
+    if (!object_type_is(&reader, type, "NoneType"))
+        return true;
+    t->none = value;
+    return false;
+}
+
+/*
+ * True if the thread handles or propagates an exception. What it handles is in a stack of
+ * items: one of the thread, and one of each generator that runs, which is empty while only
+ * the generator's caller handles one. sys.exc_info looks through them in the same way.
+ */
+static bool has_exception(struct cpy_target *t, const struct thread_words *words)
+{
+    enum { ITEMS_MAX = 256 };
+    const struct layout *l = &t->found.layout;
+    cpy_addr value, item = words->exc_info;
+    int items;
+
+    if (words->current_exception != 0)
+        return true;
+    if (l->thread.exc_info == NO_FIELD)
+        return is_exception(t, words->exc_value);
+    for (items = 0; item != 0 && items < ITEMS_MAX; items++) {
+        struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
+                                      {item + l->thread.exc_previous, &item, 8}};
+
+        if (mem_read_ranges(&t->ahead.mem, ranges, 2) != CPY_OK)
+            return false;
+        if (is_exception(t, value))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The kernel does not say, but it counts. A thread that is ready, and has hardly waited for a
+ * CPU since it was last looked at, runs. Else we move to its CPU, which takes it from there,
+ * and rest for a moment: if it had exactly one turn in that time, took CPU time, and is still
+ * ready, then it was running when we took the CPU back. Without this the profile of a busy
+ * host shows where threads wait for a CPU, mostly after system calls, as where they use it.
+ */
+bool status_on_cpu(struct cpy_target *t, struct slumber *slumber, pid_t tid)
+{
+    struct taskstat_sched before, after;
+    struct taskstat stat;
+
+    if (!slumber_is_ready(slumber, t->proc_fd, tid))
+        return false;
+    if (!slumber->queued || !seat_move(&t->seat, tid) ||
+        !taskstat_reread_sched(slumber->fd, &before))
+        return true;
+    t->stats.seats++;
+    seat_rest();
+    return taskstat_reread_sched(slumber->fd, &after) && after.turns == before.turns + 1 &&
+           after.cpu_ns > before.cpu_ns && taskstat_reread(slumber->stat_fd, &stat) &&
+           stat.state == 'R';
+}
+
+/* True for the main thread, and for the one that runs another interpreter's main module. */
+static bool is_main(const struct cpy_target *t, const struct listed *thread)
+{
+    const struct interp *interp = &t->interps[thread->interp];
+
+    if (t->found.layout.interp.threads_main == NO_FIELD)
+        return thread->words.thread_id == t->main_thread_id;
+    if (interp->threads_main == 0 && interp->id == 0) /* embedded: no main module runs */
+        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->tids.inner_pid;
+    return thread->words.addr == interp->threads_main;
+}
+
+uint32_t status_of(struct cpy_target *t, const struct listed *thread)
+{
+    const struct interp *interp = &t->interps[thread->interp];
+    const struct thread_words *words = &thread->words;
+    uint32_t status = 0, asked = t->options.status | t->options.only;
+
+    if (is_main(t, thread))
+        status |= CPY_STATUS_MAIN;
+    if (words->addr == interp->holder)
+        status |= CPY_STATUS_GIL;
+    else if (asked & CPY_STATUS_GIL_WAIT && words->gil_requested)
+        status |= CPY_STATUS_GIL_WAIT;
+    if (interp->collecting != 0 && status & CPY_STATUS_GIL)
+        status |= CPY_STATUS_GC;
+    if (asked & CPY_STATUS_EXCEPTION && has_exception(t, words))
+        status |= CPY_STATUS_EXCEPTION;
+    return status;
+}
