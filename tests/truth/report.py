@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a line for each figure, with its bar and what the peer has, and counts the bars cleared."""
 
-import bars
+import limits
 from compare import worst
 
 
@@ -33,8 +33,8 @@ def text_of(result):
 def verdict(metric, figure, limit, short):
     _, count, total = figure
     if metric == "shares":
-        return bars.clears_shares(count, total, limit, short)
-    return total > 0 and bars.clears_rate(count, total, limit, short)
+        return limits.clears_shares(count, total, limit, short)
+    return total > 0 and limits.clears_rate(count, total, limit, short)
 
 
 class Report:
@@ -53,7 +53,7 @@ class Report:
         print("truth: skipped: " + why, flush=True)
 
     def add(self, name, python, placement, rate, result, peer):
-        applies = bars.of(name, minor_of(python), placement)
+        applies = limits.of(name, minor_of(python), placement)
         theirs = figures(peer, rate) if peer else {}
         for metric, figure in figures(result, rate).items():
             limit, text = applies.get(metric, (None, ""))
@@ -69,8 +69,8 @@ class Report:
                               peer=peer))
 
     def add_recorded(self, name, python, rate, result):
-        ok = bars.clears_shares(worst(result["shares"])["z"], len(result["shares"]), bars.RECORD_Z, self.short)
-        self._line(name, python, "record", rate, "cpu", "%g se" % bars.RECORD_Z, text_of(result), "", ok)
+        ok = limits.clears_shares(worst(result["shares"])["z"], len(result["shares"]), limits.RECORD_Z, self.short)
+        self._line(name, python, "record", rate, "cpu", "%g se" % limits.RECORD_Z, text_of(result), "", ok)
         self.runs.append(dict(result, program=name, python=python["id"], placement="record", rate=rate))
 
     def _line(self, name, python, placement, rate, metric, bar, ours, theirs, ok):

@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import bars  # noqa: E402
+import limits  # noqa: E402
 import checker  # noqa: E402
 import session  # noqa: E402
 from compare import measure, measure_record, worst  # noqa: E402
@@ -68,7 +68,7 @@ def parse_options():
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is not cleared")
     parser.add_argument("--json", help="write all figures there")
     options = parser.parse_args()
-    for name, known in (("programs", RECIPES), ("placements", bars.EVERYWHERE)):
+    for name, known in (("programs", RECIPES), ("placements", limits.EVERYWHERE)):
         words = getattr(options, name)
         unknown = set(words.split(",")) - set(known) if words else set()
         if unknown:
@@ -110,7 +110,7 @@ def again_if_close(take, seconds, limit, short):
     if limit is None or not result["shares"]:
         return result
     first_z = worst(result["shares"])["z"]
-    return dict(take(2 * seconds), first_z=first_z) if bars.worth_a_second_run(first_z, limit, short) else result
+    return dict(take(2 * seconds), first_z=first_z) if limits.worth_a_second_run(first_z, limit, short) else result
 
 
 class Stage:
@@ -128,7 +128,7 @@ class Stage:
             return dict(measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
                 self.program, placement, self.options.build, rate, length, seed=len(self.table.runs))), seconds=length)
 
-        limit = bars.of(self.name, minor_of(self.python), placement).get("shares", (None, ""))[0]
+        limit = limits.of(self.name, minor_of(self.python), placement).get("shares", (None, ""))[0]
         result = again_if_close(take, seconds, limit, self.options.short)
         self.table.add(self.name, self.python, placement, rate, result, self.sample_by_peer(placement, rate, seconds))
 
@@ -149,7 +149,7 @@ class Stage:
             return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, length)}
 
         self.table.add_recorded(self.name, self.python, RECORD_RATE,
-                                again_if_close(take, seconds, bars.RECORD_Z, self.options.short))
+                                again_if_close(take, seconds, limits.RECORD_Z, self.options.short))
 
 
 def run_program(name, python, turns, options, table):
