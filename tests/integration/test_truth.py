@@ -9,7 +9,7 @@ import pytest
 import live
 
 sys.path.insert(0, os.path.join(live.TESTS, "truth"))
-import bars  # noqa: E402
+import limits  # noqa: E402
 import checker  # noqa: E402
 import programs  # noqa: E402
 import run  # noqa: E402
@@ -184,8 +184,8 @@ def test_a_share_that_is_off_by_three_standard_errors_fails_and_chance_does_not(
     error = (0.7 * 0.3 / 10000) ** 0.5
 
     assert stats.z_of_share(0.7 + 2.9 * error, 10000, 0.7, 0) == pytest.approx(2.9)
-    assert bars.clears_shares(2.9, 3, 3.0, False) and not bars.clears_shares(-3.1, 3, 3.0, False)
-    assert bars.clears_shares(4.5, 3, 3.0, True) and not bars.clears_shares(-5.5, 3, 3.0, True)
+    assert limits.clears_shares(2.9, 3, 3.0, False) and not limits.clears_shares(-3.1, 3, 3.0, False)
+    assert limits.clears_shares(4.5, 3, 3.0, True) and not limits.clears_shares(-5.5, 3, 3.0, True)
     assert abs(stats.z_of_share(0.7 + 2.9 * error, 10000, 0.7, error)) < 2.9
 
 
@@ -198,28 +198,28 @@ def test_the_tail_and_quantile_are_those_of_the_tables():
 
 
 def test_rates_are_held_to_their_bar_or_to_what_chance_allows():
-    assert bars.clears_rate(0, 200000, 0.0, False) and not bars.clears_rate(1, 10, 0.0, True)
-    assert bars.clears_rate(3, 200000, 20e-6, False) and not bars.clears_rate(4, 200000, 20e-6, False)
-    assert bars.clears_rate(2, 10000, 20e-6, False) and not bars.clears_rate(4, 10000, 20e-6, False)
-    assert bars.clears_rate(3, 10000, 20e-6, True) and not bars.clears_rate(7, 10000, 20e-6, True)
-    assert bars.clears_rate(9, 2000, 0.005, False) and not bars.clears_rate(10, 2000, 0.005, False)
+    assert limits.clears_rate(0, 200000, 0.0, False) and not limits.clears_rate(1, 10, 0.0, True)
+    assert limits.clears_rate(3, 200000, 20e-6, False) and not limits.clears_rate(4, 200000, 20e-6, False)
+    assert limits.clears_rate(2, 10000, 20e-6, False) and not limits.clears_rate(4, 10000, 20e-6, False)
+    assert limits.clears_rate(3, 10000, 20e-6, True) and not limits.clears_rate(7, 10000, 20e-6, True)
+    assert limits.clears_rate(9, 2000, 0.005, False) and not limits.clears_rate(10, 2000, 0.005, False)
 
 
 def test_a_second_run_is_for_what_chance_may_do_only():
-    assert not bars.worth_a_second_run(2.9, 3.0, False)
-    assert bars.worth_a_second_run(-3.1, 3.0, False)
-    assert not bars.worth_a_second_run(9.0, 3.0, False)
-    assert not bars.worth_a_second_run(3.1, 3.0, True)
+    assert not limits.worth_a_second_run(2.9, 3.0, False)
+    assert limits.worth_a_second_run(-3.1, 3.0, False)
+    assert not limits.worth_a_second_run(9.0, 3.0, False)
+    assert not limits.worth_a_second_run(3.1, 3.0, True)
 
 
 def test_each_planned_run_has_a_bar_and_names_a_program():
     for program, placement, _, _, _ in run.PLAN:
         assert program in programs.RECIPES
         for minor in (8, 11, 15):
-            assert "impossible" in bars.of(program, minor, placement)
-    assert bars.of("edges", 11, "apart")["impossible"] == (0.0, "0")
-    assert bars.of("edges", 10, "apart")["impossible"][0] == 20e-6
-    assert "shares" not in bars.of("edges", 11, "pinned")
+            assert "impossible" in limits.of(program, minor, placement)
+    assert limits.of("edges", 11, "apart")["impossible"] == (0.0, "0")
+    assert limits.of("edges", 10, "apart")["impossible"][0] == 20e-6
+    assert "shares" not in limits.of("edges", 11, "pinned")
 
 
 def test_the_measured_truth_takes_the_cost_of_timing_off():

@@ -5,7 +5,7 @@
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
 same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere).
 A share of a program passes if it is within three standard errors of what the program measured
-of itself; where it is not, the run is done once more and that one counts. --short holds each
+of itself; where it is not, a run twice as long is done and that one counts. --short holds each
 figure to what chance alone would exceed once in a million times. Figures without a bar are
 printed for what they tell.
 """
@@ -17,10 +17,10 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import bars  # noqa: E402
+import limits  # noqa: E402
 import checker  # noqa: E402
 import session  # noqa: E402
-from measure import measure, measure_record, worst  # noqa: E402
+from compare import measure, measure_record, worst  # noqa: E402
 from programs import RECIPES  # noqa: E402
 from report import Report, minor_of  # noqa: E402
 
@@ -34,7 +34,8 @@ PLAN = (
     ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
     ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
     ("shares", "apart", 1000, 8, 3), ("shares", "same", 1000, 4, 0),
-    ("shares_calls", "apart", 1000, 10, 3), ("shares_calls", "same", 1000, 4, 2), ("shares_calls", "pinned", 1000, 4, 0),
+    ("shares_calls", "apart", 1000, 10, 3), ("shares_calls", "same", 1000, 4, 2),
+    ("shares_calls", "pinned", 1000, 4, 0),
     ("shares_tick", "apart", 100, 12, 4), ("shares_tick", "same", 100, 6, 0),
     ("sleepers", "apart", 100, 6, 2), ("sleepers", "apart", 1000, 3, 0),
     ("gens", "apart", 1000, 6, 2), ("gens", "same", 1000, 3, 0),
@@ -67,7 +68,7 @@ def parse_options():
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is not cleared")
     parser.add_argument("--json", help="write all figures there")
     options = parser.parse_args()
-    for name, known in (("programs", RECIPES), ("placements", bars.EVERYWHERE)):
+    for name, known in (("programs", RECIPES), ("placements", limits.EVERYWHERE)):
         words = getattr(options, name)
         unknown = set(words.split(",")) - set(known) if words else set()
         if unknown:
@@ -103,13 +104,13 @@ def pythons_of(options, found):
     return chosen, missing
 
 
-def again_if_close(name, python, placement, short, take):
-    """A run whose shares are off by what chance may do is done once more; the second one counts."""
-    result = take()
-    limit = bars.of(name, minor_of(python), placement).get("shares", (None, ""))[0]
-    if limit is None or not result["shares"] or not bars.worth_a_second_run(worst(result["shares"])["z"], limit, short):
+def again_if_close(take, seconds, limit, short):
+    """A run whose shares are off by what chance may do is followed by a longer one, which counts."""
+    result = take(seconds)
+    if limit is None or not result["shares"]:
         return result
-    return take()
+    first_z = worst(result["shares"])["z"]
+    return dict(take(2 * seconds), first_z=first_z) if limits.worth_a_second_run(first_z, limit, short) else result
 
 
 class Stage:
@@ -123,13 +124,13 @@ class Stage:
         time.sleep(WARM_UP_S)
 
     def sample(self, placement, rate, seconds):
-        def take():
-            return measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
-                self.program, placement, self.options.build, rate, seconds, seed=len(self.table.runs)))
+        def take(length):
+            return dict(measure(self.program, self.recipe, self.judge_of, lambda: session.sample(
+                self.program, placement, self.options.build, rate, length, seed=len(self.table.runs))), seconds=length)
 
-        result = again_if_close(self.name, self.python, placement, self.options.short, take)
-        self.table.add(self.name, self.python, (placement, rate, seconds), result,
-                       self.sample_by_peer(placement, rate, seconds))
+        limit = limits.of(self.name, minor_of(self.python), placement).get("shares", (None, ""))[0]
+        result = again_if_close(take, seconds, limit, self.options.short)
+        self.table.add(self.name, self.python, placement, rate, result, self.sample_by_peer(placement, rate, seconds))
 
     def sample_by_peer(self, placement, rate, seconds):
         """What CPython's own profiler shows, None where it is not asked or not there."""
@@ -137,20 +138,18 @@ class Stage:
         if peer == "no" or (peer == "auto" and self.options.short) or minor_of(self.python) < PEER_MINOR:
             return None
         peer_s = min(seconds, PEER_SECONDS)
-        theirs = measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
-            self.program, placement, rate, peer_s, peer == "blocking"))
-        theirs["ticks"] = round(theirs["ticks"] * seconds / peer_s)
-        return theirs
+        return dict(measure(self.program, self.recipe, self.judge_of, lambda: session.sample_by_peer(
+            self.program, placement, rate, peer_s, peer == "blocking")), seconds=peer_s)
 
     def record(self):
         """The whole tool, which nobody holds anywhere."""
         seconds = self.options.seconds or (RECORD_SHORT_SECONDS if self.options.short else RECORD_SECONDS)
 
-        def take():
-            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, seconds)}
+        def take(length):
+            return {"shares": measure_record(self.program, self.judge_of, self.options.build, RECORD_RATE, length)}
 
-        result = again_if_close(self.name, self.python, "apart", self.options.short, take)
-        self.table.add_recorded(self.name, self.python, RECORD_RATE, result["shares"])
+        self.table.add_recorded(self.name, self.python, RECORD_RATE,
+                                again_if_close(take, seconds, limits.RECORD_Z, self.options.short))
 
 
 def run_program(name, python, turns, options, table):

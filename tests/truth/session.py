@@ -3,7 +3,6 @@
 
 import array
 import contextlib
-import glob
 import json
 import os
 import signal
@@ -107,21 +106,9 @@ def run_json(words, seconds, env=None):
     return json.loads(done.stdout.decode("utf-8", "replace"))
 
 
-def outside_command(python):
-    """The words and environment that run that Python outside of its root, where it sees all processes."""
-    root = python["root"]
-    if not root:
-        return [python["exe"]], live.clean_environment()
-    loaders = glob.glob(root + "/lib*/ld-linux-*.so.*")
-    folders = glob.glob(root + "/usr/lib/*-linux-gnu")
-    words = live.root_words() + ["env", "PYTHONHOME=%s%s" % (root, python["prefix"]), loaders[0],
-                                 "--library-path", folders[0], root + python["inner"]]
-    return words, live.clean_environment()
-
-
 def sample_by_peer(program, placement, rate, seconds, blocking=False):
     """Samples with CPython's own profiler, which can be only for its own version."""
-    words, env = outside_command(program.folder.python)
+    words, env = live.outside_command(program.folder.python)
     words = taskset(sampler_cpu(placement)) + words + [os.path.join(HERE, "peer.py")]
     return run_json(words + [program.pid, rate, seconds] + ["blocking"] * blocking, seconds, env)
 

@@ -48,13 +48,14 @@ def resume_2(generator):
     return generator.send(2)  # call: shared
 
 
+# Never closed: that would run them, too, below whoever called the function that had them.
+GENERATORS = [shared() for _ in range(4)]  # call: shared <listcomp>
+
+
 def resume_all(until_ns):  # share: resume
-    generators = [shared() for _ in range(4)]  # call: shared <listcomp>
-    for generator in generators:
-        next(generator)  # call: shared
     while clock() < until_ns:
         for number, turn in enumerate(TURNS[:50]):
-            generator = generators[number % 4]
+            generator = GENERATORS[number % 4]
             if turn == 0:
                 resume_0(generator)  # call: resume_0
             elif turn == 1:
@@ -70,6 +71,8 @@ def rest(until_ns):  # share: rest
 
 def main():
     board = open_board(sys.argv[1])
+    for generator in GENERATORS:
+        next(generator)  # call: shared
     say_ready(["resume", "rest"])
     run_blocks(board, 0, plan([resume_all, rest], [60, 40], 30000, 180000))  # call: run_blocks
 

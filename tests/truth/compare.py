@@ -30,7 +30,8 @@ def measure(program, recipe, judge_of, take):
         "examples": seen["examples"], "lost": found["torn"] + failed, "tried": found["threads"] + failed,
         "torn": found["torn"], "failed": found["failed"], "stats": found["stats"], "cpu_ns": found["cpu_ns"],
         "elapsed_ns": found["end_ns"] - found["begin_ns"], "delay_ns": found.get("delay_ns"),
-        "took_ns": found.get("took_ns"), "shares": compare(add_threads(seen["shares"]), truth, "wall", found["effective"]),
+        "took_ns": found.get("took_ns"),
+        "shares": compare(add_threads(seen["shares"]), truth, "wall", found["effective"]),
     }
 
 
