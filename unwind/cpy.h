@@ -162,14 +162,16 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void *ctx);
 
 /*
- * To be called before the calling thread sleeps until the next sample. If the target runs,
- * and moves too fast to be read from another CPU, the thread is moved to the target's CPU
- * and stays there: then the timer that ends the sleep takes the CPU from the target,
- * wherever it is, and what is read is whole. Else it does nothing.
+ * To be called before the calling thread sleeps until the next sample. It is moved to the
+ * CPU of the target's running thread, and into the lowest real-time class (if it may be:
+ * CAP_SYS_NICE or RLIMIT_RTPRIO) until the sample is taken: then the timer that ends the
+ * sleep takes the CPU from the target wherever that is, and what is read is whole. An
+ * ordinary thread is let in late, and after certain system calls, so where the class is
+ * denied this is done only for a target that moves too fast to be read from another CPU.
  *
  * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
- * Cost:  a read of the thread's stat line and a move. A CPU-bound target lets the thread
- *        come in after its time slice only, some milliseconds; once there, staying is free.
+ * Cost:  a read of the thread's stat line, a move and two changes of class; without the
+ *        class, a wait for the end of the target's time slice, some milliseconds.
  */
 bool cpy_seat(struct cpy_target *target);
 

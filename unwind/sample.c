@@ -204,7 +204,7 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
-/* Finds out whether it is on a CPU, and takes that CPU if it is better to read from there. */
+/* Takes its CPU if it tears and is the one that runs; finds out whether it is on a CPU. */
 static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
     const struct reader reader = target_reader(t);
@@ -212,13 +212,11 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     const uint64_t seats = t->stats.seats;
 
     t->ahead.now = set;
-    if ((t->options.status | t->options.only) & CPY_STATUS_CPU) {
-        if (status_on_cpu(t, &thread->kept->slumber, out->tid))
-            out->status |= CPY_STATUS_CPU;
-    }
-    if (t->stats.seats == seats && t->seated > 0 &&
-        thread->words.addr == t->interps[thread->interp].holder)
-        t->stats.seats += seat_keep(&t->seat, out->tid); /* it tears: sit there at once */
+    if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
+        t->stats.seats += seat_keep(&t->seat, out->tid);
+    if ((t->options.status | t->options.only) & CPY_STATUS_CPU &&
+        status_on_cpu(t, &thread->kept->slumber, out->tid))
+        out->status |= CPY_STATUS_CPU;
     if (t->stats.seats == seats)
         return CPY_OK;
     ahead_fetch(&t->ahead, &set, 1);
@@ -303,7 +301,9 @@ void target_begin(struct cpy_target *t)
 
 void target_end(struct cpy_target *t)
 {
-    if (!t->seat.stays)
+    if (t->seat.stays)
+        seat_calm(&t->seat);
+    else
         seat_leave(&t->seat);
     t->ahead.now = NULL;
     t->stats.reads = t->mem->reads;
@@ -368,7 +368,9 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 
 bool cpy_seat(struct cpy_target *t)
 {
-    if (t->seated == 0 || t->runner == 0 || !seat_move(&t->seat, t->runner)) {
+    bool pays = t->seated > 0 || !t->seat.denied;
+
+    if (!pays || t->runner == 0 || !seat_move(&t->seat, t->runner, true)) {
         seat_leave(&t->seat);
         return false;
     }

@@ -16,25 +16,49 @@
  */
 enum { MOMENT_NS = 50000 };
 
+/* Lets the calling thread go before all ordinary ones; where that is not allowed, nothing. */
+static void hurry(struct seat *seat)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+
+    if (seat->hurries || seat->denied)
+        return;
+    seat->hurries =
+        sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
+    seat->denied = !seat->hurries;
+}
+
+void seat_calm(struct seat *seat)
+{
+    const struct sched_param none = {.sched_priority = 0};
+
+    if (seat->hurries)
+        (void)sched_setscheduler(0, SCHED_OTHER, &none);
+    seat->hurries = false;
+}
+
 void seat_init(struct seat *seat, int proc_fd)
 {
     *seat = (struct seat){.proc_fd = proc_fd};
 }
 
-bool seat_move(struct seat *seat, pid_t tid)
+bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
 {
     struct taskstat stat = {.cpu = -1};
     bool known = seat->proc_fd >= 0 && tid != 0 && taskstat_read(seat->proc_fd, tid, &stat);
     cpu_set_t one;
 
-    if (!known || stat.state != 'R' || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
+    if (!known || (stat.state != 'R' && !asleep_too) || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
         return false;
     if (!seat->moved) /* read each time: an administrator may change it */
         seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
     if (!seat->known || !CPU_ISSET((size_t)stat.cpu, &seat->allowed))
         return false;
+    hurry(seat);
     CPU_ZERO(&one);
     CPU_SET((size_t)stat.cpu, &one);
+    if (seat->moved && sched_getcpu() == stat.cpu && seat->cpu == stat.cpu)
+        return true;
     if (sched_setaffinity(0, sizeof(one), &one) != 0)
         return false;
     seat->moved = true;
@@ -52,7 +76,7 @@ void seat_rest(void)
 
 bool seat_take(struct seat *seat, pid_t tid)
 {
-    if (!seat_move(seat, tid))
+    if (!seat_move(seat, tid, false))
         return false;
     seat_rest();
     return true;
@@ -65,6 +89,7 @@ bool seat_keep(struct seat *seat, pid_t tid)
 
 void seat_leave(struct seat *seat)
 {
+    seat_calm(seat);
     if (seat->moved)
         (void)sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
     seat->moved = seat->stays = false;

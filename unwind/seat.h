@@ -18,6 +18,8 @@ struct seat {
     int proc_fd;       /* borrowed: the target's /proc directory; -1: never moves */
     bool known, moved; /* `allowed` is filled; we are away from it */
     bool stays;        /* we stay away until the caller leaves */
+    bool hurries;      /* the calling thread goes before others */
+    bool denied;       /* that is not allowed */
     pid_t tid;         /* the thread whose CPU was taken last; 0: none was */
     int cpu;           /* that CPU */
     cpu_set_t allowed; /* where the calling thread may run */
@@ -25,8 +27,11 @@ struct seat {
 
 void seat_init(struct seat *seat, int proc_fd);
 
-/* Moves the calling thread to the CPU of thread `tid`. False: it sleeps, or that is impossible. */
-bool seat_move(struct seat *seat, pid_t tid);
+/*
+ * Moves the calling thread to the CPU of thread `tid`: that on which it sleeps, too, if
+ * asked for. False: it sleeps, or that is impossible.
+ */
+bool seat_move(struct seat *seat, pid_t tid, bool asleep_too);
 
 /*
  * Lets whoever wants it have that CPU for a moment, and takes it back by a timer: who ran
@@ -42,6 +47,14 @@ bool seat_take(struct seat *seat, pid_t tid);
  * was taken now.
  */
 bool seat_keep(struct seat *seat, pid_t tid);
+
+/*
+ * While we sit, and sleep there, the calling thread is in the lowest real-time class, if it may
+ * be (CAP_SYS_NICE, RLIMIT_RTPRIO): when its sleep ends it runs at once. An ordinary one may
+ * have to wait for the end of the target's time slice, or for a system call that looks at the
+ * clock of the slice; such calls would be seen far too often. This ends it; leaving does, too.
+ */
+void seat_calm(struct seat *seat);
 
 /* Lets the calling thread run where it might before. */
 void seat_leave(struct seat *seat);

@@ -7,7 +7,7 @@
 #include "unwind/taskstat.h"
 
 /* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
-enum { WAIT_PART = 16 };
+enum { WAIT_PART = 8 };
 
 void slumber_init(struct slumber *slumber)
 {

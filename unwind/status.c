@@ -62,7 +62,7 @@ bool status_on_cpu(struct cpy_target *t, struct slumber *slumber, pid_t tid)
 
     if (!slumber_is_ready(slumber, t->proc_fd, tid))
         return false;
-    if (!slumber->queued || !seat_move(&t->seat, tid) ||
+    if (!slumber->queued || !seat_move(&t->seat, tid, false) ||
         !taskstat_reread_sched(slumber->fd, &before))
         return true;
     t->stats.seats++;
