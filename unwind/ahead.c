@@ -12,7 +12,8 @@ enum {
     GAP_MAX = 1024,       /* between two ranges that become one: less than a page, so that no page
                              is touched that has neither of them */
     STEP = 512,           /* what may grow is read in such steps */
-    WINDOW = 256          /* fetches until ranges shrink to what was used of them */
+    WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
+    WINDOW_MAX = 256      /* each time, up to this */
 };
 
 static size_t round_up(size_t size)
@@ -219,7 +220,7 @@ void ahead_finish(struct ahead *ahead)
 
 void ahead_set_init(struct ahead_set *set, bool by_address)
 {
-    *set = (struct ahead_set){.by_address = by_address};
+    *set = (struct ahead_set){.by_address = by_address, .window = WINDOW_FIRST};
 }
 
 void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
@@ -236,6 +237,7 @@ static void trim(struct ahead_set *set)
     uint32_t i, kept = 0;
 
     set->fetches = 0;
+    set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
     for (i = 0; i < set->count; i++) {
         struct ahead_range *range = &set->ranges[i];
 
@@ -308,7 +310,7 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
 
 static void prepare(struct ahead *ahead, struct ahead_set *set)
 {
-    if (++set->fetches > WINDOW)
+    if (++set->fetches > set->window)
         trim(set);
     if (set->by_address && set->count != set->sorted)
         sort(set);

@@ -196,6 +196,22 @@ static bool is_ready(struct cpy_target *t)
     return true;
 }
 
+/* Whoever holds the GIL of the first interpreter, or did last. */
+static void note_runner(struct cpy_target *t)
+{
+    const struct listed *thread;
+
+    if (t->ready) {
+        t->runner = t->threads[t->interps[0].runner].kept->out.tid;
+        return;
+    }
+    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
+        if (thread->words.addr == t->interps[thread->interp].holder) {
+            t->runner = tids_outer(&t->tids, thread->inner_tid);
+            return;
+        }
+}
+
 void light_end(struct cpy_target *t)
 {
     size_t i;
@@ -206,5 +222,5 @@ void light_end(struct cpy_target *t)
     }
     for (i = 0; t->light && i < t->ran_count; i++)
         t->ready &= t->threads[t->ran[i]].kept->whole;
-    t->runner = t->ready ? t->threads[t->interps[0].runner].kept->out.tid : 0;
+    note_runner(t);
 }

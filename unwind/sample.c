@@ -198,7 +198,7 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
         kept->out.name = find_name(t, thread);
         kept->names = t->names.refreshes;
     }
-    t->nameless += !kept->out.name;
+    t->nameless += !t->light && !kept->out.name; /* a light sample does not count all */
     return kept->out.name;
 }
 
@@ -270,19 +270,16 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
 static void give_kept(struct cpy_target *t, const struct listed *thread, each_thread *each,
                       void *ctx)
 {
-    struct cpy_thread *out = &thread->kept->out;
-    const uint32_t asked = t->options.status | t->options.only;
+    struct kept *kept = thread->kept;
+    struct cpy_thread *out = &kept->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
-    if (asked & CPY_STATUS_CPU && status_on_cpu(t, &thread->kept->slumber, out->tid))
+    if (t->options.status & CPY_STATUS_CPU && status_on_cpu(t, &kept->slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
-    if (thread->kept->names != t->names.refreshes)
+    if (kept->names != t->names.refreshes)
         out->name = name_of(t, thread);
     out->same = true;
-    t->stats.threads++;
-    t->stats.threads_kept++;
-    if ((out->status & t->options.only) == t->options.only)
-        each(ctx, out);
+    each(ctx, out);
 }
 
 void target_begin(struct cpy_target *t)
@@ -327,8 +324,12 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
         light_fetch_all(t);
         rc = list_all(t);
         names_next_sample(&t->names, t->thread_count);
+        t->nameless = 0;
     }
-    t->nameless = 0;
+    if (t->light) {
+        t->stats.threads += t->thread_count - t->ran_count;
+        t->stats.threads_kept += t->thread_count - t->ran_count;
+    }
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
         thread = &t->threads[i];
         if (t->light && !thread->ran)

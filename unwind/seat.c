@@ -3,6 +3,7 @@
 #include "unwind/seat.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "unwind/taskstat.h"
 
@@ -39,16 +40,38 @@ void seat_calm(struct seat *seat)
 
 void seat_init(struct seat *seat, int proc_fd)
 {
-    *seat = (struct seat){.proc_fd = proc_fd};
+    *seat = (struct seat){.proc_fd = proc_fd, .stat_fd = -1};
+}
+
+void seat_finish(struct seat *seat)
+{
+    seat_leave(seat);
+    if (seat->stat_fd >= 0)
+        (void)close(seat->stat_fd);
+    seat->stat_fd = -1;
+}
+
+/* What the kernel says of a thread; its file stays open, as it is asked about again and again. */
+static bool look_at(struct seat *seat, pid_t tid, struct taskstat *out)
+{
+    if (seat->proc_fd < 0 || tid == 0)
+        return false;
+    if (seat->watched == tid && taskstat_reread(seat->stat_fd, out))
+        return true;
+    if (seat->stat_fd >= 0)
+        (void)close(seat->stat_fd);
+    seat->stat_fd = taskstat_open(seat->proc_fd, tid, "stat");
+    seat->watched = tid;
+    return taskstat_reread(seat->stat_fd, out);
 }
 
 bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
 {
     struct taskstat stat = {.cpu = -1};
-    bool known = seat->proc_fd >= 0 && tid != 0 && taskstat_read(seat->proc_fd, tid, &stat);
     cpu_set_t one;
 
-    if (!known || (stat.state != 'R' && !asleep_too) || stat.cpu < 0 || stat.cpu >= CPU_SETSIZE)
+    if (!look_at(seat, tid, &stat) || (stat.state != 'R' && !asleep_too) || stat.cpu < 0 ||
+        stat.cpu >= CPU_SETSIZE)
         return false;
     if (!seat->moved) /* read each time: an administrator may change it */
         seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;

@@ -20,12 +20,15 @@ struct seat {
     bool stays;        /* we stay away until the caller leaves */
     bool hurries;      /* the calling thread goes before others */
     bool denied;       /* that is not allowed */
+    int stat_fd;       /* owned: stat of `watched`; -1: not open */
+    pid_t watched;     /* the thread that was looked at last */
     pid_t tid;         /* the thread whose CPU was taken last; 0: none was */
     int cpu;           /* that CPU */
     cpu_set_t allowed; /* where the calling thread may run */
 };
 
 void seat_init(struct seat *seat, int proc_fd);
+void seat_finish(struct seat *seat);
 
 /*
  * Moves the calling thread to the CPU of thread `tid`: that on which it sleeps, too, if

@@ -148,7 +148,7 @@ void cpy_close(struct cpy_target *t)
 {
     if (!t)
         return;
-    seat_leave(&t->seat);
+    seat_finish(&t->seat);
     keep_finish(&t->keep, &t->ahead);
     ahead_set_finish(&t->ahead, &t->common);
     ahead_set_finish(&t->ahead, &t->tasks);

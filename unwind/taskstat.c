@@ -55,23 +55,3 @@ bool taskstat_reread(int fd, struct taskstat *out)
     out->cpu = at ? (int)strtol(at + 1, NULL, 10) : -1;
     return true;
 }
-
-bool taskstat_read_sched(int proc_fd, pid_t tid, struct taskstat_sched *out)
-{
-    int fd = taskstat_open(proc_fd, tid, "schedstat");
-    bool good = taskstat_reread_sched(fd, out);
-
-    if (fd >= 0)
-        (void)close(fd);
-    return good;
-}
-
-bool taskstat_read(int proc_fd, pid_t tid, struct taskstat *out)
-{
-    int fd = taskstat_open(proc_fd, tid, "stat");
-    bool good = taskstat_reread(fd, out);
-
-    if (fd >= 0)
-        (void)close(fd);
-    return good;
-}

@@ -14,6 +14,7 @@
  * Each answer is a line of JSON; so is the first line, when the target has been opened.
  */
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,18 @@ static bool read_words(const char *operation, const char *mode, enum operation_k
     return true;
 }
 
+/* Begun apart from the target, the unwinder may move to it, as anywhere else. */
+static void may_run_anywhere(void)
+{
+    cpu_set_t all;
+    size_t cpu;
+
+    CPU_ZERO(&all);
+    for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        CPU_SET(cpu, &all);
+    (void)sched_setaffinity(0, sizeof(all), &all);
+}
+
 int main(int argc, char **argv)
 {
     struct cpy_options options;
@@ -260,6 +273,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "bench_unwind: %s\n", err.text);
         return 1;
     }
+    may_run_anywhere();
     cpy_set_options(bench.target, &options);
     operation_init(&bench.op, bench.target, kind);
     bench.took = malloc(CALLS_MAX * sizeof(*bench.took));
