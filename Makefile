@@ -47,7 +47,7 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH := $(BUILD)/tests/bench/bench_unwind
-BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c running.c)
+BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c)
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
 # The order in which archives are linked; unwind, pprof, conf and exporters need base only.

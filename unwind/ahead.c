@@ -46,28 +46,35 @@ static bool covers(const struct ahead_range *range, cpy_addr from, size_t size, 
            range->have - (from - range->from) >= size;
 }
 
+static struct ahead_range *find_sorted(struct ahead_set *set, cpy_addr from, size_t size,
+                                       enum mem_when when)
+{
+    uint32_t i = set->hints[when];
+
+    if (i < set->sorted && covers(&set->ranges[i], from, size, when))
+        return &set->ranges[i];
+    i = place_of(set, when, from);
+    if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
+        i = when == MEM_FIRST ? place_of(set, MEM_STATE, from) : 0;
+    if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
+        return NULL;
+    set->hints[when] = i - 1;
+    return &set->ranges[i - 1];
+}
+
 /* The range of which these bytes were fetched; NULL: none. */
 static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t size,
                                 enum mem_when when)
 {
-    struct ahead_range *range;
     uint32_t i, tried;
 
-    if (set->by_address) {
-        i = place_of(set, when, from);
-        range = i > 0 ? &set->ranges[i - 1] : NULL;
-        if (range && covers(range, from, size, when))
-            return range;
-        i = when == MEM_FIRST ? place_of(set, MEM_STATE, from) : 0;
-        range = i > 0 ? &set->ranges[i - 1] : NULL;
-        return range && covers(range, from, size, when) ? range : NULL;
-    }
-    for (tried = 0, i = set->hint; tried < set->count; tried++, i++) {
+    if (set->by_address)
+        return find_sorted(set, from, size, when);
+    for (tried = 0, i = set->hints[0]; tried < set->count; tried++, i++) {
         i = i < set->count ? i : 0;
-        range = &set->ranges[i];
-        if (covers(range, from, size, when)) {
-            set->hint = i;
-            return range;
+        if (covers(&set->ranges[i], from, size, when)) {
+            set->hints[0] = i;
+            return &set->ranges[i];
         }
     }
     return NULL;
@@ -316,7 +323,7 @@ static void prepare(struct ahead *ahead, struct ahead_set *set)
         sort(set);
     if (!lay_out(ahead, set))
         set->count = set->sorted = 0;
-    set->hint = 0;
+    memset(set->hints, 0, sizeof(set->hints));
     set->missed = set->count == 0;
     set->has_state = false;
 }

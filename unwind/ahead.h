@@ -33,14 +33,15 @@ struct ahead_range {
 struct ahead_set {
     struct ahead_range *ranges; /* owned */
     uint32_t count, capacity;
-    uint32_t sorted;      /* how many are in order, if by_address */
-    uint32_t hint;        /* the range that is likely asked for next */
-    uint32_t fetches;     /* in this window, */
-    uint32_t window;      /* which is so long */
-    bool by_address;      /* by address, and those that are near each other are one */
-    bool missed;          /* something was read that was not fetched */
-    bool has_state;       /* what says where to begin was served */
-    unsigned char *bytes; /* owned: the copies */
+    uint32_t sorted; /* how many are in order, if by_address */
+    uint32_t
+        hints[MEM_AGAIN + 1]; /* the range that is likely asked for next; if not by_address, [0] */
+    uint32_t fetches;         /* in this window, */
+    uint32_t window;          /* which is so long */
+    bool by_address;          /* by address, and those that are near each other are one */
+    bool missed;              /* something was read that was not fetched */
+    bool has_state;           /* what says where to begin was served */
+    unsigned char *bytes;     /* owned: the copies */
     size_t room;
 };
 

@@ -41,6 +41,7 @@ typedef uint64_t cpy_addr;
 enum {
     CPY_DEPTH_MAX = 4096,       /* frames of one thread; deeper stacks are cut at the root */
     CPY_THREADS_MAX = 16384,    /* threads of one interpreter */
+    CPY_AWAITERS_MAX = 4096,    /* tasks that wait for what runs in one thread */
     CPY_INTERPRETERS_MAX = 1024 /* interpreters of one process */
 };
 
@@ -189,6 +190,18 @@ void cpy_unseat(struct cpy_target *target);
  */
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
+
+/*
+ * Reads the task that runs in each thread as the last cpy_sample has seen it, then those that
+ * wait for it, those that wait for these, and so on, each once a thread: what its stack goes on
+ * in. A task that waits for tasks of several threads has the `state` of one of them.
+ *
+ * Lends, errors: as cpy_tasks.
+ * Cost:   one read once warm, if the same tasks wait.
+ */
+MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
+                                         void (*each)(void *ctx, const struct cpy_task *task),
+                                         void *ctx);
 
 /*
  * The counters: field, label, text. One list, so that whatever shows them (a report, JSON,

@@ -7,7 +7,7 @@
 #include "unwind/taskstat.h"
 
 /* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
-enum { WAIT_PART = 8 };
+enum { WAIT_PART = 8, PATIENCE_MAX = 64 };
 
 void slumber_init(struct slumber *slumber)
 {
@@ -85,9 +85,13 @@ void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same)
     char state;
 
     slumber->read = slept;
-    if (slept || !same || !count(slumber, proc_fd, tid))
+    if (slept || !same || slumber->passed++ < slumber->patience || !count(slumber, proc_fd, tid))
         return;
     state = state_of(slumber, proc_fd, tid);
     if (state == 'S' || state == 'D')
         fall_asleep(slumber, proc_fd, tid);
+    slumber->passed = 0;
+    slumber->patience = slumber->asleep                    ? 0
+                        : slumber->patience < PATIENCE_MAX ? slumber->patience * 2 + 1
+                                                           : PATIENCE_MAX;
 }

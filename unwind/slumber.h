@@ -23,6 +23,8 @@ struct slumber {
     bool queued;     /* it waited for a CPU for more than a moment, lately */
     uint64_t turns;  /* on a CPU */
     uint64_t cpu_ns, wait_ns;
+    unsigned patience; /* times that slumber_note lets pass until it looks again, */
+    unsigned passed;   /* and has let pass */
 };
 
 void slumber_init(struct slumber *slumber);

@@ -24,6 +24,7 @@ struct cpy_target *target_new(void)
     ahead_init(&t->ahead, &t->mem);
     ahead_set_init(&t->common, false);
     ahead_set_init(&t->tasks, true);
+    ahead_set_init(&t->awaiters, true);
     keep_init(&t->keep);
     t->scratch = walk_scratch_new();
     t->raw = malloc(sizeof(*t->raw));
@@ -152,6 +153,7 @@ void cpy_close(struct cpy_target *t)
     keep_finish(&t->keep, &t->ahead);
     ahead_set_finish(&t->ahead, &t->common);
     ahead_set_finish(&t->ahead, &t->tasks);
+    ahead_set_finish(&t->ahead, &t->awaiters);
     ahead_finish(&t->ahead);
     mem_close(t->mem);
     codes_finish(&t->codes);

@@ -62,6 +62,7 @@ struct cpy_target {
     struct keep keep;
     struct ahead_set common;   /* the words of the interpreters */
     struct ahead_set tasks;    /* all that cpy_tasks reads */
+    struct ahead_set awaiters; /* all that cpy_running_tasks reads */
     struct ahead_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
     struct ahead_set **sets;   /* owned: scratch, for all threads and `common` */
     size_t set_capacity;

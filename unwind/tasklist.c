@@ -93,3 +93,13 @@ enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader, cp
     }
     return rc;
 }
+
+enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++)
+        if (list->nodes[i] == node)
+            return CPY_OK;
+    return list->count < most ? push(list, node) : CPY_OK;
+}

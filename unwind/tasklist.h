@@ -30,4 +30,7 @@ void tasklist_finish(struct tasklist *list);
 MUST_CHECK enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader,
                                      cpy_addr head);
 
+/* Adds a node unless it is there, or there are `most`; both leave the list as it is. */
+MUST_CHECK enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most);
+
 #endif

@@ -90,3 +90,58 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     target_end(t);
     return rc;
 }
+
+/* Gives a task, and puts those that wait for it at the end of the list. */
+static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_place *place,
+                                   cpy_addr addr, each_task *each, void *ctx)
+{
+    struct cpy_task task;
+    bool gone;
+    uint32_t i;
+    enum cpy_rc rc = task_read(t, place, addr, &task, &gone);
+
+    if (rc != CPY_OK || gone)
+        return rc;
+    each(ctx, &task);
+    for (i = 0; i < task.awaited_by_count && rc == CPY_OK; i++)
+        rc = tasklist_add(&t->asyncio.list, task.awaited_by[i], CPY_AWAITERS_MAX);
+    return rc;
+}
+
+/* The task that runs in a thread, those that wait for it, and so on. */
+static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thread, each_task *each,
+                                 void *ctx)
+{
+    const struct task_place place = {
+        .interp = thread->words.interp,
+        .thread = thread->words.addr,
+        .tid = tids_outer(&t->tids, thread->inner_tid),
+    };
+    struct tasklist *list = &t->asyncio.list;
+    enum cpy_rc rc;
+    size_t i;
+
+    list->count = 0;
+    rc = tasklist_add(list, thread->words.running_task, CPY_AWAITERS_MAX);
+    for (i = 0; i < list->count && rc == CPY_OK; i++)
+        rc = give_and_follow(t, &place, list->nodes[i], each, ctx);
+    return rc;
+}
+
+enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
+{
+    enum cpy_rc rc = CPY_OK;
+    size_t i;
+
+    if (t->asyncio.table == 0)
+        return CPY_FOREIGN;
+    target_begin(t);
+    t->one_set = t->ahead.now = &t->awaiters;
+    ahead_fetch(&t->ahead, &t->one_set, 1);
+    for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
+        if (t->threads[i].words.running_task != 0)
+            rc = give_awaiters(t, &t->threads[i], each, ctx);
+    t->one_set = NULL;
+    target_end(t);
+    return rc;
+}

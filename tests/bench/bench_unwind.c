@@ -279,7 +279,6 @@ int main(int argc, char **argv)
     bench.took = malloc(CALLS_MAX * sizeof(*bench.took));
     good = bench.took && serve(&bench);
     free(bench.took);
-    operation_finish(&bench.op);
     cpy_close(bench.target);
     return good ? 0 : 1;
 }

@@ -7,12 +7,6 @@
 void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind)
 {
     *op = (struct operation){.target = target, .kind = kind};
-    running_init(&op->running);
-}
-
-void operation_finish(struct operation *op)
-{
-    running_finish(&op->running);
 }
 
 uint64_t operation_look_at(const struct cpy_frame *frames, uint32_t depth)
@@ -48,20 +42,14 @@ static void look_at_task(void *ctx, const struct cpy_task *task)
         op->got.sink += task->awaited_by[i];
 }
 
-static void keep_task(void *ctx, const struct cpy_task *task)
-{
-    struct operation *op = ctx;
-
-    op->got.sink += operation_look_at(task->frames, task->depth);
-    running_add(&op->running, task);
-}
+typedef enum cpy_rc read_tasks(struct cpy_target *target,
+                               void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
 
 /* Tasks that were torn are in the counters only. */
-static enum cpy_rc run_tasks(struct operation *op,
-                             void (*each)(void *ctx, const struct cpy_task *task))
+static enum cpy_rc run_tasks(struct operation *op, read_tasks *read)
 {
     const uint64_t torn = counters_torn(cpy_stats(op->target));
-    enum cpy_rc rc = cpy_tasks(op->target, each, op);
+    enum cpy_rc rc = read(op->target, look_at_task, op);
 
     op->got.torn += counters_torn(cpy_stats(op->target)) - torn;
     return rc;
@@ -71,14 +59,7 @@ static enum cpy_rc run_async(struct operation *op)
 {
     enum cpy_rc rc = cpy_sample(op->target, look_at_thread, op);
 
-    running_reset(&op->running);
-    if (rc == CPY_OK)
-        rc = run_tasks(op, keep_task);
-    if (rc != CPY_OK)
-        return rc;
-    if (!running_close(&op->running, &op->got.tasks, &op->got.frames))
-        return CPY_NOMEM;
-    return CPY_OK;
+    return rc == CPY_OK ? run_tasks(op, cpy_running_tasks) : rc;
 }
 
 enum cpy_rc operation_run(struct operation *op)
@@ -88,7 +69,7 @@ enum cpy_rc operation_run(struct operation *op)
     case OPERATION_ASYNC:
         return run_async(op);
     case OPERATION_TASKS:
-        return run_tasks(op, look_at_task);
+        return run_tasks(op, cpy_tasks);
     case OPERATION_STACK:
     default:
         return cpy_sample(op->target, look_at_thread, op);

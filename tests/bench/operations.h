@@ -2,14 +2,13 @@
 /*
  * operations.h - what the benchmark times: the three things that CPython's own reader does.
  *
- * Shape:   operation_init, operation_run many times, each followed by a look at `got`;
- *          operation_finish.
+ * Shape:   operation_init, operation_run many times, each followed by a look at `got`.
  * Threads: as the target.
  */
 #ifndef TESTS_BENCH_OPERATIONS_H
 #define TESTS_BENCH_OPERATIONS_H
 
-#include "tests/bench/running.h"
+#include "unwind/cpy.h"
 
 enum operation_kind {
     OPERATION_STACK, /* every thread's stack */
@@ -28,11 +27,9 @@ struct operation {
     struct cpy_target *target; /* borrowed */
     enum operation_kind kind;
     struct operation_got got;
-    struct running running;
 };
 
 void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind);
-void operation_finish(struct operation *op);
 
 /* Errors: as cpy_sample and cpy_tasks. */
 MUST_CHECK enum cpy_rc operation_run(struct operation *op);
