@@ -26,7 +26,8 @@ def checker():
 
 def read(*paths):
     """Each file as pprofcheck sees it; a bad one fails the test."""
-    done = subprocess.run([checker(), *[str(path) for path in paths]], capture_output=True, text=True, timeout=live.DEADLINE_S)
+    done = subprocess.run([checker(), *[str(path) for path in paths]], capture_output=True, text=True,
+                          timeout=live.DEADLINE_S)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
