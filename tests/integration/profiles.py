@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads profiles with google/pprof's own parser, and what the kernel says of processes."""
 
+import contextlib
 import functools
 import glob
 import json
 import os
+import re
 import subprocess
+import time
 
 import live
 
@@ -23,14 +26,19 @@ def checker():
 
 def read(*paths):
     """Each file as pprofcheck sees it; a bad one fails the test."""
-    done = subprocess.run([checker(), *[str(path) for path in paths]], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([checker(), *[str(path) for path in paths]], capture_output=True, text=True,
+                          timeout=live.DEADLINE_S)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def paths_in_store(store, service):
+    """The files of a service in a store, oldest first."""
+    return sorted(glob.glob(os.path.join(str(store), service, "*.pb.gz")))
+
+
 def in_store(store, service):
-    """The profiles of a service in a store, oldest first."""
-    return read(*sorted(glob.glob(os.path.join(str(store), service, "*.pb.gz"))))
+    return read(*paths_in_store(store, service))
 
 
 def column(profile, name):
@@ -50,3 +58,86 @@ def cpu_ns(pid):
         with open(path, encoding="ascii") as file:
             spent += int(file.read().split()[0])
     return spent
+
+
+# What a profile must add up to, however late anybody is: it lies between two bounds.
+
+
+def look(pid):
+    """(now, the CPU time of the process by now)"""
+    return time.monotonic_ns(), cpu_ns(pid)
+
+
+def family(pid):
+    """A process and all below it."""
+    found = [pid]
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            for child in file.read().split():
+                found += family(int(child))
+    return found
+
+
+def opened_by(watcher):
+    """What a pystrobe keeps open of processes: {(pid, "")} from its first look on, {(pid, "/task/")} from
+    its first sample on.
+    """
+    found = set()
+    for pid in family(watcher):
+        for path in glob.glob("/proc/%d/fd/*" % pid):
+            with contextlib.suppress(OSError):
+                match = re.match(r"/proc/(\d+)(/task/)?", os.readlink(path))
+                found |= {(int(match.group(1)), match.group(2) or "")} if match else set()
+    return found
+
+
+class Bounds:
+    """Brackets what a pystrobe counts of some processes: from before it knows them to after its last sample.
+
+    Make it before the start; then begin(), at_end() before it is told to end, after_end() right after that.
+    """
+
+    def __init__(self, pids):
+        self._unknown = {pid: look(pid) for pid in pids}
+        self._sampled, self._last, self._after = {}, {}, {}
+
+    def begin(self, watcher):
+        """Waits until each is sampled."""
+        def all_are_sampled():
+            looks = {pid: look(pid) for pid in self._unknown}
+            opened = opened_by(watcher)
+            for pid in set(looks) - set(self._sampled):
+                if (pid, "/task/") in opened:
+                    self._sampled[pid] = look(pid)
+                elif (pid, "") not in opened:
+                    self._unknown[pid] = looks[pid]
+            return len(self._sampled) == len(self._unknown)
+
+        live.wait_until(all_are_sampled, "all processes are sampled", 0.001)
+
+    def at_end(self):
+        self._last = {pid: look(pid) for pid in self._sampled}
+
+    def after_end(self, watcher):
+        """Waits until none is sampled any more."""
+        def none_is_sampled():
+            return not {(pid, "/task/") for pid in self._sampled} & opened_by(watcher)
+
+        live.wait_until(none_is_sampled, "no process is sampled", 0.001)
+        self._after = {pid: look(pid) for pid in self._sampled}
+
+    def _of(self, pid, which):
+        return (self._last[pid][which] - self._sampled[pid][which],
+                self._after[pid][which] - self._unknown[pid][which])
+
+    def wall(self, pid):
+        """The least and the most time that it was sampled."""
+        return self._of(pid, 0)
+
+    def cpu(self, pid):
+        """The least and the most CPU time that it used meanwhile."""
+        return self._of(pid, 1)
+
+
+def is_within(value, bounds, rel):
+    return bounds[0] * (1 - rel) <= value <= bounds[1] * (1 + rel)

@@ -108,7 +108,7 @@ class Receiver:
         with self._changed:
             self._delay = seconds
 
-    def wait(self, count, seconds=20.0):
+    def wait(self, count, seconds=120.0):
         """The pushes so far, once there are at least `count`."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.pushes) >= count, seconds):

@@ -16,14 +16,15 @@ from receiver import Receiver
 
 MACHINES = [python for python in live.load_pythons()[0] if not python["root"]]
 THREADS_BESIDE = 2  # of busy.py: the main one and the one that waits for the end of its input
+END_S = 15  # it gives itself 2 s; on a busy machine a thread may have to wait seconds for a CPU
 
 
 class Agent:
-    """A running agent, its log as it comes, and the CPU its targets had taken when it found them."""
+    """A running agent, its log as it comes, and the processes that it says it samples."""
 
     def __init__(self, pystrobe, ini):
         self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
-        self.log, self.attached, self._changed = [], {}, threading.Condition()
+        self.log, self.attached, self._changed = [], set(), threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -33,19 +34,22 @@ class Agent:
             with self._changed:
                 self.log.append(line)
                 if found:
-                    pid = int(found.group(1))
-                    self.attached[pid] = (time.monotonic_ns(), profiles.cpu_ns(pid))
+                    self.attached.add(int(found.group(1)))
                 self._changed.notify_all()
 
-    def wait_for(self, pids, seconds=30):
+    def wait_for(self, pids):
         with self._changed:
-            assert self._changed.wait_for(lambda: set(pids) <= set(self.attached), seconds), self.log
+            assert self._changed.wait_for(lambda: set(pids) <= self.attached, live.DEADLINE_S), self.log
 
-    def stop(self, number=signal.SIGTERM):
+    def stop(self, bounds=None):
         """Gives (exit status, seconds it took)."""
         started = time.monotonic()
-        self.process.send_signal(number)
-        status = self.process.wait(30)
+        if bounds:
+            bounds.at_end()
+        self.process.send_signal(signal.SIGTERM)
+        if bounds:
+            bounds.after_end(self.process.pid)
+        status = self.process.wait(live.DEADLINE_S)
         self._reader.join()
         return status, time.monotonic() - started
 
@@ -114,26 +118,25 @@ def test_two_services_of_five_processes_add_up(agent, start):
     targets = [start(python_of(number), "busy.py", "--duty", duty) for number, duty in enumerate(duties)]
     pids = [target.read_json()["pid"] for target in targets]
 
+    bounds = profiles.Bounds(pids)
+
     with Receiver(profiles.BUILD) as receiver:
         run = agent(INI + TARGETS + "[exporter out]\ntype = pyroscope\nurl = %s\n" % receiver.url)
-        run.wait_for(pids)
+        bounds.begin(run.process.pid)
         time.sleep(7)
-        end = {pid: (time.monotonic_ns(), profiles.cpu_ns(pid)) for pid in pids}
-        status, seconds = run.stop()
+        status, seconds = run.stop(bounds)
         pushes = receiver.wait(1)
 
     assert (status, receiver.errors) == (0, [])
-    assert seconds < 2
+    assert seconds < END_S
     assert {push.labels["service_name"] for push in pushes} == {"shop", "desk"}
     assert {push.labels["__name__"] for push in pushes} == {"process_cpu", "wall"}
     assert {push.labels["env"] for push in pushes} == {"test"}
     wall, cpu = sums_by_pid(pushes, "wall"), sums_by_pid(pushes, "process_cpu")
     assert sorted(wall) == sorted(cpu) == sorted(pids)
     for pid in pids:
-        real = (end[pid][0] - run.attached[pid][0]) * (1 + THREADS_BESIDE)
-        kernel = end[pid][1] - run.attached[pid][1]
-        assert wall[pid] == pytest.approx(real, rel=0.02), "wall of %d" % pid
-        assert cpu[pid] == pytest.approx(kernel, rel=0.03), "cpu of %d" % pid
+        assert profiles.is_within(wall[pid] / (1 + THREADS_BESIDE), bounds.wall(pid), 0.02), "wall of %d" % pid
+        assert profiles.is_within(cpu[pid], bounds.cpu(pid), 0.03), "cpu of %d" % pid
 
 
 def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
@@ -141,13 +144,13 @@ def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
     pid = target.read_json()["pid"]
     run = agent(INI + TARGETS + "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
     run.wait_for([pid])
-    time.sleep(5)
+    live.wait_until(lambda: len(profiles.paths_in_store(tmp_path / "store", "shop")) >= 2, "two intervals")
     status, _ = run.stop()
 
     found = profiles.in_store(tmp_path / "store", "shop")
 
     assert status == 0
-    assert len(found) >= 3
+    assert len(found) >= 3  # and the last one at its end
     assert [value_type["type"] for value_type in found[0]["sample_types"]] == ["samples", "wall", "cpu", "gil"]
     assert "service: shop" in found[0]["comments"] and "label: env=test" in found[0]["comments"]
     functions = {frame["func"] for profile in found for sample in profile["samples"] for frame in sample["stack"]}
@@ -166,7 +169,7 @@ def test_processes_that_come_and_go_are_followed(agent, start, tmp_path):
         target = start(python_of(0), "busy.py", "--duty", 0.1)
         pids.append(target.read_json()["pid"])
         run.wait_for(pids[-1:])
-        time.sleep(0.5)
+        time.sleep(1)
         target.end()
 
     status, _ = run.stop()
@@ -189,7 +192,7 @@ def test_a_dead_server_holds_up_neither_sampling_nor_the_end(agent, start, tmp_p
         receiver.delay(0)
 
     assert status == 0
-    assert seconds < 2.5
+    assert seconds < END_S
     walls = profiles.in_store(tmp_path / "store", "desk")
     assert profiles.total(walls, "wall") > 4.5e9 * (1 + THREADS_BESIDE)
 

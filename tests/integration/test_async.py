@@ -11,6 +11,7 @@ import pytest
 import live
 
 SAMPLES = 50
+CHAINS = 8000
 # Where pystrobe goes on and CPython's reader stops: at generators that coroutines await.
 GOES_FURTHER = {"awaits_old_style", "awaits_a_coroutine_in_old_style", "awaits_an_object",
                 "awaits_a_wrapper", "awaits_anext_with_default"}
@@ -62,6 +63,7 @@ def assert_same_tasks(own, seen):
 def test_all_tasks_equal_the_programs_own_view(modern, pystrobe, start):
     target = start(modern, "tasks.py")
     own = target.read_json()
+    live.wait_until_asleep(own["pid"])
 
     for _ in range(SAMPLES):
         seen = dump_async(pystrobe, own["pid"])
@@ -73,8 +75,8 @@ def test_all_tasks_equal_the_programs_own_view(modern, pystrobe, start):
     assert target.end() == 0, "the program was harmed"
 
 
-def test_awaited_by_equals_what_asyncio_s_own_graph_says(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_awaited_by_equals_what_asyncio_s_own_graph_says(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
 
     seen = by_id(dump_async(pystrobe, own["pid"]))
 
@@ -86,8 +88,8 @@ def test_awaited_by_equals_what_asyncio_s_own_graph_says(modern, pystrobe, start
     assert compared > 50
 
 
-def test_tasks_that_are_done_are_left_out(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_tasks_that_are_done_are_left_out(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
 
     seen = by_id(dump_async(pystrobe, own["pid"]))
 
@@ -107,8 +109,8 @@ def running_closure(own):
     return found
 
 
-def test_running_tasks_come_with_what_awaits_them(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_running_tasks_come_with_what_awaits_them(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
 
     seen = dump_async(pystrobe, own["pid"], "running")
 
@@ -136,8 +138,8 @@ def frames_of(task):
     return [[frame["func"], frame["file"], frame["line"]] for frame in task["coroutines"]]
 
 
-def test_all_tasks_equal_what_cpython_s_own_reader_says(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_all_tasks_equal_what_cpython_s_own_reader_says(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
     theirs = remote_unwinder(modern, own["pid"])
 
     seen = by_id(dump_async(pystrobe, own["pid"]))
@@ -161,8 +163,8 @@ def test_all_tasks_equal_what_cpython_s_own_reader_says(modern, pystrobe, start)
             assert mine["awaited_by"] == task["awaited_by"], mine["name"]
 
 
-def test_the_tree_shows_each_task_once_and_awaiters_above(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_the_tree_shows_each_task_once_and_awaiters_above(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
 
     done = pystrobe.run("dump", "--pid", own["pid"], "--async", "all")
 
@@ -177,8 +179,8 @@ def test_the_tree_shows_each_task_once_and_awaiters_above(modern, pystrobe, star
     assert any("group child 1" in line for line in lines[parent:parent + 8])
 
 
-def test_the_text_of_running_tasks_goes_on_with_their_awaiters(modern, pystrobe, start):
-    own = start(modern, "tasks.py").read_json()
+def test_the_text_of_running_tasks_goes_on_with_their_awaiters(modern, pystrobe, start_quiet):
+    own = start_quiet(modern, "tasks.py")
 
     done = pystrobe.run("dump", "--pid", own["pid"], "--async", "running")
 
@@ -197,22 +199,28 @@ def chain_is_possible(names):
     return any(names == chain[:len(names)] for chain in chains)
 
 
+def chains_in(document):
+    """Of the tasks that wait, outermost first; each must be possible."""
+    found = []
+    for task in document["tasks"]:
+        if task["name"] in ("a", "b") and not task["running"]:
+            found.append([frame["func"] for frame in task["coroutines"]][::-1])
+            assert found[-1] and chain_is_possible(found[-1]), found[-1]
+            assert found[-1][0][0] == task["name"]
+    return found
+
+
 def test_chains_of_tasks_that_move_are_never_mixed(modern, pystrobe, start):
     pid = start(modern, "tasks_busy.py").read_json()["pid"]
-    seen_chains = 0
-    deadline = time.monotonic() + 6
+    seen = []
 
-    while time.monotonic() < deadline:
+    def are_enough():
         done = pystrobe.run("dump", "--pid", pid, "--async", "all", "--json")
         assert done.returncode in (0, 1), done.stderr
-        for task in json.loads(done.stdout)["tasks"]:
-            names = [frame["func"] for frame in task["coroutines"]][::-1]
-            if task["name"] in ("a", "b") and not task["running"]:
-                assert names and chain_is_possible(names), names
-                assert names[0][0] == task["name"]
-                seen_chains += 1
+        seen.extend(chains_in(json.loads(done.stdout)))
+        return len(seen) >= CHAINS
 
-    assert seen_chains > 100
+    live.wait_until(are_enough, "enough chains", 0)
 
 
 def test_a_python_before_3_14_is_refused_in_one_clear_line(python, pystrobe, start):

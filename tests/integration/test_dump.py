@@ -24,8 +24,8 @@ FRAME_KEYS = {"func", "file", "line", "first_line"}
 POSITION_KEYS = {"end_line", "column", "end_column"}
 STATUSES = {"gil", "cpu", "gil_wait", "exception", "gc"}
 DEPTH = 50  # of down() in crowd.py
-with open(os.path.join(live.TARGETS, "crowd.py"), encoding="utf-8") as crowd_file:
-    WAIT_LINE = 1 + [line.strip() for line in crowd_file].index("while os.read(0, 4096):")
+STAYS_IN = {"MainThread": "main", "climber": "climb", "guest-1": "visit", "guest-2": "visit",
+            "\x1b[2J handler": "handling"}
 
 TRACER = """
 import ctypes, sys
@@ -46,32 +46,36 @@ def version_of(python):
     return tuple(int(part) for part in python["version"].split(".")[:2])
 
 
-def dump(pystrobe, pid, *words):
-    """`dump --json` with more words: its threads."""
+def dump_if_in_time(pystrobe, pid, *words):
+    """`dump --json` with more words: its threads.
+
+    None if with --pause the machine was too busy to stop the program in time, as is said then.
+    """
     done = pystrobe.run("dump", "--json", "--pid", pid, *words)
-    assert done.returncode == 0, done.stderr
-    return [thread for part in json.loads(done.stdout)["interpreters"] for thread in part["threads"]]
-
-
-def dump_paused(pystrobe, pid):
-    """The threads by name; None if the machine was too busy to stop the program in time, as is said then."""
-    done = pystrobe.run("dump", "--json", "--pause", "--pid", pid)
-    if done.returncode == 69 and "could not be stopped within" in done.stderr:
+    if "--pause" in words and done.returncode == 69 and "could not be stopped within" in done.stderr:
         return None
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    if "ms" in document.get("warning", ""):
+    if "--pause" in words and "ms" in document.get("warning", ""):
         return None
-    return {thread["name"]: thread for part in document["interpreters"] for thread in part["threads"]}
+    return [thread for part in document["interpreters"] for thread in part["threads"]]
 
 
-def dump_until(pystrobe, pid, words, good, tries=50):
+def dump_until(pystrobe, pid, words, good):
     """The first dump that is `good`; what runs at one moment is chance."""
-    for _ in range(tries):
-        threads = dump(pystrobe, pid, *words)
-        if good(threads):
-            return threads
-    raise AssertionError("never in %d dumps; the last is %s" % (tries, threads))
+    def try_one():
+        threads = dump_if_in_time(pystrobe, pid, *words)
+        return [threads] if threads is not None and good(threads) else []
+
+    return live.wait_until(try_one, "a dump that is good")[0]
+
+
+def dump(pystrobe, pid, *words):
+    return dump_until(pystrobe, pid, words, lambda threads: True)
+
+
+def by_name(threads):
+    return {thread["name"]: thread for thread in threads}
 
 
 def text_of(pystrobe, pid, *words, env=None):
@@ -80,21 +84,13 @@ def text_of(pystrobe, pid, *words, env=None):
     return done.stdout
 
 
-def names_of(threads):
-    return {thread["name"] for thread in threads}
-
-
 def funcs_of(thread):
     return [frame["func"] for frame in thread["frames"]]
 
 
 def thread_states(pid):
     """The kernel's letters for the threads of a process."""
-    states = []
-    for tid in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="utf-8") as file:
-            states.append(file.read().rpartition(")")[2].split()[0])
-    return states
+    return {live.state_of(pid, tid) for tid in live.tids_of(pid)}
 
 
 def tracer_of(pid):
@@ -103,23 +99,22 @@ def tracer_of(pid):
 
 
 def assert_runs_on(pid):
-    deadline = time.monotonic() + 5
-    while {"t", "T"} & set(thread_states(pid)) or tracer_of(pid):
-        assert time.monotonic() < deadline, thread_states(pid)
-        time.sleep(0.001)
+    live.wait_until(lambda: not {"t", "T"} & thread_states(pid) and not tracer_of(pid), "it runs on")
 
 
-def waits(threads):
-    """True once the main thread of crowd.py waits for the end of its input."""
-    return [frame["line"] for frame in threads[0]["frames"] if frame["func"] == "main"] == [WAIT_LINE]
+def all_are_there(threads):
+    """True once each thread of crowd.py is in the function that it stays in."""
+    functions = {thread["name"]: funcs_of(thread) for thread in threads}
+    return all(function in functions.get(name, []) for name, function in STAYS_IN.items())
 
 
 @pytest.fixture
 def crowd_of(pystrobe, start):
-    """crowd_of(python) runs crowd.py until its main thread waits; gives what it printed."""
+    """crowd_of(python) runs crowd.py until all is as it says; gives what it printed."""
     def run(python):
         own = start(python, "crowd.py").read_json()
-        dump_until(pystrobe, own["pid"], ["--threads", "main"], waits)
+        threads = by_name(dump_until(pystrobe, own["pid"], [], all_are_there))
+        live.wait_until_asleep(own["pid"], [threads[name]["tid"] for name in ("MainThread", "\x1b[2J handler")])
         return own
 
     return run
@@ -188,7 +183,7 @@ def test_a_name_cannot_drive_the_terminal(python, pystrobe, crowd_of):
 
     assert '"\\x1b[2J handler"' in text
     assert "\x1b" not in text
-    assert "\x1b[2J handler" in names_of(dump(pystrobe, pid))
+    assert "\x1b[2J handler" in by_name(dump(pystrobe, pid))
 
 
 def on_terminal(pystrobe, pid, *words, **env):
@@ -205,7 +200,7 @@ def on_terminal(pystrobe, pid, *words, **env):
     except OSError:  # EIO: the other side is closed
         pass
     os.close(ours)
-    assert process.wait(20) == 0
+    assert process.wait(live.DEADLINE_S) == 0
     return output.decode()
 
 
@@ -297,7 +292,7 @@ def test_mode_cpu_selects_what_runs(python, pystrobe, crowd_of, words):
 
     threads = dump_until(pystrobe, pid, words, lambda threads: threads)
 
-    assert names_of(threads) <= {"climber", "guest-1", "guest-2"}
+    assert set(by_name(threads)) <= {"climber", "guest-1", "guest-2"}
     assert all("cpu" in thread["status"] for thread in threads)
 
 
@@ -327,16 +322,11 @@ def test_a_paused_program_is_seen_at_one_moment(python, pystrobe, start):
     """Stacks are whole, and what never happens at the same time is never seen at the same time."""
     target = start(python, "crowd.py")
     pid = target.read_json()["pid"]
-    climbs, inside, good, tries = set(), 0, 0, 0
+    climbs, inside = set(), 0
 
-    dump_until(pystrobe, pid, [], lambda threads: len(threads) == 5)
-    while good < PAUSED_DUMPS:
-        tries += 1
-        assert tries < 2 * PAUSED_DUMPS, "too few dumps were made in time"
-        threads = dump_paused(pystrobe, pid)
-        if threads is None:
-            continue
-        good += 1
+    dump_until(pystrobe, pid, [], all_are_there)
+    for _ in range(PAUSED_DUMPS):
+        threads = by_name(dump(pystrobe, pid, "--pause"))
         assert len(threads) == 5
         assert not any(thread["torn"] or thread["cut"] for thread in threads.values())
         climb = own_frames(threads["climber"])
@@ -354,13 +344,15 @@ def test_a_paused_program_is_seen_at_one_moment(python, pystrobe, start):
 
 
 PARENT = """
-import json, os, signal, subprocess, sys
+import json, os, signal, subprocess, sys, time
 seen = []
 signal.signal(signal.SIGCHLD, lambda *_: seen.append(os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG)))
 child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 sys.stdout.buffer.write(child.stdout.readline())
 sys.stdout.flush()
 sys.stdin.buffer.read()
+while not seen:
+    time.sleep(0.01)
 print(json.dumps(len(seen)), flush=True)
 child.kill()
 """
@@ -371,11 +363,10 @@ def test_the_parent_of_a_paused_program_sees_nothing(pystrobe):
     parent = live.Target([sys.executable, "-c", PARENT] + words)
     try:
         pid = parent.read_json()["pid"]
-        seen = [dump_paused(pystrobe, pid) for _ in range(20)]
-        assert any(threads for threads in seen)
+        for _ in range(20):
+            dump(pystrobe, pid, "--pause")
         os.kill(pid, signal.SIGSTOP)  # so that it is known that such a thing would be seen
-        time.sleep(0.2)
-        assert set(thread_states(pid)) == {"T"}
+        live.wait_until(lambda: thread_states(pid) == {"T"}, "it stops")
         parent.process.stdin.close()
         assert parent.read_json() == 1
     finally:
@@ -391,9 +382,14 @@ def test_killing_pystrobe_leaves_the_program_running(pystrobe, crowd):
         process.wait()
         assert_runs_on(crowd)
 
-    depths = {len(own_frames(thread)) for _ in range(20) for thread in dump(pystrobe, crowd)
-              if thread["name"] == "climber" and not thread["torn"]}
-    assert len(depths) > 1, "it stands still"
+    depths = set()
+
+    def moves():
+        climber = by_name(dump(pystrobe, crowd))["climber"]
+        depths.update([] if climber["torn"] else [len(own_frames(climber))])
+        return len(depths) > 1
+
+    live.wait_until(moves, "it climbs on")
 
 
 def test_what_is_traced_already_is_refused(pystrobe, crowd):

@@ -38,7 +38,7 @@ def push(profile, url, env=None, **settings):
     """(outcome, text) of one try."""
     words = ["%s=%s" % item for item in dict(settings, type="pyroscope", url=url).items()]
     done = subprocess.run([os.path.join(BUILD, "tests/tools/push_file"), profile, *words],
-                          capture_output=True, text=True, timeout=30, env=dict(os.environ, **(env or {})))
+                          capture_output=True, text=True, timeout=live.DEADLINE_S, env=dict(os.environ, **(env or {})))
     assert done.stderr == ""
     outcome, text = done.stdout.split("\n")[:2]
     return outcome, text

@@ -14,8 +14,8 @@ import readme
 
 README = os.path.join(live.TREE, "README.md")
 BLOCKS = readme.blocks(README)
-TIMEOUT_S = 120
-STOP_WITHIN_S = 10
+TIMEOUT_S = 240
+STOP_WITHIN_S = 60
 
 
 @pytest.fixture

@@ -14,27 +14,35 @@ import pytest
 import live
 import profiles
 
+RECORDED_NS = 2 * 10**9  # CPU time: some hundred samples that show it running
+
 
 def test_a_process_is_recorded_and_every_tool_reads_the_file(python, pystrobe, start, tmp_path):
     target = start(python, "busy.py", "--duty", 0.6, "--shares", "burn_most:70,burn_some:30")
     pid = target.read_json()["pid"]
-    before = profiles.cpu_ns(pid)
+    bounds = profiles.Bounds([pid])
 
-    done = pystrobe.run("record", "--pid", pid, "-d", "3s", "-r", "200", "-o", tmp_path / "out.pb.gz")
+    process = pystrobe.start("record", "--pid", pid, "-d", "120s", "-r", "200", "-o", tmp_path / "out.pb.gz",
+                             stderr=subprocess.DEVNULL)
+    bounds.begin(process.pid)
+    enough = profiles.cpu_ns(pid) + RECORDED_NS
+    live.wait_until(lambda: profiles.cpu_ns(pid) > enough, "it has used enough CPU")
+    bounds.at_end()
+    process.send_signal(signal.SIGINT)
+    bounds.after_end(process.pid)
 
-    assert done.returncode == 0, done.stderr
-    kernel = profiles.cpu_ns(pid) - before
+    assert process.wait(live.DEADLINE_S) == 0
     found = profiles.read(tmp_path / "out.pb.gz")
-    assert profiles.total(found, "cpu") == pytest.approx(kernel, rel=0.1)  # what was spent at its edges counts, too
+    assert profiles.is_within(profiles.total(found, "cpu"), bounds.cpu(pid), 0.03)
     shares = {name: profiles.total(found, "cpu", lambda s: s["stack"] and s["stack"][0]["func"] == name)
               for name in ("burn_most", "burn_some")}
-    assert shares["burn_most"] > 1.4 * shares["burn_some"] > 0
+    assert shares["burn_most"] > 1.2 * shares["burn_some"] > 0  # 70 to 30, if it was always seen
     assert target.end() == 0, "the program was harmed"
 
 
 def test_go_tool_pprof_and_protoc_read_a_recording(pystrobe, tmp_path):
     out = tmp_path / "out.pb.gz"
-    burn = "import time\ndef burn():\n end=time.monotonic()+1.5\n while time.monotonic()<end: sum(range(500))\nburn()"
+    burn = "import time\ndef burn():\n while time.process_time() < 1.5: sum(range(500))\nburn()"
     assert pystrobe.run("record", "-o", out, "--", "/usr/bin/python3", "-c", burn).returncode == 0
 
     top = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=cpu", str(out)],
@@ -49,7 +57,7 @@ def test_go_tool_pprof_and_protoc_read_a_recording(pystrobe, tmp_path):
 
 
 def test_the_commands_status_is_passed_on(pystrobe, tmp_path):
-    code = "import time, sys; time.sleep(0.5); sys.exit(9)"
+    code = "import time, sys; time.sleep(2); sys.exit(9)"
 
     done = pystrobe.run("record", "-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", code)
 
@@ -59,20 +67,22 @@ def test_the_commands_status_is_passed_on(pystrobe, tmp_path):
 
 def test_ctrl_c_keeps_what_is_there(pystrobe, start, tmp_path):
     pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
-    process = pystrobe.start("record", "--pid", pid, "-d", "60s", "-o", tmp_path / "o.pb.gz", stderr=subprocess.PIPE)
+    bounds = profiles.Bounds([pid])
+    process = pystrobe.start("record", "--pid", pid, "-d", "120s", "-o", tmp_path / "o.pb.gz", stderr=subprocess.PIPE)
+    bounds.begin(process.pid)
     time.sleep(1.5)
 
     process.send_signal(signal.SIGINT)
 
-    assert process.wait(10) == 0
+    assert process.wait(live.DEADLINE_S) == 0
     assert profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples") > 30
 
 
 def test_the_targets_death_keeps_what_is_there(pystrobe, start, tmp_path):
-    target = start(live.load_pythons()[0][0], "busy.py", "--seconds", 2)
+    target = start(live.load_pythons()[0][0], "busy.py", "--seconds", 4)
     pid = target.read_json()["pid"]
 
-    done = pystrobe.run("record", "--pid", pid, "-d", "60s", "-o", tmp_path / "o.pb.gz")
+    done = pystrobe.run("record", "--pid", pid, "-d", "600s", "-o", tmp_path / "o.pb.gz")
 
     assert done.returncode == 0
     assert profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples") > 30
@@ -149,7 +159,7 @@ def test_the_closing_line_says_what_was_dropped_and_why(pystrobe, start, tmp_pat
 
 
 def test_what_is_no_python_or_not_there_is_said(pystrobe, tmp_path):
-    sleeper = subprocess.Popen(["sleep", "30"])
+    sleeper = subprocess.Popen(["sleep", "1000"])
     try:
         no_python = pystrobe.run("record", "--pid", sleeper.pid, "-d", "3s", "-o", tmp_path / "o.pb.gz")
         dump = pystrobe.run("dump", "--pid", sleeper.pid)
@@ -196,7 +206,7 @@ def test_every_command_has_help_with_an_example(pystrobe, command):
 
 
 def test_report_shows_the_hottest_function(pystrobe, tmp_path):
-    burn = "import time\ndef very_hot():\n end=time.monotonic()+1\n while time.monotonic()<end: sum(range(500))\nvery_hot()"
+    burn = "import time\ndef very_hot():\n while time.process_time() < 1: sum(range(500))\nvery_hot()"
     pystrobe.run("record", "-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", burn)
 
     done = pystrobe.run("report", tmp_path / "o.pb.gz")

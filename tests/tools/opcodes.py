@@ -94,7 +94,8 @@ def source_of(versions):
     text += in_rows(['"%s"' % name for name in names], 3) + "};\n\n"
     text += "const uint16_t opcode_indexes[OPCODES_LAST_MINOR - OPCODES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
     for minor in range(FIRST_MINOR, LAST_MINOR + 1):
-        text += table_of(minor, ["%3d" % index.get(versions[minor].get(opcode, unknown)[0], 0) for opcode in range(256)])
+        text += table_of(minor, ["%3d" % index.get(versions[minor].get(opcode, unknown)[0], 0)
+                                 for opcode in range(256)])
     text += "};\n\nconst uint8_t opcode_cache_counts[CACHES_LAST_MINOR - CACHES_FIRST_MINOR + 1][UINT8_MAX + 1] = {\n"
     for minor in range(CACHES_FIRST_MINOR, CACHES_LAST_MINOR + 1):
         text += table_of(minor, ["%3d" % versions[minor].get(opcode, unknown)[1] for opcode in range(256)])

@@ -195,9 +195,11 @@ static void notices_the_end_when_told_of_it(void **state)
 
 static void collects_orphans_and_keeps_the_commands_own_status(void **state)
 {
+    siginfo_t info;
+
     (void)state;
     assert_int_equal(status_of("(sleep 0.05; exit 3) & exit 5"), 5);
-    (void)usleep(200000);
+    (void)waitid(P_ALL, 0, &info, WEXITED | WNOWAIT); /* until it has ended, or was reaped */
     struct child child = start("exit 6");
     assert_int_equal(child_wait(&child), 6);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the orphan came to us and was reaped */

@@ -21,6 +21,10 @@
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)
 
+/* On a busy machine a thread may wait seconds for a CPU: what takes less than this is no wait for a
+ * server or a pause, which would take for ever here. */
+#define PATIENCE_NS (60 * S_NS)
+
 enum { SERVICES_MAX = 512, LOG_SIZE = 16 * 1024 };
 
 /* A server as the test wants it; `rc` and `block` may be changed at any time. */
@@ -175,10 +179,10 @@ static bool flush_within(struct fixture *fix, uint64_t ns)
     return delivery_flush(fix->delivery, now_ns(NULL) + ns);
 }
 
-/* Waits for a condition on `fix` and `got`, at most 5 s. */
+/* Waits for a condition on `fix` and `got`. */
 #define EVENTUALLY(condition)                             \
     do {                                                  \
-        uint64_t until_ns = now_ns(NULL) + 5 * S_NS;      \
+        uint64_t until_ns = now_ns(NULL) + PATIENCE_NS;   \
         struct delivery_stats got = stats(fix);           \
         while (!(condition) && now_ns(NULL) < until_ns) { \
             (void)usleep(500);                            \
@@ -196,7 +200,7 @@ static void delivers_in_order(void **state)
     put(fix, "a");
     put(fix, "b");
     put(fix, "c");
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "abc");
     assert_int_equal(stats(fix).sent, 3);
@@ -216,7 +220,7 @@ static void copies_what_it_is_given(void **state)
     put(fix, service);
     memset(service, 'X', 1);
     atomic_store(&fix->fake.rc, EXPORTER_OK);
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "a");
 }
@@ -230,7 +234,7 @@ static void gives_each_exporter_its_form_only(void **state)
     assert_int_equal(delivery_wanted(fix->delivery, EXPORTER_PER_TYPE), 0);
     delivery_put(fix->delivery, EXPORTER_PER_TYPE, &(struct exporter_profile){.service = "x"});
     put(fix, "a");
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "a");
 }
@@ -260,6 +264,7 @@ static void pauses_longer_after_each_failure(void **state)
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
+    EVENTUALLY(atomic_load(&fix->fake.sends) >= 2);
     (void)usleep(400 * 1000);
 
     /* Without a doubling there would be about 60 tries, as the mean pause is 5 ms and more. */
@@ -299,7 +304,7 @@ static void gives_a_profile_up_after_a_while(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.retry_ns = 50 * MS_NS;
+    fix->limits.retry_ns = 2 * S_NS;
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
@@ -319,7 +324,7 @@ static void drops_what_a_server_would_not_take_any_more(void **state)
     put_at(fix, "old", 10000 * (int64_t)S_NS - 3001 * (int64_t)S_NS);
     put_at(fix, "young", 10000 * (int64_t)S_NS - 2999 * (int64_t)S_NS);
     put_at(fix, "future", 20000 * (int64_t)S_NS);
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "yf");
     assert_int_equal(stats(fix).dropped_old, 1);
@@ -340,7 +345,7 @@ static void drops_the_oldest_when_the_queue_is_full(void **state)
     assert_int_equal(stats(fix).dropped_full, 2);
     assert_int_equal(stats(fix).queued, 4);
     atomic_store(&fix->fake.block, false);
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "wcde");
     assert_non_null(strstr(fix->log, "W exporter fake: 2 profiles were dropped"));
@@ -377,7 +382,7 @@ static void drops_only_itself_when_it_is_too_large_for_any_queue(void **state)
     delivery_put(fix->delivery, EXPORTER_WHOLE, &profile);
     assert_int_equal(stats(fix).dropped_full, 1);
     atomic_store(&fix->fake.rc, EXPORTER_OK);
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(fix->fake.got, "b");
 }
@@ -395,7 +400,7 @@ static void holds_up_no_caller(void **state)
     for (int i = 0; i < 1000; i++)
         put(fix, "a");
 
-    assert_true(now_ns(NULL) - before < 200 * MS_NS);
+    assert_true(now_ns(NULL) - before < PATIENCE_NS / 4);
     assert_int_equal(stats(fix).dropped_full, 1000 - 32);
 }
 
@@ -435,7 +440,7 @@ static void tries_all_that_waits_at_the_end(void **state)
     put(fix, "b");
     EVENTUALLY(got.retried >= 1);
     atomic_store(&fix->fake.rc, EXPORTER_OK);
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_int_equal(stats(fix).sent, 2);
 }
@@ -447,9 +452,9 @@ static void ends_soon_when_all_is_done(void **state)
 
     add(fix);
     put(fix, "a");
-    assert_true(flush_within(fix, 60 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
-    assert_true(now_ns(NULL) - before < 1 * S_NS);
+    assert_true(now_ns(NULL) - before < PATIENCE_NS / 4);
 }
 
 static void cancels_at_the_deadline_and_counts_the_rest(void **state)
@@ -465,7 +470,7 @@ static void cancels_at_the_deadline_and_counts_the_rest(void **state)
     before = now_ns(NULL);
     assert_false(flush_within(fix, 100 * MS_NS));
 
-    assert_in_range(now_ns(NULL) - before, 100 * MS_NS, 300 * MS_NS);
+    assert_in_range(now_ns(NULL) - before, 100 * MS_NS, PATIENCE_NS / 4);
     assert_true(atomic_load(&fix->fake.canceled));
     assert_int_equal(stats(fix).dropped_stop, 3);
     assert_int_equal(stats(fix).queued, 0);
@@ -485,13 +490,14 @@ static void leaves_behind_a_thread_that_hears_nothing(void **state)
     EVENTUALLY(atomic_load(&fix->fake.sends) == 1);
     before = now_ns(NULL);
     assert_false(flush_within(fix, 50 * MS_NS));
-    assert_true(now_ns(NULL) - before < 250 * MS_NS);
+    assert_true(now_ns(NULL) - before < PATIENCE_NS / 4);
 
     assert_false(delivery_free(fix->delivery));
     fix->delivery = NULL;
     assert_false(atomic_load(&fix->fake.closed)); /* it is in use */
     atomic_store(&fix->fake.block, false);        /* now it comes to its end */
-    for (int i = 0; i < 5000 && !atomic_load(&fix->fake.closed); i++)
+    before = now_ns(NULL);
+    while (!atomic_load(&fix->fake.closed) && now_ns(NULL) - before < PATIENCE_NS)
         (void)usleep(1000);
     assert_true(atomic_load(&fix->fake.closed));
     assert_string_equal(fix->log,
@@ -503,7 +509,7 @@ static void takes_nothing_after_the_end(void **state)
     struct fixture *fix = *state;
 
     add(fix);
-    assert_true(flush_within(fix, 1 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
     put(fix, "a");
 
     assert_int_equal(stats(fix).dropped_stop, 1);
@@ -534,7 +540,7 @@ static void says_now_and_then_that_it_still_fails(void **state)
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
-    EVENTUALLY(atomic_load(&fix->lines) == 3);
+    EVENTUALLY(atomic_load(&fix->lines) >= 3);
 
     assert_true(atomic_load(&fix->fake.sends) >= 6); /* most of them in silence */
     assert_non_null(strstr(fix->log, "W exporter fake: still fails ("));
@@ -549,7 +555,7 @@ static void says_seldom_that_profiles_are_refused(void **state)
     add(fix);
     for (int i = 0; i < 20; i++)
         put(fix, "a");
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     assert_string_equal(
         fix->log, "W exporter fake: a profile was refused (1 so far): the fake says refused\n");
@@ -592,7 +598,7 @@ static void leaves_signals_to_the_other_threads(void **state)
     (void)signal(SIGPIPE, catch);
     assert_true(delivery_add(fix->delivery, "fake", EXPORTER_WHOLE, &sink, &fix->limits));
     put(fix, "a");
-    assert_true(flush_within(fix, 2 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
     (void)signal(SIGPIPE, SIG_DFL);
 
     assert_int_equal(atomic_load(&blocked), 1);
@@ -618,7 +624,7 @@ static void counts_every_profile_of_many_threads(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, put_many, fix), 0);
     for (size_t i = 0; i < 4; i++)
         (void)pthread_join(threads[i], NULL);
-    assert_true(flush_within(fix, 5 * S_NS));
+    assert_true(flush_within(fix, PATIENCE_NS));
 
     end = stats(fix);
     assert_int_equal(end.sent + end.dropped_full, 8000);

@@ -17,7 +17,10 @@
 #include "tests/unit/alloc_fail.h"
 
 #define MS_NS UINT64_C(1000000)
-#define OK    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+/* On a busy machine a thread may wait seconds for a CPU. */
+enum { PATIENCE_S = 15 };
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 struct fixture {
     struct server server;
@@ -320,7 +323,7 @@ static void gives_up_when_the_renewed_secret_is_refused_too(void **state)
     assert_int_equal(atomic_load(&fix->server.requests), 2);
 }
 
-/* Sends within 0.3 s of a timeout of 0.2 s, whatever the server does. */
+/* Gives up after a timeout of 0.2 s, whatever the server does; a busy machine may be late. */
 static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
 {
     double before;
@@ -331,7 +334,7 @@ static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
     assert_int_equal(send_bytes(fix, bytes, size), EXPORTER_RETRY);
 
     assert_true(seconds() - before > 0.15);
-    assert_true(seconds() - before < 1.0);
+    assert_true(seconds() - before < PATIENCE_S);
     expect_error(fix, "timed out");
 }
 
@@ -514,16 +517,17 @@ static void ends_at_once_when_canceled(void **state)
     double before;
 
     fix->server.mode = SERVER_IS_SILENT;
+    fix->settings.timeout_ns = 1000 * 1000 * MS_NS;
     start(fix);
     before = seconds();
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, fix->exporter), 0);
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
-    assert_true(seconds() - before < 0.4);
+    assert_true(seconds() - before < PATIENCE_S);
     (void)pthread_join(thread, NULL);
 
     before = seconds();
     assert_int_equal(send_one(fix), EXPORTER_RETRY); /* and so do all later ones */
-    assert_true(seconds() - before < 0.2);
+    assert_true(seconds() - before < PATIENCE_S);
     expect_error(fix, "given up");
 }
 
