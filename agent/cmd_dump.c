@@ -289,7 +289,8 @@ int cmd_dump(int argc, char **argv)
                                           {"async", required_argument, NULL, OPTION_ASYNC},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct request request = {.take.options.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION,
+    struct request request = {.take.options.status =
+                                  CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT,
                               .colour = terminal_has_colour()};
     int c;
 

@@ -122,7 +122,8 @@ static uint32_t frame_options(char **words, int count)
 
 int main(int argc, char **argv)
 {
-    struct cpy_options options = {.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION};
+    struct cpy_options options = {.status =
+                                      CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
     struct cpy_target *target = NULL;
     struct seen *all = NULL;
     struct err err = {""};
