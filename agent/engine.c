@@ -418,19 +418,25 @@ static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *e
     return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
 }
 
+/* Before anything but the sample that it was taken for: that may take long. */
+static void leave_seat(struct engine *e)
+{
+    if (e->seated)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+}
+
 /*
  * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
  * milliseconds; with other targets to look after it is done only if there is time for that.
  */
 static void take_seat(struct engine *e, struct candidate *next)
 {
-    if (e->seated && e->seated != next)
-        cpy_unseat(e->seated->process.target);
-    e->seated = NULL;
+    if (e->seated != next)
+        leave_seat(e);
     if (!next || (e->stats.sampling > 1 && next->next_tick_ns < clock_mono_ns() + SEAT_NS))
         return;
-    if (cpy_seat(next->process.target))
-        e->seated = next;
+    e->seated = cpy_seat(next->process.target) ? next : NULL;
 }
 
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
@@ -445,8 +451,10 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         now_ns = clock_mono_ns();
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
-        if (now_ns >= e->next_scan_ns)
+        if (now_ns >= e->next_scan_ns) {
+            leave_seat(e);
             engine_scan(e);
+        }
         next = NULL;
         until = tick_all(e, &next);
         if (clock_mono_ns() >= e->interval_end_ns)
@@ -456,6 +464,8 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         until = until < deadline_ns ? until : deadline_ns;
         take_seat(e, next);
         count = wait_until(e, until, events);
+        if (e->seated && e->seated->next_tick_ns > clock_mono_ns())
+            leave_seat(e); /* something else has come */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;

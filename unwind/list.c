@@ -146,7 +146,7 @@ static enum cpy_rc list_thread(struct cpy_target *t, const struct interp *interp
 
 static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *interp)
 {
-    struct thread_words words;
+    struct thread_words words = {0};
     cpy_addr addr = interp->threads_head;
     uint32_t count = 0;
     enum cpy_rc rc = CPY_OK;
