@@ -130,6 +130,7 @@ def test_statistics_for_people_explain_every_counter(pystrobe, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+@pytest.mark.timing  # strace and the sanitizers do not get along
 def test_recording_one_process_looks_at_no_other(pystrobe, start, tmp_path):
     pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
     trace = tmp_path / "trace"
