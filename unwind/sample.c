@@ -274,6 +274,7 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     struct cpy_thread *out = &kept->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (t->options.status & CPY_STATUS_CPU && status_on_cpu(t, &kept->slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
     if (kept->names != t->names.refreshes)
