@@ -223,12 +223,14 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 
-/* True if a thread is given as it was; `no_new`: each of its frames was reused. */
+/*
+ * True if a thread is given as it was; `no_new`: each of its frames was reused, and its name
+ * was not looked up again (the text of the one before is gone, so that is taken for new).
+ */
 static bool is_same(const struct cpy_thread *now, const struct cpy_thread *then, bool no_new)
 {
     return no_new && now->state == then->state && now->depth == then->depth &&
-           now->cut == then->cut && !now->torn && !then->torn && now->name == then->name &&
-           now->task == then->task;
+           now->cut == then->cut && !now->torn && !then->torn && now->task == then->task;
 }
 
 /* Gives a thread that may have run. */
@@ -238,7 +240,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     struct cpy_thread out = {.interpreter = (int64_t)t->interps[thread->interp].id,
                              .state = thread->words.addr,
                              .tid = tids_outer(&t->tids, thread->inner_tid)};
-    const uint64_t decoded = t->stats.frames_decoded;
+    const uint64_t decoded = t->stats.frames_decoded, names = thread->kept->names;
     bool gone = false;
     enum cpy_rc rc = approach(t, thread, &out);
 
@@ -258,7 +260,8 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     t->stats.threads += !out.torn;
     out.name = name_of(t, thread);
     out.task = thread->words.running_task;
-    out.same = is_same(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
+    out.same = is_same(&out, &thread->kept->out,
+                       decoded == t->stats.frames_decoded && names == thread->kept->names);
     if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
         slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
     thread->kept->out = out;
@@ -277,9 +280,9 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (t->options.status & CPY_STATUS_CPU && status_on_cpu(t, &kept->slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
-    if (kept->names != t->names.refreshes)
+    out->same = kept->names == t->names.refreshes; /* else the name may be another */
+    if (!out->same)
         out->name = name_of(t, thread);
-    out->same = true;
     each(ctx, out);
 }
 
