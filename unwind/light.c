@@ -94,6 +94,7 @@ static bool is_known(struct cpy_target *t, size_t i, bool *moved)
     }
     if (now.switches != then->switches + 1)
         return false;
+    mark(t, then->runner); /* if it slept, it may have had a turn since that was found out */
     *then = now;
     then->runner = last_holder_of(t, i);
     if (then->runner == SIZE_MAX)
