@@ -345,6 +345,8 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     }
     if (rc == CPY_OK)
         light_end(t);
+    else
+        t->ready = false; /* some of those that ran were not read */
     return rc;
 }
 
