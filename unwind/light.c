@@ -157,6 +157,7 @@ bool light_begin(struct cpy_target *t)
     for (i = 0; i < t->interp_count; i++)
         if (!is_known(t, i, &moved))
             return false;
+    t->counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
         ahead_fetch(&t->ahead, t->sets, t->ran_count);
     return read_ran(t);

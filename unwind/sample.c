@@ -42,7 +42,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
     enum cpy_rc rc = walk_stack(&reader, t->scratch, &thread->words, &marks,
-                                t->light && fresh ? 0 : counted_at, t->raw, &generation);
+                                t->counted_late && fresh ? 0 : counted_at, t->raw, &generation);
 
     if (rc != CPY_OK)
         return rc;
@@ -219,6 +219,7 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
         out->status |= CPY_STATUS_CPU;
     if (t->stats.seats == seats)
         return CPY_OK;
+    t->counted_late = false;
     ahead_fetch(&t->ahead, &set, 1);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
@@ -324,7 +325,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
 
     t->light = light_begin(t);
     if (!t->light) {
-        t->ready = false;
+        t->ready = t->counted_late = false;
         light_fetch_all(t);
         rc = list_all(t);
         names_next_sample(&t->names, t->thread_count);
