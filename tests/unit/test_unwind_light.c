@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unwind_light.c - a light sample reads who can have run, and gives the others as they were. */
+/* test_unwind_light.c - a light sample reads who can have run, and gives the others as they were.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
