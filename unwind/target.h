@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.h - what a struct cpy_target is made of; shared by target.c and image.c. */
+/* target.h - what a struct cpy_target is made of; shared by all that take part in a sample. */
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
