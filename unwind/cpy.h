@@ -2,7 +2,8 @@
 /*
  * cpy.h - reads the Python stacks of another process on this machine.
  *
- * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once.
+ * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once. Who samples by a
+ *          clock calls cpy_seat before each sleep.
  *          The target is only ever read: never stopped, never written to.
  * Threads: a target belongs to one thread at a time; targets share nothing.
  * Needs:   ptrace access to the target (same user and dumpable, or CAP_SYS_PTRACE).
@@ -80,7 +81,7 @@ struct cpy_thread {
     const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
     uint32_t status;     /* enum cpy_status, as far as the version tells */
     cpy_addr task;       /* the asyncio task that runs in it; 0: none, or not known */
-    bool same;           /* name, task and frames are those that were given of it last */
+    bool same;           /* name, task and frames are surely those that were given of it last */
     bool torn;           /* its stack could not be read whole after all retries: no frames */
     bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
     uint32_t depth;
@@ -149,14 +150,17 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  * Lends:  the thread, its frames and strings, until `each` returns.
  * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
- *         While the target moves too fast, and to know whether a thread that could run
- *         does run (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment
- *         (see seat.h); its allowed CPUs are as before when this returns, but for cpy_seat. Where
- * it may not be moved, a thread that waits for a CPU counts as running. Cost:   one remote read
- * once warm, if no thread but one took the GIL since the sample before: that reads the words of the
- * interpreters and the stack of that thread. Else (and where there is no GIL, or one for all
- * interpreters) two, of all threads. What was not read in the sample before takes more reads.
- * Allocates nothing once warm.
+ * Cost:   one remote read once warm, if no thread but one had the GIL since the sample before:
+ *         of the words of the interpreters and the stack of that thread. Two, if the GIL
+ *         was handed over once: of both threads. Else two or three, of all; so, too, where
+ *         there is no GIL, nobody counts who takes it (before 3.12), or interpreters share
+ *         it. What the sample before did not read takes more. No allocation once warm.
+ *
+ * While the target moves too fast, and to know whether a thread that could run does run
+ * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see seat.h); its
+ * allowed CPUs are as before when this returns, but for cpy_seat. Where it may not be moved,
+ * a thread that waits for a CPU counts as running. A new interpreter is found
+ * within 64 samples.
  */
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),

@@ -94,6 +94,7 @@ static bool is_known(struct cpy_target *t, size_t i, bool *moved)
     }
     if (now.switches != then->switches + 1)
         return false;
+    mark(t, then->runner); /* if it slept, it may have had a turn since that was found out */
     *then = now;
     then->runner = last_holder_of(t, i);
     if (then->runner == SIZE_MAX)
@@ -156,6 +157,7 @@ bool light_begin(struct cpy_target *t)
     for (i = 0; i < t->interp_count; i++)
         if (!is_known(t, i, &moved))
             return false;
+    t->counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
         ahead_fetch(&t->ahead, t->sets, t->ran_count);
     return read_ran(t);

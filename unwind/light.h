@@ -6,12 +6,14 @@
  * the GIL counts how often it went from one thread to another (switch_number; not when
  * the thread that gave it up takes it again). So if the count, the last holder and the
  * head of the list of threads are what they were before the sample before was read, all
- * other threads' stacks are what they were then: only the last holder is read. If the
- * count is one more, the holder now and the one then are read.
+ * other threads' stacks are what they were then: only the last holder is read, and not even
+ * that one if it slept all the time (slumber.h). If the count is one more, the holder now and
+ * the one then are read.
  *
  * A thread that came is at the head of the list. One that went took the GIL for that, or
  * had it last; its state says so as long as it is there, and whoever takes its place has
- * another id.
+ * another id. New interpreters come to the head of their list, which is looked at each 64
+ * samples.
  *
  * Source: Python/ceval_gil.c, take_gil and drop_gil, tags v3.12.0 to v3.15.0.
  */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list.h - lists the interpreters and threads of a target for one sample.
+ * list.h - lists the interpreters and threads of a target for a sample of all of them.
+ *
+ * A light sample (light.h) keeps the list of the one before, and only looks whether what it
+ * was made from is still so, by list_read_interp and, now and then, list_heads.
  */
 #ifndef UNWIND_LIST_H
 #define UNWIND_LIST_H
@@ -21,7 +24,7 @@ MUST_CHECK enum cpy_rc list_all(struct cpy_target *target);
  */
 MUST_CHECK enum cpy_rc list_heads(struct cpy_target *target, cpy_addr *head);
 
-/* Reads an interpreter again, but for where its GIL is. */
+/* Reads the interpreter that was at then->addr again; its GIL is where it was. */
 MUST_CHECK enum cpy_rc list_read_interp(struct cpy_target *target, const struct interp *then,
                                         struct interp *now);
 

@@ -2,7 +2,7 @@
 /*
  * mem.h - the one way in which the unwinder reads a target: these ranges, or a failure.
  *
- * Shape:   a constructor (mem_open_process, image_open, image_record), mem_read...,
+ * Shape:   a constructor (mem_open_process, image_open, image_recorder), mem_read...,
  *          mem_close.
  * Threads: as the target that owns it.
  */

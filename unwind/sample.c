@@ -42,7 +42,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
     enum cpy_rc rc = walk_stack(&reader, t->scratch, &thread->words, &marks,
-                                t->light && fresh ? 0 : counted_at, t->raw, &generation);
+                                t->counted_late && fresh ? 0 : counted_at, t->raw, &generation);
 
     if (rc != CPY_OK)
         return rc;
@@ -219,16 +219,19 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
         out->status |= CPY_STATUS_CPU;
     if (t->stats.seats == seats)
         return CPY_OK;
+    t->counted_late = false;
     ahead_fetch(&t->ahead, &set, 1);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 
-/* True if a thread is given as it was; `no_new`: each of its frames was reused. */
+/*
+ * True if a thread is given as it was; `no_new`: each of its frames was reused, and its name
+ * was not looked up again (the text of the one before is gone, so that is taken for new).
+ */
 static bool is_same(const struct cpy_thread *now, const struct cpy_thread *then, bool no_new)
 {
     return no_new && now->state == then->state && now->depth == then->depth &&
-           now->cut == then->cut && !now->torn && !then->torn && now->name == then->name &&
-           now->task == then->task;
+           now->cut == then->cut && !now->torn && !then->torn && now->task == then->task;
 }
 
 /* Gives a thread that may have run. */
@@ -238,7 +241,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     struct cpy_thread out = {.interpreter = (int64_t)t->interps[thread->interp].id,
                              .state = thread->words.addr,
                              .tid = tids_outer(&t->tids, thread->inner_tid)};
-    const uint64_t decoded = t->stats.frames_decoded;
+    const uint64_t decoded = t->stats.frames_decoded, names = thread->kept->names;
     bool gone = false;
     enum cpy_rc rc = approach(t, thread, &out);
 
@@ -258,7 +261,8 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     t->stats.threads += !out.torn;
     out.name = name_of(t, thread);
     out.task = thread->words.running_task;
-    out.same = is_same(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
+    out.same = is_same(&out, &thread->kept->out,
+                       decoded == t->stats.frames_decoded && names == thread->kept->names);
     if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
         slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
     thread->kept->out = out;
@@ -274,11 +278,12 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     struct cpy_thread *out = &kept->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
+    out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (t->options.status & CPY_STATUS_CPU && status_on_cpu(t, &kept->slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
-    if (kept->names != t->names.refreshes)
+    out->same = kept->names == t->names.refreshes; /* else the name may be another */
+    if (!out->same)
         out->name = name_of(t, thread);
-    out->same = true;
     each(ctx, out);
 }
 
@@ -320,7 +325,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
 
     t->light = light_begin(t);
     if (!t->light) {
-        t->ready = false;
+        t->ready = t->counted_late = false;
         light_fetch_all(t);
         rc = list_all(t);
         names_next_sample(&t->names, t->thread_count);
@@ -341,6 +346,8 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     }
     if (rc == CPY_OK)
         light_end(t);
+    else
+        t->ready = false; /* some of those that ran were not read */
     return rc;
 }
 

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seat.h - takes the CPU of a thread of the target for a moment.
+ * seat.h - takes the CPU of a thread of the target, for a moment or until the next sample.
  *
- * While our thread runs on the CPU where the target's thread ran last, that thread
- * does not run: what is read then is whole, and nobody was stopped. Samples that were
- * torn are read again like that; and while a target tears often, each is from the
- * start, since reading again only what was torn would favour what holds still.
+ * While our thread runs on the CPU where the target's thread ran last, that thread does not
+ * run: what is read then is whole, and nobody was stopped.
+ *
+ * Mostly we sit there already when a sample is due: cpy_seat moves the calling thread before
+ * it sleeps, in the lowest real-time class, so that its timer takes the CPU from the target
+ * wherever that is. Where the class is denied this is not done, but samples that were torn are
+ * read again from there (seat_take); and while a target tears often, each sample is from the
+ * start (seat_keep), since reading again only what was torn would favour what holds still.
+ *
+ * Shape: seat_init; seat_move, seat_take or seat_keep; seat_leave after each sample unless the
+ *        caller stays; seat_finish.
  */
 #ifndef UNWIND_SEAT_H
 #define UNWIND_SEAT_H

@@ -84,20 +84,24 @@ static bool is_main(const struct cpy_target *t, const struct listed *thread)
     return thread->words.addr == interp->threads_main;
 }
 
-uint32_t status_of(struct cpy_target *t, const struct listed *thread)
+uint32_t status_of_gil(const struct cpy_target *t, const struct listed *thread)
 {
     const struct interp *interp = &t->interps[thread->interp];
+
+    if (thread->words.addr != interp->holder)
+        return 0;
+    return CPY_STATUS_GIL | (interp->collecting != 0 ? CPY_STATUS_GC : 0);
+}
+
+uint32_t status_of(struct cpy_target *t, const struct listed *thread)
+{
     const struct thread_words *words = &thread->words;
-    uint32_t status = 0, asked = t->options.status | t->options.only;
+    uint32_t status = status_of_gil(t, thread), asked = t->options.status | t->options.only;
 
     if (is_main(t, thread))
         status |= CPY_STATUS_MAIN;
-    if (words->addr == interp->holder)
-        status |= CPY_STATUS_GIL;
-    else if (asked & CPY_STATUS_GIL_WAIT && words->gil_requested)
+    if (!(status & CPY_STATUS_GIL) && asked & CPY_STATUS_GIL_WAIT && words->gil_requested)
         status |= CPY_STATUS_GIL_WAIT;
-    if (interp->collecting != 0 && status & CPY_STATUS_GIL)
-        status |= CPY_STATUS_GC;
     if (asked & CPY_STATUS_EXCEPTION && has_exception(t, words))
         status |= CPY_STATUS_EXCEPTION;
     return status;

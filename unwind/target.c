@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.c - opens a process and takes samples of all its threads. */
+/* target.c - opens a process, or an image of one, and closes it. */
 #include "unwind/target.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.h - what a struct cpy_target is made of; shared by target.c and image.c. */
+/* target.h - what a struct cpy_target is made of; shared by all that take part in a sample. */
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
@@ -70,6 +70,7 @@ struct cpy_target {
     size_t ran_count, ran_capacity;
     bool light;             /* this sample reads only threads that ran */
     bool ready;             /* the next one may be like that */
+    bool counted_late;      /* the counts in `interps` were read after the stacks */
     unsigned light_samples; /* in a row */
     size_t nameless;        /* threads of the last sample without a known name */
     uint64_t replaced;      /* codes.replaced + codes.evicted when the stacks were kept */

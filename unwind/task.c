@@ -133,7 +133,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
     if (field == NO_FIELD)
         return CPY_OK;
     rc = mem_read_again(&t->ahead.mem, &(struct mem_range){place->interp + field, out, 8}, 1);
-    *out += place->interp; /* interpreters count apart: see target.c */
+    *out += place->interp; /* interpreters count apart: see resolve.h */
     return rc;
 }
 

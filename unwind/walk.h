@@ -3,11 +3,12 @@
  * walk.h - reads one thread's chain of frames, whole or not at all.
  *
  * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
- * frames (in their objects) and entry frames (on the C stack). The chunks are copied
- * at once, and the thread's current frame is read again after; the chain is then
- * walked in the copy. A walk is good only if the current frame is still the same, is as it
- * was when it was copied (the thread may have left it, and come back), and the chain ends
- * where this version says it must.
+ * frames (in their objects) and entry frames (on the C stack). The chunks are copied, or
+ * were fetched beforehand (ahead.h), and the chain is walked in the copy. A walk is good only
+ * if the chain ends where this version says it must, and the current frame, read after all of
+ * it, is still the same. It must also be as it was when it was copied (the thread may have
+ * left it, and come back), unless the thread state was fetched after the frames and frames
+ * that have returned say so (3.14 and later: see check_still).
  *
  * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: then
  * it has what an earlier call has left there. So the frame below the newest call must be

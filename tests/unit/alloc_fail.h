@@ -7,6 +7,7 @@
  * ones (those of libc, of valgrind, of a sanitizer), so leaks are still seen.
  *
  *     alloc_fail_at(3);          the third allocation from here gives NULL, once
+ *     alloc_fail_from(3);        that one and all later ones do
  *     alloc_fail_all();          all of them do
  *     n = alloc_fail_stop();     back to normal; how many there were
  *
@@ -115,12 +116,18 @@ static inline void alloc_fail_at(unsigned long n)
     alloc_last_bad = n;
 }
 
+/* The n-th allocation from here on fails, and every one after it. */
+static inline void alloc_fail_from(unsigned long n)
+{
+    alloc_seen = 0;
+    alloc_first_bad = n;
+    alloc_last_bad = ULONG_MAX;
+}
+
 /* Every allocation from here on fails. */
 static inline void alloc_fail_all(void)
 {
-    alloc_seen = 0;
-    alloc_first_bad = 1;
-    alloc_last_bad = ULONG_MAX;
+    alloc_fail_from(1);
 }
 
 /* Lets allocations pass again. Gives how many were asked for since they were armed. */
