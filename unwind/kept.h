@@ -3,8 +3,8 @@
  * kept.h - what is kept of each thread from one sample to the next: what to read of it,
  * and its stack with names and lines.
  *
- * Shape: kept_init, kept_of for each thread of a sample, kept_sweep after a list of all
- *        threads, kept_finish.
+ * Shape:   keep_init; for each list of all threads keep_begin_list, keep_of for each,
+ *          keep_end_list; keep_finish.
  */
 #ifndef UNWIND_KEPT_H
 #define UNWIND_KEPT_H
