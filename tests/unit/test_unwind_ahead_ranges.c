@@ -53,12 +53,13 @@ static void joins_ranges_that_lie_near_each_other(void **state)
 static void touches_no_page_that_has_neither_of_two_ranges(void **state)
 {
     struct ahead_fixture *f = *state;
+    const cpy_addr first = A + AHEAD_PAGE - 8; /* the last bytes of its page */
     cpy_addr at, page;
     size_t i, pages = 0;
 
-    for (at = A + 1024; at <= A + 4L * AHEAD_PAGE; at += 504) {
-        (void)asked_after(f, A, at);
-        (void)asked_after(f, at, A);
+    for (at = first + 1024; at <= A + 4L * AHEAD_PAGE; at += 504) {
+        (void)asked_after(f, first, at);
+        (void)asked_after(f, at, first);
         for (i = 0; i < f->source.asked_count; i++) {
             const struct mem_range *range = &f->source.asked[i];
 
