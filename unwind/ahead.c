@@ -241,7 +241,7 @@ void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
 /* Leaves out what was not used lately, and shrinks the rest to what was. */
 static void trim(struct ahead_set *set)
 {
-    uint32_t i, kept = 0;
+    uint32_t i, kept = 0, sorted = 0;
 
     set->fetches = 0;
     set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
@@ -253,10 +253,11 @@ static void trim(struct ahead_set *set)
         if (round_up(range->used) < range->size)
             range->size = (uint32_t)round_up(range->used);
         range->used = 0;
+        sorted += i < set->sorted;
         set->ranges[kept++] = *range;
     }
     set->count = kept;
-    set->sorted = kept < set->sorted ? kept : set->sorted;
+    set->sorted = sorted;
 }
 
 static int by_place(const void *a, const void *b)

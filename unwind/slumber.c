@@ -74,8 +74,10 @@ bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)
     if (count(slumber, proc_fd, tid) && slumber->asleep)
         return false;
     state = state_of(slumber, proc_fd, tid);
-    if (state == 'S' || state == 'D')
+    if (state == 'S' || state == 'D') {
         fall_asleep(slumber, proc_fd, tid);
+        slumber->late = true; /* the stack of this sample was fetched already */
+    }
     return state == 'R';
 }
 
@@ -84,7 +86,8 @@ void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same)
     bool slept = slumber->asleep;
     char state;
 
-    slumber->read = slept;
+    slumber->read = slept && !slumber->late;
+    slumber->late = false;
     if (slept || !same || slumber->passed++ < slumber->patience || !count(slumber, proc_fd, tid))
         return;
     state = state_of(slumber, proc_fd, tid);

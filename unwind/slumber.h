@@ -20,6 +20,7 @@ struct slumber {
     int fd, stat_fd; /* owned: its schedstat and stat; -1: not open */
     bool asleep;     /* it slept when it had had `turns` */
     bool read;       /* and its stack was read since then */
+    bool late;       /* it fell asleep after what slumber_note is told of next was read */
     bool queued;     /* it waited for a CPU for more than a moment, lately */
     uint64_t turns;  /* on a CPU */
     uint64_t cpu_ns, wait_ns;
