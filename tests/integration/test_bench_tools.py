@@ -102,6 +102,7 @@ def test_no_bar_is_judged_by_too_few_pairs_or_on_a_restless_machine():
     assert tools_cost.judge([1.1] * 9, 0.995, noise=0.02) == "unclear"
 
 
+@pytest.mark.timing  # a sanitizer takes memory of its own
 def test_what_a_command_took_is_that_of_its_threads_and_no_more(tmp_path):
     report = tmp_path / "took.json"
     launcher = os.path.join(BUILD, "tests", "tools", "run_measured")
