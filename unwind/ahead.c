@@ -345,10 +345,12 @@ static enum cpy_rc flush(struct ahead *ahead, size_t *planned, bool end)
 static enum cpy_rc plan(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
                         size_t *planned)
 {
-    struct ahead_range *range;
     enum cpy_rc rc = CPY_OK;
+    uint32_t i;
 
-    for (range = set->ranges; range < set->ranges + set->count && rc == CPY_OK; range++) {
+    for (i = 0; i < set->count && rc == CPY_OK; i++) {
+        struct ahead_range *range = &set->ranges[i];
+
         if (range->when != when)
             continue;
         range->have = range->size;

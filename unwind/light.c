@@ -202,16 +202,19 @@ static bool is_ready(struct cpy_target *t)
 static void note_runner(struct cpy_target *t)
 {
     const struct listed *thread;
+    size_t i;
 
     if (t->ready) {
         t->runner = t->threads[t->interps[0].runner].kept->out.tid;
         return;
     }
-    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
+    for (i = 0; i < t->thread_count; i++) {
+        thread = &t->threads[i];
         if (thread->words.addr == t->interps[thread->interp].holder) {
             t->runner = tids_outer(&t->tids, thread->inner_tid);
             return;
         }
+    }
 }
 
 void light_end(struct cpy_target *t)

@@ -70,11 +70,11 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
 static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
 {
     uint32_t most = raw->depth < stack->depth ? raw->depth : stack->depth, same;
-    const struct raw_frame *now = raw->frames + raw->depth, *then = stack->raw + stack->room;
+    const struct raw_frame *now, *then;
 
     for (same = 0; same < most; same++) {
-        now--;
-        then--;
+        now = &raw->frames[raw->depth - 1 - same];
+        then = &stack->raw[stack->room - 1 - same];
         if (now->code != then->code || now->unit != then->unit || now->kind != then->kind)
             break;
     }
