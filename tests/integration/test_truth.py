@@ -223,6 +223,15 @@ def test_each_planned_run_has_a_bar_and_names_a_program():
     assert "shares" not in limits.of("edges", 11, "pinned")
 
 
+def test_the_command_line_is_understood(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["run.py", "--programs", "edges", "--placements", "apart,pinned", "--rates", "100"])
+
+    plan = run.plan_of(run.parse_options())
+
+    assert list(plan) == ["edges"]
+    assert {(place, rate) for place, rate, _ in plan["edges"]} == {("apart", 100.0), ("pinned", 100.0)}
+
+
 def test_the_measured_truth_takes_the_cost_of_timing_off():
     before, after = [0] * 512, [0] * 512
     after[0:3], after[3:6] = [7000 + 10 * 50, 6900, 10], [3000 + 20 * 50, 3000, 20]

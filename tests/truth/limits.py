@@ -5,6 +5,7 @@ import stats
 
 # Not "pinned": where the sampler may not sit on the target's CPU nothing is promised, only told.
 MOVABLE = ("apart", "same", "free")
+EVERYWHERE = MOVABLE + ("pinned",)
 STRUCTURE = ("gens", "coros", "sleepers", "shares", "shares_calls", "shares_tick")
 MORE = ("tasks", "unwinding", "ccalls", "resumed", "chunks")  # held to it where returned frames are cleared
 CLEARED, NEW, OLD, ALL = range(14, 100), range(11, 100), range(0, 11), range(0, 100)
