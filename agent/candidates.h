@@ -6,6 +6,7 @@
 #define AGENT_CANDIDATES_H
 
 #include "agent/engine.h"
+#include "agent/ticks.h"
 
 enum candidate_state {
     CANDIDATE_UNWANTED, /* no rule names it; asked again at each scan, it may exec */
@@ -19,7 +20,7 @@ struct candidate {
     struct engine_choice choice; /* of a wanted one */
     uint64_t scan;               /* the scan in which it was last there */
     uint64_t next_try_ns, wait_ns;
-    uint64_t next_tick_ns, period_ns;
+    struct tick tick;       /* of a sampled one */
     int pidfd;              /* of a sampled one: tells its end */
     unsigned raced;         /* samples in a row that failed */
     bool told;              /* the log has why it cannot be sampled */

@@ -17,6 +17,7 @@
 #include "agent/clock.h"
 #include "agent/log.h"
 #include "agent/stats.h"
+#include "agent/utc.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
@@ -37,18 +38,11 @@ struct engine {
     int epoll_fd, signal_fd;
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns, interval_end_ns;
-    uint64_t random;
+    struct ticks ticks; /* of those that are sampled */
+    struct bursts bursts;
+    struct utc utc; /* when it was last looked whether the clock was set */
     pid_t self;
 };
-
-/* A number from 0.5 to 1.5, 1 on average: no target is sampled in lockstep with its timers. */
-static double jitter(struct engine *e)
-{
-    e->random ^= e->random << 13;
-    e->random ^= e->random >> 7;
-    e->random ^= e->random << 17;
-    return 0.5 + (double)(e->random >> 11) / 9007199254740992.0; /* 2^53 */
-}
 
 static bool watch(struct engine *e, int fd, void *what)
 {
@@ -60,6 +54,7 @@ static bool watch(struct engine *e, int fd, void *what)
 struct engine *engine_new(const struct engine_settings *settings)
 {
     struct engine *e = calloc(1, sizeof(*e));
+    uint64_t seed;
 
     if (!e)
         return NULL;
@@ -72,9 +67,10 @@ struct engine *engine_new(const struct engine_settings *settings)
         engine_free(e);
         return NULL;
     }
-    if (getrandom(&e->random, sizeof(e->random), GRND_NONBLOCK) != sizeof(e->random) ||
-        e->random == 0)
-        e->random = clock_mono_ns() | 1;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = clock_mono_ns();
+    ticks_init(&e->ticks, seed);
+    e->utc = utc_now();
     e->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     return e;
@@ -106,6 +102,7 @@ static void stop_sampling(struct engine *e, struct candidate *c)
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
+    ticks_remove(&e->ticks, &c->tick);
     stats_add(&e->ended, cpy_stats(c->process.target));
     if (e->seated == c)
         e->seated = NULL;
@@ -135,6 +132,7 @@ void engine_free(struct engine *e)
         return;
     candidates_sweep(&e->candidates, always, end_candidate, e);
     services_finish(&e->services);
+    ticks_finish(&e->ticks);
     free(e->sampling);
     if (e->signal_fd >= 0)
         (void)close(e->signal_fd);
@@ -190,24 +188,79 @@ static bool is_same(const struct candidate *c)
     return proc_read_stat(c->id.pid, &stat) && stat.start == c->id.start && stat.state != 'Z';
 }
 
+static uint64_t period_of(double rate_hz)
+{
+    return (uint64_t)((double)NS_PER_S / rate_hz);
+}
+
+/* Gives a process its part in a burst that runs. */
+static void join_burst(struct engine *e, struct candidate *c, uint64_t now_ns)
+{
+    const struct burst *burst = bursts_of(&e->bursts, c->id.pid, c->choice.service, now_ns);
+
+    if (burst)
+        ticks_burst(&e->ticks, &c->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
+}
+
+size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t duration_ns)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct burst mine = *burst;
+    size_t i, count = 0;
+
+    mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
+    if (!bursts_add(&e->bursts, &mine, now_ns))
+        return SIZE_MAX;
+    for (i = 0; i < e->stats.sampling; i++)
+        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->choice.service)) {
+            join_burst(e, e->sampling[i], now_ns);
+            count++;
+        }
+    return count;
+}
+
+/* The intervals that run are moved to where they were by the clock as it was set since. */
+static void heed_clock(struct engine *e)
+{
+    struct utc now = utc_now();
+    int64_t step = utc_step(&e->utc, &now), suspended = utc_suspended(&e->utc, &now);
+    struct service *service;
+
+    for (service = e->services.first; service; service = service->next)
+        service->start_utc_ns += step;
+    if (step != 0)
+        log_line(LOG_LEVEL_INFO, "the clock was set by %.3f s", (double)step / 1e9);
+    if (suspended != 0)
+        log_line(LOG_LEVEL_INFO, "the host was suspended for %.3f s", (double)suspended / 1e9);
+    e->utc = now;
+}
+
+/* What it takes to sample a process that is open; false: some of it is not to be had. */
+static bool join(struct engine *e, struct candidate *c, struct service *service, uint64_t now_ns)
+{
+    c->pidfd = (int)syscall(SYS_pidfd_open, c->id.pid, 0);
+    /* The identity is checked once the pidfd holds it. */
+    return service && make_room(e) && is_same(c) && (c->pidfd < 0 || watch(e, c->pidfd, c)) &&
+           ticks_add(&e->ticks, &c->tick, c, period_of(c->choice.rate_hz), now_ns);
+}
+
 /* Begins to sample a process that has been opened. */
 static bool start_sampling(struct engine *e, struct candidate *c, struct cpy_target *target,
                            uint64_t now_ns)
 {
-    struct service *service = services_get(&e->services, c->choice.service, clock_utc_ns(), now_ns);
+    struct service *service;
 
-    c->pidfd = (int)syscall(SYS_pidfd_open, c->id.pid, 0);
-    /* The identity is checked once the pidfd holds it. */
-    if (!service || !make_room(e) || !is_same(c) || (c->pidfd >= 0 && !watch(e, c->pidfd, c))) {
+    heed_clock(e);
+    service = services_get(&e->services, c->choice.service, clock_utc_ns(), now_ns);
+    if (!join(e, c, service, now_ns)) {
         if (c->pidfd >= 0)
             (void)close(c->pidfd);
         c->pidfd = -1;
         cpy_close(target);
         return false;
     }
-    c->period_ns = (uint64_t)((double)NS_PER_S / c->choice.rate_hz);
-    service->period_ns = c->period_ns;
-    c->next_tick_ns = now_ns;
+    service->period_ns = c->tick.period_ns;
+    join_burst(e, c, now_ns);
     c->wait_ns = 0;
     c->raced = 0;
     c->state = CANDIDATE_SAMPLING;
@@ -301,19 +354,13 @@ void engine_scan(struct engine *e)
     candidates_sweep(&e->candidates, was_missing, end_candidate, e);
 }
 
-/* Takes the sample that is due of one process. */
+/* Takes a sample of one process. */
 static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
 {
-    uint64_t step = (uint64_t)((double)c->period_ns * jitter(e));
     enum cpy_rc rc = process_sample(&c->process, now_ns);
     struct err err;
 
     e->stats.samples++;
-    c->next_tick_ns += step;
-    if (c->next_tick_ns <= now_ns) { /* late: nothing is caught up, the next one weighs more */
-        e->stats.missed += (now_ns - c->next_tick_ns) / c->period_ns + 1;
-        c->next_tick_ns = now_ns + step;
-    }
     if (rc == CPY_OK) {
         c->raced = 0;
         return;
@@ -327,27 +374,19 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
     put_off(e, c, rc, &err, now_ns);
 }
 
-/* Takes all samples that are due; gives when the next one is, and of whom. */
-static uint64_t tick_all(struct engine *e, struct candidate **out)
+/* Takes all samples that are due; gives when to wake up for the next. */
+static uint64_t tick_all(struct engine *e)
 {
-    uint64_t next = UINT64_MAX;
-    struct candidate *c;
-    size_t i;
+    uint64_t due_ns = clock_mono_ns(), now_ns = due_ns;
+    struct tick *due;
 
-    for (i = 0; i < e->stats.sampling; i++) {
-        c = e->sampling[i];
-        if (c->next_tick_ns <= clock_mono_ns())
-            tick(e, c, clock_mono_ns());
-        if (i < e->stats.sampling && e->sampling[i] != c) {
-            i--; /* it was taken out, and another took its place */
-            continue;
-        }
-        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next) {
-            next = c->next_tick_ns;
-            *out = c;
-        }
+    /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
+    while ((due = ticks_due(&e->ticks, due_ns))) {
+        now_ns = clock_mono_ns();
+        e->stats.missed += ticks_done(&e->ticks, due, now_ns);
+        tick(e, due->of, now_ns);
     }
-    return next;
+    return ticks_wake_ns(&e->ticks, now_ns);
 }
 
 static void settle_candidate(void *ctx, struct candidate *c)
@@ -363,6 +402,7 @@ static void end_interval(struct engine *e)
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
 
+    heed_clock(e);
     candidates_each(&e->candidates, settle_candidate, e);
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
@@ -434,7 +474,7 @@ static void take_seat(struct engine *e, struct candidate *next)
 {
     if (e->seated != next)
         leave_seat(e);
-    if (!next || (e->stats.sampling > 1 && next->next_tick_ns < clock_mono_ns() + SEAT_NS))
+    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + SEAT_NS))
         return;
     e->seated = cpy_seat(next->process.target) ? next : NULL;
 }
@@ -443,7 +483,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
-    struct candidate *next;
+    const struct tick *first;
     uint64_t now_ns, until;
     int count;
 
@@ -455,16 +495,16 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             leave_seat(e);
             engine_scan(e);
         }
-        next = NULL;
-        until = tick_all(e, &next);
+        until = tick_all(e);
         if (clock_mono_ns() >= e->interval_end_ns)
             end_interval(e);
         until = until < e->next_scan_ns ? until : e->next_scan_ns;
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
-        take_seat(e, next);
+        first = ticks_first(&e->ticks);
+        take_seat(e, first ? first->of : NULL);
         count = wait_until(e, until, events);
-        if (e->seated && e->seated->next_tick_ns > clock_mono_ns())
+        if (e->seated && e->seated->tick.next_ns > clock_mono_ns())
             leave_seat(e); /* something else has come */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
