@@ -32,7 +32,9 @@ static int set_up(void **state)
     log_set_format(LOG_TEXT);
     file_fd = memfd_create("log", MFD_CLOEXEC);
     stderr_fd = dup(STDERR_FILENO);
-    return file_fd < 0 || stderr_fd < 0 || dup2(file_fd, STDERR_FILENO) < 0;
+    /* Appending, as to any log: without it two writes to a memfd can go to the same place. */
+    return file_fd < 0 || fcntl(file_fd, F_SETFL, O_APPEND) != 0 || stderr_fd < 0 ||
+           dup2(file_fd, STDERR_FILENO) < 0;
 }
 
 /* What was logged; stderr is as it was. Lends until the next call. */
