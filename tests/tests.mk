@@ -11,6 +11,7 @@ BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
+BACKENDS = $(BUILD)/tests/backends.jsonl
 TRUTH ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
@@ -30,7 +31,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration test test-long pythons backends test-programs lint format tidy asan ubsan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -41,11 +42,14 @@ test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
 pythons: ## find the Pythons of the live tests; install those that Debian has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
 
+backends: ## build the servers that the tests push to (tests/backends)
+	@$(TEST_PYTHON) tests/setup/backends.py -o $(BACKENDS)
+
 unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
 	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT)
 
-integration: pythons $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
-	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
+integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_BACKENDS=$(BACKENDS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
 
 lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
@@ -58,8 +62,8 @@ layout-row: ## what a Python's headers say of its layout (V=3.12 or PYTHON=/path
 test: ## install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
 	+@$(AGAIN) test-programs
-	+@$(AGAIN) pythons
-	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
+	+@$(AGAIN) pythons backends
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_BACKENDS=$(BACKENDS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
