@@ -218,7 +218,7 @@ static void list_keys(enum conf_kind kind, char *out, size_t size)
 static void unknown_key(struct conf_build *build, unsigned line, const char *name)
 {
     struct conf_nearest nearest = {.word = name};
-    char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[256], hint[128] = "";
+    char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[768], hint[128] = "";
     int other = kind_that_has(name);
     size_t i;
 
