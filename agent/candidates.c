@@ -25,7 +25,6 @@ struct candidate *candidates_add(struct candidates *candidates, struct proc_id i
     if (!candidate)
         return NULL;
     candidate->id = id;
-    candidate->pidfd = -1;
     candidate->next = candidates->buckets[bucket_of(id.pid)];
     candidates->buckets[bucket_of(id.pid)] = candidate;
     candidates->count++;
@@ -49,18 +48,5 @@ void candidates_sweep(struct candidates *candidates,
             end(ctx, candidate);
             free(candidate);
             candidates->count--;
-        }
-}
-
-void candidates_each(struct candidates *candidates,
-                     void (*each)(void *ctx, struct candidate *candidate), void *ctx)
-{
-    struct candidate *candidate, *next;
-    size_t i;
-
-    for (i = 0; i < CANDIDATE_BUCKETS; i++)
-        for (candidate = candidates->buckets[i]; candidate; candidate = next) {
-            next = candidate->next;
-            each(ctx, candidate);
         }
 }

@@ -5,25 +5,20 @@
 #ifndef AGENT_CANDIDATES_H
 #define AGENT_CANDIDATES_H
 
-#include "agent/engine.h"
+#include "agent/proc.h"
 
 enum candidate_state {
     CANDIDATE_UNWANTED, /* no rule names it; asked again at each scan, it may exec */
-    CANDIDATE_WAITING,  /* wanted; opened again at next_try_ns */
-    CANDIDATE_SAMPLING
+    CANDIDATE_WAITING,  /* wanted; taken again at next_try_ns */
+    CANDIDATE_TAKEN     /* wanted, and being sampled */
 };
 
 struct candidate {
     struct proc_id id;
     enum candidate_state state;
-    struct engine_choice choice; /* of a wanted one */
-    uint64_t scan;               /* the scan in which it was last there */
+    uint64_t scan; /* the scan in which it was last there */
     uint64_t next_try_ns, wait_ns;
-    uint64_t next_tick_ns, period_ns;
-    int pidfd;              /* of a sampled one: tells its end */
-    unsigned raced;         /* samples in a row that failed */
     bool told;              /* the log has why it cannot be sampled */
-    struct process process; /* of a sampled one */
     struct candidate *next; /* in its bucket */
 };
 
@@ -44,9 +39,5 @@ MUST_CHECK struct candidate *candidates_add(struct candidates *candidates, struc
 void candidates_sweep(struct candidates *candidates,
                       bool (*is_gone)(void *ctx, const struct candidate *candidate),
                       void (*end)(void *ctx, struct candidate *candidate), void *ctx);
-
-/* Calls `each` for all of them. */
-void candidates_each(struct candidates *candidates,
-                     void (*each)(void *ctx, struct candidate *candidate), void *ctx);
 
 #endif

@@ -35,7 +35,7 @@ struct run {
     bool hangs;            /* an exporter could not be ended */
 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
     const struct run *run = ctx;
 

@@ -43,12 +43,12 @@ struct run {
     struct ship ship;
     struct engine *engine; /* owned */
     struct child child;
-    struct engine_choice choice;
+    struct choice choice;
     bool ships; /* the exporters are open */
     bool hangs; /* one of them could not be ended */
 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
     const struct run *run = ctx;
 
@@ -118,7 +118,7 @@ static int read_conf(const struct request *request, struct conf **out)
 static void fill_choice(struct run *run, const struct request *request)
 {
     const char *otel = getenv("OTEL_SERVICE_NAME");
-    struct engine_choice *choice = &run->choice;
+    struct choice *choice = &run->choice;
 
     if (request->service || (otel && otel[0]))
         (void)snprintf(choice->service, sizeof(choice->service), "%s",

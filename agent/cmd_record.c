@@ -50,7 +50,7 @@ struct request {
 
 struct run {
     const struct request *request;
-    struct engine_choice choice;
+    struct choice choice;
     struct engine *engine; /* owned */
     struct child child;
     struct buf bytes; /* owned: the encoded profile */
@@ -59,7 +59,7 @@ struct run {
     uint64_t start_ns;
 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
     const struct run *run = ctx;
 

@@ -39,9 +39,9 @@ bool delivery_new(const struct delivery_world *world, struct delivery **out)
 }
 
 static enum exporter_rc sink_send(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
-                                  struct err *err)
+                                  struct exporter_answer *answer)
 {
-    return exporter_send(ctx, profile, now_ns, err);
+    return exporter_send(ctx, profile, now_ns, answer);
 }
 
 static void sink_cancel(void *ctx)

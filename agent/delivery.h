@@ -36,7 +36,7 @@ struct delivery_world {
 /* Where profiles go: an exporter, or a test's own. */
 struct delivery_sink {
     enum exporter_rc (*send)(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
-                             struct err *err);
+                             struct exporter_answer *answer);
     void (*cancel)(void *ctx); /* from any thread: ends a send, and all later ones */
     void (*close)(void *ctx);  /* once, when nothing uses it any more */
     void *ctx;

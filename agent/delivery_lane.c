@@ -185,7 +185,7 @@ static void snapshot(const struct lane *lane, struct delivery_stats *out)
 static bool try_item(struct lane *lane, struct delivery_item *item)
 {
     struct delivery_stats stats;
-    struct err err = {""};
+    struct exporter_answer answer = {0};
     enum exporter_rc rc;
 
     lane->under_way_bytes = item->bytes;
@@ -193,7 +193,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     if (item->tries == 0)
         item->first_ns = now(lane);
     rc = lane->sink.send(lane->sink.ctx, delivery_parcel_profile(item->parcel),
-                         lane->world.utc_ns(lane->world.ctx), &err);
+                         lane->world.utc_ns(lane->world.ctx), &answer);
     (void)pthread_mutex_lock(&lane->lock);
     lane->under_way_bytes = 0;
     if (lane->mode == LANE_STOPPED && rc != EXPORTER_OK && rc != EXPORTER_REFUSED) {
@@ -201,7 +201,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
         delivery_item_free(item);
         return false;
     }
-    settle(lane, item, rc, &err);
+    settle(lane, item, rc, &answer.err);
     if (lane->mode == LANE_STOPPED)
         return false;
     snapshot(lane, &stats);

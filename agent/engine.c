@@ -2,7 +2,6 @@
 /* engine.c - see engine.h. */
 #include "agent/engine.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,32 +12,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/candidates.h"
 #include "agent/clock.h"
+#include "agent/finder.h"
 #include "agent/log.h"
 #include "agent/stats.h"
+#include "agent/target.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
-#define WAIT_FIRST_NS (10 * NS_PER_MS)
-#define WAIT_MAX_NS   (60 * NS_PER_S)
-#define EAGER_SCAN_NS (20 * NS_PER_MS)
-#define SEAT_NS       (5 * NS_PER_MS)
+#define SEAT_NS (5 * NS_PER_MS)
 
 struct engine {
     struct engine_settings settings;
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
-    struct candidates candidates;
-    struct candidate **sampling; /* owned: borrowed candidates that are being sampled */
+    struct finder *finder;  /* owned */
+    struct target **sampling; /* owned, and so is each */
     size_t sampling_capacity;
-    struct candidate *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
+    struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
-    uint64_t scan; /* counts scans */
-    uint64_t next_scan_ns, interval_end_ns;
+    uint64_t interval_end_ns;
     uint64_t random;
-    pid_t self;
 };
 
 /* A number from 0.5 to 1.5, 1 on average: no target is sampled in lockstep with its timers. */
@@ -57,29 +52,6 @@ static bool watch(struct engine *e, int fd, void *what)
     return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-struct engine *engine_new(const struct engine_settings *settings)
-{
-    struct engine *e = calloc(1, sizeof(*e));
-
-    if (!e)
-        return NULL;
-    e->settings = *settings;
-    e->self = getpid();
-    e->signal_fd = -1;
-    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (e->epoll_fd < 0 || e->signal_fd < 0 || !watch(e, e->signal_fd, NULL)) {
-        engine_free(e);
-        return NULL;
-    }
-    if (getrandom(&e->random, sizeof(e->random), GRND_NONBLOCK) != sizeof(e->random) ||
-        e->random == 0)
-        e->random = clock_mono_ns() | 1;
-    e->interval_end_ns =
-        settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
-    return e;
-}
-
 const struct engine_stats *engine_stats(const struct engine *e)
 {
     return &e->stats;
@@ -94,46 +66,45 @@ void engine_unwinder(const struct engine *e, struct cpy_stats *out)
         stats_add(out, cpy_stats(e->sampling[i]->process.target));
 }
 
-/* Stops sampling a candidate; the time it took so far is given out. */
-static void stop_sampling(struct engine *e, struct candidate *c)
+/* Stops sampling a target, and ends it; the time it took so far is given out. */
+static void stop_sampling(struct engine *e, struct target *t)
 {
     size_t i;
 
-    if (c->state != CANDIDATE_SAMPLING)
-        return;
     for (i = 0; i < e->stats.sampling; i++)
-        if (e->sampling[i] == c) {
+        if (e->sampling[i] == t) {
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
-    stats_add(&e->ended, cpy_stats(c->process.target));
-    if (e->seated == c)
+    stats_add(&e->ended, cpy_stats(t->process.target));
+    if (e->seated == t)
         e->seated = NULL;
-    log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)c->id.pid);
-    process_finish(&c->process);
-    if (c->pidfd >= 0)
-        (void)close(c->pidfd); /* which takes it out of the epoll set, too */
-    c->pidfd = -1;
-    c->state = CANDIDATE_UNWANTED;
+    log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)t->id.pid);
+    process_finish(&t->process);
+    if (t->pidfd >= 0)
+        (void)close(t->pidfd); /* which takes it out of the epoll set, too */
+    free(t);
 }
 
-static void end_candidate(void *ctx, struct candidate *c)
+static void lost(void *ctx, struct proc_id id)
 {
-    stop_sampling(ctx, c);
-}
+    struct engine *e = ctx;
+    size_t i;
 
-static bool always(void *ctx, const struct candidate *c)
-{
-    (void)ctx;
-    (void)c;
-    return true;
+    for (i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i]->id.pid == id.pid && e->sampling[i]->id.start == id.start) {
+            stop_sampling(e, e->sampling[i]);
+            return;
+        }
 }
 
 void engine_free(struct engine *e)
 {
     if (!e)
         return;
-    candidates_sweep(&e->candidates, always, end_candidate, e);
+    while (e->stats.sampling > 0)
+        stop_sampling(e, e->sampling[e->stats.sampling - 1]);
+    finder_free(e->finder);
     services_finish(&e->services);
     free(e->sampling);
     if (e->signal_fd >= 0)
@@ -146,7 +117,7 @@ void engine_free(struct engine *e)
 static bool make_room(struct engine *e)
 {
     size_t capacity = e->sampling_capacity ? e->sampling_capacity * 2 : 16;
-    struct candidate **wider;
+    struct target **wider;
 
     if (e->stats.sampling < e->sampling_capacity)
         return true;
@@ -158,154 +129,128 @@ static bool make_room(struct engine *e)
     return true;
 }
 
-/* The process cannot be sampled now: later, and ever more rarely. */
-static void put_off(struct engine *e, struct candidate *c, enum cpy_rc rc, const struct err *err,
-                    uint64_t now_ns)
+/* A process cannot be sampled now. */
+static void put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
-    char cure[256] = "";
-
     e->stats.last_rc = rc;
     e->stats.last_error = *err;
-    e->stats.last_pid = c->id.pid;
-    c->state = CANDIDATE_WAITING;
-    c->wait_ns = c->wait_ns ? c->wait_ns * 2 : WAIT_FIRST_NS;
-    if (c->wait_ns > WAIT_MAX_NS)
-        c->wait_ns = WAIT_MAX_NS;
-    c->next_try_ns = now_ns + c->wait_ns;
-    /* A process that has just begun may become Python yet. */
-    if (c->told || rc == CPY_GONE || c->wait_ns < NS_PER_S)
-        return;
-    c->told = true;
-    if (rc == CPY_DENIED)
-        proc_explain_denied(c->id.pid, cure, sizeof(cure));
-    log_line(rc == CPY_DENIED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "not sampled for now: %s%s%s",
-             err->text, cure[0] ? "; " : "", cure);
+    e->stats.last_pid = id.pid;
+    finder_put_off(e->finder, id, rc, err, clock_mono_ns());
 }
 
-/* True if the pid still belongs to the process that the candidate stands for. */
-static bool is_same(const struct candidate *c)
+/* True if the pid still belongs to the process that is meant. */
+static bool is_same(struct proc_id id)
 {
     struct proc_stat stat;
 
-    return proc_read_stat(c->id.pid, &stat) && stat.start == c->id.start && stat.state != 'Z';
+    return proc_read_stat(id.pid, &stat) && stat.start == id.start && stat.state != 'Z';
 }
 
-/* Begins to sample a process that has been opened. */
-static bool start_sampling(struct engine *e, struct candidate *c, struct cpy_target *target,
-                           uint64_t now_ns)
+/* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
+static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice)
 {
-    struct service *service = services_get(&e->services, c->choice.service, clock_utc_ns(), now_ns);
+    struct target *t = calloc(1, sizeof(*t));
 
-    c->pidfd = (int)syscall(SYS_pidfd_open, c->id.pid, 0);
+    if (!t)
+        return NULL;
+    t->id = id;
+    t->choice = *choice;
+    t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
-    if (!service || !make_room(e) || !is_same(c) || (c->pidfd >= 0 && !watch(e, c->pidfd, c))) {
-        if (c->pidfd >= 0)
-            (void)close(c->pidfd);
-        c->pidfd = -1;
-        cpy_close(target);
+    if (make_room(e) && is_same(id) && (t->pidfd < 0 || watch(e, t->pidfd, t)))
+        return t;
+    if (t->pidfd >= 0)
+        (void)close(t->pidfd);
+    free(t);
+    return NULL;
+}
+
+/* Begins to sample a process that has been opened; takes over `opened`. */
+static bool start_sampling(struct engine *e, struct proc_id id, const struct choice *choice,
+                           struct cpy_target *opened)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct service *service = services_get(&e->services, choice->service, clock_utc_ns(), now_ns);
+    struct target *t = service ? hold_target(e, id, choice) : NULL;
+
+    if (!t) {
+        cpy_close(opened);
         return false;
     }
-    c->period_ns = (uint64_t)((double)NS_PER_S / c->choice.rate_hz);
-    service->period_ns = c->period_ns;
-    c->next_tick_ns = now_ns;
-    c->wait_ns = 0;
-    c->raced = 0;
-    c->state = CANDIDATE_SAMPLING;
-    e->sampling[e->stats.sampling++] = c;
+    t->period_ns = (uint64_t)((double)NS_PER_S / choice->rate_hz);
+    service->period_ns = t->period_ns;
+    t->next_tick_ns = now_ns;
+    e->sampling[e->stats.sampling++] = t;
     e->stats.attached++;
-    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)c->id.pid,
-             cpy_info(target)->version, c->choice.service);
-    process_init(&c->process, c->id, target, service, c->choice.split, now_ns);
+    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
+             cpy_info(opened)->version, choice->service);
+    process_init(&t->process, id, opened, service, choice->split, now_ns);
+    finder_began(e->finder, id);
     return true;
 }
 
-static void try_open(struct engine *e, struct candidate *c, uint64_t now_ns)
+static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
-    struct cpy_target *target = NULL;
+    struct engine *e = ctx;
+    struct cpy_target *opened = NULL;
     struct err err = {""};
-    enum cpy_rc rc = cpy_open(c->id.pid, &target, &err);
+    enum cpy_rc rc = cpy_open(id.pid, &opened, &err);
 
-    if (rc == CPY_OK && start_sampling(e, c, target, now_ns))
+    if (rc == CPY_OK && start_sampling(e, id, choice, opened))
         return;
-    put_off(e, c, rc == CPY_OK ? CPY_GONE : rc, &err, now_ns);
+    put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
 }
 
-/* Looks at one process of /proc. */
-static void consider(struct engine *e, pid_t pid, uint64_t now_ns)
+static struct finder *open_finder(struct engine *e)
 {
-    struct candidate *c = candidates_find(&e->candidates, pid);
-    struct proc_stat stat;
+    const struct finder_settings settings = {
+        .choose = e->settings.choose,
+        .choose_ctx = e->settings.ctx,
+        .take = take,
+        .lost = lost,
+        .ctx = e,
+        .scan_ns = e->settings.scan_ns,
+        .only = e->settings.only,
+        .eager = e->settings.eager,
+    };
 
-    if (c && c->state == CANDIDATE_SAMPLING) {
-        c->scan = e->scan;
-        return;
-    }
-    if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
-        return;
-    if (c && c->id.start != stat.start) { /* another process has the number now */
-        *c = (struct candidate){.id = {pid, stat.start}, .pidfd = -1, .next = c->next};
-    } else if (!c) {
-        c = candidates_add(&e->candidates, (struct proc_id){pid, stat.start});
-    }
-    if (!c)
-        return;
-    c->scan = e->scan;
-    if (c->state == CANDIDATE_WAITING && now_ns < c->next_try_ns)
-        return;
-    if (!e->settings.choose(e->settings.ctx, pid, &stat, &c->choice)) {
-        c->state = CANDIDATE_UNWANTED;
-        return;
-    }
-    try_open(e, c, now_ns);
+    return finder_new(&settings);
 }
 
-static bool was_missing(void *ctx, const struct candidate *c)
+struct engine *engine_new(const struct engine_settings *settings)
 {
-    const struct engine *e = ctx;
+    struct engine *e = calloc(1, sizeof(*e));
 
-    return c->scan != e->scan;
-}
-
-/* Looks at all processes; false: /proc cannot be read. */
-static bool consider_all(struct engine *e, uint64_t now_ns)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    long pid;
-
-    if (!dir) {
-        log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
-        return false;
+    if (!e)
+        return NULL;
+    e->settings = *settings;
+    e->signal_fd = -1;
+    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    e->finder = open_finder(e);
+    if (!e->finder || e->epoll_fd < 0 || e->signal_fd < 0 || !watch(e, e->signal_fd, NULL)) {
+        engine_free(e);
+        return NULL;
     }
-    while ((entry = readdir(dir))) {
-        pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && pid != e->self)
-            consider(e, (pid_t)pid, now_ns);
-    }
-    (void)closedir(dir);
-    return true;
+    if (getrandom(&e->random, sizeof(e->random), GRND_NONBLOCK) != sizeof(e->random) ||
+        e->random == 0)
+        e->random = clock_mono_ns() | 1;
+    e->interval_end_ns =
+        settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
+    return e;
 }
 
 void engine_scan(struct engine *e)
 {
-    uint64_t now_ns = clock_mono_ns(), every = e->settings.scan_ns;
-
-    if (e->settings.eager) /* a command's children come and go with it */
-        every = e->stats.sampling == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
-    e->next_scan_ns = now_ns + every;
-    e->scan++;
-    if (e->settings.only)
-        consider(e, e->settings.only, now_ns);
-    else if (!consider_all(e, now_ns))
-        return;
-    candidates_sweep(&e->candidates, was_missing, end_candidate, e);
+    finder_scan(e->finder, clock_mono_ns());
 }
 
-/* Takes the sample that is due of one process. */
-static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
+/* Takes the sample that is due of one process. False: it is sampled no more. */
+static bool tick(struct engine *e, struct target *c, uint64_t now_ns)
 {
     uint64_t step = (uint64_t)((double)c->period_ns * jitter(e));
     enum cpy_rc rc = process_sample(&c->process, now_ns);
+    struct proc_id id = c->id;
     struct err err;
 
     e->stats.samples++;
@@ -316,33 +261,32 @@ static void tick(struct engine *e, struct candidate *c, uint64_t now_ns)
     }
     if (rc == CPY_OK) {
         c->raced = 0;
-        return;
+        return true;
     }
     e->stats.failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++c->raced < RACED_MAX)
-        return;
+        return true;
     /* Gone, or something else runs there now: look at it anew. */
-    err_set(&err, "process %d: %s", (int)c->id.pid, cpy_rc_text(rc));
+    err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
     stop_sampling(e, c);
-    put_off(e, c, rc, &err, now_ns);
+    put_off(e, id, rc, &err);
+    return false;
 }
 
 /* Takes all samples that are due; gives when the next one is, and of whom. */
-static uint64_t tick_all(struct engine *e, struct candidate **out)
+static uint64_t tick_all(struct engine *e, struct target **out)
 {
     uint64_t next = UINT64_MAX;
-    struct candidate *c;
+    struct target *c;
     size_t i;
 
     for (i = 0; i < e->stats.sampling; i++) {
         c = e->sampling[i];
-        if (c->next_tick_ns <= clock_mono_ns())
-            tick(e, c, clock_mono_ns());
-        if (i < e->stats.sampling && e->sampling[i] != c) {
+        if (c->next_tick_ns <= clock_mono_ns() && !tick(e, c, clock_mono_ns())) {
             i--; /* it was taken out, and another took its place */
             continue;
         }
-        if (c->state == CANDIDATE_SAMPLING && c->next_tick_ns < next) {
+        if (c->next_tick_ns < next) {
             next = c->next_tick_ns;
             *out = c;
         }
@@ -350,20 +294,15 @@ static uint64_t tick_all(struct engine *e, struct candidate **out)
     return next;
 }
 
-static void settle_candidate(void *ctx, struct candidate *c)
-{
-    (void)ctx;
-    if (c->state == CANDIDATE_SAMPLING)
-        process_settle(&c->process);
-}
-
 /* Ends the interval: delivers each service's profile and begins the next. */
 static void end_interval(struct engine *e)
 {
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
+    size_t i;
 
-    candidates_each(&e->candidates, settle_candidate, e);
+    for (i = 0; i < e->stats.sampling; i++)
+        process_settle(&e->sampling[i]->process);
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -382,7 +321,7 @@ void engine_flush(struct engine *e)
     size_t i = e->stats.sampling;
 
     while (i-- > 0) /* from the end: what is gone takes itself out */
-        tick(e, e->sampling[i], clock_mono_ns());
+        (void)tick(e, e->sampling[i], clock_mono_ns());
     end_interval(e);
 }
 
@@ -391,15 +330,17 @@ static bool handle(struct engine *e, const struct epoll_event *events, int count
                    struct signalfd_siginfo *out_signal)
 {
     bool signalled = false;
-    struct candidate *c;
+    struct target *c;
     int i;
 
     for (i = 0; i < count; i++) {
         c = events[i].data.ptr;
-        if (c)
+        if (c) {
+            finder_ended(e->finder, c->id);
             stop_sampling(e, c);
-        else
+        } else {
             signalled = true;
+        }
     }
     return signalled &&
            read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
@@ -430,7 +371,7 @@ static void leave_seat(struct engine *e)
  * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
  * milliseconds; with other targets to look after it is done only if there is time for that.
  */
-static void take_seat(struct engine *e, struct candidate *next)
+static void take_seat(struct engine *e, struct target *next)
 {
     if (e->seated != next)
         leave_seat(e);
@@ -443,7 +384,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
-    struct candidate *next;
+    struct target *next;
     uint64_t now_ns, until;
     int count;
 
@@ -451,7 +392,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         now_ns = clock_mono_ns();
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
-        if (now_ns >= e->next_scan_ns) {
+        if (now_ns >= finder_next_ns(e->finder)) {
             leave_seat(e);
             engine_scan(e);
         }
@@ -459,7 +400,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         until = tick_all(e, &next);
         if (clock_mono_ns() >= e->interval_end_ns)
             end_interval(e);
-        until = until < e->next_scan_ns ? until : e->next_scan_ns;
+        until = until < finder_next_ns(e->finder) ? until : finder_next_ns(e->finder);
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
         take_seat(e, next);

@@ -13,18 +13,12 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include "agent/choice.h"
 #include "agent/process.h"
-
-/* How a process that is wanted is to be sampled. */
-struct engine_choice {
-    char service[256];
-    double rate_hz;
-    enum service_split split;
-};
 
 struct engine_settings {
     /* Is this process wanted? Not called for pystrobe itself nor for zombies. */
-    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct engine_choice *out);
+    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     void *ctx;

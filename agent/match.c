@@ -118,7 +118,7 @@ enum service_split match_split(enum conf_split split)
     return SPLIT_NONE;
 }
 
-bool matcher_choose(const struct matcher *matcher, pid_t pid, struct engine_choice *out)
+bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out)
 {
     struct facts facts = {.pid = pid};
     const struct conf_target *target;

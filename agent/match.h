@@ -13,7 +13,7 @@ MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
 void matcher_free(struct matcher *matcher);
 
 /* The first target all of whose conditions a process fulfils. False: none. */
-MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid, struct engine_choice *out);
+MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out);
 
 /* The engine's name for a way to split. */
 enum service_split match_split(enum conf_split split);

@@ -77,9 +77,14 @@ enum exporter_form exporter_form(const struct exporter *exporter)
 }
 
 enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_profile *profile,
-                               int64_t now_ns, struct err *err)
+                               int64_t now_ns, struct exporter_answer *answer)
 {
-    return exporter->type->send(exporter->self, profile, now_ns, err);
+    struct exporter_answer unasked;
+
+    if (!answer)
+        answer = &unasked;
+    memset(answer, 0, sizeof(*answer));
+    return exporter->type->send(exporter->self, profile, now_ns, answer);
 }
 
 void exporter_cancel(struct exporter *exporter)

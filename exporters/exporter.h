@@ -76,6 +76,16 @@ struct exporter_settings {
 
 struct exporter; /* private */
 
+#define EXPORTER_RETRY_AFTER_MAX_NS (UINT64_C(3600) * 1000000000)
+
+/* What became of one try. */
+struct exporter_answer {
+    struct err err;          /* why it was not taken; "" with EXPORTER_OK */
+    uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
+    bool denied;             /* 401 or 403: waits for another secret, which may well come */
+    uint64_t dropped;        /* samples that the server rejected out of what it took */
+};
+
 /* Once per process, before threads start; the pair of exporter_global_finish. */
 MUST_CHECK enum exporter_rc exporter_global_init(void);
 void exporter_global_finish(void);
@@ -95,13 +105,14 @@ enum exporter_form exporter_form(const struct exporter *exporter);
 /*
  * Tries once to deliver a profile.
  *
- * Errors: EXPORTER_RETRY, EXPORTER_REFUSED; `err` has the cause, the server's
+ * Gives:  *answer, set anew whatever the outcome; NULL is fine.
+ * Errors: EXPORTER_RETRY, EXPORTER_REFUSED; answer->err has the cause, the server's
  *         words (capped, control characters escaped) or both.
  * Cost:   blocks until done, the exporter's timeout, or exporter_cancel.
  */
 MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
                                           const struct exporter_profile *profile, int64_t now_ns,
-                                          struct err *err);
+                                          struct exporter_answer *answer);
 
 /* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void exporter_cancel(struct exporter *exporter);

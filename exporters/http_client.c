@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "exporters/http_setup.h"
+#include "exporters/retry_after.h"
 #include "exporters/secret.h"
 #include "exporters/text.h"
 
@@ -34,6 +35,7 @@ struct http_client {
 
     /* of the post under way */
     struct http_reply *reply; /* borrowed */
+    int64_t now_ns;           /* UTC */
     size_t header_bytes, body_bytes;
     bool answered; /* the final headers are complete */
     char error[CURL_ERROR_SIZE];
@@ -59,12 +61,16 @@ static size_t on_body(char *bytes, size_t one, size_t size, void *ctx)
 static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
 {
     struct http_client *client = ctx;
+    size_t value_size;
+    const char *value;
     long status = 0;
 
     (void)one;
     if (size > HTTP_HEADERS_MAX - client->header_bytes)
         return 0;
     client->header_bytes += size;
+    if (retry_after_find(bytes, size, &value, &value_size))
+        client->reply->retry_after_ns = retry_after_ns(value, value_size, client->now_ns);
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
         (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
         client->reply->status = status;
@@ -361,14 +367,16 @@ static bool secret_renewed(struct http_client *client)
     return set_secret(client) == CURLE_OK;
 }
 
-enum exporter_rc http_client_post(struct http_client *client, const void *bytes, size_t size,
-                                  struct http_reply *reply, struct err *err)
+enum exporter_rc http_client_post(struct http_client *client, const struct http_body *body,
+                                  int64_t now_ns, struct http_reply *reply, struct err *err)
 {
-    CURLcode code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, bytes);
+    CURLcode code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, body->bytes);
     enum exporter_rc rc;
 
+    client->now_ns = now_ns;
+
     if (code == CURLE_OK)
-        code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+        code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code != CURLE_OK)
         return EXPORTER_NOMEM;
     rc = post_once(client, reply, err);

@@ -19,9 +19,16 @@ enum {
 };
 
 struct http_reply {
-    long status; /* 100 to 599 as a rule; whatever the server wrote */
-    size_t size; /* of `body` */
+    long status;             /* 100 to 599 as a rule; whatever the server wrote */
+    uint64_t retry_after_ns; /* 0: the server named none; at most EXPORTER_RETRY_AFTER_MAX_NS */
+    size_t size;             /* of `body` */
     unsigned char body[HTTP_REPLY_KEPT];
+};
+
+/* What is posted. Borrowed during the call. */
+struct http_body {
+    const void *bytes;
+    size_t size;
 };
 
 struct http_client; /* private */
@@ -37,17 +44,18 @@ MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *set
                                              struct http_client **out, struct err *err);
 
 /*
- * Posts `bytes`. Redirects are not followed. The status line decides: once the
+ * Posts `body`. Redirects are not followed. The status line decides: once the
  * headers are here, a body that is cut, slow or endless changes nothing. On 401 and
  * 403 the secret's file is read again, and if it has changed, the post is tried
  * once more.
  *
+ * Takes:  now_ns, UTC, which a date in Retry-After is held against.
  * Gives:  *reply when it returns EXPORTER_OK: the server answered, whatever it said.
  * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer; `err` says why.
  */
-MUST_CHECK enum exporter_rc http_client_post(struct http_client *client, const void *bytes,
-                                             size_t size, struct http_reply *reply,
-                                             struct err *err);
+MUST_CHECK enum exporter_rc http_client_post(struct http_client *client,
+                                             const struct http_body *body, int64_t now_ns,
+                                             struct http_reply *reply, struct err *err);
 
 /* Makes a post that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void http_client_cancel(struct http_client *client);

@@ -102,11 +102,14 @@ static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporte
  * What to do about a status. 500 is among those that are tried again, though it
  * also stands for a broken pprof, as a server that starts or has lost its storage
  * answers so too; 429 although a profile above the tenant's burst never passes. So
- * the caller's tries must be finite. 401 and 403 are final here: the secret has
- * been read again by then, and a queue of profiles would only grow old.
+ * the caller's tries must be finite. 401 and 403 wait: the secret has been read
+ * again by then, and somebody will give us another.
  */
-static enum exporter_rc judge(long status)
+static enum exporter_rc judge(long status, bool *denied)
 {
+    *denied = status == 401 || status == 403;
+    if (*denied)
+        return EXPORTER_RETRY;
     if (status >= 200 && status <= 299)
         return EXPORTER_OK;
     if (status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504))
@@ -135,22 +138,24 @@ static void explain(const struct http_reply *reply, struct err *err)
 }
 
 static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile *profile,
-                                       int64_t now_ns, struct err *err)
+                                       int64_t now_ns, struct exporter_answer *answer)
 {
     struct pyroscope *pyroscope = self;
     struct http_reply reply;
-    enum exporter_rc rc = encode(pyroscope, profile, err);
+    struct http_body body;
+    enum exporter_rc rc = encode(pyroscope, profile, &answer->err);
 
-    (void)now_ns;
     if (rc != EXPORTER_OK)
         return rc;
-    rc = http_client_post(pyroscope->client, pyroscope->message.data, pyroscope->message.size,
-                          &reply, err);
+    body = (struct http_body){pyroscope->message.data, pyroscope->message.size};
+    rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    rc = judge(reply.status);
-    if (rc != EXPORTER_OK)
-        explain(&reply, err);
+    rc = judge(reply.status, &answer->denied);
+    if (rc == EXPORTER_OK)
+        return rc;
+    answer->retry_after_ns = reply.retry_after_ns;
+    explain(&reply, &answer->err);
     return rc;
 }
 

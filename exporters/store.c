@@ -343,9 +343,10 @@ static enum exporter_rc check_size(const struct store *store,
 }
 
 static enum exporter_rc store_send(void *self, const struct exporter_profile *profile,
-                                   int64_t now_ns, struct err *err)
+                                   int64_t now_ns, struct exporter_answer *answer)
 {
     struct store *store = self;
+    struct err *err = &answer->err;
     enum exporter_rc rc = check_size(store, profile, err);
 
     if (rc == EXPORTER_OK && atomic_load(&store->canceled)) {

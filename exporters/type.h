@@ -15,9 +15,9 @@ struct exporter_type {
     enum exporter_form form;
     enum exporter_rc (*open)(const struct exporter_settings *settings, void **out, struct err *err);
     enum exporter_rc (*send)(void *self, const struct exporter_profile *profile, int64_t now_ns,
-                             struct err *err);
-    void (*cancel)(void *self); /* from any thread */
-    void (*close)(void *self);  /* NULL is fine */
+                             struct exporter_answer *answer); /* all zero before; never NULL */
+    void (*cancel)(void *self);                               /* from any thread */
+    void (*close)(void *self);                                /* NULL is fine */
 };
 
 extern const struct exporter_type store_type;

@@ -4,9 +4,10 @@
 
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 30
 JOBS ?= $(shell nproc)
-PYTEST_ARGS ?=
+# Which live tests run; those that take their time are `make integration-long`.
+PYTEST_ARGS ?= -m "not long"
 BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
@@ -21,7 +22,7 @@ MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 # program's own speed and are left out there.
 SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARDEN= LDHARDEN= SAN
 # ... and one Python of each way in which frames lie in memory is enough for them.
-NOT_TIMING = PYTEST_ARGS='-m "not timing"' PYSTROBE_ONLY="3.8 3.11 3.12 3.14 3.15"
+NOT_TIMING = PYTEST_ARGS='-m "not timing and not long"' PYSTROBE_ONLY="3.8 3.11 3.12 3.14 3.15"
 # TSan needs addresses that are not spread too far.
 TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")
 
@@ -30,7 +31,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration test test-long pythons test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration integration-long test test-long pythons test-programs lint format tidy asan ubsan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -47,6 +48,9 @@ unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
 integration: pythons $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
+
+integration-long: pythons $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
 
 lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) LINES_ALL=1 \
@@ -108,7 +112,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(ARCHIVES)
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (60), two at a time
+fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 

@@ -27,7 +27,8 @@ static void look_at_thread(void *ctx, const struct cpy_thread *thread)
     op->got.threads++;
     op->got.frames += thread->depth;
     op->got.torn += thread->torn;
-    op->got.sink += operation_look_at(thread->frames, thread->depth);
+    if (op->looks)
+        op->got.sink += operation_look_at(thread->frames, thread->depth);
 }
 
 static void look_at_task(void *ctx, const struct cpy_task *task)
@@ -37,6 +38,8 @@ static void look_at_task(void *ctx, const struct cpy_task *task)
 
     op->got.tasks++;
     op->got.frames += task->depth;
+    if (!op->looks)
+        return;
     op->got.sink += operation_look_at(task->frames, task->depth);
     for (i = 0; i < task->awaited_by_count; i++)
         op->got.sink += task->awaited_by[i];
@@ -65,6 +68,7 @@ static enum cpy_rc run_async(struct operation *op)
 enum cpy_rc operation_run(struct operation *op)
 {
     op->got = (struct operation_got){0};
+    op->looks = op->calls++ % OPERATION_LOOK_EVERY == 0;
     switch (op->kind) {
     case OPERATION_ASYNC:
         return run_async(op);

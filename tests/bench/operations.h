@@ -20,14 +20,22 @@ enum operation_kind {
 struct operation_got {
     uint64_t threads, frames, tasks;
     uint64_t torn; /* threads and tasks that were given up */
-    uint64_t sink; /* made from every name, file and line, so that all have been looked at */
+    uint64_t sink; /* of a call that is looked at: made from every name, file and line */
 };
 
 struct operation {
     struct cpy_target *target; /* borrowed */
     enum operation_kind kind;
+    uint64_t calls;
+    bool looks; /* this call's frames are walked */
     struct operation_got got;
 };
+
+/*
+ * Every how manyth call is walked to the last frame: it proves that all was in hand. The peer's
+ * result is not walked while it is timed, so it is not part of what is compared either.
+ */
+enum { OPERATION_LOOK_EVERY = 97 };
 
 void operation_init(struct operation *op, struct cpy_target *target, enum operation_kind kind);
 

@@ -8,21 +8,36 @@ import pytest
 import live
 
 PYTHONS, MISSING = live.load_pythons()
-# Sanitizer builds look at our code, not at the Pythons: one of each of these minors is enough.
+# One of each way in which frames lie in memory: enough for tests of what stands above the unwinder.
+FEW = "3.8 3.11 3.12 3.14 3.15"
+
+
+def one_of_each(minors):
+    return [next(one for one in PYTHONS if one["version"].startswith(minor + ".")) for minor in minors
+            if any(one["version"].startswith(minor + ".") for one in PYTHONS)]
+
+
+# Sanitizer builds look at our code, not at the Pythons.
 ONLY = os.environ.get("PYSTROBE_ONLY", "").split()
 if ONLY:
-    PYTHONS = [next(one for one in PYTHONS if one["version"].startswith(minor + ".")) for minor in ONLY
-               if any(one["version"].startswith(minor + ".") for one in PYTHONS)]
+    PYTHONS = one_of_each(ONLY)
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
+    config.addinivalue_line("markers", "few: not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
+                            % FEW)
+    config.addinivalue_line("markers", "long: takes its time: make integration-long")
 
 
 def pytest_generate_tests(metafunc):
-    """A test that asks for `python` runs once under each."""
-    if "python" in metafunc.fixturenames:
-        metafunc.parametrize("python", PYTHONS, ids=[entry["id"] for entry in PYTHONS])
+    """A test that asks for `python` runs once under each, or a few of them."""
+    if "python" not in metafunc.fixturenames:
+        return
+    pythons = PYTHONS
+    if metafunc.definition.get_closest_marker("few") and not os.environ.get("PYSTROBE_EVERY"):
+        pythons = one_of_each(FEW.split())
+    metafunc.parametrize("python", pythons, ids=[entry["id"] for entry in pythons])
 
 
 def pytest_itemcollected(item):

@@ -67,6 +67,7 @@ static enum exporter_rc send_file(const struct exporter_settings *settings, cons
     const struct exporter_label label = {"tool", "push_file"};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = &label, .label_count = 1};
+    struct exporter_answer answer;
     struct exporter *exporter;
     struct timespec now;
     enum exporter_rc rc = exporter_open(settings, &exporter, err);
@@ -78,7 +79,8 @@ static enum exporter_rc send_file(const struct exporter_settings *settings, cons
     profile.start_ns = profile.end_ns - INT64_C(15000000000);
     profile.bytes = file->data;
     profile.size = file->size;
-    rc = exporter_send(exporter, &profile, profile.end_ns, err);
+    rc = exporter_send(exporter, &profile, profile.end_ns, &answer);
+    *err = answer.err;
     exporter_close(exporter);
     return rc;
 }

@@ -56,7 +56,7 @@ static int end_child(void **state)
 /* Parses `ini` (its targets) and asks for process `pid`; gives the service, "" if none. */
 static const char *service_of(const char *ini, pid_t pid)
 {
-    static struct engine_choice choice;
+    static struct choice choice;
     struct conf *conf = conf_must_parse(ini);
     struct matcher *matcher = matcher_new(conf);
 
@@ -143,7 +143,7 @@ static void gives_service_rate_and_split(void **state)
     struct conf *conf = conf_must_parse("[target a]\ncmdline = shop\nservice = shop\n"
                                         "rate = 49Hz\nsplit = thread\n");
     struct matcher *matcher = matcher_new(conf);
-    struct engine_choice choice;
+    struct choice choice;
 
     (void)state;
     assert_true(matcher_choose(matcher, child, &choice));

@@ -80,7 +80,7 @@ static void add_line(void *ctx, enum delivery_level level, const char *line)
 }
 
 static enum exporter_rc fake_send(void *ctx, const struct exporter_profile *profile, int64_t now,
-                                  struct err *err)
+                                  struct exporter_answer *answer)
 {
     struct fake *fake = ctx;
     enum exporter_rc rc;
@@ -93,7 +93,7 @@ static enum exporter_rc fake_send(void *ctx, const struct exporter_profile *prof
         rc = EXPORTER_RETRY;
     if (atomic_load(&fake->canceled))
         rc = EXPORTER_RETRY;
-    err_set(err, "the fake says %s", exporter_rc_label(rc));
+    err_set(&answer->err, "the fake says %s", exporter_rc_label(rc));
     (void)pthread_mutex_lock(&fake->lock);
     if (rc == EXPORTER_OK && fake->got_count < SERVICES_MAX - 1)
         fake->got[fake->got_count++] = profile->service[0];
@@ -571,13 +571,13 @@ static void catch (int number)
 
 /* The fake asks the mask of the delivery's thread. */
 static enum exporter_rc mask_send(void *ctx, const struct exporter_profile *profile, int64_t now,
-                                  struct err *err)
+                                  struct exporter_answer *answer)
 {
     sigset_t mask;
 
     (void)profile;
     (void)now;
-    (void)err;
+    (void)answer;
     (void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
     atomic_store((atomic_int *)ctx, sigismember(&mask, SIGTERM) && sigismember(&mask, SIGPIPE));
     (void)raise(SIGPIPE);

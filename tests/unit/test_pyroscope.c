@@ -27,6 +27,7 @@ struct fixture {
     struct exporter_settings settings;
     struct exporter *exporter;
     struct err err;
+    struct exporter_answer answer;
     char secret[64]; /* the path of its file */
 };
 
@@ -78,9 +79,11 @@ static enum exporter_rc send_bytes(struct fixture *fix, const void *bytes, size_
         .bytes = bytes,
         .size = size,
     };
+    enum exporter_rc rc;
 
-    fix->err.text[0] = '\0';
-    return exporter_send(fix->exporter, &profile, 0, &fix->err);
+    rc = exporter_send(fix->exporter, &profile, 0, &fix->answer);
+    fix->err = fix->answer.err;
+    return rc;
 }
 
 static enum exporter_rc send_one(struct fixture *fix)
@@ -193,8 +196,8 @@ static void takes_each_status_for_what_it_means(void **state)
         enum exporter_rc wanted;
     } cases[] = {
         {200, EXPORTER_OK},      {204, EXPORTER_OK},      {301, EXPORTER_REFUSED},
-        {304, EXPORTER_REFUSED}, {400, EXPORTER_REFUSED}, {401, EXPORTER_REFUSED},
-        {403, EXPORTER_REFUSED}, {404, EXPORTER_REFUSED}, {405, EXPORTER_REFUSED},
+        {304, EXPORTER_REFUSED}, {400, EXPORTER_REFUSED}, {401, EXPORTER_RETRY},
+        {403, EXPORTER_RETRY},   {404, EXPORTER_REFUSED}, {405, EXPORTER_REFUSED},
         {408, EXPORTER_RETRY},   {409, EXPORTER_REFUSED}, {413, EXPORTER_REFUSED},
         {415, EXPORTER_REFUSED}, {422, EXPORTER_REFUSED}, {429, EXPORTER_RETRY},
         {499, EXPORTER_REFUSED}, {500, EXPORTER_RETRY},   {501, EXPORTER_REFUSED},
@@ -295,7 +298,7 @@ static void reads_a_renewed_secret_when_refused(void **state)
     assert_true(seen(fix, "\r\nAuthorization: Bearer new\r\n"));
 }
 
-static void gives_up_when_the_secret_is_the_same(void **state)
+static void waits_when_the_secret_is_the_same(void **state)
 {
     struct fixture *fix = *state;
 
@@ -303,13 +306,14 @@ static void gives_up_when_the_secret_is_the_same(void **state)
     write_secret(fix, "old\n", 0600);
     fix->settings.token_file = fix->secret;
     start(fix);
-    assert_int_equal(send_one(fix), EXPORTER_REFUSED);
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_true(fix->answer.denied);
 
     assert_int_equal(atomic_load(&fix->server.requests), 1);
     expect_error(fix, "token_file");
 }
 
-static void gives_up_when_the_renewed_secret_is_refused_too(void **state)
+static void waits_when_the_renewed_secret_is_refused_too(void **state)
 {
     struct fixture *fix = *state;
 
@@ -319,8 +323,24 @@ static void gives_up_when_the_renewed_secret_is_refused_too(void **state)
     start(fix);
     write_secret(fix, "new\n", 0600);
 
-    assert_int_equal(send_one(fix), EXPORTER_REFUSED);
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_true(fix->answer.denied);
     assert_int_equal(atomic_load(&fix->server.requests), 2);
+}
+
+static void passes_on_how_long_the_server_wants_to_be_left_alone(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->server.answers[0] = "HTTP/1.1 429 No\r\nretry-after: 9\r\nContent-Length: 0\r\n\r\n";
+    fix->server.answers[1] = "HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n";
+    start(fix);
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_int_equal(fix->answer.retry_after_ns, UINT64_C(9000000000));
+    assert_false(fix->answer.denied);
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_int_equal(fix->answer.retry_after_ns, 0);
 }
 
 /* Gives up after a timeout of 0.2 s, whatever the server does; a busy machine may be late. */
@@ -714,8 +734,9 @@ int main(void)
         WITH_SERVER(follows_no_redirect_and_shows_no_other_server_its_secret),
         WITH_SERVER(logs_in_with_user_and_password),
         WITH_SERVER(reads_a_renewed_secret_when_refused),
-        WITH_SERVER(gives_up_when_the_secret_is_the_same),
-        WITH_SERVER(gives_up_when_the_renewed_secret_is_refused_too),
+        WITH_SERVER(waits_when_the_secret_is_the_same),
+        WITH_SERVER(waits_when_the_renewed_secret_is_refused_too),
+        WITH_SERVER(passes_on_how_long_the_server_wants_to_be_left_alone),
         WITH_SERVER(waits_no_longer_than_told_for_a_silent_server),
         WITH_SERVER(waits_no_longer_than_told_for_a_server_that_reads_nothing),
         WITH_SERVER(waits_no_longer_than_told_for_endless_interim_answers),

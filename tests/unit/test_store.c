@@ -441,7 +441,7 @@ static int try_full_disk(struct place *place)
 {
     static char bytes[60 * 1024];
     struct exporter *exporter = NULL;
-    struct err err = {""};
+    struct exporter_answer answer = {0};
     enum exporter_rc first, full, after;
     struct exporter_profile profile = profile_of("a", START_NS, "");
 
@@ -455,7 +455,7 @@ static int try_full_disk(struct place *place)
     if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK)
         return 1;
     first = exporter_send(exporter, &profile, START_NS, NULL);
-    full = exporter_send(exporter, &profile, START_NS, &err);
+    full = exporter_send(exporter, &profile, START_NS, &answer);
     if (files_in(place, "a") != 1)
         return 2; /* the half-written one is to be gone */
     (void)mount("none", place->path, "tmpfs", MS_REMOUNT, "size=256k");
@@ -463,13 +463,13 @@ static int try_full_disk(struct place *place)
     exporter_close(exporter);
     if (first != EXPORTER_OK || full != EXPORTER_RETRY || after != EXPORTER_OK)
         return 3;
-    return strstr(err.text, "No space left on device") ? 0 : 4;
+    return strstr(answer.err.text, "No space left on device") ? 0 : 4;
 }
 
 static int try_read_only(struct place *place)
 {
     struct exporter *exporter = NULL;
-    struct err err = {""};
+    struct exporter_answer answer = {0};
     struct exporter_profile profile = profile_of("a", START_NS, "bytes");
 
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
@@ -481,10 +481,10 @@ static int try_read_only(struct place *place)
         return 1;
     if (mount("none", place->path, "tmpfs", MS_REMOUNT | MS_RDONLY, "") != 0)
         return 77;
-    if (exporter_send(exporter, &profile, START_NS, &err) != EXPORTER_RETRY)
+    if (exporter_send(exporter, &profile, START_NS, &answer) != EXPORTER_RETRY)
         return 2;
     exporter_close(exporter);
-    return strstr(err.text, "Read-only file system") ? 0 : 3;
+    return strstr(answer.err.text, "Read-only file system") ? 0 : 3;
 }
 
 /* In a process of its own, so that the mounts are nobody else's. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choice.h - how a process that is wanted is to be sampled, and under which name.
+ *
+ * It holds no pointer: the process that finds targets may hand it to the one that samples.
+ */
+#ifndef AGENT_CHOICE_H
+#define AGENT_CHOICE_H
+
+#include "agent/service.h"
+
+struct choice {
+    char service[256];
+    double rate_hz;
+    enum service_split split;
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finder.h - finds the processes that are wanted, and remembers how we stand with each.
+ *
+ * It never reads a process's memory: whoever takes a process opens and samples it, here or
+ * in another process, and tells back how that went.
+ *
+ * Shape:   finder_new; finder_scan whenever finder_next_ns is over; for each process that
+ *          was taken finder_put_off or finder_ended; finder_free.
+ * Threads: one.
+ */
+#ifndef AGENT_FINDER_H
+#define AGENT_FINDER_H
+
+#include "agent/choice.h"
+#include "agent/proc.h"
+#include "unwind/cpy.h"
+
+struct finder_settings {
+    /* Is this process wanted? Not called for pystrobe itself nor for zombies. */
+    bool (*choose)(void *choose_ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
+    void *choose_ctx;
+    /* A wanted process is there: sample it. May call finder_put_off at once. */
+    void (*take)(void *ctx, struct proc_id id, const struct choice *choice);
+    /* A process that was taken is not there any more. It is forgotten already. */
+    void (*lost)(void *ctx, struct proc_id id);
+    void *ctx;        /* of take and lost */
+    uint64_t scan_ns; /* how often /proc is looked through for processes */
+    pid_t only;       /* look at this process alone; 0: at all of /proc */
+    bool eager;       /* look five times a second, and at first still more often */
+};
+
+struct finder;
+
+/* Gives: the finder, ended with finder_free; NULL: out of memory. */
+MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
+
+/* Looks at all processes now. */
+void finder_scan(struct finder *finder, uint64_t now_ns);
+
+/* When to look next, on the monotonic clock; 0: at once. */
+uint64_t finder_next_ns(const struct finder *finder);
+
+/* A process that was taken cannot be sampled now: it is taken again later, ever more rarely. */
+void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, const struct err *err,
+                    uint64_t now_ns);
+
+/* A process that was taken is sampled: if it fails later on, it is soon taken again. */
+void finder_began(struct finder *finder, struct proc_id id);
+
+/* A process that was taken has ended, as far as its taker knows. */
+void finder_ended(struct finder *finder, struct proc_id id);
+
+/* Ends it, without a word to the takers. NULL is fine. */
+void finder_free(struct finder *finder);
+
+#endif

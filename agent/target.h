@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* target.h - one process that the engine samples. */
+#ifndef AGENT_TARGET_H
+#define AGENT_TARGET_H
+
+#include "agent/choice.h"
+#include "agent/process.h"
+
+struct target {
+    struct proc_id id;
+    struct choice choice;
+    uint64_t next_tick_ns, period_ns;
+    int pidfd;      /* owned: tells its end; -1: the kernel has none */
+    unsigned raced; /* samples in a row that failed */
+    struct process process;
+};
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* retry_after.c - knows both forms of Retry-After, and that neither can be trusted. */
+#include "exporters/retry_after.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <string.h>
+#include <strings.h>
+
+#include "exporters/exporter.h"
+
+enum { DATE_MAX = 63 }; /* "Wednesday, 25-Nov-2026 10:00:00 GMT" and then some */
+
+#define S_NS  INT64_C(1000000000)
+#define MAX_S ((int64_t)(EXPORTER_RETRY_AFTER_MAX_NS / (uint64_t)S_NS))
+
+static uint64_t capped(int64_t seconds)
+{
+    if (seconds <= 0)
+        return 0;
+    return (uint64_t)((seconds < MAX_S ? seconds : MAX_S) * S_NS);
+}
+
+/* Only digits; more of them than a pause may have are just "long". */
+static bool read_seconds(const char *value, size_t size, int64_t *out)
+{
+    int64_t seconds = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            return false;
+        if (seconds <= MAX_S)
+            seconds = seconds * 10 + (value[i] - '0');
+    }
+    *out = seconds;
+    return size > 0;
+}
+
+/* All three forms begin with the day of the week; curl would also read others. */
+static bool read_date(const char *value, size_t size, int64_t *out)
+{
+    char text[DATE_MAX + 1];
+    time_t date;
+
+    if (size == 0 || size > DATE_MAX || !isalpha((unsigned char)value[0]))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)value[i] < 0x20 || (unsigned char)value[i] > 0x7e)
+            return false;
+        text[i] = value[i];
+    }
+    text[size] = '\0';
+    date = curl_getdate(text, NULL);
+    *out = (int64_t)date;
+    return date >= 0;
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+static void trim(const char **value, size_t *size)
+{
+    while (*size > 0 && is_blank(**value)) {
+        (*value)++;
+        (*size)--;
+    }
+    while (*size > 0 && is_blank((*value)[*size - 1]))
+        (*size)--;
+}
+
+uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns)
+{
+    int64_t seconds, now_s = now_ns / S_NS;
+
+    trim(&value, &size);
+    if (read_seconds(value, size, &seconds))
+        return capped(seconds);
+    if (!read_date(value, size, &seconds) || seconds <= now_s)
+        return 0;
+    return capped(now_s < 0 ? MAX_S : seconds - now_s);
+}
+
+bool retry_after_find(const char *line, size_t size, const char **value, size_t *value_size)
+{
+    static const char name[] = "Retry-After:";
+    size_t length = sizeof(name) - 1;
+
+    if (size < length || strncasecmp(line, name, length) != 0)
+        return false;
+    *value = line + length;
+    *value_size = size - length;
+    return true;
+}
