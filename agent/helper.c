@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/clock.h"
@@ -25,7 +25,7 @@
 /* A helper that reads nothing begins something several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
 
-enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_TRIES = 200, REAP_US = 1000 };
+enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200 };
 
 /* What a helper needs of our environment; the rest may hold secrets. */
 static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
@@ -115,12 +115,10 @@ bool helper_start(struct helper *helper, const char *program, char *const *argv,
         (void)close(fds[0]);
     if (fds[1] >= 0)
         (void)close(fds[1]);
-    if (cause == 0)
-        helper->pidfd = (int)syscall(SYS_pidfd_open, helper->pid, 0);
-    if (cause == 0 && helper->pidfd < 0)
-        cause = errno;
-    if (cause == 0)
+    helper->pidfd = cause == 0 ? (int)syscall(SYS_pidfd_open, helper->pid, 0) : -1;
+    if (helper->pidfd >= 0)
         return true;
+    cause = cause ? cause : errno;
     err_set(err, "a helper process cannot be started: %s", strerror(cause));
     helper_end(helper);
     return false;
@@ -170,35 +168,34 @@ int helper_status(struct helper *helper)
 {
     siginfo_t info = {0};
 
-    if (waitid(P_PID, (id_t)helper->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (waitid(P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return STATUS_UNKNOWN;
     if (info.si_pid == 0)
         return STATUS_RUNS;
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-/* Kills and reaps it. One that the kernel does not let go of at once is left to it: its parent
- * dies one day, too. */
+/* Kills and reaps it, by its pidfd: somebody else may have reaped it, and its pid be another's.
+ * One that the kernel does not let go of at once is left alone. */
 static void kill_it(const struct helper *helper)
 {
-    const struct timespec pause = {.tv_nsec = REAP_US * 1000L};
-    int i;
+    struct pollfd end = {.fd = helper->pidfd, .events = POLLIN};
+    siginfo_t info;
 
-    if (kill(helper->pid, SIGKILL) != 0)
-        return;
-    for (i = 0; i < REAP_TRIES && waitpid(helper->pid, NULL, WNOHANG) == 0; i++)
-        (void)nanosleep(&pause, NULL);
+    (void)syscall(SYS_pidfd_send_signal, helper->pidfd, SIGKILL, NULL, 0);
+    if (poll(&end, 1, REAP_MS) == 1)
+        (void)waitid(P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | WNOHANG);
 }
 
 void helper_end(struct helper *helper)
 {
-    if (helper->pid > 0)
-        kill_it(helper);
-    if (helper->pidfd > 0)
-        (void)close(helper->pidfd);
-    if (helper->beat)
-        (void)munmap(helper->beat, sizeof(*helper->beat));
     if (helper->link.fd > 0)
         link_finish(&helper->link);
+    if (helper->pidfd > 0) {
+        kill_it(helper);
+        (void)close(helper->pidfd);
+    }
+    if (helper->beat)
+        (void)munmap(helper->beat, sizeof(*helper->beat));
     *helper = (struct helper){.pidfd = -1, .link = {.fd = -1}};
 }
