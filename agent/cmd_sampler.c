@@ -118,10 +118,20 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
     return more && !s->over;
 }
 
+static void hand_counts(struct sampler *s)
+{
+    struct report_counts counts;
+
+    memset(&counts, 0, sizeof(counts));
+    counts.stats = *engine_stats(s->engine);
+    engine_unwinder(s->engine, &counts.unwinder);
+    if (!s->over && !link_waits(&s->link))
+        report(s, REPORT_COUNTS, &counts, sizeof(counts));
+}
+
 /* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. */
 static void hand_over(struct sampler *s)
 {
-    struct report_counts counts;
     const struct service *service;
     struct hand *hand;
 
@@ -132,11 +142,7 @@ static void hand_over(struct sampler *s)
         while (hand && !link_waits(&s->link) && hand_piece(s, hand)) {
         }
     }
-    memset(&counts, 0, sizeof(counts));
-    counts.stats = *engine_stats(s->engine);
-    engine_unwinder(s->engine, &counts.unwinder);
-    if (!s->over && !link_waits(&s->link))
-        report(s, REPORT_COUNTS, &counts, sizeof(counts));
+    hand_counts(s);
 }
 
 /* Waits until the supervisor has read what it was sent. */
@@ -175,7 +181,9 @@ static void end_interval(struct sampler *s, const struct order_end *order)
         engine_flush(s->engine);
     else
         engine_end_interval(s->engine);
-    hand_over(s);
+    drain(s);
+    hand_counts(s);
+    /* No rows before this: they would be of the next interval. */
     report(s, REPORT_DONE, &order->number, sizeof(order->number));
     drain(s);
 }
@@ -184,6 +192,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct sampler *s = ctx;
     struct order_take take;
+    struct order_burst burst;
     struct order_end end;
     struct proc_id id;
 
@@ -194,6 +203,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         engine_drop(s->engine, id);
     } else if (kind == ORDER_END && orders_read(&end, sizeof(end), bytes, size)) {
         end_interval(s, &end);
+    } else if (kind == ORDER_BURST && orders_read(&burst, sizeof(burst), bytes, size)) {
+        (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
     } else {
         s->over = true;
     }

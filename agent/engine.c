@@ -14,6 +14,7 @@
 
 #include "agent/clock.h"
 #include "agent/finder.h"
+#include "agent/heed.h"
 #include "agent/log.h"
 #include "agent/stats.h"
 #include "agent/target.h"
@@ -33,17 +34,10 @@ struct engine {
     struct services services;
     int epoll_fd, signal_fd;
     uint64_t interval_end_ns;
-    uint64_t random;
+    struct ticks ticks; /* of those that are sampled */
+    struct bursts bursts;
+    struct utc utc; /* when it was last looked whether the clock was set */
 };
-
-/* A number from 0.5 to 1.5, 1 on average: no target is sampled in lockstep with its timers. */
-static double jitter(struct engine *e)
-{
-    e->random ^= e->random << 13;
-    e->random ^= e->random >> 7;
-    e->random ^= e->random << 17;
-    return 0.5 + (double)(e->random >> 11) / 9007199254740992.0; /* 2^53 */
-}
 
 static bool watch(struct engine *e, int fd, void *what)
 {
@@ -76,6 +70,7 @@ static void stop_sampling(struct engine *e, struct target *t)
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
         }
+    ticks_remove(&e->ticks, &t->tick);
     stats_add(&e->ended, cpy_stats(t->process.target));
     if (e->seated == t)
         e->seated = NULL;
@@ -110,6 +105,7 @@ void engine_free(struct engine *e)
         stop_sampling(e, e->sampling[e->stats.sampling - 1]);
     finder_free(e->finder);
     services_finish(&e->services);
+    ticks_finish(&e->ticks);
     free(e->sampling);
     if (e->signal_fd >= 0)
         (void)close(e->signal_fd);
@@ -153,8 +149,40 @@ static bool is_same(struct proc_id id)
     return proc_read_stat(id.pid, &stat) && stat.start == id.start && stat.state != 'Z';
 }
 
+static uint64_t period_of(double rate_hz)
+{
+    return (uint64_t)((double)NS_PER_S / rate_hz);
+}
+
+/* Gives a process its part in a burst that runs. */
+static void join_burst(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    const struct burst *burst = bursts_of(&e->bursts, t->id.pid, t->choice.service, now_ns);
+
+    if (burst)
+        ticks_burst(&e->ticks, &t->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
+}
+
+size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t duration_ns)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct burst mine = *burst;
+    size_t i, count = 0;
+
+    mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
+    if (!bursts_add(&e->bursts, &mine, now_ns))
+        return SIZE_MAX;
+    for (i = 0; i < e->stats.sampling; i++)
+        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->choice.service)) {
+            join_burst(e, e->sampling[i], now_ns);
+            count++;
+        }
+    return count;
+}
+
 /* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
-static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice)
+static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice,
+                                  uint64_t now_ns)
 {
     struct target *t = calloc(1, sizeof(*t));
 
@@ -164,7 +192,8 @@ static struct target *hold_target(struct engine *e, struct proc_id id, const str
     t->choice = *choice;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
-    if (make_room(e) && is_same(id) && (t->pidfd < 0 || watch(e, t->pidfd, t)))
+    if (make_room(e) && is_same(id) && (t->pidfd < 0 || watch(e, t->pidfd, t)) &&
+        ticks_add(&e->ticks, &t->tick, t, period_of(choice->rate_hz), now_ns))
         return t;
     if (t->pidfd >= 0)
         (void)close(t->pidfd);
@@ -177,16 +206,18 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
                            struct cpy_target *opened)
 {
     uint64_t now_ns = clock_mono_ns();
-    struct service *service = services_get(&e->services, choice->service, clock_utc_ns(), now_ns);
-    struct target *t = service ? hold_target(e, id, choice) : NULL;
+    struct service *service;
+    struct target *t;
 
+    heed_clock(&e->services, &e->utc);
+    service = services_get(&e->services, choice->service, clock_utc_ns(), now_ns);
+    t = service ? hold_target(e, id, choice, now_ns) : NULL;
     if (!t) {
         cpy_close(opened);
         return false;
     }
-    t->period_ns = (uint64_t)((double)NS_PER_S / choice->rate_hz);
-    service->period_ns = t->period_ns;
-    t->next_tick_ns = now_ns;
+    service->period_ns = t->tick.period_ns;
+    join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     e->stats.attached++;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
@@ -250,6 +281,7 @@ static struct finder *open_finder(struct engine *e)
 struct engine *engine_new(const struct engine_settings *settings)
 {
     struct engine *e = calloc(1, sizeof(*e));
+    uint64_t seed;
 
     if (!e)
         return NULL;
@@ -264,9 +296,10 @@ struct engine *engine_new(const struct engine_settings *settings)
         engine_free(e);
         return NULL;
     }
-    if (getrandom(&e->random, sizeof(e->random), GRND_NONBLOCK) != sizeof(e->random) ||
-        e->random == 0)
-        e->random = clock_mono_ns() | 1;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = clock_mono_ns();
+    ticks_init(&e->ticks, seed);
+    e->utc = utc_now();
     e->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     return e;
@@ -277,56 +310,43 @@ void engine_scan(struct engine *e)
     finder_scan(e->finder, clock_mono_ns());
 }
 
-/* Takes the sample that is due of one process. False: it is sampled no more. */
-static bool tick(struct engine *e, struct target *c, uint64_t now_ns)
+/* Takes a sample of one process. */
+static void tick(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    uint64_t step = (uint64_t)((double)c->period_ns * jitter(e));
-    struct proc_id id = c->id;
+    struct proc_id id = t->id;
     struct err err;
     enum cpy_rc rc;
 
     begin_reading(e, id, now_ns);
-    rc = process_sample(&c->process, now_ns);
+    rc = process_sample(&t->process, now_ns);
     end_reading(e);
     e->stats.samples++;
-    c->next_tick_ns += step;
-    if (c->next_tick_ns <= now_ns) { /* late: nothing is caught up, the next one weighs more */
-        e->stats.missed += (now_ns - c->next_tick_ns) / c->period_ns + 1;
-        c->next_tick_ns = now_ns + step;
-    }
     if (rc == CPY_OK) {
-        c->raced = 0;
-        return true;
+        t->raced = 0;
+        return;
     }
     e->stats.failed[rc]++;
-    if ((rc == CPY_RACED || rc == CPY_STARTING) && ++c->raced < RACED_MAX)
-        return true;
+    if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
+        return;
     /* Gone, or something else runs there now: look at it anew. */
     err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
-    stop_sampling(e, c);
+    stop_sampling(e, t);
     put_off(e, id, rc, &err);
-    return false;
 }
 
-/* Takes all samples that are due; gives when the next one is, and of whom. */
-static uint64_t tick_all(struct engine *e, struct target **out)
+/* Takes all samples that are due; gives when to wake up for the next. */
+static uint64_t tick_all(struct engine *e)
 {
-    uint64_t next = UINT64_MAX;
-    struct target *c;
-    size_t i;
+    uint64_t due_ns = clock_mono_ns(), now_ns = due_ns;
+    struct tick *due;
 
-    for (i = 0; i < e->stats.sampling; i++) {
-        c = e->sampling[i];
-        if (c->next_tick_ns <= clock_mono_ns() && !tick(e, c, clock_mono_ns())) {
-            i--; /* it was taken out, and another took its place */
-            continue;
-        }
-        if (c->next_tick_ns < next) {
-            next = c->next_tick_ns;
-            *out = c;
-        }
+    /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
+    while ((due = ticks_due(&e->ticks, due_ns))) {
+        now_ns = clock_mono_ns();
+        e->stats.missed += ticks_done(&e->ticks, due, now_ns);
+        tick(e, due->of, now_ns);
     }
-    return next;
+    return ticks_wake_ns(&e->ticks, now_ns);
 }
 
 const struct service *engine_services(const struct engine *e)
@@ -340,6 +360,7 @@ void engine_end_interval(struct engine *e)
     uint64_t now_ns = clock_mono_ns();
     size_t i;
 
+    heed_clock(&e->services, &e->utc);
     for (i = 0; i < e->stats.sampling; i++)
         process_settle(&e->sampling[i]->process);
     for (service = e->services.first; service; service = service->next) {
@@ -360,7 +381,7 @@ void engine_flush(struct engine *e)
     size_t i = e->stats.sampling;
 
     while (i-- > 0) /* from the end: what is gone takes itself out */
-        (void)tick(e, e->sampling[i], clock_mono_ns());
+        tick(e, e->sampling[i], clock_mono_ns());
     engine_end_interval(e);
 }
 
@@ -424,7 +445,7 @@ static void take_seat(struct engine *e, struct target *next)
 {
     if (e->seated != next)
         leave_seat(e);
-    if (!next || (e->stats.sampling > 1 && next->next_tick_ns < clock_mono_ns() + SEAT_NS))
+    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + SEAT_NS))
         return;
     e->seated = cpy_seat(next->process.target) ? next : NULL;
 }
@@ -438,8 +459,8 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
+    const struct tick *first;
     enum engine_event event;
-    struct target *next;
     uint64_t now_ns, until;
     int count;
 
@@ -451,16 +472,16 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             leave_seat(e);
             engine_scan(e);
         }
-        next = NULL;
-        until = tick_all(e, &next);
+        until = tick_all(e);
         if (clock_mono_ns() >= e->interval_end_ns)
             engine_end_interval(e);
         until = until < next_scan_ns(e) ? until : next_scan_ns(e);
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
-        take_seat(e, next);
+        first = ticks_first(&e->ticks);
+        take_seat(e, first ? first->of : NULL);
         count = wait_until(e, until, events);
-        if (e->seated && e->seated->next_tick_ns > clock_mono_ns())
+        if (e->seated && e->seated->tick.next_ns > clock_mono_ns())
             leave_seat(e); /* something else has come */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/beat.h"
+#include "agent/bursts.h"
 #include "agent/choice.h"
 #include "agent/process.h"
 
@@ -73,6 +74,14 @@ MUST_CHECK struct engine *engine_new(const struct engine_settings *settings);
 /* Samples until `deadline_ns` (monotonic; UINT64_MAX: for ever) or a signal. */
 MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline_ns,
                                         struct signalfd_siginfo *out_signal);
+
+/*
+ * Samples the processes that `burst` fits more often for a while, also those that come later; its
+ * until_ns is the engine's to set.
+ *
+ * Gives: how many there are now; SIZE_MAX: there are BURSTS_MAX bursts already.
+ */
+size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
 
 /* Looks through /proc now. */
 void engine_scan(struct engine *engine);

@@ -11,6 +11,7 @@
 #include "agent/charges.h"
 #include "agent/clock.h"
 #include "agent/finder.h"
+#include "agent/heed.h"
 #include "agent/log.h"
 
 /* How often samplers are looked at: one that is blocked is known after a quarter of a second. */
@@ -31,6 +32,8 @@ struct fleet {
     struct finder *finder;      /* owned */
     struct services services;
     struct charges charges;
+    struct bursts bursts;
+    struct utc utc;           /* when it was last looked whether the clock was set */
     struct slot slots[SLOTS]; /* the last one for suspects */
     size_t slot_count;        /* of those for the others, in use */
     struct slot *heard;       /* borrowed: who reports now */
@@ -97,15 +100,50 @@ static void order_end(struct fleet *f, struct slot *slot, bool last)
     order(f, slot, ORDER_END, &message, sizeof(message));
 }
 
+static void order_burst(struct fleet *f, struct slot *slot, const struct burst *burst,
+                        uint64_t now_ns)
+{
+    struct order_burst message;
+
+    if (burst->until_ns <= now_ns)
+        return;
+    memset(&message, 0, sizeof(message));
+    message.burst = *burst;
+    message.duration_ns = burst->until_ns - now_ns;
+    order(f, slot, ORDER_BURST, &message, sizeof(message));
+}
+
+size_t fleet_burst(struct fleet *f, const struct burst *burst, uint64_t duration_ns)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct burst mine = *burst;
+    const struct charge *charge;
+    size_t i, count = 0;
+
+    mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
+    if (!bursts_add(&f->bursts, &mine, now_ns))
+        return SIZE_MAX;
+    for (i = 0; i < SLOTS; i++)
+        order_burst(f, &f->slots[i], &mine, now_ns);
+    for (i = 0; i < f->charges.count; i++) {
+        charge = &f->charges.items[i];
+        count += charge->sampling && burst_fits(&mine, charge->id.pid, charge->choice.service);
+    }
+    return count;
+}
+
 static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
 {
     struct err err = {""};
+    size_t i;
 
     if (!slot_start(slot, now_ns, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return;
     }
     f->counts.started++;
+    for (i = 0; i < f->bursts.count; i++)
+        order_burst(f, slot, &f->bursts.all[i], now_ns);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
         order_end(f, slot, false);
 }
@@ -211,11 +249,11 @@ static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct fleet *f = ctx;
     uint64_t now_ns = clock_mono_ns();
-    struct service *service = services_get(&f->services, choice->service, clock_utc_ns(), now_ns);
     struct charge *charge = NULL;
     struct err err;
 
-    if (service)
+    heed_clock(&f->services, &f->utc);
+    if (services_get(&f->services, choice->service, clock_utc_ns(), now_ns))
         charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
     if (!charge) {
         err_set(&err, "process %d: out of memory", (int)id.pid);
@@ -315,6 +353,7 @@ struct fleet *fleet_new(const struct engine_settings *settings)
         return NULL;
     f->settings = *settings;
     f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
+    f->utc = utc_now();
     f->interval = 1;
     f->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
@@ -368,6 +407,7 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
     struct service *service;
     size_t i;
 
+    heed_clock(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
         f->stats.overflow += service->overflow;

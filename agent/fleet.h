@@ -39,6 +39,9 @@ MUST_CHECK struct fleet *fleet_new(const struct engine_settings *settings);
 MUST_CHECK enum engine_event fleet_run(struct fleet *fleet, uint64_t deadline_ns,
                                        struct signalfd_siginfo *out_signal);
 
+/* As engine_burst. */
+size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t duration_ns);
+
 /* As engine_flush; takes a second at most, whatever the targets do. */
 void fleet_flush(struct fleet *fleet);
 

@@ -70,10 +70,22 @@ bool options_rate(const char *text, double *out_hz)
     return false;
 }
 
+void options_log(const struct conf *conf)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+    enum log_format format = LOG_TEXT;
+
+    if (!log_level_of(conf->agent.log_level, &level))
+        level = LOG_LEVEL_INFO;
+    if (!log_format_of(conf->agent.log_format, &format))
+        format = LOG_TEXT;
+    log_set_format(format);
+    log_init(level);
+}
+
 int options_conf(const char *path, struct conf **out)
 {
     enum { ERRORS_MAX = 1 << 20 };
-    enum log_level level = LOG_LEVEL_INFO;
     struct buf errors;
     enum conf_rc rc;
 
@@ -86,9 +98,7 @@ int options_conf(const char *path, struct conf **out)
     buf_finish(&errors);
     if (rc != CONF_OK)
         return rc == CONF_BAD ? EXIT_CONFIG : EXIT_FAILED;
-    if (!log_level_of((*out)->agent.log_level, &level))
-        level = LOG_LEVEL_INFO;
-    log_init(level);
+    options_log(*out);
     return EXIT_OK;
 }
 

@@ -25,6 +25,9 @@ MUST_CHECK bool options_duration(const char *text, uint64_t *out_ns);
 /* Reads "100Hz" or a number of Hz; says what is wrong with it. */
 MUST_CHECK bool options_rate(const char *text, double *out_hz);
 
+/* Sets the log up as the settings say. */
+void options_log(const struct conf *conf);
+
 /*
  * Reads the ini file (NULL: none, all defaults), prints its mistakes, and sets the log up as
  * it says. Gives the exit status; *out is ended with conf_free.

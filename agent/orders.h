@@ -17,7 +17,8 @@
 enum order {
     ORDER_TAKE = 1, /* struct order_take: sample this process */
     ORDER_DROP = 2, /* struct proc_id: sample it no more */
-    ORDER_END = 3   /* struct order_end: end the interval, hand over what there is */
+    ORDER_END = 3,  /* struct order_end: end the interval, hand over what there is */
+    ORDER_BURST = 4 /* struct order_burst: sample some more often for a while */
 };
 
 struct order_take {
@@ -28,6 +29,11 @@ struct order_take {
 struct order_end {
     uint64_t number; /* of the interval */
     bool last;       /* take a last sample of each process before */
+};
+
+struct order_burst {
+    struct burst burst;
+    uint64_t duration_ns;
 };
 
 /* From a sampler. */

@@ -5,13 +5,14 @@
 
 #include "agent/choice.h"
 #include "agent/process.h"
+#include "agent/ticks.h"
 
 struct target {
     struct proc_id id;
     struct choice choice;
-    uint64_t next_tick_ns, period_ns;
-    int pidfd;      /* owned: tells its end; -1: the kernel has none */
-    unsigned raced; /* samples in a row that failed */
+    struct tick tick; /* when it is due next */
+    int pidfd;        /* owned: tells its end; -1: the kernel has none */
+    unsigned raced;   /* samples in a row that failed */
     struct process process;
 };
 

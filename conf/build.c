@@ -202,7 +202,7 @@ static void try_prefix(struct conf_nearest *nearest, const struct conf_option *o
 static void unknown_key(struct conf_build *build, unsigned line, const char *name)
 {
     struct conf_nearest nearest = {.word = name};
-    char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[256], hint[128] = "";
+    char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[768], hint[128] = "";
     int other = kind_that_has(name);
     size_t i, used = 0;
 

@@ -30,10 +30,11 @@ enum conf_split { CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
 
 /* All strings are owned by the struct conf; NULL: not set. */
 struct conf_agent {
-    double rate_hz;        /* samples a second of each target */
-    uint64_t interval_ns;  /* what one profile covers */
-    uint64_t scan_ns;      /* how often /proc is looked through */
-    const char *log_level; /* "error", "warning", "info", "debug" */
+    double rate_hz;         /* samples a second of each target */
+    uint64_t interval_ns;   /* what one profile covers */
+    uint64_t scan_ns;       /* how often /proc is looked through */
+    const char *log_level;  /* "error", "warning", "info", "debug" */
+    const char *log_format; /* "text", "json" */
 };
 
 struct conf_target {

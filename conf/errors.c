@@ -13,7 +13,7 @@ void conf_errors_init(struct conf_errors *errors, struct arena *arena)
 
 void conf_errors_add(struct conf_errors *errors, unsigned line, const char *format, ...)
 {
-    char text[1024];
+    char text[1536];
     va_list args;
     struct conf_error error = {.line = line};
 

@@ -47,6 +47,7 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
 const char *const conf_exporter_types[] = {"store", "pyroscope", NULL};
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const splits[] = {
     [CONF_SPLIT_NONE] = "none",
     [CONF_SPLIT_PROCESS] = "process",
@@ -92,7 +93,16 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_CHOICE,
         .choices = log_levels,
         .usual = "info",
-        .help = "The least severity that is logged.",
+        .help = "The least severity that is logged. Of lines of one kind that come too often, "
+                "some are left out and counted; not so with debug.",
+    },
+    {
+        .name = "log_format",
+        IN_AGENT(log_format),
+        .type = CONF_TYPE_CHOICE,
+        .choices = log_formats,
+        .usual = "text",
+        .help = "How a line of the log is written: as text, or as a JSON object.",
     },
     {
         .kind = CONF_LABELS,

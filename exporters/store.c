@@ -23,9 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/durable.h"
 #include "exporters/store_index.h"
 #include "exporters/store_name.h"
-#include "exporters/store_write.h"
 #include "exporters/type.h"
 
 enum {
@@ -56,30 +56,12 @@ static enum exporter_rc failed(struct store *store, const char *what, struct err
     return EXPORTER_RETRY;
 }
 
-/* Makes the directory and those above it, as far as they are absent. */
-static bool make_path(const char *path)
-{
-    char *copy = strdup(path);
-    bool made = copy != NULL;
-
-    for (char *at = copy; made && *at; at++) {
-        if (*at != '/' || at == copy)
-            continue;
-        *at = '\0';
-        made = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
-        *at = '/';
-    }
-    made = made && (mkdir(copy, 0700) == 0 || errno == EEXIST);
-    free(copy);
-    return made;
-}
-
 /* Opened anew by each scan, as the directory may have been removed and made again. */
 static bool open_root(struct store *store)
 {
     int root;
 
-    if (!make_path(store->path))
+    if (!durable_make_path(store->path))
         return false;
     root = open(store->path, DIR_FLAGS);
     if (root < 0)
@@ -138,19 +120,6 @@ static enum exporter_rc remember(struct store *store, const char *service,
     return store->index.count > FILES_MAX ? remove_oldest(store, err) : EXPORTER_OK;
 }
 
-/* A crash leaves the file but not the lock. */
-static void remove_leftover(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat info;
-
-    if (fd < 0)
-        return;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        (void)unlinkat(dir, name, 0);
-    (void)close(fd);
-}
-
 static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *service,
                                    const char *name, struct err *err)
 {
@@ -158,7 +127,7 @@ static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *se
     struct stat info;
 
     if (store_name_read_file(name, true, &file))
-        remove_leftover(dirfd(dir), name);
+        durable_remove_leftover(dirfd(dir), name);
     if (!store_name_read_file(name, false, &file) ||
         fstatat(dirfd(dir), name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
         return EXPORTER_OK;
@@ -298,12 +267,23 @@ static enum exporter_rc make_room(struct store *store, size_t size, int64_t now_
 static int enter_service(const struct store *store, const char *service)
 {
     if (mkdirat(store->root, service, 0700) == 0) {
-        if (!store_write_sync(store->root))
+        if (!durable_sync(store->root))
             return -1;
     } else if (errno != EEXIST) {
         return -1;
     }
     return open_service(store, service);
+}
+
+static bool write_file(int dir, const struct store_file *file,
+                       const struct exporter_profile *profile)
+{
+    const struct durable_part part = {profile->bytes, profile->size};
+    char aside[STORE_FILE_SIZE], name[STORE_FILE_SIZE];
+
+    store_name_file(file, true, aside);
+    store_name_file(file, false, name);
+    return durable_write(dir, aside, name, &part, 1);
 }
 
 static enum exporter_rc keep(struct store *store, const struct exporter_profile *profile,
@@ -320,7 +300,7 @@ static enum exporter_rc keep(struct store *store, const struct exporter_profile 
     dir = enter_service(store, service);
     if (dir < 0)
         return failed(store, service, err);
-    if (!store_write(dir, &file, profile->bytes, profile->size))
+    if (!write_file(dir, &file, profile))
         rc = failed(store, "cannot write a profile", err);
     (void)close(dir);
     if (rc != EXPORTER_OK)

@@ -131,6 +131,7 @@ def crowd(crowd_of):
 
 @pytest.mark.parametrize("words, more", [([], set()), (["--positions"], POSITION_KEYS), (["--opcodes"], {"opcode"}),
                                          (["--positions", "--opcodes", "--pause"], POSITION_KEYS | {"opcode"})])
+@pytest.mark.few
 def test_the_json_has_the_keys_that_are_asked_for(python, pystrobe, crowd_of, words, more):
     pid = crowd_of(python)["pid"]
 
@@ -266,6 +267,7 @@ def test_threads_selects_the_main_thread(python, pystrobe, crowd_of):
 
 
 @pytest.mark.parametrize("words", [["--threads", "gil"], ["--mode", "gil"], ["-t", "gil", "--pause"]])
+@pytest.mark.few
 def test_threads_and_mode_select_the_holder_of_the_gil(python, pystrobe, crowd_of, words):
     pid = crowd_of(python)["pid"]
 
@@ -287,6 +289,7 @@ def test_mode_exception_selects_who_handles_one(python, pystrobe, crowd_of):
 
 
 @pytest.mark.parametrize("words", [["--mode", "cpu"], ["--mode", "cpu", "--pause"]])
+@pytest.mark.few
 def test_mode_cpu_selects_what_runs(python, pystrobe, crowd_of, words):
     pid = crowd_of(python)["pid"]
 
@@ -318,6 +321,7 @@ def own_frames(thread):
     return [frame["func"] for frame in reversed(thread["frames"]) if frame["file"].endswith("crowd.py")]
 
 
+@pytest.mark.few
 def test_a_paused_program_is_seen_at_one_moment(python, pystrobe, start):
     """Stacks are whole, and what never happens at the same time is never seen at the same time."""
     target = start(python, "crowd.py")

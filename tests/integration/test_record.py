@@ -17,6 +17,7 @@ import profiles
 RECORDED_NS = 2 * 10**9  # CPU time: some hundred samples that show it running
 
 
+@pytest.mark.few
 def test_a_process_is_recorded_and_every_tool_reads_the_file(python, pystrobe, start, tmp_path):
     target = start(python, "busy.py", "--duty", 0.6, "--shares", "burn_most:70,burn_some:30")
     pid = target.read_json()["pid"]
@@ -98,6 +99,7 @@ def test_threads_are_told_apart_on_request(pystrobe, start, tmp_path):
     assert {"burner-0", "burner-1", "MainThread"} <= names
 
 
+@pytest.mark.few
 def test_statistics_are_those_of_the_recording(python, pystrobe, start, tmp_path):
     pid = start(python, "busy.py", "--threads", 2).read_json()["pid"]
 

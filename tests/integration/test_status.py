@@ -161,6 +161,7 @@ def test_threads_gil_and_mode_gil_show_the_holder_only(pystrobe, run, option):
     assert seen == [[own["tids"]["spin"]]] * 3
 
 
+@pytest.mark.few
 def test_mode_cpu_leaves_out_who_sleeps(pystrobe, run):
     own = run("sleep", "spin")
     seen = []

@@ -61,6 +61,7 @@ def test_a_sample_takes_few_system_calls_where_only_the_running_thread_moves(pyt
 @pytest.mark.timing
 @pytest.mark.parametrize("workload, operation", [
     ("busy", "stack"), ("fib_busy", "stack"), ("threads20_mixed", "stack"), ("async100", "all-tasks")])
+@pytest.mark.few
 def test_nothing_is_written_to_the_target_nor_stopped_nor_signalled(trace, workload, operation):
     text = trace(workload, operation)
 

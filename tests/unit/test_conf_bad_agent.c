@@ -17,29 +17,26 @@
 
 static struct conf_row rows[] = {
     {"an_unknown_section", "[agnet]\n",
-     "t.ini:1: section \"agnet\" is not known; allowed: [agent], [labels], [target NAME], "
-     "[exporter NAME]; did you mean [agent]?\n"},
+     "t.ini:1: section \"agnet\" is not known; allowed: " CONF_SECTION_TITLES
+     "; did you mean [agent]?\n"},
     {"a_section_far_from_any",
      "[zebra]\n"
      "x = 1\n",
-     "t.ini:1: section \"zebra\" is not known; allowed: [agent], [labels], [target NAME], "
-     "[exporter NAME]\n"},
+     "t.ini:1: section \"zebra\" is not known; allowed: " CONF_SECTION_TITLES "\n"},
     {"the_http_section_that_is_not_there_yet",
      "[http]\n"
      "listen = 127.0.0.1:7997\n",
-     "t.ini:1: section \"http\" is not known; allowed: [agent], [labels], [target NAME], [exporter "
-     "NAME]\n"},
+     "t.ini:1: section \"http\" is not known; allowed: " CONF_SECTION_TITLES "\n"},
     {"a_section_in_capitals", "[Agent]\n",
-     "t.ini:1: section \"Agent\" is not known; allowed: [agent], [labels], [target NAME], "
-     "[exporter NAME]; did you mean [agent]?\n"},
+     "t.ini:1: section \"Agent\" is not known; allowed: " CONF_SECTION_TITLES
+     "; did you mean [agent]?\n"},
     {"a_plural_section",
      "[targets web]\n"
      "cmdline = x\n",
-     "t.ini:1: section \"targets web\" is not known; allowed: [agent], [labels], [target NAME], "
-     "[exporter NAME]; did you mean [target NAME]?\n"},
+     "t.ini:1: section \"targets web\" is not known; allowed: " CONF_SECTION_TITLES
+     "; did you mean [target NAME]?\n"},
     {"an_empty_section_head", "[]\n",
-     "t.ini:1: section \"\" is not known; allowed: [agent], [labels], [target NAME], [exporter "
-     "NAME]\n"},
+     "t.ini:1: section \"\" is not known; allowed: " CONF_SECTION_TITLES "\n"},
     {"a_section_without_its_bracket", "[agent\n",
      "t.ini:1: the line has no \"]\"; allowed: [section]\n"},
     {"text_after_a_section", "[agent] rate = 1Hz\n",
@@ -95,29 +92,28 @@ static struct conf_row rows[] = {
      "[agent]\n"
      "rat = 1Hz\n",
      "t.ini:2: [agent]: is on line 1 already; allowed: once\n"
-     "t.ini:3: [agent]: key \"rat\" is not known; allowed: rate, interval, scan, log_level; did "
+     "t.ini:3: [agent]: key \"rat\" is not known; allowed: " CONF_AGENT_KEYS "; did "
      "you mean \"rate\"?\n"},
     {"a_key_before_any_section", "rate = 1Hz\n",
-     "t.ini:1: key \"rate\" stands before any section; allowed: in [agent], [labels], [target "
-     "NAME], [exporter NAME]\n"},
+     "t.ini:1: key \"rate\" stands before any section; allowed: in " CONF_SECTION_TITLES "\n"},
     {"an_unknown_key",
      "[agent]\n"
      "intervall = 15s\n",
-     "t.ini:2: [agent]: key \"intervall\" is not known; allowed: rate, interval, scan, log_level; "
-     "did you mean \"interval\"?\n"},
+     "t.ini:2: [agent]: key \"intervall\" is not known; allowed: " CONF_AGENT_KEYS
+     "; did you mean \"interval\"?\n"},
     {"a_key_with_letters_swapped",
      "[agent]\n"
      "rtae = 1Hz\n",
-     "t.ini:2: [agent]: key \"rtae\" is not known; allowed: rate, interval, scan, log_level; did "
+     "t.ini:2: [agent]: key \"rtae\" is not known; allowed: " CONF_AGENT_KEYS "; did "
      "you mean \"rate\"?\n"},
     {"a_key_far_from_any",
      "[agent]\n"
      "max_cpu = 1%\n",
-     "t.ini:2: [agent]: key \"max_cpu\" is not known; allowed: rate, interval, scan, log_level\n"},
+     "t.ini:2: [agent]: key \"max_cpu\" is not known; allowed: " CONF_AGENT_KEYS "\n"},
     {"a_key_of_another_section",
      "[agent]\n"
      "cmdline = x\n",
-     "t.ini:2: [agent]: key \"cmdline\" is not known; allowed: rate, interval, scan, log_level; it "
+     "t.ini:2: [agent]: key \"cmdline\" is not known; allowed: " CONF_AGENT_KEYS "; it "
      "belongs in [target NAME]\n"},
     {"a_key_of_all_sorts",
      "[agent]\n" X64("k") X16("k") X16("k") "k"
@@ -141,7 +137,7 @@ static struct conf_row rows[] = {
                   "k"
                   "k"
                   "k"
-                  "...\" is not known; allowed: rate, interval, scan, log_level\n"},
+                  "...\" is not known; allowed: " CONF_AGENT_KEYS "\n"},
     {"a_duplicate_key",
      "[agent]\n"
      "rate = 1Hz\n"

@@ -19,6 +19,7 @@ static const char full[] = "[agent]\n"
                            "interval = 90s\n"
                            "scan = 500ms\n"
                            "log_level = debug\n"
+                           "log_format = json\n"
                            "[labels]\n"
                            "env = prod #1\n"
                            "k8s/pod = a = b\n"
@@ -93,6 +94,7 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_int_equal(a->agent.interval_ns, b->agent.interval_ns);
     assert_int_equal(a->agent.scan_ns, b->agent.scan_ns);
     assert_same(a->agent.log_level, b->agent.log_level);
+    assert_same(a->agent.log_format, b->agent.log_format);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -139,6 +141,7 @@ static void says_where_each_setting_came_from(void **state)
                                             "interval = 15s ; default\n"
                                             "scan = 1s ; default\n"
                                             "log_level = info ; default\n"
+                                            "log_format = text ; default\n"
                                             "\n"
                                             "[labels]\n"
                                             "env = a ; t.ini:7\n"

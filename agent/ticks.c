@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ticks.c - see ticks.h. */
+#include "agent/ticks.h"
+
+#include <stdlib.h>
+
+/* A wake-up is put off by an eighth of the shortest period or 5 ms, on average; by up to twice. */
+enum { PUT_OFF_PART = 8, PUT_OFF_MAX_NS = 5000000 };
+
+/* A number from 0 to 1, by Marsaglia's xorshift. */
+static double chance(struct ticks *ticks)
+{
+    ticks->random ^= ticks->random << 13;
+    ticks->random ^= ticks->random >> 7;
+    ticks->random ^= ticks->random << 17;
+    return (double)(ticks->random >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
+void ticks_init(struct ticks *ticks, uint64_t seed)
+{
+    *ticks = (struct ticks){.factor = 1, .random = seed ? seed : 1};
+    for (int i = 0; i < 64; i++) /* a seed with few bits begins with small numbers */
+        (void)chance(ticks);
+}
+
+void ticks_finish(struct ticks *ticks)
+{
+    size_t i;
+
+    for (i = 0; i < ticks->count; i++)
+        ticks->heap[i]->place = 0;
+    free(ticks->heap);
+    ticks_init(ticks, ticks->random);
+}
+
+static void put(struct ticks *ticks, size_t at, struct tick *tick)
+{
+    ticks->heap[at] = tick;
+    tick->place = at + 1;
+}
+
+/* Moves a tick to where it belongs, from the free place `at`. */
+static void sift(struct ticks *ticks, size_t at, struct tick *tick)
+{
+    size_t child;
+
+    for (; at > 0 && ticks->heap[(at - 1) / 2]->next_ns > tick->next_ns; at = (at - 1) / 2)
+        put(ticks, at, ticks->heap[(at - 1) / 2]);
+    for (;; at = child) {
+        child = 2 * at + 1;
+        if (child + 1 < ticks->count &&
+            ticks->heap[child + 1]->next_ns < ticks->heap[child]->next_ns)
+            child++;
+        if (child >= ticks->count || ticks->heap[child]->next_ns >= tick->next_ns)
+            break;
+        put(ticks, at, ticks->heap[child]);
+    }
+    put(ticks, at, tick);
+}
+
+/* The period as it is now. */
+static uint64_t period_of(const struct ticks *ticks, const struct tick *tick)
+{
+    uint64_t asked = tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
+
+    return (uint64_t)((double)asked * ticks->factor);
+}
+
+static bool make_room(struct ticks *ticks)
+{
+    size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
+    struct tick **wider;
+
+    if (ticks->count < ticks->capacity)
+        return true;
+    wider = realloc(ticks->heap, capacity * sizeof(struct tick *));
+    if (!wider)
+        return false;
+    ticks->heap = wider;
+    ticks->capacity = capacity;
+    return true;
+}
+
+bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period_ns,
+               uint64_t now_ns)
+{
+    if (!make_room(ticks))
+        return false;
+    *tick = (struct tick){.of = of, .next_ns = now_ns, .period_ns = period_ns ? period_ns : 1};
+    ticks->shortest_ns = 0;
+    ticks->count++;
+    sift(ticks, ticks->count - 1, tick);
+    return true;
+}
+
+void ticks_remove(struct ticks *ticks, struct tick *tick)
+{
+    size_t at = tick->place - 1;
+    struct tick *last;
+
+    if (tick->place == 0)
+        return;
+    ticks->shortest_ns = 0;
+    tick->place = 0;
+    last = ticks->heap[--ticks->count];
+    if (last != tick)
+        sift(ticks, at, last);
+}
+
+struct tick *ticks_first(const struct ticks *ticks)
+{
+    return ticks->count > 0 ? ticks->heap[0] : NULL;
+}
+
+struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns)
+{
+    struct tick *first = ticks_first(ticks);
+
+    return first && first->next_ns <= now_ns ? first : NULL;
+}
+
+static void end_burst(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    if (tick->burst_until_ns == 0 || now_ns < tick->burst_until_ns)
+        return;
+    tick->burst_until_ns = 0;
+    ticks->shortest_ns = 0;
+}
+
+uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    uint64_t period, step, missed = 0;
+
+    end_burst(ticks, tick, now_ns);
+    period = period_of(ticks, tick);
+    step = 1 + (uint64_t)((double)period * ((tick->began ? 0.5 : 0) + chance(ticks)));
+    tick->began = true;
+    tick->next_ns += step;
+    if (tick->next_ns <= now_ns) {
+        missed = (now_ns - tick->next_ns) / period + 1;
+        tick->next_ns = now_ns + step;
+    }
+    tick->missed += missed;
+    sift(ticks, tick->place - 1, tick);
+    return missed;
+}
+
+static uint64_t shortest(struct ticks *ticks)
+{
+    uint64_t period;
+    size_t i;
+
+    if (ticks->shortest_ns > 0)
+        return ticks->shortest_ns;
+    ticks->shortest_ns = UINT64_MAX;
+    for (i = 0; i < ticks->count; i++) {
+        period = period_of(ticks, ticks->heap[i]);
+        ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
+    }
+    return ticks->shortest_ns;
+}
+
+uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns)
+{
+    const struct tick *first = ticks_first(ticks);
+    uint64_t gap, wake;
+
+    if (!first)
+        return UINT64_MAX;
+    if (ticks->count == 1)
+        return first->next_ns;
+    gap = shortest(ticks) / PUT_OFF_PART;
+    gap = gap < PUT_OFF_MAX_NS ? gap : PUT_OFF_MAX_NS;
+    wake = now_ns + (uint64_t)((double)gap * 2 * chance(ticks));
+    return wake > first->next_ns ? wake : first->next_ns;
+}
+
+/* It is due within a period as it is now, if it would not be. */
+static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    uint64_t next = now_ns + (uint64_t)((double)period_of(ticks, tick) * (0.5 + chance(ticks)));
+
+    ticks->shortest_ns = 0;
+    if (tick->place == 0 || next >= tick->next_ns)
+        return;
+    tick->next_ns = next;
+    sift(ticks, tick->place - 1, tick);
+}
+
+void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns)
+{
+    tick->period_ns = period_ns ? period_ns : 1;
+    hurry(ticks, tick, now_ns);
+}
+
+void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
+                 uint64_t now_ns)
+{
+    if (period_ns >= tick->period_ns || until_ns <= now_ns)
+        return;
+    tick->burst_ns = period_ns ? period_ns : 1;
+    tick->burst_until_ns = until_ns;
+    hurry(ticks, tick, now_ns);
+}
+
+void ticks_stretch(struct ticks *ticks, double factor)
+{
+    ticks->factor = factor > 1 ? factor : 1;
+    ticks->shortest_ns = 0;
+}

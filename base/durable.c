@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* durable.c - knows the order of calls that a crash cannot break. */
+#include "base/durable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Some file systems cannot sync a directory, and say so; then the mount has to see to it. */
+bool durable_sync(int dir)
+{
+    return fsync(dir) == 0 || errno == EINVAL || errno == ENOTSUP;
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* The lock ends with the descriptor, so the new name is given while it is still open. */
+static bool write_and_name(int dir, int fd, const char *aside, const char *name,
+                           const struct durable_part *parts, size_t count)
+{
+    bool written = true;
+
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* without it, a scan elsewhere costs one more try */
+    for (size_t i = 0; written && i < count; i++)
+        written = write_all(fd, parts[i].bytes, parts[i].size);
+    return written && fsync(fd) == 0 && renameat(dir, aside, dir, name) == 0 && durable_sync(dir);
+}
+
+bool durable_write(int dir, const char *aside, const char *name, const struct durable_part *parts,
+                   size_t count)
+{
+    bool written;
+    int fd, cause;
+
+    fd = openat(dir, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    written = write_and_name(dir, fd, aside, name, parts, count);
+    cause = errno;
+    (void)close(fd);
+    if (!written) {
+        (void)unlinkat(dir, aside, 0);
+        (void)unlinkat(dir, name, 0); /* not known to be durable: it will come again */
+    }
+    errno = cause;
+    return written;
+}
+
+void durable_remove_leftover(int dir, const char *aside)
+{
+    int fd = openat(dir, aside, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(dir, aside, 0);
+    (void)close(fd);
+}
+
+bool durable_make_path(const char *path)
+{
+    char *copy = strdup(path);
+    bool made = copy != NULL;
+
+    for (char *at = copy; made && *at; at++) {
+        if (*at != '/' || at == copy)
+            continue;
+        *at = '\0';
+        made = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
+        *at = '/';
+    }
+    made = made && (mkdir(copy, 0700) == 0 || errno == EEXIST);
+    free(copy);
+    return made;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * durable.h - brings a file into a directory whole, or not at all, whenever the machine stops.
+ *
+ * Threads: functions of their arguments alone.
+ */
+#ifndef BASE_DURABLE_H
+#define BASE_DURABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* A piece of a file. Borrowed. */
+struct durable_part {
+    const void *bytes;
+    size_t size;
+};
+
+/*
+ * Writes the parts into the new file `aside` (mode 0600), makes them durable and gives the file
+ * its `name`, all in the open directory `dir`. While the file lies aside it is locked, so that
+ * one that nobody has locked is left over from a crash.
+ *
+ * Errors: false and errno; nothing is left in the directory.
+ */
+MUST_CHECK bool durable_write(int dir, const char *aside, const char *name,
+                              const struct durable_part *parts, size_t count);
+
+/* Makes the names in a directory durable. False and errno on failure. */
+MUST_CHECK bool durable_sync(int dir);
+
+/* Removes a file that a crash has left aside: a regular one that nobody has locked. */
+void durable_remove_leftover(int dir, const char *aside);
+
+/* Makes a directory (0700) and those above it, as far as they are absent. False and errno. */
+MUST_CHECK bool durable_make_path(const char *path);
+
+#endif
