@@ -12,6 +12,9 @@
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 
+/* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, and 16,000. */
+enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
+
 static uint64_t world_now(void *ctx)
 {
     (void)ctx;
@@ -61,6 +64,7 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
         .header_count = conf->header_count,
         .ca_file = conf->ca_file,
         .timeout_ns = conf->timeout_ns,
+        .gil = conf->gil,
         .user_agent = version_agent,
     };
 
@@ -81,7 +85,7 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
         err_within(err, "exporter %s", conf->name);
         return false;
     }
-    if (exporter_form(exporter) == EXPORTER_PER_TYPE)
+    if (exporter_form(exporter) != EXPORTER_WHOLE)
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     sink = delivery_sink_of(exporter);
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
@@ -181,21 +185,57 @@ static void complain(const struct service *service, enum pprof_rc rc)
              pprof_rc_text(rc));
 }
 
-/* One profile with one value: what Pyroscope's process_cpu and wall are. */
+/* A part of a profile with one value on its way to the exporters. */
+struct part {
+    struct ship *ship;
+    const struct service *service;
+    enum service_value value;
+    uint64_t now_ns;
+};
+
+static void put_part(void *ctx)
+{
+    static const enum exporter_form forms[] = {EXPORTER_PER_TYPE, EXPORTER_PER_TYPE_GIL};
+    const struct part *part = ctx;
+    size_t i;
+
+    for (i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (delivery_wanted(part->ship->delivery, forms[i]) > 0)
+            put(part->ship, part->service, forms[i], service_types[part->value].type, part->now_ns);
+    }
+}
+
+/*
+ * Profiles with one value: what Pyroscope's process_cpu and wall are. Its rate limit
+ * lets nothing pass that is larger than its burst, however often it is tried; so what
+ * is larger goes in parts, each a delivery of its own.
+ */
 static void ship_type(struct ship *ship, const struct service *service, enum service_value value,
                       uint64_t now_ns)
 {
+    static const struct pprof_bounds bounds = {PART_BYTES_MAX, PART_SAMPLES_MAX};
     struct pprof_meta meta = meta_of(service, now_ns, 1U << value, &service_types[value]);
+    struct part part = {ship, service, value, now_ns};
     enum pprof_rc rc;
 
     if (pprof_total(service->profile, value) == 0)
         return;
     buf_reset(&ship->bytes);
-    rc = pprof_encode(service->profile, &meta, &ship->bytes);
-    if (rc == PPROF_OK)
-        put(ship, service, EXPORTER_PER_TYPE, service_types[value].type, now_ns);
-    else
+    rc = pprof_encode_parts(service->profile, &meta, &bounds, &ship->bytes, put_part, &part);
+    if (rc != PPROF_OK)
         complain(service, rc);
+}
+
+static void ship_types(struct ship *ship, const struct service *service, uint64_t now_ns)
+{
+    bool gil = delivery_wanted(ship->delivery, EXPORTER_PER_TYPE_GIL) > 0;
+
+    if (!gil && delivery_wanted(ship->delivery, EXPORTER_PER_TYPE) == 0)
+        return;
+    ship_type(ship, service, VALUE_CPU, now_ns);
+    ship_type(ship, service, VALUE_WALL, now_ns);
+    if (gil)
+        ship_type(ship, service, VALUE_GIL, now_ns);
 }
 
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns)
@@ -216,8 +256,5 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
         else
             complain(service, rc);
     }
-    if (delivery_wanted(ship->delivery, EXPORTER_PER_TYPE) > 0) {
-        ship_type(ship, service, VALUE_CPU, now_ns);
-        ship_type(ship, service, VALUE_WALL, now_ns);
-    }
+    ship_types(ship, service, now_ns);
 }

@@ -8,7 +8,7 @@
 #include "conf/text.h"
 #include "conf/values.h"
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, LISTED_KEYS_MAX = 12 };
 
 static const char allowed_sections[] = "[agent], [labels], [target NAME], [exporter NAME]";
 
@@ -198,22 +198,37 @@ static void try_prefix(struct conf_nearest *nearest, const struct conf_option *o
     }
 }
 
+/* The keys of a kind of section, as far as they are few enough to be read in a message. */
+static void list_keys(enum conf_kind kind, char *out, size_t size)
+{
+    size_t i, used = 0, count = 0;
+
+    for (i = 0; i < conf_option_count && used < size; i++) {
+        if (conf_options[i].kind != kind)
+            continue;
+        count++;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                                 conf_options[i].name);
+    }
+    if (count > LISTED_KEYS_MAX)
+        (void)snprintf(out, size, "those of %s in pystrobe.ini(5)", conf_kinds[kind].title);
+}
+
 /* Says that there is no such key, which there are, and which may be meant. */
 static void unknown_key(struct conf_build *build, unsigned line, const char *name)
 {
     struct conf_nearest nearest = {.word = name};
     char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[768], hint[128] = "";
     int other = kind_that_has(name);
-    size_t i, used = 0;
+    size_t i;
 
-    for (i = 0; i < conf_option_count && used < sizeof(allowed); i++) {
+    for (i = 0; i < conf_option_count; i++) {
         if (conf_options[i].kind != build->current->kind)
             continue;
         conf_nearest_try(&nearest, conf_options[i].name);
         try_prefix(&nearest, &conf_options[i]);
-        used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", used ? ", " : "",
-                                 conf_options[i].name);
     }
+    list_keys(build->current->kind, allowed, sizeof(allowed));
     if (other != CONF_KINDS)
         (void)snprintf(hint, sizeof(hint), "; it belongs in %s", conf_kinds[other].title);
     else if (nearest.best)

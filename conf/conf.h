@@ -63,6 +63,7 @@ struct conf_exporter {
     const struct conf_label *headers; /* header.NAME = value */
     size_t header_count;
     uint64_t timeout_ns;
+    bool gil;
     size_t queue;      /* profiles that wait at most */
     uint64_t retry_ns; /* a profile is tried for this long; 0: once */
 };

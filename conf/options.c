@@ -55,6 +55,8 @@ static const char *const splits[] = {
     NULL,
 };
 
+static const char *const switches[] = {"off", "on", NULL};
+
 #define IN_AGENT(field)    .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
 #define IN_TARGET(field)   .kind = CONF_TARGET, .offset = offsetof(struct conf_target, field)
 #define IN_EXPORTER(field) .kind = CONF_EXPORTER, .offset = offsetof(struct conf_exporter, field)
@@ -283,6 +285,15 @@ const struct conf_option conf_options[] = {
         .min = "100ms",
         .max = "10m",
         .help = "How long one try to send a profile may take.",
+    },
+    {
+        .name = "gil",
+        IN_EXPORTER(gil),
+        .type = CONF_TYPE_SWITCH,
+        .choices = switches,
+        .used_by = CONF_PYROSCOPE,
+        .usual = "off",
+        .help = "Whether profiles of the time that threads held the GIL are sent, too.",
     },
     {
         .name = "queue",

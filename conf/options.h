@@ -30,6 +30,7 @@ extern const struct conf_kind_row conf_kinds[CONF_KINDS];
 /* How the text of a value is read, checked and printed: a row each in values.c. */
 enum conf_type {
     CONF_TYPE_RATE,     /* double, Hz */
+    CONF_TYPE_SWITCH,   /* bool */
     CONF_TYPE_DURATION, /* uint64_t, ns */
     CONF_TYPE_SIZE,     /* uint64_t, bytes */
     CONF_TYPE_COUNT,    /* size_t */
@@ -73,7 +74,7 @@ struct conf_option {
     const char *help;    /* sentences */
 };
 
-enum { CONF_OPTION_MAX = 32 }; /* rows of the table at most: settings.h has an array of them */
+enum { CONF_OPTION_MAX = 96 }; /* rows of the table at most: settings.h has an array of them */
 
 extern const struct conf_option conf_options[];
 extern const size_t conf_option_count;

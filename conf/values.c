@@ -131,6 +131,17 @@ static enum conf_rc read_split(const struct conf_option *option, const char *tex
     return rc;
 }
 
+static enum conf_rc read_switch(const struct conf_option *option, const char *text, void *field,
+                                struct err *err)
+{
+    size_t index;
+    enum conf_rc rc = find_choice(option, text, &index, err);
+
+    if (rc == CONF_OK)
+        *(bool *)field = index == 1;
+    return rc;
+}
+
 static void print_duration(const struct conf_option *option, const void *field, struct buf *out)
 {
     (void)option;
@@ -160,6 +171,11 @@ static void print_split(const struct conf_option *option, const void *field, str
     buf_add_str(out, option->choices[*(const enum conf_split *)field]);
 }
 
+static void print_switch(const struct conf_option *option, const void *field, struct buf *out)
+{
+    buf_add_str(out, option->choices[*(const bool *)field ? 1 : 0]);
+}
+
 static void print_string(const struct conf_option *option, const void *field, struct buf *out)
 {
     const char *text = *(const char *const *)field;
@@ -175,6 +191,7 @@ static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_DURATION] = {.read = read_duration, .print = print_duration},
     [CONF_TYPE_SIZE] = {.read = read_size, .print = print_size},
     [CONF_TYPE_COUNT] = {.read = read_count, .print = print_count},
+    [CONF_TYPE_SWITCH] = {.read = read_switch, .print = print_switch},
     [CONF_TYPE_CHOICE] = {.read = read_choice, .print = print_string},
     [CONF_TYPE_SPLIT] = {.read = read_split, .print = print_split},
     [CONF_TYPE_REGEX] = {.check = conf_regex_check,

@@ -73,7 +73,7 @@ fail:
 
 enum exporter_form exporter_form(const struct exporter *exporter)
 {
-    return exporter->type->form;
+    return exporter->type->form_of ? exporter->type->form_of(exporter->self) : exporter->type->form;
 }
 
 enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_profile *profile,

@@ -33,8 +33,9 @@ enum exporter_rc {
 
 /* What an exporter wants to be given for an interval of one service. */
 enum exporter_form {
-    EXPORTER_WHOLE,   /* one pprof with all value types */
-    EXPORTER_PER_TYPE /* one pprof a value type, each named by `type` */
+    EXPORTER_WHOLE,       /* one pprof with all value types */
+    EXPORTER_PER_TYPE,    /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
+    EXPORTER_PER_TYPE_GIL /* the same, and "gil" */
 };
 
 struct exporter_label {
@@ -71,6 +72,7 @@ struct exporter_settings {
     size_t header_count;
     const char *ca_file;
     uint64_t timeout_ns; /* of one try */
+    bool gil;            /* pyroscope: profiles of the time that the GIL was held, too */
     const char *user_agent;
 };
 

@@ -25,8 +25,9 @@ enum {
 
 struct pyroscope {
     struct http_client *client; /* owned */
-    struct arena scratch;       /* owned: of one send */
-    struct buf message;         /* owned: of one send, memory kept */
+    bool gil;
+    struct arena scratch; /* owned: of one send */
+    struct buf message;   /* owned: of one send, memory kept */
 };
 
 static void pyroscope_close(void *self)
@@ -49,6 +50,7 @@ static enum exporter_rc pyroscope_open(const struct exporter_settings *settings,
 
     if (!pyroscope)
         return EXPORTER_NOMEM;
+    pyroscope->gil = settings->gil;
     arena_init(&pyroscope->scratch, SCRATCH_MAX);
     buf_init(&pyroscope->message, MESSAGE_MAX);
     rc = http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
@@ -159,6 +161,13 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
     return rc;
 }
 
+static enum exporter_form pyroscope_form(const void *self)
+{
+    const struct pyroscope *pyroscope = self;
+
+    return pyroscope->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
+}
+
 static void pyroscope_cancel(void *self)
 {
     struct pyroscope *pyroscope = self;
@@ -168,7 +177,7 @@ static void pyroscope_cancel(void *self)
 
 const struct exporter_type pyroscope_type = {
     .name = "pyroscope",
-    .form = EXPORTER_PER_TYPE,
+    .form_of = pyroscope_form,
     .open = pyroscope_open,
     .send = pyroscope_send,
     .cancel = pyroscope_cancel,

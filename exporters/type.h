@@ -11,8 +11,9 @@
 #include "exporters/exporter.h"
 
 struct exporter_type {
-    const char *name; /* as in `type = NAME` */
-    enum exporter_form form;
+    const char *name;                                /* as in `type = NAME` */
+    enum exporter_form form;                         /* where form_of is NULL */
+    enum exporter_form (*form_of)(const void *self); /* where the settings decide */
     enum exporter_rc (*open)(const struct exporter_settings *settings, void **out, struct err *err);
     enum exporter_rc (*send)(void *self, const struct exporter_profile *profile, int64_t now_ns,
                              struct exporter_answer *answer); /* all zero before; never NULL */

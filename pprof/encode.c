@@ -6,6 +6,8 @@
  * goes to protobuf-c is one small Profile after another, each with one sample or
  * one function: no tree of the whole is ever built.
  */
+#include <stdlib.h>
+
 #include "pprof/gzip.h"
 #include "pprof/order.h"
 #include "pprof/profile.pb-c.h"
@@ -23,7 +25,9 @@ enum {
 struct encoder {
     const struct pprof *profile;
     const struct pprof_meta *meta;
-    uint32_t types; /* a bit each */
+    uint32_t types;       /* a bit each */
+    const uint32_t *rows; /* borrowed: those that are written; NULL: all */
+    size_t row_count;
     size_t comment_count;
     struct order_text texts[TEXT_COUNT];
     struct order order;
@@ -187,7 +191,8 @@ static void gather_texts(struct encoder *e)
 
 static enum pprof_rc put_in_order(struct encoder *e)
 {
-    enum pprof_rc rc = order_make(e->profile, e->types, e->texts, TEXT_COUNT, &e->order);
+    enum pprof_rc rc = order_make_some(e->profile, e->types, e->rows, e->row_count, e->texts,
+                                       TEXT_COUNT, &e->order);
     void *ids;
 
     if (rc != PPROF_OK)
@@ -214,22 +219,129 @@ static enum pprof_rc write_all(struct encoder *e, struct buf *out)
     return gzip_end(&e->packer);
 }
 
+static void init(struct encoder *e, const struct pprof *profile, const struct pprof_meta *meta)
+{
+    *e = (struct encoder){.profile = profile, .meta = meta};
+    e->row_count = profile->rows.count;
+    e->types = meta->types ? meta->types : UINT32_MAX;
+    e->comment_count =
+        meta->comment_count < PPROF_COMMENTS_MAX ? meta->comment_count : PPROF_COMMENTS_MAX;
+    gather_texts(e);
+}
+
+/* Appends a profile of the rows that are set; `order` stays the caller's to finish. */
+static enum pprof_rc encode(struct encoder *e, struct buf *out)
+{
+    size_t before = out->size;
+    enum pprof_rc rc = put_in_order(e);
+
+    if (rc == PPROF_OK)
+        rc = write_all(e, out);
+    if (rc != PPROF_OK)
+        out->size = before;
+    return rc;
+}
+
 enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta *meta,
                            struct buf *out)
 {
-    struct encoder e = {.profile = profile, .meta = meta};
-    size_t before = out->size;
+    struct encoder e;
     enum pprof_rc rc;
 
-    e.types = meta->types ? meta->types : UINT32_MAX;
-    e.comment_count =
-        meta->comment_count < PPROF_COMMENTS_MAX ? meta->comment_count : PPROF_COMMENTS_MAX;
-    gather_texts(&e);
-    rc = put_in_order(&e);
-    if (rc == PPROF_OK)
-        rc = write_all(&e, out);
-    if (rc != PPROF_OK)
-        out->size = before;
+    init(&e, profile, meta);
+    rc = encode(&e, out);
     order_finish(&e.order);
+    return rc;
+}
+
+/* What is too large for one message, on its way into several. */
+struct splitter {
+    struct encoder e;
+    const struct pprof_bounds *bounds;
+    struct buf *out;
+    void (*each)(void *ctx);
+    void *ctx;
+};
+
+static bool fits(const struct splitter *s)
+{
+    return s->e.order.row_count <= s->bounds->rows && s->e.packer.plain <= s->bounds->bytes;
+}
+
+/*
+ * Encodes `count` of the `rows` as one part. When they are too many, *fitting says
+ * how many are worth the next try, and nothing was given out.
+ */
+static enum pprof_rc give_part(struct splitter *s, const uint32_t *rows, size_t count,
+                               size_t *fitting)
+{
+    enum pprof_rc rc;
+
+    s->e.rows = rows;
+    s->e.row_count = count;
+    *fitting = count;
+    s->out->size = 0;
+    rc = encode(&s->e, s->out);
+    if (rc == PPROF_OK && count > 1 && !fits(s)) {
+        *fitting = count / 2;
+        if (*fitting > s->bounds->rows && s->bounds->rows > 0)
+            *fitting = s->bounds->rows;
+    } else if (rc == PPROF_OK) {
+        s->each(s->ctx);
+    }
+    order_finish(&s->e.order);
+    return rc;
+}
+
+/* The rows in the order in which they are written: neighbours share their callers. */
+static uint32_t *sorted_rows(const struct order *order)
+{
+    uint32_t *rows = calloc(order->row_count + 1, sizeof(*rows));
+    size_t i;
+
+    for (i = 0; rows && i < order->row_count; i++)
+        rows[i] = order->rows[i].number;
+    return rows;
+}
+
+static enum pprof_rc give_parts(struct splitter *s, const uint32_t *rows, size_t count)
+{
+    size_t at = 0, size = count, fitting;
+    enum pprof_rc rc = PPROF_OK;
+
+    while (rc == PPROF_OK && at < count) {
+        size = size < count - at ? size : count - at;
+        rc = give_part(s, rows + at, size, &fitting);
+        if (rc == PPROF_OK && fitting == size)
+            at += size;
+        size = fitting;
+    }
+    return rc;
+}
+
+enum pprof_rc pprof_encode_parts(const struct pprof *profile, const struct pprof_meta *meta,
+                                 const struct pprof_bounds *bounds, struct buf *out,
+                                 void (*each)(void *ctx), void *ctx)
+{
+    struct splitter s = {.bounds = bounds, .out = out, .each = each, .ctx = ctx};
+    uint32_t *rows = NULL;
+    enum pprof_rc rc;
+    size_t count;
+    bool one;
+
+    init(&s.e, profile, meta);
+    out->size = 0;
+    rc = encode(&s.e, out);
+    count = s.e.order.row_count;
+    one = rc == PPROF_OK && (count <= 1 || fits(&s));
+    if (one)
+        each(ctx);
+    else if (rc == PPROF_OK)
+        rows = sorted_rows(&s.e.order);
+    order_finish(&s.e.order);
+    if (one || rc != PPROF_OK)
+        return rc;
+    rc = rows ? give_parts(&s, rows, count) : PPROF_NOMEM;
+    free(rows);
     return rc;
 }

@@ -42,6 +42,7 @@ static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
     struct gzip_packer *packer = (struct gzip_packer *)base; /* its first member */
     size_t part;
 
+    packer->plain += size;
     while (size && packer->rc == PPROF_OK) {
         part = sizeof(packer->stage) - packer->staged;
         part = part < size ? part : size;
@@ -60,7 +61,7 @@ enum pprof_rc gzip_begin(struct gzip_packer *packer, struct buf *out)
     packer->stream = (z_stream){0};
     packer->out = out;
     packer->rc = PPROF_OK;
-    packer->staged = 0;
+    packer->plain = packer->staged = 0;
     if (deflateInit2(&packer->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WRAP + MAX_WBITS, GZIP_MEMORY,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return PPROF_NOMEM;

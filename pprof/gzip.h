@@ -21,6 +21,7 @@ struct gzip_packer {
     z_stream stream;
     struct buf *out; /* borrowed */
     enum pprof_rc rc;
+    size_t plain; /* bytes before packing */
     size_t staged;
     unsigned char stage[GZIP_STAGE]; /* protobuf-c appends a few bytes at a time */
 };

@@ -19,6 +19,8 @@ struct maps {
     const struct pprof *profile;
     struct order *order;
     uint32_t types;
+    const uint32_t *wanted; /* rows; NULL: all */
+    size_t wanted_count;
     uint32_t *texts;
     uint32_t *functions;
     uint32_t *locations;
@@ -119,10 +121,11 @@ static bool is_chosen(const struct maps *maps, uint32_t row)
 static bool use_rows(struct maps *maps)
 {
     const struct row_key *key;
-    size_t i, label_count;
+    size_t i, at, label_count;
     uint32_t row;
 
-    for (row = 0; row < maps->profile->rows.count; row++) {
+    for (at = 0; at < maps->wanted_count; at++) {
+        row = maps->wanted ? maps->wanted[at] : (uint32_t)at;
         if (!is_chosen(maps, row))
             continue;
         key = row_at(maps->profile, row, &label_count);
@@ -340,6 +343,7 @@ static bool order_rows(struct maps *maps)
         (void)stack_at(maps->profile, key->stack, &row->depth);
         row->frames = maps->stacks[key->stack];
         row->values = values_at(maps->profile, maps->rows[i]);
+        row->number = maps->rows[i];
         if (row->label_count && !translate_labels(maps, key, row))
             return false;
     }
@@ -351,7 +355,15 @@ static bool order_rows(struct maps *maps)
 enum pprof_rc order_make(const struct pprof *profile, uint32_t types, struct order_text *others,
                          size_t other_count, struct order *out)
 {
-    struct maps maps = {.profile = profile, .order = out, .types = types};
+    return order_make_some(profile, types, NULL, profile->rows.count, others, other_count, out);
+}
+
+enum pprof_rc order_make_some(const struct pprof *profile, uint32_t types, const uint32_t *rows,
+                              size_t count, struct order_text *others, size_t other_count,
+                              struct order *out)
+{
+    struct maps maps = {
+        .profile = profile, .order = out, .types = types, .wanted = rows, .wanted_count = count};
 
     *out = (struct order){0};
     arena_init(&out->arena, SIZE_MAX / 2); /* bounded by what the profile may hold */

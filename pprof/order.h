@@ -37,6 +37,7 @@ struct order_row {
     const struct label_key *labels; /* texts: places in `strings` */
     size_t label_count;
     const int64_t *values; /* borrowed from the profile: all types */
+    uint32_t number;       /* in the profile's table */
 };
 
 /* Ids count from 1: functions[0] has id 1. strings[0] is "". */
@@ -63,6 +64,12 @@ struct order {
 MUST_CHECK enum pprof_rc order_make(const struct pprof *profile, uint32_t types,
                                     struct order_text *others, size_t other_count,
                                     struct order *out);
+
+/* The same for some of the rows: `count` numbers of the profile's table. */
+MUST_CHECK enum pprof_rc order_make_some(const struct pprof *profile, uint32_t types,
+                                         const uint32_t *rows, size_t count,
+                                         struct order_text *others, size_t other_count,
+                                         struct order *out);
 
 /* Frees what order_make made. */
 void order_finish(struct order *order);

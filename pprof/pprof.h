@@ -136,6 +136,26 @@ struct pprof_meta {
 MUST_CHECK enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta *meta,
                                       struct buf *out);
 
+/* How large a part may be. */
+struct pprof_bounds {
+    size_t bytes; /* before packing */
+    size_t rows;  /* samples */
+};
+
+/*
+ * Encodes the profile as one message, or as several within `bounds` whose samples
+ * together are the profile's: each holds some of the rows, and all of their values.
+ * A single row is given whatever its size. `out` holds the part when `each` is
+ * called, and nothing else.
+ *
+ * Errors: those of pprof_encode; some parts may have been given by then.
+ * Cost:   that of pprof_encode while one part is enough, some times that for more.
+ */
+MUST_CHECK enum pprof_rc pprof_encode_parts(const struct pprof *profile,
+                                            const struct pprof_meta *meta,
+                                            const struct pprof_bounds *bounds, struct buf *out,
+                                            void (*each)(void *ctx), void *ctx);
+
 /* What pprof_decode tells beside the samples. Strings live as long as the profile. */
 struct pprof_decoded {
     struct pprof *profile;                    /* owned by the caller: pprof_free */

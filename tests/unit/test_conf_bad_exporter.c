@@ -245,9 +245,8 @@ static struct conf_row rows[] = {
      "type = pyroscope\n"
      "url = http://h\n"
      "haeder.X-A = s3cret\n",
-     "t.ini:4: [exporter p]: key \"haeder.X-A\" is not known; allowed: type, path, max_size, "
-     "max_age, url, tenant, user, password_file, token_file, ca_file, header.NAME, timeout, queue, "
-     "retry; did you mean \"header.NAME\"?\n"},
+     "t.ini:4: [exporter p]: key \"haeder.X-A\" is not known; allowed: those of [exporter NAME] in "
+     "pystrobe.ini(5); did you mean \"header.NAME\"?\n"},
 };
 
 int main(void)

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* otlp.c - see otlp.h and otlp_request.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/otlp.pb-c.h"
+#include "pprof/otlp_request.h"
+#include "pprof/profile.h"
+#include "pprof/utf8.h"
+
+/* The specification tells clients to refuse more than this. */
+enum { MEMORY_MAX = 64 << 20, ROWS_FIRST = 64, WIRE_BYTES_TYPE = 2 };
+
+/* The fields whose content is a buffer here, from pprof/otlp.proto. */
+enum {
+    REQUEST_RESOURCE_PROFILES = 1,
+    REQUEST_DICTIONARY = 2,
+    RESOURCE_PROFILES_RESOURCE = 1,
+    RESOURCE_PROFILES_SCOPE_PROFILES = 2,
+    SCOPE_PROFILES_PROFILES = 2
+};
+
+enum pprof_rc otlp_new(const char *scope_name, const char *scope_version,
+                       const struct otlp_limits *limits, struct otlp **out)
+{
+    static const unsigned char no_id[OTLP_ID_SIZE];
+    struct otlp *o = calloc(1, sizeof(*o));
+
+    if (!o)
+        return PPROF_NOMEM;
+    o->scope_name = scope_name;
+    o->scope_version = scope_version;
+    o->limits = *limits;
+    otlp_dictionary_init(&o->dictionary, MEMORY_MAX);
+    arena_init(&o->arena, MEMORY_MAX);
+    table_init(&o->rows, &o->arena, (uint64_t)(uintptr_t)o);
+    buf_init(&o->resources, MEMORY_MAX);
+    buf_init(&o->profiles, MEMORY_MAX);
+    buf_init(&o->part, MEMORY_MAX);
+    if (otlp_reset(o, no_id) != PPROF_OK) {
+        otlp_free(o);
+        return PPROF_NOMEM;
+    }
+    *out = o;
+    return PPROF_OK;
+}
+
+void otlp_free(struct otlp *o)
+{
+    if (!o)
+        return;
+    otlp_dictionary_finish(&o->dictionary);
+    table_finish(&o->rows);
+    arena_finish(&o->arena);
+    buf_finish(&o->resources);
+    buf_finish(&o->profiles);
+    buf_finish(&o->part);
+    free(o->values);
+    free(o);
+}
+
+enum pprof_rc otlp_reset(struct otlp *o, const unsigned char id[OTLP_ID_SIZE])
+{
+    memcpy(o->id, id, sizeof(o->id));
+    buf_reset(&o->resources);
+    otlp_begin(o, 0);
+    o->profile_count = 0;
+    o->pprof_bytes = 0;
+    return otlp_dictionary_reset(&o->dictionary);
+}
+
+void otlp_begin(struct otlp *o, size_t type_count)
+{
+    buf_reset(&o->profiles);
+    table_reset(&o->rows);
+    arena_reset(&o->arena);
+    o->type_count = type_count < PPROF_TYPES_MAX ? type_count : PPROF_TYPES_MAX;
+}
+
+size_t otlp_profile_count(const struct otlp *o)
+{
+    return o->profile_count;
+}
+
+size_t otlp_size(const struct otlp *o)
+{
+    return o->resources.size + otlp_dictionary_size(&o->dictionary);
+}
+
+/* Room for the values of one more row. */
+static bool grow_values(struct otlp *o)
+{
+    size_t needed = (o->rows.count + 1) * o->type_count;
+    size_t capacity = o->values_capacity ? o->values_capacity : ROWS_FIRST;
+    int64_t *values;
+
+    if (needed <= o->values_capacity)
+        return true;
+    while (capacity < needed)
+        capacity *= 2;
+    values = realloc(o->values, capacity * sizeof(*values));
+    if (!values)
+        return false;
+    o->values = values;
+    o->values_capacity = capacity;
+    return true;
+}
+
+static void sort_numbers(uint32_t *numbers, size_t count)
+{
+    uint32_t number;
+    size_t i, at;
+
+    for (i = 1; i < count; i++) {
+        number = numbers[i];
+        for (at = i; at > 0 && numbers[at - 1] > number; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = number;
+    }
+}
+
+enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute_count,
+                          const int64_t *values)
+{
+    size_t size = offsetof(struct otlp_row, attributes) + attribute_count * sizeof(uint32_t);
+    uint32_t number, before = o->rows.count;
+    enum pprof_rc rc;
+    int64_t *sums;
+    size_t i;
+
+    sort_numbers(row->attributes, attribute_count);
+    if (!grow_values(o))
+        return PPROF_NOMEM;
+    rc = table_intern(&o->rows, row, size, &number);
+    if (rc != PPROF_OK)
+        return rc;
+    sums = o->values + number * o->type_count;
+    for (i = 0; i < o->type_count; i++) {
+        if (o->rows.count > before)
+            sums[i] = 0;
+        if (values[i] > 0)
+            sums[i] = add_saturated(sums[i], values[i]);
+    }
+    return PPROF_OK;
+}
+
+static void put_number(struct buf *out, uint64_t number)
+{
+    unsigned char bytes[10];
+    size_t size = 0;
+
+    for (; number > 0x7f; number >>= 7)
+        bytes[size++] = (unsigned char)(number | 0x80);
+    bytes[size++] = (unsigned char)number;
+    buf_add(out, bytes, size);
+}
+
+/* Begins a field that holds a message of `size` bytes. */
+static void put_head(struct buf *out, uint32_t field, size_t size)
+{
+    put_number(out, field << 3 | WIRE_BYTES_TYPE);
+    put_number(out, size);
+}
+
+/* How long put_head and what it announces are. */
+static size_t nested_size(size_t size)
+{
+    size_t head = 2, rest;
+
+    for (rest = size; rest > 0x7f; rest >>= 7)
+        head++;
+    return head + size;
+}
+
+static void put_message(struct buf *out, uint32_t field, const struct buf *message)
+{
+    put_head(out, field, message->size);
+    buf_add(out, message->data, message->size);
+    out->failed = out->failed || message->failed;
+}
+
+static void write_samples(struct otlp *o, size_t type)
+{
+    Otlp__Profile part = OTLP__PROFILE__INIT;
+    Otlp__Sample sample = OTLP__SAMPLE__INIT, *samples = &sample;
+    const struct otlp_row *row;
+    int32_t attributes[PPROF_LABELS_MAX];
+    uint32_t i;
+
+    part.n_samples = 1;
+    part.samples = &samples;
+    sample.n_values = 1;
+    sample.attribute_indices = attributes;
+    for (i = 0; i < o->rows.count; i++) {
+        sample.values = &o->values[i * o->type_count + type];
+        if (*sample.values <= 0)
+            continue;
+        row = o->rows.entries[i].key;
+        sample.n_attribute_indices =
+            (o->rows.entries[i].size - offsetof(struct otlp_row, attributes)) / sizeof(uint32_t);
+        memcpy(attributes, row->attributes, sample.n_attribute_indices * sizeof(attributes[0]));
+        sample.stack_index = (int32_t)row->stack;
+        sample.link_index = (int32_t)row->link;
+        otlp_pack(&o->part, &part.base);
+    }
+}
+
+static enum pprof_rc fill_type(struct otlp *o, const struct pprof_type *type, Otlp__ValueType *out)
+{
+    uint32_t name, unit;
+    enum pprof_rc rc = otlp_text(&o->dictionary, type->type, &name);
+
+    if (rc == PPROF_OK)
+        rc = otlp_text(&o->dictionary, type->unit, &unit);
+    if (rc != PPROF_OK)
+        return rc;
+    out->type_strindex = (int32_t)name;
+    out->unit_strindex = (int32_t)unit;
+    return PPROF_OK;
+}
+
+static bool has_value(const struct otlp *o, size_t type)
+{
+    uint32_t i;
+
+    for (i = 0; i < o->rows.count; i++) {
+        if (o->values[i * o->type_count + type] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Gives the next profile's id, or one of size 0 if they are not wanted. */
+static ProtobufCBinaryData take_id(struct otlp *o, unsigned char id[OTLP_ID_SIZE])
+{
+    static const unsigned char no_id[OTLP_ID_SIZE];
+    size_t i;
+
+    if (memcmp(o->id, no_id, sizeof(o->id)) == 0)
+        return (ProtobufCBinaryData){0, NULL};
+    memcpy(id, o->id, sizeof(o->id));
+    for (i = OTLP_ID_SIZE; i-- > 0 && ++o->id[i] == 0;)
+        continue;
+    return (ProtobufCBinaryData){OTLP_ID_SIZE, id};
+}
+
+enum pprof_rc otlp_profile(struct otlp *o, size_t type, const struct otlp_type *kind,
+                           int64_t time_ns, int64_t duration_ns)
+{
+    Otlp__Profile head = OTLP__PROFILE__INIT, tail = OTLP__PROFILE__INIT;
+    Otlp__ValueType sample_type = OTLP__VALUE_TYPE__INIT, period_type = OTLP__VALUE_TYPE__INIT;
+    unsigned char id[OTLP_ID_SIZE];
+    enum pprof_rc rc;
+
+    if (!has_value(o, type))
+        return PPROF_OK;
+    rc = fill_type(o, &kind->sample_type, &sample_type);
+    if (rc == PPROF_OK)
+        rc = fill_type(o, &kind->period_type, &period_type);
+    if (rc != PPROF_OK)
+        return rc;
+    head.sample_type = &sample_type;
+    tail.period_type = &period_type;
+    tail.period = kind->period;
+    tail.time_unix_nano = (uint64_t)time_ns;
+    tail.duration_nano = duration_ns > 0 ? (uint64_t)duration_ns : 0;
+    tail.profile_id = take_id(o, id);
+    buf_reset(&o->part);
+    otlp_pack(&o->part, &head.base);
+    write_samples(o, type);
+    otlp_pack(&o->part, &tail.base);
+    put_message(&o->profiles, SCOPE_PROFILES_PROFILES, &o->part);
+    o->profile_count++;
+    return buf_failed(&o->profiles) ? PPROF_NOMEM : PPROF_OK;
+}
+
+static bool is_first(const struct otlp_attribute *attributes, size_t at)
+{
+    size_t i;
+
+    for (i = 0; i < at; i++) {
+        if (strcmp(attributes[i].key, attributes[at].key) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Keys and values stand in the attribute itself: see the .proto about references. */
+static void write_attribute(struct buf *out, const struct otlp_attribute *attribute)
+{
+    Otlp__Resource part = OTLP__RESOURCE__INIT;
+    Otlp__KeyValue pair = OTLP__KEY_VALUE__INIT, *pairs = &pair;
+    Otlp__AnyValue value = OTLP__ANY_VALUE__INIT;
+
+    pair.key = (char *)(uintptr_t)attribute->key; /* protobuf-c does not write there */
+    pair.value = &value;
+    if (attribute->str) {
+        value.value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
+        value.string_value = (char *)(uintptr_t)attribute->str;
+    } else {
+        value.value_case = OTLP__ANY_VALUE__VALUE_INT_VALUE;
+        value.int_value = attribute->num;
+    }
+    part.n_attributes = 1;
+    part.attributes = &pairs;
+    otlp_pack(out, &part.base);
+}
+
+/* The attribute with texts that are valid, in the arena of the rows, which are written by now. */
+static bool repair(struct otlp *o, struct otlp_attribute *attribute)
+{
+    const char **texts[2] = {&attribute->key, &attribute->str};
+    struct buf *text = &o->dictionary.key;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        if (!*texts[i])
+            continue;
+        buf_reset(text);
+        utf8_repair(*texts[i], strlen(*texts[i]), text);
+        *texts[i] =
+            buf_failed(text)
+                ? NULL
+                : arena_strndup(&o->arena, text->size ? (char *)text->data : "", text->size);
+        if (!*texts[i])
+            return false;
+    }
+    return true;
+}
+
+static enum pprof_rc write_resource(struct otlp *o, const struct otlp_attribute *attributes,
+                                    size_t count)
+{
+    struct otlp_attribute good[OTLP_ATTRIBUTES_MAX];
+    size_t i;
+
+    buf_reset(&o->part);
+    for (i = 0; i < count && i < OTLP_ATTRIBUTES_MAX; i++) {
+        good[i] = attributes[i];
+        if (!repair(o, &good[i]))
+            return PPROF_NOMEM;
+        if (good[i].key[0] && is_first(good, i))
+            write_attribute(&o->part, &good[i]);
+    }
+    return buf_failed(&o->part) ? PPROF_NOMEM : PPROF_OK;
+}
+
+/* The scope stands first in its message, but the profiles are written before. */
+static size_t pack_scope(const struct otlp *o, struct buf *out)
+{
+    Otlp__ScopeProfiles part = OTLP__SCOPE_PROFILES__INIT;
+    Otlp__InstrumentationScope scope = OTLP__INSTRUMENTATION_SCOPE__INIT;
+
+    scope.name = (char *)(uintptr_t)o->scope_name;
+    scope.version = (char *)(uintptr_t)o->scope_version;
+    part.scope = &scope;
+    if (out)
+        otlp_pack(out, &part.base);
+    return otlp__scope_profiles__get_packed_size(&part);
+}
+
+enum pprof_rc otlp_resource(struct otlp *o, const struct otlp_attribute *attributes, size_t count)
+{
+    size_t scope_size = pack_scope(o, NULL) + o->profiles.size;
+    enum pprof_rc rc;
+
+    if (o->profiles.size == 0)
+        return PPROF_OK;
+    rc = write_resource(o, attributes, count);
+    if (rc != PPROF_OK)
+        return rc;
+    put_head(&o->resources, REQUEST_RESOURCE_PROFILES,
+             nested_size(o->part.size) + nested_size(scope_size));
+    put_message(&o->resources, RESOURCE_PROFILES_RESOURCE, &o->part);
+    put_head(&o->resources, RESOURCE_PROFILES_SCOPE_PROFILES, scope_size);
+    (void)pack_scope(o, &o->resources);
+    buf_add(&o->resources, o->profiles.data, o->profiles.size);
+    otlp_begin(o, 0);
+    return buf_failed(&o->resources) ? PPROF_NOMEM : PPROF_OK;
+}
+
+enum pprof_rc otlp_finish(struct otlp *o, struct buf *out)
+{
+    size_t dictionary_size = otlp_dictionary_size(&o->dictionary), before = out->size;
+    enum pprof_rc rc = PPROF_NOMEM;
+
+    if (o->resources.size + nested_size(dictionary_size) > out->max - out->size)
+        return PPROF_FULL;
+    buf_add(out, o->resources.data, o->resources.size);
+    put_head(out, REQUEST_DICTIONARY, dictionary_size);
+    if (!buf_failed(&o->resources))
+        rc = otlp_dictionary_write(&o->dictionary, out);
+    if (rc != PPROF_OK)
+        out->size = before;
+    return rc;
+}

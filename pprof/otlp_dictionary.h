@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otlp_dictionary.h - the tables that all profiles of an OTLP request share.
+ *
+ * Each thing is in its table once, written down as soon as it is new; the numbers that
+ * are given out are the indices that go into the request. Number 0 of each table is
+ * the empty item: it is there from the start, and stands for "not set".
+ *
+ * Shape: otlp_dictionary_init, otlp_dictionary_reset, otlp_text..., otlp_dictionary_write,
+ *        otlp_dictionary_reset or otlp_dictionary_finish.
+ */
+#ifndef PPROF_OTLP_DICTIONARY_H
+#define PPROF_OTLP_DICTIONARY_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "pprof/table.h"
+
+enum { OTLP_TRACE_SIZE = 16, OTLP_SPAN_SIZE = 8 };
+
+struct otlp_table {
+    struct table index; /* keys are in the dictionary's arena */
+    struct buf bytes;   /* owned: its items as fields of a ProfilesDictionary */
+};
+
+struct otlp_dictionary {
+    struct arena arena; /* owned */
+    struct otlp_table locations, functions, links, texts, attributes, stacks;
+    struct buf key; /* owned: scratch */
+};
+
+/* Makes one that takes about `max_bytes` of memory at most; allocates nothing. */
+void otlp_dictionary_init(struct otlp_dictionary *dictionary, size_t max_bytes);
+void otlp_dictionary_finish(struct otlp_dictionary *dictionary);
+
+/* Forgets everything but the empty items, and keeps the memory. */
+MUST_CHECK enum pprof_rc otlp_dictionary_reset(struct otlp_dictionary *dictionary);
+
+/* All of these give the number of a thing. Errors: PPROF_FULL, PPROF_NOMEM. Texts must be UTF-8. */
+MUST_CHECK enum pprof_rc otlp_text(struct otlp_dictionary *dictionary, const char *text,
+                                   uint32_t *out);
+MUST_CHECK enum pprof_rc otlp_function(struct otlp_dictionary *dictionary, uint32_t name,
+                                       uint32_t file, int32_t start_line, uint32_t *out);
+
+/* A line of a function, with one attribute or none (0). */
+MUST_CHECK enum pprof_rc otlp_location(struct otlp_dictionary *dictionary, uint32_t function,
+                                       int32_t line, int32_t column, uint32_t attribute,
+                                       uint32_t *out);
+
+/* Leaf first. */
+MUST_CHECK enum pprof_rc otlp_stack(struct otlp_dictionary *dictionary, const uint32_t *locations,
+                                    size_t depth, uint32_t *out);
+
+/* A text if `str` is not NULL, else a number. `key` and `unit` are numbers of texts; 0: no unit. */
+MUST_CHECK enum pprof_rc otlp_attribute(struct otlp_dictionary *dictionary, uint32_t key,
+                                        const char *str, int64_t num, uint32_t unit, uint32_t *out);
+MUST_CHECK enum pprof_rc otlp_link(struct otlp_dictionary *dictionary,
+                                   const unsigned char trace[OTLP_TRACE_SIZE],
+                                   const unsigned char span[OTLP_SPAN_SIZE], uint32_t *out);
+
+/* How many bytes otlp_dictionary_write appends. */
+size_t otlp_dictionary_size(const struct otlp_dictionary *dictionary);
+
+/* Appends the fields of the ProfilesDictionary. PPROF_NOMEM: something was lost before. */
+MUST_CHECK enum pprof_rc otlp_dictionary_write(const struct otlp_dictionary *dictionary,
+                                               struct buf *out);
+
+/* Appends a message's fields; `out` remembers a failure. */
+void otlp_pack(struct buf *out, const ProtobufCMessage *message);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otlp_rows.c - brings the rows of a pprof into an OTLP request.
+ *
+ * The rows are put in order once; a request that is full leaves the rest of them to
+ * the next. Numbers in the order's tables become numbers in the request's dictionary,
+ * each looked up once a request.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/order.h"
+#include "pprof/otlp_request.h"
+
+/* About what a thing adds to a pprof, beside its texts: what a server unpacks us to. */
+enum { PPROF_TEXT_BYTES = 4, PPROF_PLACE_BYTES = 24, PPROF_ROW_BYTES = 24, PPROF_FRAME_BYTES = 3 };
+
+struct otlp_rows {
+    struct order order; /* owned */
+    struct otlp_service service;
+    size_t next;                        /* the first row that was not added */
+    size_t type_used;                   /* types that have a value */
+    int64_t left_over[PPROF_TYPES_MAX]; /* what the division by the scale left of the rows so far */
+    uint32_t *texts, *functions, *locations; /* in the order's arena: numbers; 0: not there yet */
+    uint32_t *frames;                        /* there too: of the row that is being added */
+};
+
+/* How labels of ours are called there. Others keep their names. */
+static const struct name {
+    const char *label, *attribute;
+} names[] = {
+    {"pid", "process.pid"},
+    {"thread id", "thread.id"},
+    {"thread name", "thread.name"},
+};
+
+static enum pprof_rc take_maps(struct otlp_rows *rows)
+{
+    struct order *order = &rows->order;
+    uint32_t **maps[] = {&rows->texts, &rows->functions, &rows->locations, &rows->frames};
+    size_t counts[] = {order->string_count, order->function_count, order->location_count,
+                       order->depth_max};
+    enum pprof_rc rc = PPROF_OK;
+    void *map = NULL;
+    size_t i;
+
+    for (i = 0; i < 4 && rc == PPROF_OK; i++) {
+        rc = table_alloc(&order->arena, counts[i] * sizeof(uint32_t), &map);
+        *maps[i] = map;
+    }
+    return rc;
+}
+
+static enum pprof_rc put_in_order(struct otlp_rows *rows)
+{
+    const struct otlp_service *service = &rows->service;
+    uint32_t types = 0;
+    enum pprof_rc rc;
+    size_t i;
+
+    for (i = 0; i < service->type_count; i++) {
+        types |= 1U << service->types[i].value;
+        rows->left_over[i] = service->types[i].scale / 2;
+        rows->type_used += pprof_total(service->profile, service->types[i].value) > 0;
+    }
+    rc = order_make(service->profile, types, NULL, 0, &rows->order);
+    return rc == PPROF_OK ? take_maps(rows) : rc;
+}
+
+enum pprof_rc otlp_rows_new(const struct otlp_service *service, struct otlp_rows **out)
+{
+    struct otlp_rows *rows = calloc(1, sizeof(*rows));
+    enum pprof_rc rc;
+
+    if (!rows)
+        return PPROF_NOMEM;
+    rows->service = *service;
+    if (rows->service.type_count > PPROF_TYPES_MAX)
+        rows->service.type_count = PPROF_TYPES_MAX;
+    rc = put_in_order(rows);
+    if (rc == PPROF_OK)
+        *out = rows;
+    else
+        otlp_rows_free(rows);
+    return rc;
+}
+
+size_t otlp_rows_left(const struct otlp_rows *rows)
+{
+    return rows->order.row_count - rows->next;
+}
+
+void otlp_rows_free(struct otlp_rows *rows)
+{
+    if (!rows)
+        return;
+    order_finish(&rows->order);
+    free(rows);
+}
+
+/* A new request has a new dictionary. */
+static void forget_numbers(struct otlp_rows *rows)
+{
+    memset(rows->texts, 0, rows->order.string_count * sizeof(uint32_t));
+    memset(rows->functions, 0, rows->order.function_count * sizeof(uint32_t));
+    memset(rows->locations, 0, rows->order.location_count * sizeof(uint32_t));
+}
+
+static void count_bytes(struct otlp *o, const struct otlp_rows *rows, size_t bytes)
+{
+    o->pprof_bytes += bytes * rows->type_used;
+}
+
+static enum pprof_rc add_text(struct otlp *o, struct otlp_rows *rows, uint32_t text, uint32_t *out)
+{
+    const char *string = rows->order.strings[text];
+    enum pprof_rc rc = PPROF_OK;
+
+    if (!rows->texts[text] && string[0]) {
+        rc = otlp_text(&o->dictionary, string, &rows->texts[text]);
+        count_bytes(o, rows, strlen(string) + PPROF_TEXT_BYTES);
+    }
+    *out = rows->texts[text];
+    return rc;
+}
+
+/* A function must have a name or a file. `id` counts from 1. */
+static enum pprof_rc add_function(struct otlp *o, struct otlp_rows *rows, uint32_t id,
+                                  uint32_t *out)
+{
+    const struct function_key *key = &rows->order.functions[id - 1].as.function;
+    uint32_t *number = &rows->functions[id - 1], name = 0, file = 0;
+    enum pprof_rc rc = PPROF_OK;
+
+    if (!*number) {
+        rc = add_text(o, rows, key->name, &name);
+        if (rc == PPROF_OK)
+            rc = add_text(o, rows, key->file, &file);
+        if (rc == PPROF_OK && !name && !file)
+            rc = otlp_text(&o->dictionary, "<no name>", &name);
+        if (rc == PPROF_OK)
+            rc = otlp_function(&o->dictionary, name, file, key->start_line, number);
+        count_bytes(o, rows, PPROF_PLACE_BYTES);
+    }
+    *out = *number;
+    return rc;
+}
+
+/* That a frame is one of Python. */
+static enum pprof_rc frame_type(struct otlp *o, uint32_t *out)
+{
+    uint32_t key;
+    enum pprof_rc rc = otlp_text(&o->dictionary, "profile.frame.type", &key);
+
+    return rc == PPROF_OK ? otlp_attribute(&o->dictionary, key, "cpython", 0, 0, out) : rc;
+}
+
+static enum pprof_rc add_location(struct otlp *o, struct otlp_rows *rows, uint32_t id,
+                                  uint32_t *out)
+{
+    const struct location_key *key = &rows->order.locations[id - 1].as.location;
+    uint32_t *number = &rows->locations[id - 1], function, type;
+    enum pprof_rc rc = PPROF_OK;
+
+    if (!*number) {
+        rc = add_function(o, rows, key->function, &function);
+        if (rc == PPROF_OK)
+            rc = frame_type(o, &type);
+        if (rc == PPROF_OK)
+            rc = otlp_location(&o->dictionary, function, key->line, key->column, type, number);
+        count_bytes(o, rows, PPROF_PLACE_BYTES);
+    }
+    *out = *number;
+    return rc;
+}
+
+static enum pprof_rc add_stack(struct otlp *o, struct otlp_rows *rows, const struct order_row *row,
+                               uint32_t *out)
+{
+    enum pprof_rc rc = PPROF_OK;
+    size_t i;
+
+    for (i = 0; i < row->depth && rc == PPROF_OK; i++)
+        rc = add_location(o, rows, row->frames[i], &rows->frames[i]);
+    count_bytes(o, rows, PPROF_ROW_BYTES + row->depth * PPROF_FRAME_BYTES);
+    return rc == PPROF_OK ? otlp_stack(&o->dictionary, rows->frames, row->depth, out) : rc;
+}
+
+static const char *attribute_name(const char *label)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i].label, label) == 0)
+            return names[i].attribute;
+    }
+    return label;
+}
+
+static bool is_among(const uint32_t *numbers, size_t count, uint32_t number)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (numbers[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* A label without a name would be none; of two with one name the first stays. */
+static enum pprof_rc add_labels(struct otlp *o, struct otlp_rows *rows, const struct order_row *row,
+                                struct otlp_row *out, size_t *count)
+{
+    char *const *strings = rows->order.strings;
+    uint32_t keys[PPROF_LABELS_MAX], unit;
+    const struct label_key *label = row->labels, *end = label + row->label_count;
+    enum pprof_rc rc = PPROF_OK;
+
+    for (; label < end && rc == PPROF_OK; label++) {
+        rc = otlp_text(&o->dictionary, attribute_name(strings[label->key]), &keys[*count]);
+        if (rc != PPROF_OK || keys[*count] == 0 || is_among(keys, *count, keys[*count]))
+            continue;
+        unit = 0;
+        if (label->unit != NO_TEXT)
+            rc = add_text(o, rows, label->unit, &unit);
+        if (rc != PPROF_OK)
+            continue;
+        rc = otlp_attribute(&o->dictionary, keys[*count],
+                            label->str == NO_TEXT ? NULL : strings[label->str], label_number(label),
+                            unit, &out->attributes[*count]);
+        (*count)++;
+        count_bytes(o, rows, PPROF_ROW_BYTES);
+    }
+    return rc;
+}
+
+/* The values of a row in the units of the profiles; false: all are 0. */
+static bool scale_values(struct otlp_rows *rows, const struct order_row *row,
+                         int64_t out[PPROF_TYPES_MAX])
+{
+    const struct otlp_service *service = &rows->service;
+    bool any = false;
+    int64_t value;
+    size_t i;
+
+    for (i = 0; i < service->type_count; i++) {
+        value = row->values[service->types[i].value];
+        value = value > 0 ? add_saturated(value, rows->left_over[i]) : 0;
+        out[i] = value / service->types[i].scale;
+        if (value > 0)
+            rows->left_over[i] = value % service->types[i].scale;
+        any = any || out[i] > 0;
+    }
+    return any;
+}
+
+static enum pprof_rc add_row(struct otlp *o, struct otlp_rows *rows, const struct order_row *row)
+{
+    struct otlp_row key = {0};
+    int64_t values[PPROF_TYPES_MAX];
+    size_t attribute_count = 0;
+    enum pprof_rc rc;
+
+    if (!scale_values(rows, row, values))
+        return PPROF_OK;
+    rc = add_stack(o, rows, row, &key.stack);
+    if (rc == PPROF_OK)
+        rc = add_labels(o, rows, row, &key, &attribute_count);
+    return rc == PPROF_OK ? otlp_sample(o, &key, attribute_count, values) : rc;
+}
+
+static bool is_over(size_t size, size_t limit)
+{
+    return limit && size >= limit;
+}
+
+static bool is_full(const struct otlp *o, const struct otlp_rows *rows)
+{
+    size_t unwritten = o->rows.count * rows->type_used * PPROF_ROW_BYTES;
+
+    if (o->rows.count == 0 && o->profile_count == 0)
+        return false; /* or a row that is too large would never leave */
+    return is_over(o->rows.count, o->limits.samples) ||
+           is_over(otlp_size(o) + unwritten, o->limits.request_bytes) ||
+           is_over(o->pprof_bytes, o->limits.pprof_bytes);
+}
+
+static enum pprof_rc write_profiles(struct otlp *o, const struct otlp_rows *rows)
+{
+    const struct otlp_service *service = &rows->service;
+    enum pprof_rc rc = PPROF_OK;
+    size_t i;
+
+    for (i = 0; i < service->type_count && rc == PPROF_OK; i++)
+        rc = otlp_profile(o, i, &service->types[i], service->time_ns, service->duration_ns);
+    if (rc == PPROF_OK)
+        rc = otlp_resource(o, service->attributes, service->attribute_count);
+    return rc;
+}
+
+enum pprof_rc otlp_add(struct otlp *o, struct otlp_rows *rows)
+{
+    enum pprof_rc rc = PPROF_OK, end;
+
+    forget_numbers(rows);
+    otlp_begin(o, rows->service.type_count);
+    while (rc == PPROF_OK && otlp_rows_left(rows) > 0 && !is_full(o, rows)) {
+        rc = add_row(o, rows, &rows->order.rows[rows->next]);
+        if (rc == PPROF_OK)
+            rows->next++;
+    }
+    end = write_profiles(o, rows);
+    return rc == PPROF_OK ? end : rc;
+}
