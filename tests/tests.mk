@@ -31,7 +31,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-long pythons test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration integration-long test test-long pythons backends test-programs lint format tidy asan ubsan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -42,14 +42,17 @@ test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
 pythons: ## find the Pythons of the live tests; install those that Debian has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
 
+backends: ## build the servers that the tests push to (tests/backends)
+	@$(TEST_PYTHON) tests/setup/backends.py -o $(BUILD)/tests/backends.jsonl
+
 unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
 	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT)
 
-integration: pythons $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
+integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
 
-integration-long: pythons $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
+integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
 
 lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
@@ -62,7 +65,7 @@ layout-row: ## what a Python's headers say of its layout (V=3.12 or PYTHON=/path
 test: ## install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
 	+@$(AGAIN) test-programs
-	+@$(AGAIN) pythons
+	+@$(AGAIN) pythons backends
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
 

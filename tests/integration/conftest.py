@@ -6,8 +6,11 @@ import os
 import pytest
 
 import live
+import servers
+from agents import Agent
 
 PYTHONS, MISSING = live.load_pythons()
+MACHINES = [python for python in PYTHONS if not python["root"]]  # of the machine itself
 # One of each way in which frames lie in memory: enough for tests of what stands above the unwinder.
 FEW = "3.8 3.11 3.12 3.14 3.15"
 
@@ -80,6 +83,24 @@ def start_quiet(start):
     return start_one
 
 
+@pytest.fixture
+def agent(pystrobe, tmp_path):
+    """agent(text) runs an agent with this ini."""
+    running = []
+
+    def run(text):
+        ini = tmp_path / ("agent%d.ini" % len(running))
+        ini.write_text(text)
+        running.append(Agent(pystrobe, ini))
+        return running[-1]
+
+    yield run
+    for one in running:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
 def counts_by_python(reporter):
     counts = {}
     for outcome in ("passed", "failed", "error", "skipped"):
@@ -92,6 +113,7 @@ def counts_by_python(reporter):
 
 
 def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line("servers: " + servers.summary())
     counts = counts_by_python(terminalreporter)
     parts = [
         "%s %s" % (entry["id"], ", ".join("%d %s" % (n, word) for word, n in counts[entry["id"]].items()))

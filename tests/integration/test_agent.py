@@ -2,74 +2,17 @@
 """The agent end to end: live processes on one side, a receiver or a store on the other."""
 
 import os
-import re
-import signal
-import subprocess
-import threading
 import time
 
 import pytest
 
 import live
 import profiles
+from conftest import MACHINES
 from receiver import Receiver
 
-MACHINES = [python for python in live.load_pythons()[0] if not python["root"]]
 THREADS_BESIDE = 2  # of busy.py: the main one and the one that waits for the end of its input
 END_S = 15  # it gives itself 2 s; on a busy machine a thread may have to wait seconds for a CPU
-
-
-class Agent:
-    """A running agent, its log as it comes, and the processes that it says it samples."""
-
-    def __init__(self, pystrobe, ini):
-        self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
-        self.log, self.attached, self._changed = [], set(), threading.Condition()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self):
-        for line in self.process.stderr:
-            found = re.search(r"process (\d+): sampling", line)
-            with self._changed:
-                self.log.append(line)
-                if found:
-                    self.attached.add(int(found.group(1)))
-                self._changed.notify_all()
-
-    def wait_for(self, pids):
-        with self._changed:
-            assert self._changed.wait_for(lambda: set(pids) <= self.attached, live.DEADLINE_S), self.log
-
-    def stop(self, bounds=None):
-        """Gives (exit status, seconds it took)."""
-        started = time.monotonic()
-        if bounds:
-            bounds.at_end()
-        self.process.send_signal(signal.SIGTERM)
-        if bounds:
-            bounds.after_end(self.process.pid)
-        status = self.process.wait(live.DEADLINE_S)
-        self._reader.join()
-        return status, time.monotonic() - started
-
-
-@pytest.fixture
-def agent(pystrobe, tmp_path):
-    """agent(text) runs an agent with this ini."""
-    running = []
-
-    def run(text):
-        ini = tmp_path / ("agent%d.ini" % len(running))
-        ini.write_text(text)
-        running.append(Agent(pystrobe, ini))
-        return running[-1]
-
-    yield run
-    for one in running:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.process.wait()
 
 
 def python_of(number):

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running `pystrobe agent`, as the tests of it see it."""
+
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import live
+
+
+class Agent:
+    """A running agent, its log as it comes, and the processes that it says it samples."""
+
+    def __init__(self, pystrobe, ini):
+        self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
+        self.log, self.attached, self._changed = [], set(), threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            found = re.search(r"process (\d+): sampling", line)
+            with self._changed:
+                self.log.append(line)
+                if found:
+                    self.attached.add(int(found.group(1)))
+                self._changed.notify_all()
+
+    def wait_for(self, pids):
+        with self._changed:
+            assert self._changed.wait_for(lambda: set(pids) <= self.attached, live.DEADLINE_S), self.log
+
+    def stop(self, bounds=None):
+        """Gives (exit status, seconds it took)."""
+        started = time.monotonic()
+        if bounds:
+            bounds.at_end()
+        self.process.send_signal(signal.SIGTERM)
+        if bounds:
+            bounds.after_end(self.process.pid)
+        status = self.process.wait(live.DEADLINE_S)
+        self._reader.join()
+        return status, time.monotonic() - started
