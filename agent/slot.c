@@ -45,9 +45,11 @@ void slot_add_counts(struct report_counts *sum, const struct report_counts *more
 
 uint64_t slot_cpu_ns(const struct slot *slot)
 {
+    clockid_t clock;
     uint64_t cpu;
 
-    if (slot->helper.pid == 0 || !proc_cpu_ns(slot->helper.pid, &cpu))
+    if (slot->helper.pid == 0 || !proc_clock(slot->helper.pid, &clock) ||
+        !proc_clock_ns(clock, &cpu))
         cpu = 0;
     return slot->cpu_ns + cpu;
 }
