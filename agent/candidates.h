@@ -8,17 +8,26 @@
 #include "agent/proc.h"
 
 enum candidate_state {
-    CANDIDATE_UNWANTED, /* no rule names it; asked again at each scan, it may exec */
+    CANDIDATE_NEW,      /* to be looked at */
+    CANDIDATE_UNWANTED, /* no rule names it; looked at again when it execs */
+    CANDIDATE_FOREIGN,  /* wanted, but it runs no Python; taken again when it execs */
     CANDIDATE_WAITING,  /* wanted; taken again at next_try_ns */
-    CANDIDATE_TAKEN     /* wanted, and being sampled */
+    CANDIDATE_TAKEN,    /* wanted, and being sampled */
+    CANDIDATE_STATES
 };
 
 struct candidate {
     struct proc_id id;
     enum candidate_state state;
-    uint64_t scan; /* the scan in which it was last there */
+    bool fixed;      /* it never execs: a thread of the kernel */
+    bool runs_deep;  /* `mark` is proc_exec_mark, not proc_exe_mark */
+    bool execed;     /* the kernel said so */
+    bool told;       /* the log has why it cannot be sampled */
+    uint64_t inode;  /* of /proc/PID: another one if another process has the pid */
+    uint64_t mark;   /* of the program that it runs */
+    uint64_t scan;   /* the scan in which it was last there */
+    uint64_t run_ns; /* when it was first seen with this program */
     uint64_t next_try_ns, wait_ns;
-    bool told;              /* the log has why it cannot be sampled */
     struct candidate *next; /* in its bucket */
 };
 

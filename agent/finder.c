@@ -10,18 +10,36 @@
 
 #include "agent/candidates.h"
 #include "agent/clock.h"
+#include "agent/execs.h"
 #include "agent/log.h"
 
-#define WAIT_FIRST_NS (10 * NS_PER_MS)
-#define WAIT_MAX_NS   (60 * NS_PER_S)
-#define EAGER_SCAN_NS (20 * NS_PER_MS)
+#define WAIT_FIRST_NS     (10 * NS_PER_MS)
+#define WAIT_STARTING_NS  NS_PER_S
+#define WAIT_MAX_NS       (60 * NS_PER_S)
+#define FOREIGN_FIRST_NS  (2 * NS_PER_S) /* so long a program may take to load its Python */
+#define FOREIGN_MAX_NS    (3600 * NS_PER_S)
+#define UNWANTED_FIRST_NS NS_PER_S /* it may change its user or its cgroup yet */
+#define UNWANTED_MAX_NS   (600 * NS_PER_S)
+#define TAKEN_CHECK_NS    (5 * NS_PER_S)
+#define YOUNG_NS          (60 * NS_PER_S)
+#define EAGER_SCAN_NS     (20 * NS_PER_MS)
+#define CATCH_UP_NS       (50 * NS_PER_MS)
+
+/* What one scan does at most: the samples of others wait for it. */
+enum { LOOKS_MAX = 200, TAKES_MAX = 32, CHECKS_MAX = 2000 };
 
 struct finder {
     struct finder_settings settings;
+    struct finder_stats stats;
     struct candidates candidates;
-    size_t taken;  /* now */
+    size_t counts[CANDIDATE_STATES];
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns;
+    unsigned looks, takes, checks; /* of this scan */
+    unsigned old, old_from;        /* of older processes: how many came by, where checks begin */
+    bool behind;                   /* there was more to do than one scan may */
+    bool overrun;                  /* the kernel could not tell of all execs */
+    int execs_fd;                  /* owned; -1: none */
     pid_t self;
 };
 
@@ -33,12 +51,40 @@ struct finder *finder_new(const struct finder_settings *settings)
         return NULL;
     f->settings = *settings;
     f->self = getpid();
+    f->execs_fd = settings->polls ? -1 : execs_open();
     return f;
 }
 
 uint64_t finder_next_ns(const struct finder *f)
 {
     return f->next_scan_ns;
+}
+
+void finder_stats(const struct finder *f, struct finder_stats *out)
+{
+    *out = f->stats;
+    out->known = f->candidates.count;
+    out->unwanted = f->counts[CANDIDATE_UNWANTED];
+    out->foreign = f->counts[CANDIDATE_FOREIGN];
+    out->waiting = f->counts[CANDIDATE_WAITING];
+    out->taken = f->counts[CANDIDATE_TAKEN];
+    out->notices = f->execs_fd >= 0;
+}
+
+static void set_state(struct finder *f, struct candidate *c, enum candidate_state state)
+{
+    f->counts[c->state]--;
+    f->counts[state]++;
+    c->state = state;
+}
+
+/* Tries it again later, each time after twice the time. */
+static void wait_longer(struct candidate *c, uint64_t first_ns, uint64_t max_ns, uint64_t now_ns)
+{
+    c->wait_ns = c->wait_ns ? c->wait_ns * 2 : first_ns;
+    if (c->wait_ns > max_ns)
+        c->wait_ns = max_ns;
+    c->next_try_ns = now_ns + c->wait_ns;
 }
 
 /* The candidate with this identity that was taken; NULL: it is known no more. */
@@ -49,13 +95,12 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
     return c && c->id.start == id.start && c->state == CANDIDATE_TAKEN ? c : NULL;
 }
 
-/* Says once why a process is not sampled. */
+/* Says once why a process is not sampled. That it is no Python is nothing to tell. */
 static void explain(struct candidate *c, enum cpy_rc rc, const struct err *err)
 {
     char cure[256] = "";
 
-    /* A process that has just begun may become Python yet. */
-    if (c->told || rc == CPY_GONE || c->wait_ns < NS_PER_S)
+    if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || c->wait_ns < NS_PER_S)
         return;
     c->told = true;
     if (rc == CPY_DENIED)
@@ -71,12 +116,13 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
 
     if (!c)
         return;
-    f->taken--;
-    c->state = CANDIDATE_WAITING;
-    c->wait_ns = c->wait_ns ? c->wait_ns * 2 : WAIT_FIRST_NS;
-    if (c->wait_ns > WAIT_MAX_NS)
-        c->wait_ns = WAIT_MAX_NS;
-    c->next_try_ns = now_ns + c->wait_ns;
+    if (rc == CPY_FOREIGN && now_ns - c->run_ns >= FOREIGN_FIRST_NS) {
+        set_state(f, c, CANDIDATE_FOREIGN);
+        wait_longer(c, FOREIGN_FIRST_NS, FOREIGN_MAX_NS, now_ns);
+        return;
+    }
+    set_state(f, c, CANDIDATE_WAITING);
+    wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
     explain(c, rc, err);
 }
 
@@ -84,68 +130,168 @@ void finder_began(struct finder *f, struct proc_id id)
 {
     struct candidate *c = taken(f, id);
 
-    if (c)
-        c->wait_ns = 0;
+    if (!c)
+        return;
+    c->wait_ns = 0;
+    c->next_try_ns = clock_mono_ns() + TAKEN_CHECK_NS;
 }
 
 void finder_ended(struct finder *f, struct proc_id id)
 {
     struct candidate *c = taken(f, id);
 
-    if (!c)
-        return;
-    f->taken--;
-    c->state = CANDIDATE_UNWANTED;
+    if (c)
+        set_state(f, c, CANDIDATE_NEW);
 }
 
-/* A process is not there any more. */
-static void lose(void *ctx, struct candidate *c)
+/* A process is not there any more, or runs something else: its taker is to let it go. */
+static void let_go(struct finder *f, struct candidate *c)
 {
-    struct finder *f = ctx;
+    bool was_taken = c->state == CANDIDATE_TAKEN;
 
-    if (c->state != CANDIDATE_TAKEN)
-        return;
-    c->state = CANDIDATE_UNWANTED;
-    f->taken--;
-    f->settings.lost(f->settings.ctx, c->id);
+    set_state(f, c, CANDIDATE_NEW);
+    if (was_taken)
+        f->settings.lost(f->settings.ctx, c->id);
 }
 
-/* Looks at one process of /proc. */
-static void consider(struct finder *f, pid_t pid, uint64_t now_ns)
+/* Forgets what was found out of the program that a process ran. */
+static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    struct candidate *c = candidates_find(&f->candidates, pid);
-    struct proc_stat stat;
+    let_go(f, c);
+    c->wait_ns = c->next_try_ns = 0;
+    c->execed = c->told = false;
+    c->run_ns = now_ns;
+}
+
+/* Reads what tells that a process runs another program. */
+static uint64_t read_mark(struct finder *f, const struct candidate *c)
+{
+    f->stats.checks++;
+    return c->runs_deep ? proc_exec_mark(c->id.pid) : proc_exe_mark(c->id.pid);
+}
+
+/*
+ * Keeps how to tell that a process execs. The executable will do for those that run no
+ * Python; Pythons may run another script with the same one.
+ */
+static void keep_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
+{
+    /* kthreadd and its children; what has ended */
+    c->fixed = stat->parent == 2 || c->id.pid == 2 || stat->state == 'Z';
+    c->runs_deep = false;
+    c->mark = c->fixed ? 0 : read_mark(f, c);
+    if (c->fixed || (c->mark && !strstr(stat->name, "python")))
+        return;
+    c->runs_deep = true;
+    c->mark = read_mark(f, c);
+}
+
+/* Tries the rules on a process, and has it taken if it is wanted. */
+static void look(struct finder *f, struct candidate *c, const struct proc_stat *stat,
+                 uint64_t now_ns)
+{
     struct choice choice = {0};
 
-    if (c && c->state == CANDIDATE_TAKEN) {
-        c->scan = f->scan;
+    f->looks++;
+    f->stats.looks++;
+    keep_mark(f, c, stat);
+    if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &choice)) {
+        set_state(f, c, CANDIDATE_UNWANTED);
+        wait_longer(c, UNWANTED_FIRST_NS, UNWANTED_MAX_NS, now_ns);
         return;
     }
-    if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
-        return;
-    if (c && c->id.start != stat.start) /* another process has the number now */
-        *c = (struct candidate){.id = {pid, stat.start}, .next = c->next};
-    else if (!c)
-        c = candidates_add(&f->candidates, (struct proc_id){pid, stat.start});
-    if (!c)
-        return;
-    c->scan = f->scan;
-    if (c->state == CANDIDATE_WAITING && now_ns < c->next_try_ns)
-        return;
-    if (!f->settings.choose(f->settings.choose_ctx, pid, &stat, &choice)) {
-        c->state = CANDIDATE_UNWANTED;
-        return;
+    if (!c->runs_deep) {
+        c->runs_deep = true;
+        c->mark = read_mark(f, c);
     }
-    c->state = CANDIDATE_TAKEN;
-    f->taken++;
+    f->takes++;
+    set_state(f, c, CANDIDATE_TAKEN);
     f->settings.take(f->settings.ctx, c->id, &choice);
 }
 
-static bool was_missing(void *ctx, const struct candidate *c)
+/* True if an older process is to be checked in this scan: they take turns. */
+static bool is_its_turn(struct finder *f, const struct candidate *c, uint64_t now_ns)
 {
-    const struct finder *f = ctx;
+    if (now_ns - c->run_ns < YOUNG_NS)
+        return true;
+    f->old++;
+    return f->old > f->old_from && f->checks++ < CHECKS_MAX;
+}
 
-    return c->scan != f->scan;
+/* True if a process that is known may run another program by now. */
+static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
+{
+    bool told = c->execed, polls = f->execs_fd < 0 || f->overrun;
+
+    c->execed = false;
+    if (c->fixed)
+        return false;
+    if (c->state != CANDIDATE_TAKEN)
+        return told || (polls && is_its_turn(f, c, now_ns) && read_mark(f, c) != c->mark);
+    if (!told && !(polls && now_ns >= c->next_try_ns))
+        return false;
+    /* Not just because it was told: that may have been before it was taken. */
+    c->next_try_ns = now_ns + TAKEN_CHECK_NS;
+    return read_mark(f, c) != c->mark;
+}
+
+/* True if a known process is to be looked at. */
+static bool is_due(struct finder *f, struct candidate *c, uint64_t now_ns)
+{
+    if (c->state == CANDIDATE_NEW)
+        return true;
+    if (has_execed(f, c, now_ns)) {
+        begin_program(f, c, now_ns);
+        return true;
+    }
+    return c->state != CANDIDATE_TAKEN && !c->fixed && now_ns >= c->next_try_ns;
+}
+
+static struct candidate *add(struct finder *f, struct proc_id id, uint64_t now_ns)
+{
+    struct candidate *c =
+        f->candidates.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
+
+    if (!c) {
+        f->stats.unseen++;
+        return NULL;
+    }
+    f->counts[CANDIDATE_NEW]++;
+    c->run_ns = now_ns;
+    return c;
+}
+
+/* Looks at one process of /proc; `inode` is that of its directory, 0: not known. */
+static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
+{
+    struct candidate *c = candidates_find(&f->candidates, pid);
+    struct proc_stat stat;
+
+    if (c)
+        c->scan = f->scan;
+    if (c && inode && c->inode == inode && !is_due(f, c, now_ns))
+        return;
+    if (f->looks >= LOOKS_MAX || f->takes >= TAKES_MAX) {
+        f->behind = true;
+        return;
+    }
+    if (!proc_read_stat(pid, &stat))
+        return;
+    if (c && c->id.start != stat.start) { /* another process has the number now */
+        begin_program(f, c, now_ns);
+        c->id.start = stat.start;
+    } else if (!c) {
+        c = add(f, (struct proc_id){pid, stat.start}, now_ns);
+    } else if (c->inode != inode || !inode) { /* the kernel had forgotten its directory */
+        c->inode = inode;
+        if (!is_due(f, c, now_ns))
+            return;
+    }
+    if (!c)
+        return;
+    c->inode = inode;
+    c->scan = f->scan;
+    look(f, c, &stat, now_ns);
 }
 
 /* Looks at all processes; false: /proc cannot be read. */
@@ -162,35 +308,72 @@ static bool consider_all(struct finder *f, uint64_t now_ns)
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != f->self)
-            consider(f, (pid_t)pid, now_ns);
+            consider(f, (pid_t)pid, entry->d_ino, now_ns);
     }
     (void)closedir(dir);
     return true;
 }
 
-void finder_scan(struct finder *f, uint64_t now_ns)
+static bool was_missing(void *ctx, const struct candidate *c)
+{
+    const struct finder *f = ctx;
+
+    return c->scan != f->scan;
+}
+
+static void forget(void *ctx, struct candidate *c)
+{
+    struct finder *f = ctx;
+
+    let_go(f, c);
+    f->counts[CANDIDATE_NEW]--;
+}
+
+static void note_exec(void *ctx, pid_t pid)
+{
+    struct finder *f = ctx;
+    struct candidate *c = candidates_find(&f->candidates, pid);
+
+    if (c)
+        c->execed = true;
+}
+
+static void begin_scan(struct finder *f)
+{
+    f->scan++;
+    f->looks = f->takes = f->checks = f->old = 0;
+    f->stats.unseen = 0;
+    f->behind = false;
+    f->overrun = f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f);
+}
+
+static void end_scan(struct finder *f, uint64_t now_ns)
 {
     uint64_t every = f->settings.scan_ns;
 
     if (f->settings.eager) /* a command's children come and go with it */
-        every = f->taken == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+        every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    if (f->behind && every > CATCH_UP_NS)
+        every = CATCH_UP_NS;
     f->next_scan_ns = now_ns + every;
-    f->scan++;
-    if (f->settings.only)
-        consider(f, f->settings.only, now_ns);
-    else if (!consider_all(f, now_ns))
-        return;
-    candidates_sweep(&f->candidates, was_missing, lose, f);
+    f->old_from = f->old_from + CHECKS_MAX < f->old ? f->old_from + CHECKS_MAX : 0;
 }
 
-static bool always(void *ctx, const struct candidate *c)
+void finder_scan(struct finder *f, uint64_t now_ns)
 {
-    (void)ctx;
-    (void)c;
-    return true;
+    bool good = true;
+
+    begin_scan(f);
+    if (f->settings.only)
+        consider(f, f->settings.only, 0, now_ns);
+    else
+        good = consider_all(f, now_ns);
+    if (good)
+        candidates_sweep(&f->candidates, was_missing, forget, f);
+    end_scan(f, now_ns);
 }
 
-static void forget(void *ctx, struct candidate *c)
+static void drop(void *ctx, struct candidate *c)
 {
     (void)ctx;
     (void)c;
@@ -200,6 +383,9 @@ void finder_free(struct finder *f)
 {
     if (!f)
         return;
-    candidates_sweep(&f->candidates, always, forget, NULL);
+    f->scan++; /* which nobody was there in */
+    candidates_sweep(&f->candidates, was_missing, drop, f);
+    if (f->execs_fd >= 0)
+        (void)close(f->execs_fd);
     free(f);
 }

@@ -2,6 +2,12 @@
 /*
  * finder.h - finds the processes that are wanted, and remembers how we stand with each.
  *
+ * A process is looked at once for each program that it runs: rules are not cheap. What tells
+ * one process from the next with its pid is the inode of its directory in /proc, which reading
+ * /proc gives for nothing. That it runs another program the kernel tells (execs.h); where it
+ * does not, the executable of unwanted processes is compared at each scan: one system call
+ * each, and CHECKS_MAX of the older ones in a scan.
+ *
  * It never reads a process's memory: whoever takes a process opens and samples it, here or
  * in another process, and tells back how that went.
  *
@@ -28,7 +34,20 @@ struct finder_settings {
     uint64_t scan_ns; /* how often /proc is looked through for processes */
     pid_t only;       /* look at this process alone; 0: at all of /proc */
     bool eager;       /* look five times a second, and at first still more often */
+    bool polls;       /* look for execs, do not let the kernel tell them */
 };
+
+/* Processes now, but for the last three. */
+struct finder_stats {
+    size_t known, unwanted, foreign, waiting, taken;
+    bool notices;    /* the kernel tells of execs */
+    uint64_t looks;  /* how often the rules were tried on one */
+    uint64_t checks; /* system calls that looked for execs */
+    uint64_t unseen; /* processes beyond FINDER_MAX, in the last scan */
+};
+
+/* Processes that are remembered. Others are not looked at. */
+enum { FINDER_MAX = 65536 };
 
 struct finder;
 
@@ -50,6 +69,8 @@ void finder_began(struct finder *finder, struct proc_id id);
 
 /* A process that was taken has ended, as far as its taker knows. */
 void finder_ended(struct finder *finder, struct proc_id id);
+
+void finder_stats(const struct finder *finder, struct finder_stats *out);
 
 /* Ends it, without a word to the takers. NULL is fine. */
 void finder_free(struct finder *finder);

@@ -40,6 +40,14 @@ void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 /* The path of the executable; "" if it cannot be read. */
 void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
 
+/* A number that is another one once the process runs another executable; 0: it is not to be
+ * had. Cost: one system call. */
+uint64_t proc_exe_mark(pid_t pid);
+
+/* A number that is another one after each exec, also of the same executable; 0: it is gone.
+ * Without the right to read the process it knows the kernel's name of it only. */
+uint64_t proc_exec_mark(pid_t pid);
+
 /* The real user of a process. False: it is gone. */
 MUST_CHECK bool proc_user(pid_t pid, uid_t *out);
 

@@ -71,13 +71,13 @@ static void finds_each_by_its_pid(void **state)
     end(candidates);
 }
 
-static void starts_as_unwanted(void **state)
+static void starts_as_new(void **state)
 {
     struct candidates *candidates = make();
     const struct candidate *candidate = candidates_find(candidates, 1);
 
     (void)state;
-    assert_int_equal(candidate->state, CANDIDATE_UNWANTED);
+    assert_int_equal(candidate->state, CANDIDATE_NEW);
     end(candidates);
 }
 
@@ -114,7 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_each_by_its_pid),
-        cmocka_unit_test(starts_as_unwanted),
+        cmocka_unit_test(starts_as_new),
         cmocka_unit_test(sweeps_out_those_that_are_gone_and_no_others),
         cmocka_unit_test(adds_nothing_without_memory),
     };

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_finder.c - each process is looked at once for each program that it runs. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/clock.h"
+#include "agent/execs.h"
+#include "agent/finder.h"
+
+enum { ENOUGH = 500 }; /* scans, 10 ms apart */
+
+/* One child that the finder is to find, and what it told about it. */
+struct scene {
+    struct finder *finder;
+    pid_t child;
+    int gate; /* closing it lets the child go on */
+    const char *wanted;
+    int looks, takes, losses;
+    struct proc_id id;
+};
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+{
+    struct scene *scene = ctx;
+    char exe[PROC_COMMAND_MAX];
+
+    (void)out;
+    (void)stat;
+    if (pid != scene->child)
+        return false;
+    scene->looks++;
+    proc_executable(pid, exe);
+    return strstr(exe, scene->wanted);
+}
+
+static void take(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    struct scene *scene = ctx;
+
+    (void)choice;
+    scene->takes++;
+    scene->id = id;
+}
+
+static void lost(void *ctx, struct proc_id id)
+{
+    struct scene *scene = ctx;
+
+    assert_int_equal(id.pid, scene->id.pid);
+    assert_int_equal(id.start, scene->id.start);
+    scene->losses++;
+}
+
+/* A child that waits at the gate, then runs `path`, which sleeps. */
+static void begin(struct scene *scene, const char *path, const char *wanted, bool polls)
+{
+    struct finder_settings settings = {.choose = choose,
+                                       .choose_ctx = scene,
+                                       .take = take,
+                                       .lost = lost,
+                                       .ctx = scene,
+                                       .scan_ns = NS_PER_S,
+                                       .polls = polls};
+    int gate[2];
+    char byte;
+
+    *scene = (struct scene){.wanted = wanted};
+    assert_int_equal(pipe(gate), 0);
+    scene->child = fork();
+    assert_true(scene->child >= 0);
+    if (scene->child == 0) {
+        (void)close(gate[1]);
+        if (read(gate[0], &byte, 1) >= 0)
+            (void)execl(path, path, "-c", "while :; do sleep 60; done; true", (char *)NULL);
+        _exit(1);
+    }
+    (void)close(gate[0]);
+    scene->gate = gate[1];
+    scene->finder = finder_new(&settings);
+    assert_non_null(scene->finder);
+}
+
+static void open_gate(struct scene *scene)
+{
+    if (scene->gate >= 0)
+        (void)close(scene->gate);
+    scene->gate = -1;
+}
+
+static void scan(struct scene *scene)
+{
+    finder_scan(scene->finder, clock_mono_ns());
+    (void)usleep(10000);
+}
+
+static void kill_child(struct scene *scene)
+{
+    (void)kill(scene->child, SIGKILL);
+    (void)waitpid(scene->child, NULL, 0);
+}
+
+static void end(struct scene *scene)
+{
+    open_gate(scene);
+    kill_child(scene);
+    finder_free(scene->finder);
+}
+
+static void finds_what_becomes_wanted_by_exec(struct scene *scene)
+{
+    int i;
+
+    for (i = 0; i < 5 || (scene->looks == 0 && i < ENOUGH); i++)
+        scan(scene);
+    assert_int_equal(scene->takes, 0);
+    assert_in_range(scene->looks, 1, 3); /* it is looked at again after 1 s and 2 s */
+    open_gate(scene);
+    for (i = 0; scene->takes == 0 && i < ENOUGH; i++)
+        scan(scene);
+    assert_int_equal(scene->takes, 1);
+    assert_int_equal(scene->id.pid, scene->child);
+}
+
+static void finds_what_becomes_wanted_by_exec_when_it_polls(void **state)
+{
+    struct scene scene;
+    struct finder_stats stats;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    finds_what_becomes_wanted_by_exec(&scene);
+    finder_stats(scene.finder, &stats);
+    assert_false(stats.notices);
+    assert_int_equal(stats.taken, 1);
+    end(&scene);
+}
+
+static void finds_what_becomes_wanted_by_exec_when_it_is_told(void **state)
+{
+    int fd = execs_open();
+    struct scene scene;
+    struct finder_stats stats;
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "sh", false);
+    finds_what_becomes_wanted_by_exec(&scene);
+    finder_stats(scene.finder, &stats);
+    assert_true(stats.notices);
+    end(&scene);
+}
+
+static void reads_nothing_of_known_processes_when_it_is_told_of_execs(void **state)
+{
+    int fd = execs_open(), i;
+    struct scene scene;
+    struct finder_stats before, after;
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "nothing", false);
+    for (i = 0; scene.looks == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_stats(scene.finder, &before);
+    for (i = 0; i < 10; i++)
+        scan(&scene);
+    finder_stats(scene.finder, &after);
+    /* Others run programs on this machine, but not as many as there are processes. */
+    assert_true(after.checks - before.checks < 10 * after.known);
+    assert_in_range(scene.looks, 1, 2);
+    end(&scene);
+}
+
+static void tells_that_a_taken_process_is_gone(void **state)
+{
+    struct scene scene;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 1);
+    kill_child(&scene);
+    for (i = 0; scene.losses == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.losses, 1);
+    finder_free(scene.finder);
+    open_gate(&scene);
+}
+
+static void takes_again_what_was_put_off(void **state)
+{
+    struct scene scene;
+    struct err err = {"starting"};
+    struct finder_stats stats;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_put_off(scene.finder, scene.id, CPY_STARTING, &err, clock_mono_ns());
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.taken, 0);
+    assert_int_equal(stats.waiting, 1);
+    for (i = 0; scene.takes < 2 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 2);
+    assert_int_equal(scene.losses, 0);
+    end(&scene);
+}
+
+static void leaves_in_peace_what_is_no_python(void **state)
+{
+    struct scene scene;
+    struct err err = {"foreign"};
+    struct finder_stats stats;
+    uint64_t now_ns = clock_mono_ns();
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        finder_scan(scene.finder, now_ns);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
+    now_ns += 3 * NS_PER_S; /* it had time to load a Python */
+    for (i = 0; scene.takes == 1 && i < ENOUGH; i++)
+        finder_scan(scene.finder, now_ns);
+    assert_int_equal(scene.takes, 2);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
+    for (i = 0; i < 5; i++)
+        finder_scan(scene.finder, now_ns);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.foreign, 1);
+    assert_int_equal(scene.takes, 2);
+    open_gate(&scene); /* it runs something else: it may be Python now */
+    for (i = 0; scene.takes < 3 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 3);
+    end(&scene);
+}
+
+static void lets_go_of_a_taken_process_that_execs(void **state)
+{
+    struct scene scene;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_began(scene.finder, scene.id);
+    open_gate(&scene);
+    for (i = 0; scene.takes < 2 && i < ENOUGH; i++) {
+        finder_scan(scene.finder, clock_mono_ns() + 10 * NS_PER_S);
+        (void)usleep(10000);
+    }
+    assert_int_equal(scene.takes, 2);
+    assert_int_equal(scene.losses, 1);
+    end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_polls),
+        cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_is_told),
+        cmocka_unit_test(reads_nothing_of_known_processes_when_it_is_told_of_execs),
+        cmocka_unit_test(tells_that_a_taken_process_is_gone),
+        cmocka_unit_test(takes_again_what_was_put_off),
+        cmocka_unit_test(leaves_in_peace_what_is_no_python),
+        cmocka_unit_test(lets_go_of_a_taken_process_that_execs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
