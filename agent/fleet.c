@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -297,6 +298,7 @@ static void hear_began(void *ctx, struct proc_id id, const char *version)
         log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
                  version, charge->choice.service);
     f->stats.attached += !charge->known;
+    (void)snprintf(charge->python, sizeof(charge->python), "%s", version);
     charge->known = true;
     charge->sampling = true;
     charge->began_ns = clock_mono_ns();
@@ -535,6 +537,29 @@ void fleet_unwinder(const struct fleet *f, struct cpy_stats *out)
     for (i = 0; i < SLOTS; i++)
         slot_add_counts(&sum, &f->slots[i].now);
     *out = sum.unwinder;
+}
+
+void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_process *), void *ctx)
+{
+    uint64_t now_ns = clock_mono_ns();
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++) {
+        const struct charge *charge = &f->charges.items[i];
+        const struct burst *burst =
+            bursts_of(&f->bursts, charge->id.pid, charge->choice.service, now_ns);
+        const struct fleet_process process = {
+            .pid = charge->id.pid,
+            .service = charge->choice.service,
+            .python = charge->python,
+            .rate_hz = burst ? burst->rate_hz : charge->choice.rate_hz,
+            .burst = burst != NULL,
+            .sampling = charge->sampling,
+            .apart = charge->slot == &f->slots[APART],
+        };
+
+        each(ctx, &process);
+    }
 }
 
 const struct fleet_stats *fleet_stats(struct fleet *f)

@@ -52,6 +52,21 @@ void fleet_unwinder(const struct fleet *fleet, struct cpy_stats *out);
 /* Lends until the next call. */
 const struct fleet_stats *fleet_stats(struct fleet *fleet);
 
+/* A process that the fleet is to sample. All borrowed. */
+struct fleet_process {
+    pid_t pid;
+    const char *service;
+    const char *python; /* "": not known yet */
+    double rate_hz;     /* that of its burst, if it has one */
+    bool burst;
+    bool sampling; /* false: it is being opened, or was lost with its sampler */
+    bool apart;    /* it has blocked a sampler */
+};
+
+/* Calls `each` for all of them, in no order. */
+void fleet_each(struct fleet *fleet, void (*each)(void *ctx, const struct fleet_process *),
+                void *ctx);
+
 /* The CPU time of all samplers that run now and of those that have ended, as far as known. */
 uint64_t fleet_cpu_ns(const struct fleet *fleet);
 

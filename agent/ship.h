@@ -6,11 +6,14 @@
 #define AGENT_SHIP_H
 
 #include "agent/delivery.h"
+#include "agent/push_meter.h"
 #include "agent/service.h"
 #include "conf/conf.h"
 
 struct ship {
-    struct delivery *delivery;     /* owned */
+    struct delivery *delivery;  /* owned */
+    struct push_meter **meters; /* owned: of each exporter, in the order they were added */
+    size_t meter_count;
     struct exporter_label *labels; /* owned; their strings are the settings' */
     size_t label_count;
     struct buf bytes;  /* owned: what is being encoded */

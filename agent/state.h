@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #include "agent/delivery.h"
-#include "agent/engine.h"
+#include "agent/fleet.h"
 #include "agent/push_meter.h"
 
 enum {
@@ -28,10 +28,10 @@ enum {
 struct state_target {
     pid_t pid;
     char service[STATE_NAME_MAX];
-    char python[32]; /* "" as long as it is not known */
-    double rate_hz;  /* as asked for */
-    bool burst;      /* sampled more often for a while */
-    uint64_t samples, torn, missed;
+    char python[32];   /* "" as long as it is not known */
+    const char *doing; /* static: "sampled", "waits", "apart" */
+    double rate_hz;    /* as asked for */
+    bool burst;        /* sampled more often for a while */
 };
 
 struct state_exporter {
@@ -74,6 +74,7 @@ struct state {
     struct state_config config;
     struct state_budget budget;
     struct engine_stats engine;
+    struct fleet_stats fleet;
     struct cpy_stats unwinder;
     struct state_target *targets; /* owned */
     size_t target_count, target_room;

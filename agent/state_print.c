@@ -120,14 +120,13 @@ static void targets_text(const struct state *state, struct buf *out)
 
     if (state->target_count == 0)
         return;
-    buf_add_fmt(out, "\n%8s %-32s %-10s %8s %10s %6s %6s\n", "PID", "SERVICE", "PYTHON", "RATE",
-                "SAMPLES", "TORN", "MISSED");
+    buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %8s\n", "PID", "SERVICE", "PYTHON", "STATE", "RATE");
     for (; target < state->targets + state->target_count; target++) {
         buf_add_fmt(out, "%8d ", (int)target->pid);
-        add_column(out, target->service, 32);
-        add_column(out, target->python, 10);
-        buf_add_fmt(out, "%6.4gHz%s %9" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n", target->rate_hz,
-                    target->burst ? "!" : " ", target->samples, target->torn, target->missed);
+        add_column(out, target->service, 40);
+        add_column(out, target->python[0] ? target->python : "-", 10);
+        buf_add_fmt(out, "%-8s %6.4gHz%s\n", target->doing ? target->doing : "-", target->rate_hz,
+                    target->burst ? " (burst)" : "");
     }
     if (state->engine.sampling > state->target_count)
         buf_add_fmt(out, "and %zu more\n", state->engine.sampling - state->target_count);
@@ -139,8 +138,13 @@ void state_text(const struct state *state, struct buf *out)
     add_span(out, state->taken_mono_ns - state->started_mono_ns);
     buf_add_str(out, "\n");
     config_text(&state->config, out);
-    buf_add_fmt(out, "targets:  %zu sampled, %" PRIu64 " so far\n", state->engine.sampling,
-                state->engine.attached);
+    buf_add_fmt(out, "targets:  %zu sampled, %" PRIu64 " so far, %zu sampled apart\n",
+                state->engine.sampling, state->engine.attached, state->fleet.suspects);
+    buf_add_fmt(out,
+                "samplers: %zu, %" PRIu64 " started, %" PRIu64 " blocked by a process, %" PRIu64
+                " crashed\n",
+                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
+                state->fleet.crashed);
     buf_add_fmt(out, "samples:  %" PRIu64 ", ", state->engine.samples);
     stats_dropped(&state->engine, &state->unwinder, out);
     buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
@@ -217,11 +221,9 @@ static void targets_json(const struct state *state, struct buf *out)
         json_foreign(out, target->service);
         buf_add_str(out, ", \"python\": ");
         json_foreign(out, target->python[0] ? target->python : NULL);
-        buf_add_fmt(out,
-                    ", \"rate_hz\": %.6g, \"burst\": %s, \"samples\": %" PRIu64
-                    ", \"torn\": %" PRIu64 ", \"missed\": %" PRIu64 "}",
-                    target->rate_hz, target->burst ? "true" : "false", target->samples,
-                    target->torn, target->missed);
+        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s}",
+                    target->doing ? target->doing : "", target->rate_hz,
+                    target->burst ? "true" : "false");
     }
     buf_add_str(out, "]");
 }
@@ -242,6 +244,11 @@ void state_json(const struct state *state, struct buf *out)
     exporters_json(state, out);
     buf_add_str(out, ", ");
     targets_json(state, out);
+    buf_add_fmt(out,
+                ", \"samplers\": {\"running\": %zu, \"started\": %" PRIu64 ", \"blocked\": %" PRIu64
+                ", \"crashed\": %" PRIu64 ", \"suspects\": %zu}",
+                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
+                state->fleet.crashed, state->fleet.suspects);
     buf_add_str(out, ", \"counts\": ");
     stats_json(&state->engine, &state->unwinder, out);
     if (out->size > 0 && out->data[out->size - 1] == '\n')

@@ -35,6 +35,7 @@ struct conf_agent {
     uint64_t scan_ns;       /* how often /proc is looked through */
     const char *log_level;  /* "error", "warning", "info", "debug" */
     const char *log_format; /* "text", "json" */
+    const char *control;    /* the path of the control socket */
 };
 
 struct conf_target {

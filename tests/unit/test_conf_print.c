@@ -20,6 +20,7 @@ static const char full[] = "[agent]\n"
                            "scan = 500ms\n"
                            "log_level = debug\n"
                            "log_format = json\n"
+                           "control = /run/a.sock\n"
                            "[labels]\n"
                            "env = prod #1\n"
                            "k8s/pod = a = b\n"
@@ -95,6 +96,7 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_int_equal(a->agent.scan_ns, b->agent.scan_ns);
     assert_same(a->agent.log_level, b->agent.log_level);
     assert_same(a->agent.log_format, b->agent.log_format);
+    assert_same(a->agent.control, b->agent.control);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -136,23 +138,25 @@ static void says_where_each_setting_came_from(void **state)
     buf_init(&out, CONF_TEXT_MAX);
     conf_print(conf, &out);
 
-    assert_string_equal(conf_text_of(&out), "[agent]\n"
-                                            "rate = 7Hz ; t.ini:5\n"
-                                            "interval = 15s ; default\n"
-                                            "scan = 1s ; default\n"
-                                            "log_level = info ; default\n"
-                                            "log_format = text ; default\n"
-                                            "\n"
-                                            "[labels]\n"
-                                            "env = a ; t.ini:7\n"
-                                            "\n"
-                                            "[target web]\n"
-                                            "; cmdline: not set (any)\n"
-                                            "; exe: not set (any)\n"
-                                            "user = 0 ; t.ini:2\n"
-                                            "service = web ; the section's NAME\n"
-                                            "rate = 7Hz ; the rate of [agent]\n"
-                                            "split = none ; default\n");
+    assert_string_equal(conf_text_of(&out),
+                        "[agent]\n"
+                        "rate = 7Hz ; t.ini:5\n"
+                        "interval = 15s ; default\n"
+                        "scan = 1s ; default\n"
+                        "log_level = info ; default\n"
+                        "log_format = text ; default\n"
+                        "; control: not set (/run/pystrobe/control.sock, if it can be had)\n"
+                        "\n"
+                        "[labels]\n"
+                        "env = a ; t.ini:7\n"
+                        "\n"
+                        "[target web]\n"
+                        "; cmdline: not set (any)\n"
+                        "; exe: not set (any)\n"
+                        "user = 0 ; t.ini:2\n"
+                        "service = web ; the section's NAME\n"
+                        "rate = 7Hz ; the rate of [agent]\n"
+                        "split = none ; default\n");
     conf_free(conf);
     buf_finish(&out);
 }
