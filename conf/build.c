@@ -238,25 +238,28 @@ static void unknown_key(struct conf_build *build, unsigned line, const char *nam
                     hint);
 }
 
-static const struct conf_entry *find_entry(const struct conf_section *section, enum conf_type type,
-                                           const char *name)
+static const struct conf_entry *find_entry(const struct conf_section *section,
+                                           const struct conf_option *option, const char *name)
 {
     const struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next)
-        if (type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
-                                     : strcmp(entry->pair.name, name) == 0)
+        if (entry->option == option &&
+            (option->type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
+                                              : strcmp(entry->pair.name, name) == 0))
             return entry;
     return NULL;
 }
 
-static void add_entry(struct conf_build *build, unsigned line, const char *name, const char *value)
+static void add_entry(struct conf_build *build, const struct conf_option *option, unsigned line,
+                      const char *name, const char *value)
 {
     struct conf_entry **end = &build->current->entries;
     struct conf_entry *entry = conf_build_take(build, sizeof(*entry));
 
     if (!entry)
         return;
+    entry->option = option;
     entry->pair.name = keep(build, name);
     entry->pair.value = keep(build, value);
     entry->line = line;
@@ -282,7 +285,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
                       const char *name, const char *value)
 {
     const char *bare = name + strlen(option->prefix);
-    const struct conf_entry *same = find_entry(build->current, option->type, bare);
+    const struct conf_entry *same = find_entry(build->current, option, bare);
     unsigned max = conf_kinds[option->kind].entries_max;
     struct err err;
 
@@ -291,7 +294,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
     else if (build->current->entry_count >= max)
         err_set(&err, "too many of them; allowed: %u", max);
     else if (conf_entry_check(option, bare, value, &err) == CONF_OK) {
-        add_entry(build, line, bare, value);
+        add_entry(build, option, line, bare, value);
         return;
     }
     refuse(build, line, name, err.text);

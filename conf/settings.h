@@ -15,7 +15,8 @@
 /* A free key: a label, a header. */
 struct conf_entry {
     struct conf_entry *next;
-    struct conf_label pair; /* the name is without the option's prefix */
+    const struct conf_option *option; /* static: its row */
+    struct conf_label pair;           /* the name is without the option's prefix */
     unsigned line;
 };
 

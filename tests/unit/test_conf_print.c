@@ -59,9 +59,9 @@ static void assert_same(const char *a, const char *b)
 static void assert_same_target(const struct conf_target *a, const struct conf_target *b)
 {
     assert_same(a->name, b->name);
-    assert_same(a->cmdline, b->cmdline);
-    assert_same(a->exe, b->exe);
-    assert_same(a->user, b->user);
+    assert_same(a->when.cmdline, b->when.cmdline);
+    assert_same(a->when.exe, b->when.exe);
+    assert_same(a->when.user, b->when.user);
     assert_same(a->service, b->service);
     assert_true(a->rate_hz == b->rate_hz);
     assert_int_equal(a->split, b->split);
