@@ -10,11 +10,9 @@
 #include "agent/commands.h"
 #include "agent/fleet.h"
 #include "agent/log.h"
-#include "agent/match.h"
 #include "agent/options.h"
-#include "agent/ship.h"
+#include "agent/run.h"
 #include "agent/stats.h"
-#include "agent/watch.h"
 
 static const char help[] =
     "Usage: pystrobe agent -c FILE\n\n"
@@ -32,16 +30,6 @@ static const char help[] =
 #define STOP_NS (1500 * NS_PER_MS)
 
 enum { DROPPED_MAX = 4096 };
-
-struct run {
-    struct conf *conf;       /* owned */
-    struct matcher *matcher; /* owned */
-    struct ship ship;
-    struct fleet *fleet; /* owned */
-    struct watch watch;
-    const char *path; /* of the ini file; borrowed */
-    bool hangs;       /* an exporter could not be ended */
-};
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -113,6 +101,14 @@ static void order_burst(struct run *run, const struct control_request *request)
     control_done(run->watch.control, true, text);
 }
 
+static void order_reload(struct run *run)
+{
+    struct err err = {""};
+    bool good = reload(run, &err);
+
+    control_done(run->watch.control, good, good ? "the settings are in effect" : err.text);
+}
+
 /* Carries out what has come over the control socket. */
 static void obey_orders(struct run *run)
 {
@@ -123,7 +119,7 @@ static void obey_orders(struct run *run)
     if (request.kind == CONTROL_BURST)
         order_burst(run, &request);
     else
-        control_done(run->watch.control, false, "this agent cannot do that");
+        order_reload(run);
 }
 
 static void publish(struct run *run)
@@ -142,18 +138,24 @@ static bool ends_it(uint32_t signal)
 static int sample_until_stopped(struct run *run)
 {
     struct signalfd_siginfo info = {0};
+    struct err err = {""};
     enum engine_event event;
+    uint64_t end_ns;
 
     do {
         publish(run);
         event = fleet_run(run->fleet, run->watch.next_ns, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == WATCH_SIGNAL)
             obey_orders(run);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
+            (void)reload(run, &err); /* which the log and the status tell */
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
     watch_close(&run->watch);
     fleet_flush(run->fleet);
-    run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+    end_ns = clock_mono_ns() + STOP_NS;
+    run->hangs = !ship_close(&run->ship, end_ns);
+    run->hangs = !reload_settle(end_ns) || run->hangs;
     log_stopped(run->fleet);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
@@ -181,7 +183,7 @@ static int run_agent(struct run *run)
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;
     }
-    if (!watch_open(&run->watch, run->path, run->conf, &err)) {
+    if (!watch_open(&run->watch, run->source.path, run->conf, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         run->hangs = !ship_close(&run->ship, 0);
         watch_close(&run->watch);
@@ -203,7 +205,6 @@ int cmd_agent(int argc, char **argv)
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options_flags flags = {.count = 0};
-    struct conf_source source;
     const char *path = NULL;
     struct run run = {0};
     int c, status;
@@ -222,16 +223,18 @@ int cmd_agent(int argc, char **argv)
                       optind < argc ? " and nothing else" : "");
         return options_usage("agent");
     }
-    run.path = path;
-    source = options_source(path, &flags);
-    status = options_conf(&source, &run.conf);
+    run.source = options_source(path, &flags);
+    status = options_conf(&run.source, &run.conf);
     if (status != EXIT_OK)
         return status;
+    run.ship_conf = run.conf;
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
     status = run_agent(&run);
     fleet_free(run.fleet);
     matcher_free(run.matcher);
+    if (run.ship_conf != run.conf)
+        conf_free(run.ship_conf);
     conf_free(run.conf);
     if (!run.hangs)
         exporter_global_finish();

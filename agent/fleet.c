@@ -287,6 +287,29 @@ static struct charge *reported(const struct fleet *f, struct proc_id id)
     return charge && charge->sent && charge->slot == f->heard ? charge : NULL;
 }
 
+/* True if a process is sampled just so already. */
+static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    const struct fleet *f = ctx;
+    const struct charge *charge = charges_find(&f->charges, id);
+
+    return charge && strcmp(charge->choice.service, choice->service) == 0 &&
+           charge->choice.rate_hz == choice->rate_hz && charge->choice.split == choice->split &&
+           charge->choice.labels_version == choice->labels_version &&
+           labels_equal(&charge->choice.labels, &choice->labels);
+}
+
+void fleet_change(struct fleet *f, uint64_t interval_ns, uint64_t scan_ns)
+{
+    uint64_t end_ns = clock_mono_ns() + interval_ns;
+
+    f->settings.interval_ns = interval_ns;
+    f->settings.scan_ns = scan_ns;
+    if (f->late_ns == 0 && end_ns < f->interval_end_ns)
+        f->interval_end_ns = end_ns;
+    finder_reconsider(f->finder, scan_ns, holds);
+}
+
 static void hear_began(void *ctx, struct proc_id id, const char *version)
 {
     struct fleet *f = ctx;

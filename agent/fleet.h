@@ -42,6 +42,12 @@ MUST_CHECK enum engine_event fleet_run(struct fleet *fleet, uint64_t deadline_ns
 /* As engine_burst. */
 size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t duration_ns);
 
+/*
+ * The settings have changed: tries `choose` on all processes anew. Those that are chosen as they
+ * were are sampled on; `interval_ns` counts from the next interval.
+ */
+void fleet_change(struct fleet *fleet, uint64_t interval_ns, uint64_t scan_ns);
+
 /* As engine_flush; takes a second at most, whatever the targets do. */
 void fleet_flush(struct fleet *fleet);
 

@@ -108,6 +108,20 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     return false;
 }
 
+bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err)
+{
+    struct exporter_label *labels = copy_labels(conf->labels, conf->label_count);
+
+    if (!labels) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    free(ship->labels);
+    ship->labels = labels;
+    ship->label_count = conf->label_count;
+    return true;
+}
+
 bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
 {
     static const struct delivery_world world = {world_now, world_utc, world_log, NULL};

@@ -26,6 +26,10 @@ struct ship {
  */
 MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err *err);
 
+/* Takes the labels of other settings, which must outlive it. False: out of memory, `err` says so.
+ */
+MUST_CHECK bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err);
+
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
 

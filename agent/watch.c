@@ -34,6 +34,21 @@ bool watch_open(struct watch *watch, const char *path, const struct conf *conf, 
     return open_control(watch, conf, err);
 }
 
+void watch_reloaded(struct watch *watch, bool good, const struct err *err)
+{
+    struct state_config *config = &watch->config;
+
+    config->tried_ns = clock_utc_ns();
+    config->good = good;
+    config->reloads += good;
+    config->failures += !good;
+    if (good)
+        config->loaded_ns = config->tried_ns;
+    else
+        config->error = *err;
+    watch->next_ns = 0; /* to be seen at once */
+}
+
 static void add_process(void *ctx, const struct fleet_process *process)
 {
     struct state_target *target = state_add_target(ctx);

@@ -43,6 +43,9 @@ enum { WATCH_SIGNAL = SIGUSR2 };
 MUST_CHECK bool watch_open(struct watch *watch, const char *path, const struct conf *conf,
                            struct err *err);
 
+/* Notes how a reload went; `err` says why it did not go well. */
+void watch_reloaded(struct watch *watch, bool good, const struct err *err);
+
 /* Gathers the state and shares it. */
 void watch_publish(struct watch *watch, const struct watched *watched);
 

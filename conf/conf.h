@@ -156,6 +156,9 @@ MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t si
 /* Settings without any file: no targets, no exporters. Fails with CONF_NOMEM only. */
 MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
 
+/* True if both have the same exporters in the same order, and the same spool. */
+bool conf_same_exporters(const struct conf *a, const struct conf *b);
+
 /* Frees settings. NULL is fine. */
 void conf_free(struct conf *conf);
 
