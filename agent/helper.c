@@ -166,8 +166,10 @@ enum helper_look helper_look(struct helper *helper, uint64_t now_ns)
 
 int helper_status(struct helper *helper)
 {
+    struct pollfd end = {.fd = helper->pidfd, .events = POLLIN};
     siginfo_t info = {0};
 
+    (void)poll(&end, 1, REAP_MS); /* its link is closed before its end can be told */
     if (waitid(P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return STATUS_UNKNOWN;
     if (info.si_pid == 0)

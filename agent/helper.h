@@ -55,8 +55,8 @@ enum helper_look helper_look(struct helper *helper, uint64_t now_ns);
 pid_t helper_reads(const struct helper *helper);
 
 /*
- * How it ended: its exit status, 128 + the signal that killed it; -1: it runs still, -2: not
- * known, as somebody else has reaped it.
+ * How it ended: its exit status, 128 + the signal that killed it; -1: it runs still, also a
+ * moment later; -2: not known, as somebody else has reaped it.
  */
 int helper_status(struct helper *helper);
 
