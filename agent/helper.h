@@ -20,7 +20,7 @@ enum { HELPER_LINK_FD = 3, HELPER_BEAT_FD = 4 };
 
 struct helper {
     pid_t pid; /* 0: it does not run */
-    int pidfd; /* owned */
+    int pidfd; /* owned: tells its end, as the link does, too; -1: the kernel has none */
     struct link link;
     struct beat *beat; /* owned mapping, which both processes see */
     uint64_t started_ns;
