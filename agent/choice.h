@@ -17,6 +17,7 @@ struct choice {
     bool otel_name;       /* a service.name that the process publishes goes before `service` */
     double rate_hz;
     enum service_split split;
+    size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
 };
 
 #endif

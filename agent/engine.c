@@ -226,6 +226,7 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     }
     service->period_ns = t->tick.period_ns;
     service->users++;
+    service->split.max = choice->max_split;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     e->stats.attached++;
@@ -296,7 +297,6 @@ struct engine *engine_new(const struct engine_settings *settings)
         return NULL;
     e->settings = *settings;
     e->services.max = settings->max_services;
-    e->services.max_split = settings->max_split;
     e->signal_fd = -1;
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

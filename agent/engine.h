@@ -40,7 +40,6 @@ struct engine_settings {
     pid_t only;           /* look at this process alone; 0: at all of /proc */
     bool eager;           /* look five times a second, and at first still more often */
     size_t max_services;  /* profiles of an interval; 0: no limit */
-    size_t max_split;     /* processes or threads told apart in a profile; 0: no limit */
     sigset_t signals;     /* that engine_run reports */
 };
 

@@ -61,8 +61,8 @@ static void service_free(struct service *service)
     free(service);
 }
 
-static struct service *service_new(const struct services *services, const char *name,
-                                   const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+static struct service *service_new(const char *name, const struct labels *labels, int64_t utc_ns,
+                                   uint64_t now_ns)
 {
     struct service *service = calloc(1, sizeof(*service));
 
@@ -70,7 +70,6 @@ static struct service *service_new(const struct services *services, const char *
         return NULL;
     service->name = strdup(name);
     service->labels = *labels;
-    service->split.max = services->max_split;
     if (service->name &&
         pprof_new(service_types, VALUES, SERVICE_PROFILE_MAX, &service->profile) == PPROF_OK &&
         service_begin(service, utc_ns, now_ns))
@@ -89,7 +88,7 @@ struct service *services_get_labelled(struct services *services, const char *nam
             return service;
     if (services->max && services->count >= services->max && strcmp(name, services_others) != 0)
         return services_get(services, services_others, utc_ns, now_ns);
-    service = service_new(services, name, labels, utc_ns, now_ns);
+    service = service_new(name, labels, utc_ns, now_ns);
     if (!service)
         return NULL;
     service->next = services->first;

@@ -35,7 +35,7 @@ struct split_set {
 struct service {
     char *name;           /* owned */
     struct labels labels; /* of the service, beside its name */
-    size_t users;         /* processes that are sampled for it */
+    size_t users;         /* who it is kept for: see services_trim */
     struct split_set split;
     struct pprof *profile; /* owned */
     int64_t start_utc_ns;  /* of the running interval */
@@ -51,8 +51,8 @@ struct service {
 struct services {
     struct service *first; /* owned list */
     size_t count;
-    size_t max;       /* of them; what is beyond shares one; 0: no limit */
-    size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
+    size_t max;        /* of them; what is beyond shares one; 0: no limit */
+    uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
 
 extern const char services_others[]; /* the service that all share for which there is no room */
@@ -67,7 +67,7 @@ MUST_CHECK struct service *services_get_labelled(struct services *services, cons
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
 
-/* Ends the services that no process is sampled for, once their profiles are delivered. */
+/* Ends the services that have no users, once their profiles are delivered. */
 void services_trim(struct services *services);
 
 void services_finish(struct services *services);
