@@ -293,7 +293,9 @@ static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
 
     return charge && strcmp(charge->choice.service, choice->service) == 0 &&
            charge->choice.rate_hz == choice->rate_hz && charge->choice.split == choice->split &&
-           charge->choice.labels_version == choice->labels_version &&
+           charge->choice.auto_labels == choice->auto_labels &&
+           charge->choice.otel_name == choice->otel_name &&
+           charge->choice.max_split == choice->max_split &&
            labels_equal(&charge->choice.labels, &choice->labels);
 }
 
