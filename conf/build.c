@@ -272,15 +272,17 @@ static struct conf_entry *find_entry(const struct conf_section *section,
     struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next)
-        if (conf_is_header(option) ? strcasecmp(entry->pair.name, name) == 0
-                                   : strcmp(entry->pair.name, name) == 0)
+        if ((entry->option == option ||
+             (conf_is_header(entry->option) && conf_is_header(option))) &&
+            (conf_is_header(option) ? strcasecmp(entry->pair.name, name) == 0
+                                    : strcmp(entry->pair.name, name) == 0))
             return entry;
     return NULL;
 }
 
 /* Sets an entry: `same`, of an earlier file, or a new one. */
-static void put_entry(struct conf_build *build, const struct conf_option *option,
-                      struct conf_entry *same, unsigned line, const char *const pair[2])
+static void put_entry(struct conf_build *build, struct conf_entry *same,
+                      const struct conf_option *option, unsigned line, struct conf_label pair)
 {
     struct conf_entry **end = &build->current->entries;
     struct conf_entry *entry = same ? same : conf_build_take(build, sizeof(*entry));
@@ -288,8 +290,8 @@ static void put_entry(struct conf_build *build, const struct conf_option *option
     if (!entry)
         return;
     entry->option = option;
-    entry->pair.name = keep(build, pair[0]);
-    entry->pair.value = keep(build, pair[1]);
+    entry->pair.name = keep(build, pair.name);
+    entry->pair.value = keep(build, pair.value);
     entry->line = line;
     if (same)
         return;
@@ -326,7 +328,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
     else if (!same && build->current->entry_count >= max)
         err_set(&err, "too many of them; allowed: %u", max);
     else if (conf_entry_check(option, bare, value, &err) == CONF_OK) {
-        put_entry(build, option, same, line, (const char *const[]){bare, value});
+        put_entry(build, same, option, line, (struct conf_label){bare, value});
         return;
     }
     refuse(build, line, name, err.text);
