@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exporters/exporter.h"
@@ -238,15 +239,16 @@ static void refuses_a_name_that_is_too_long(void **state)
 static void stays_within_its_size_and_takes_the_oldest(void **state)
 {
     struct place *place = *state;
+    const int64_t now_ns = (int64_t)time(NULL) * S_NS; /* as the files that it writes have */
 
     place->settings.max_size_bytes = 45;
     open_with(place, "{service}-{start}.pb.gz");
-    touch(place, "a-20261125T000000.000Z.pb.gz", START_NS - 300 * S_NS);
-    touch(place, "b-20261125T000000.000Z.pb.gz", START_NS - 400 * S_NS);
-    touch(place, "c-20261125T000000.000Z-7.pb.gz", START_NS - 500 * S_NS);
-    touch(place, "foreign.pb.gz", START_NS - 900 * S_NS);
-    touch(place, "d-20261125T000000.000Z.pb.gz.bak", START_NS - 900 * S_NS);
-    assert_int_equal(send_to(place, "shop", START_NS, "0123456789abcdefghijklmnop"), EXPORTER_OK);
+    touch(place, "a-20261125T000000.000Z.pb.gz", now_ns - 300 * S_NS);
+    touch(place, "b-20261125T000000.000Z.pb.gz", now_ns - 400 * S_NS);
+    touch(place, "c-20261125T000000.000Z-7.pb.gz", now_ns - 500 * S_NS);
+    touch(place, "foreign.pb.gz", now_ns - 900 * S_NS);
+    touch(place, "d-20261125T000000.000Z.pb.gz.bak", now_ns - 900 * S_NS);
+    assert_int_equal(send_to(place, "shop", now_ns, "0123456789abcdefghijklmnop"), EXPORTER_OK);
 
     expect_file(place, "a-20261125T000000.000Z.pb.gz", "0123456789");
     expect_file(place, "foreign.pb.gz", "0123456789"); /* none of ours: stays */
@@ -257,12 +259,13 @@ static void stays_within_its_size_and_takes_the_oldest(void **state)
 static void removes_what_is_too_old(void **state)
 {
     struct place *place = *state;
+    const int64_t now_ns = (int64_t)time(NULL) * S_NS; /* as the files that it writes have */
 
     place->settings.max_age_ns = 100 * (uint64_t)S_NS;
     open_with(place, "{service}-{start}.pb.gz");
-    touch(place, "a-20261125T000000.000Z.pb.gz", START_NS);
-    touch(place, "b-20261125T000000.000Z.pb.gz", START_NS - 400 * S_NS);
-    assert_int_equal(send_to(place, "shop", START_NS, "x"), EXPORTER_OK);
+    touch(place, "a-20261125T000000.000Z.pb.gz", now_ns);
+    touch(place, "b-20261125T000000.000Z.pb.gz", now_ns - 400 * S_NS);
+    assert_int_equal(send_to(place, "shop", now_ns, "x"), EXPORTER_OK);
     assert_int_equal(count_files(place), 2);
 }
 
