@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/hidden.h"
-
 enum { TAKEN_MAX = 64 };
 
 /* A variable that was taken out of the environment. */
 struct taken {
     char *name;  /* owned, as all that is here until the process ends */
-    char *value; /* in hidden memory */
+    char *value; /* an exporter_hide */
 };
 
 static struct taken taken[TAKEN_MAX];
@@ -30,10 +28,10 @@ static const char *take(const char *name, char *value)
     if (taken_count == TAKEN_MAX)
         return NULL;
     entry->name = strdup(name);
-    entry->value = hidden_strdup(value);
+    entry->value = exporter_hide(value);
     if (!entry->name || !entry->value) {
         free(entry->name);
-        hidden_free(entry->value);
+        exporter_forget(entry->value);
         return NULL;
     }
     explicit_bzero(value, strlen(value));

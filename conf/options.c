@@ -386,10 +386,11 @@ const struct conf_option conf_options[] = {
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "/var/tmp/profiles/{service}-{type}-{start}.pb.gz",
-        .help =
-            "The path of each profile. {service}, {type} and {start} in its last part stand for "
-            "those of the profile. With {type} there is a file for each type, else one with all "
-            "values. The directory is made if it is absent; no file is ever overwritten.",
+        .help = "The path of each profile. {service}, {type} and {start} in its last part stand "
+                "for those of the profile. With {type} there is a file for each type, else one "
+                "with all values. The directory is made if it is absent; no file is ever "
+                "overwritten. Files whose names fit count for max_size and max_age: give them a "
+                "directory of their own.",
     },
     {
         .name = "max_size",

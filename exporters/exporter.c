@@ -28,6 +28,16 @@ enum exporter_rc exporter_global_init(void)
                : EXPORTER_NOMEM;
 }
 
+char *exporter_hide(const char *secret)
+{
+    return hidden_strdup(secret);
+}
+
+void exporter_forget(char *secret)
+{
+    hidden_free(secret);
+}
+
 void exporter_global_finish(void)
 {
     curl_global_cleanup();

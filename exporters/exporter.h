@@ -114,6 +114,16 @@ MUST_CHECK enum exporter_rc exporter_global_init(void);
 void exporter_global_finish(void);
 
 /*
+ * Copies a secret into memory that is in no core file.
+ *
+ * Gives: the copy, ended with exporter_forget; NULL: no memory.
+ */
+char *exporter_hide(const char *secret);
+
+/* Wipes and frees such a copy. NULL is fine. */
+void exporter_forget(char *secret);
+
+/*
  * Makes an exporter from its settings.
  *
  * Gives:  *out, which the caller ends with exporter_close; untouched on failure.

@@ -54,6 +54,11 @@ static bool set(struct exporter_settings *settings, const char *argument)
         {"token_file=", &settings->token_file},
         {"tenant=", &settings->tenant},
         {"ca_file=", &settings->ca_file},
+        {"cert_file=", &settings->cert_file},
+        {"key_file=", &settings->key_file},
+        {"proxy=", &settings->proxy},
+        {"proxy_login_file=", &settings->proxy_login_file},
+        {"legacy=", &settings->legacy},
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

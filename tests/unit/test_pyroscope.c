@@ -343,6 +343,121 @@ static void passes_on_how_long_the_server_wants_to_be_left_alone(void **state)
     assert_int_equal(fix->answer.retry_after_ns, 0);
 }
 
+static void sends_headers_and_tokens_that_are_secrets(void **state)
+{
+    struct fixture *fix = *state;
+    struct exporter_secret_header headers[] = {{.name = "X-One", .text = "first-secret"},
+                                               {.name = "X-Two"}};
+
+    write_secret(fix, "second-secret\n", 0600);
+    headers[1].file = fix->secret;
+    fix->settings.secret_headers = headers;
+    fix->settings.secret_header_count = 2;
+    fix->settings.token = "from-the-environment";
+    start(fix);
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+
+    assert_true(seen(fix, "\r\nX-One: first-secret\r\n"));
+    assert_true(seen(fix, "\r\nX-Two: second-secret\r\n"));
+    assert_true(seen(fix, "\r\nAuthorization: Bearer from-the-environment\r\n"));
+}
+
+static void reads_a_renewed_header_when_refused(void **state)
+{
+    struct fixture *fix = *state;
+    struct exporter_secret_header header = {.name = "X-Key", .file = fix->secret};
+
+    fix->server.answers[0] = "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
+    fix->server.answers[1] = OK;
+    write_secret(fix, "old\n", 0600);
+    fix->settings.secret_headers = &header;
+    fix->settings.secret_header_count = 1;
+    start(fix);
+    write_secret(fix, "new\n", 0600);
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+
+    assert_true(seen(fix, "\r\nX-Key: new\r\n"));
+}
+
+static void goes_through_a_proxy_with_its_own_login(void **state)
+{
+    struct fixture *fix = *state;
+
+    assert_true(server_start(&fix->server));
+    fix->settings.url = "http://pyroscope.invalid:4040";
+    fix->settings.proxy = fix->server.url;
+    fix->settings.proxy_login = "ala:ddin:open";
+    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_OK);
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+
+    assert_true(
+        seen(fix, "POST http://pyroscope.invalid:4040/push.v1.PusherService/Push HTTP/1.1"));
+    assert_true(seen(fix, "\r\nProxy-Authorization: Basic YWxhOmRkaW46b3Blbg==\r\n"));
+}
+
+static void waits_for_a_login_that_the_proxy_wants(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->server.answers[0] = "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n";
+    start(fix);
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_true(fix->answer.denied);
+    expect_error(fix, "proxy_login_file");
+}
+
+static void posts_to_ingest_where_there_is_no_push(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->settings.legacy = "ingest";
+    start(fix);
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+
+    assert_true(
+        seen(fix, "POST /ingest?name=demo%7Benv%3Dprod%7D&from=0&until=0&spyName=pystrobe"));
+    assert_true(seen(fix, "\r\nContent-Type: multipart/form-data; boundary=pystrobe-"));
+    assert_true(seen(fix, "name=\"profile\""));
+}
+
+/* 422 is all that such a server says, also when its storage is down. */
+static void tries_again_what_an_old_server_calls_unprocessable(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->server.answers[0] = "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n";
+    fix->settings.legacy = "ingest";
+    start(fix);
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_false(fix->answer.denied);
+}
+
+static void notes_once_that_labels_are_left_out(void **state)
+{
+    struct exporter_label labels[40];
+    struct exporter_profile profile = {.service = "demo",
+                                       .type = "cpu",
+                                       .labels = labels,
+                                       .label_count = 40,
+                                       .bytes = "x",
+                                       .size = 1};
+    struct fixture *fix = *state;
+    char names[40][8];
+
+    for (size_t i = 0; i < 40; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "l%zu", i);
+        labels[i] = (struct exporter_label){names[i], "x"};
+    }
+    start(fix);
+
+    assert_int_equal(exporter_send(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
+    assert_non_null(strstr(fix->answer.note.text, "\"l26\""));
+    assert_int_equal(exporter_send(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
+    assert_string_equal(fix->answer.note.text, "");
+}
+
 /* Gives up after a timeout of 0.2 s, whatever the server does; a busy machine may be late. */
 static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
 {
@@ -660,6 +775,32 @@ static void refuses_secrets_that_are_none(void **state)
     expect_bad_config(fix, "larger than 64 KiB");
 }
 
+static void refuses_proxies_and_client_keys_that_cannot_work(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->settings.proxy = "proxy:3128";
+    expect_bad_config(fix, "proxy: must be SCHEME://HOST:PORT");
+    fix->settings.proxy = "ftp://proxy:3128";
+    expect_bad_config(fix, "proxy: must begin with http://");
+    fix->settings.proxy = "http://user:pa55@proxy:3128";
+    expect_bad_config(fix, "proxy_login_file");
+    assert_null(strstr(fix->err.text, "pa55"));
+    fix->settings.proxy = "none";
+    fix->settings.proxy_login = "nocolon";
+    expect_bad_config(fix, "must be USER:PASSWORD");
+    assert_null(strstr(fix->err.text, "nocolon"));
+    fix->settings.proxy_login = NULL;
+    fix->settings.token = "a\x01z";
+    expect_bad_config(fix, "token");
+    fix->settings.token = NULL;
+    write_secret(fix, "key\n", 0644);
+    fix->settings.key_file = fix->secret;
+    expect_bad_config(fix, "key_file: needs cert_file");
+    fix->settings.cert_file = fix->secret;
+    expect_bad_config(fix, "chmod o-r");
+}
+
 static void refuses_a_ca_file_that_is_not_there(void **state)
 {
     struct fixture *fix = *state;
@@ -737,6 +878,13 @@ int main(void)
         WITH_SERVER(reads_a_renewed_secret_when_refused),
         WITH_SERVER(waits_when_the_secret_is_the_same),
         WITH_SERVER(waits_when_the_renewed_secret_is_refused_too),
+        WITH_SERVER(sends_headers_and_tokens_that_are_secrets),
+        WITH_SERVER(reads_a_renewed_header_when_refused),
+        WITH_SERVER(goes_through_a_proxy_with_its_own_login),
+        WITH_SERVER(waits_for_a_login_that_the_proxy_wants),
+        WITH_SERVER(posts_to_ingest_where_there_is_no_push),
+        WITH_SERVER(tries_again_what_an_old_server_calls_unprocessable),
+        WITH_SERVER(notes_once_that_labels_are_left_out),
         WITH_SERVER(passes_on_how_long_the_server_wants_to_be_left_alone),
         WITH_SERVER(waits_no_longer_than_told_for_a_silent_server),
         WITH_SERVER(waits_no_longer_than_told_for_a_server_that_reads_nothing),
@@ -758,6 +906,7 @@ int main(void)
         WITH_SERVER(refuses_two_ways_to_log_in),
         WITH_SERVER(refuses_secrets_that_everybody_may_read),
         WITH_SERVER(refuses_secrets_that_are_none),
+        WITH_SERVER(refuses_proxies_and_client_keys_that_cannot_work),
         WITH_SERVER(refuses_a_ca_file_that_is_not_there),
         WITH_SERVER(refuses_a_type_that_it_does_not_know),
         WITH_SERVER(wants_each_type_on_its_own),
