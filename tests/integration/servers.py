@@ -20,6 +20,8 @@ import urllib.request
 import live
 import profiles
 
+# What pushes to a server in this tree.
+PROTOCOLS = [name for name in ("pyroscope", "otlp") if os.path.exists(os.path.join(live.TREE, "exporters", name + ".c"))]
 LIST = os.path.join(profiles.BUILD, "tests", "backends.jsonl")
 
 
