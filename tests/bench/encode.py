@@ -28,8 +28,8 @@ def encode(build, form, rounds, path):
                          stdout=subprocess.PIPE, check=True).stdout.decode()
     lines = [json.loads(line) for line in out.splitlines()][1:]  # the first one warms up
     row = {name: statistics.median(line[name] for line in lines) for name in lines[0]}
-    return {"ms": row["ns"] / 1e6, "ms_least": min(line["ns"] for line in lines) / 1e6, "peak_bytes": int(row["peak_bytes"]),
-            "plain_bytes": int(row["plain_bytes"]), "bytes": int(row["bytes"])}
+    return {"ms": row["ns"] / 1e6, "ms_least": min(line["ns"] for line in lines) / 1e6,
+            "peak_bytes": int(row["peak_bytes"]), "plain_bytes": int(row["plain_bytes"]), "bytes": int(row["bytes"])}
 
 
 def reencoded(path, folder):
