@@ -6,7 +6,16 @@
 #include <string.h>
 
 enum {
-    GZIP_LEVEL = 1, /* what Go's own writer uses; 6 takes 4 times as long for a tenth less */
+    /*
+     * Measured on 10,000 stacks of 30 frames (make bench-encode): level 1, which Go's own writer
+     * uses, takes 10 ms for 428 KB, 6 takes 27 ms for 371 KB; 5 with a look at 16 places where
+     * it has 32 takes 15 ms for 373 KB.
+     */
+    GZIP_LEVEL = 5,
+    GZIP_GOOD = 8,
+    GZIP_LAZY = 16,
+    GZIP_NICE = 32,
+    GZIP_CHAIN = 16,
     GZIP_WRAP = 16, /* zlib: added to the window bits, it asks for gzip's header */
     GZIP_MEMORY = 8
 };
@@ -65,6 +74,7 @@ enum pprof_rc gzip_begin(struct gzip_packer *packer, struct buf *out)
     if (deflateInit2(&packer->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WRAP + MAX_WBITS, GZIP_MEMORY,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return PPROF_NOMEM;
+    (void)deflateTune(&packer->stream, GZIP_GOOD, GZIP_LAZY, GZIP_NICE, GZIP_CHAIN);
     return PPROF_OK;
 }
 

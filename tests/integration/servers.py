@@ -20,6 +20,9 @@ import urllib.request
 import live
 import profiles
 
+# What pushes to a server in this tree.
+PROTOCOLS = [name for name in ("pyroscope", "otlp")
+             if os.path.exists(os.path.join(live.TREE, "exporters", name + ".c"))]
 LIST = os.path.join(profiles.BUILD, "tests", "backends.jsonl")
 
 
@@ -287,7 +290,8 @@ def why_no_pyroscope():
 
 def summary():
     """Which servers there are to test against, and why not."""
-    reasons = [(name, why_missing(name)) for name in ("collector", "pushreceiver")] + [("pyroscope", why_no_pyroscope())]
+    reasons = [(name, why_missing(name)) for name in ("collector", "pushreceiver")]
+    reasons.append(("pyroscope", why_no_pyroscope()))
     return "; ".join("%s: %s" % (name, "there" if why is None else "not tried: " + why) for name, why in reasons)
 
 
