@@ -10,8 +10,11 @@
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/confine.h"
+#include "agent/facts.h"
 #include "agent/fleet.h"
 #include "agent/log.h"
+#include "agent/match.h"
+#include "agent/naming.h"
 #include "agent/options.h"
 #include "agent/ship.h"
 
@@ -49,17 +52,39 @@ struct run {
     struct engine *engine; /* owned: samples in this process */
     struct child child;
     struct choice choice;
-    bool ships; /* the exporters are open */
-    bool hangs; /* one of them could not be ended */
+    bool named;              /* by an option: no other name counts */
+    double asked_hz;         /* the rate by an option; 0: none */
+    struct naming naming;    /* of the labels */
+    struct facts *facts;     /* owned */
+    struct matcher *matcher; /* owned */
+    bool ships;              /* the exporters are open */
+    bool hangs;              /* one of them could not be ended */
 };
 
+/*
+ * Descendants of the command are one service, whatever they run, unless the ini file has a
+ * [target] for them. Their labels are their own.
+ */
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
-    const struct run *run = ctx;
+    struct run *run = ctx;
 
     (void)stat;
-    *out = run->choice;
-    return child_is_ours(pid);
+    if (!child_is_ours(pid))
+        return false;
+    if (!run->named && matcher_choose(run->matcher, pid, out)) {
+        out->rate_hz = run->asked_hz > 0 ? run->asked_hz : out->rate_hz;
+        return true;
+    }
+    facts_begin(run->facts, pid);
+    if (naming_is_disabled(run->facts))
+        return false;
+    naming_apply(&run->naming, run->facts, out);
+    memcpy(out->service, run->choice.service, sizeof(out->service));
+    out->otel_name = !run->named;
+    out->rate_hz = run->choice.rate_hz;
+    out->split = SPLIT_NONE;
+    return true;
 }
 
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
@@ -118,17 +143,39 @@ static int read_conf(const struct request *request, struct conf **out)
     return options_conf(&source, out);
 }
 
-static void fill_choice(struct run *run, const struct request *request)
+/* The name that the command's environment gives it; false: none. */
+static bool name_by_otel(char *out, size_t size)
 {
-    const char *otel = getenv("OTEL_SERVICE_NAME");
-    struct choice *choice = &run->choice;
+    const char *name = getenv("OTEL_SERVICE_NAME"), *all = getenv("OTEL_RESOURCE_ATTRIBUTES");
 
-    if (request->service || (otel && otel[0]))
-        (void)snprintf(choice->service, sizeof(choice->service), "%s",
-                       request->service ? request->service : otel);
-    else
-        options_service(request->command, choice->service, sizeof(choice->service));
+    out[0] = '\0';
+    if (name && name[0])
+        (void)snprintf(out, size, "%s", name);
+    else if (all && !naming_attribute(all, "service.name", out, size))
+        return false;
+    return out[0] != '\0';
+}
+
+/* How descendants are sampled. False: out of memory. */
+static bool fill_choice(struct run *run, const struct request *request)
+{
+    struct choice *choice = &run->choice;
+    char name[sizeof(choice->service)];
+
+    run->named = request->service != NULL;
+    run->asked_hz = request->rate_hz;
+    if (request->service)
+        (void)snprintf(name, sizeof(name), "%s", request->service);
+    else if (!name_by_otel(name, sizeof(name)))
+        options_service(request->command, name, sizeof(name));
+    labels_clean(name, choice->service, sizeof(choice->service));
     choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
+    run->naming = naming_usual;
+    run->naming.env_allow = run->conf->agent.env_allow;
+    run->naming.auto_labels = run->conf->agent.auto_labels;
+    run->facts = facts_new();
+    run->matcher = matcher_new(run->conf);
+    return run->facts && run->matcher;
 }
 
 /* Profiles until the command has ended. Whatever happens to us, its status is passed on. */
@@ -241,10 +288,11 @@ int cmd_exec(int argc, char **argv)
         return status;
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
-    fill_choice(&run, &request);
-    status = run_command(&run, &request);
+    status = fill_choice(&run, &request) ? run_command(&run, &request) : EXIT_FAILED;
     fleet_free(run.fleet);
     engine_free(run.engine);
+    matcher_free(run.matcher);
+    facts_free(run.facts);
     conf_free(run.conf);
     if (!run.hangs)
         exporter_global_finish();

@@ -12,7 +12,9 @@
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/engine.h"
+#include "agent/facts.h"
 #include "agent/log.h"
+#include "agent/naming.h"
 #include "agent/options.h"
 #include "agent/ship.h"
 #include "agent/stats.h"
@@ -289,6 +291,19 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
     return good ? EXIT_OK : options_usage("record");
 }
 
+/* The name that a running process has by itself. False: out of memory. */
+static bool name_process(pid_t pid, struct choice *choice)
+{
+    struct facts *facts = facts_new();
+
+    if (!facts)
+        return false;
+    facts_begin(facts, pid);
+    naming_apply(&naming_usual, facts, choice);
+    facts_free(facts);
+    return true;
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct request request = {.rate_hz = 100, .output = "profile.pb.gz"};
@@ -303,7 +318,7 @@ int cmd_record(int argc, char **argv)
     run.choice.split = request.split;
     if (request.command)
         options_service(request.command, run.choice.service, sizeof(run.choice.service));
-    else
+    else if (!name_process(request.pid, &run.choice))
         (void)snprintf(run.choice.service, sizeof(run.choice.service), "process %d",
                        (int)request.pid);
     buf_init(&run.bytes, BYTES_MAX);

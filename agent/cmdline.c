@@ -15,7 +15,7 @@ static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    return slash ? slash + 1 : path;
+    return slash && slash[1] ? slash + 1 : path;
 }
 
 /* The script or module that a Python runs, and what comes after it; NULL: -c, stdin, a prompt. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/cmdline.h"
 #include "agent/commands.h"
 #include "agent/log.h"
 #include "agent/proc.h"
@@ -127,49 +128,15 @@ int options_conf(const struct conf_source *source, struct conf **out)
     return EXIT_OK;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* What a Python runs, by its command line; NULL: -c, stdin or a prompt. */
-static const char *script_of(char **argv)
-{
-    const char *c;
-    size_t i;
-
-    for (i = 1; argv[i]; i++) {
-        if (argv[i][0] != '-')
-            return base_of(argv[i]);
-        if (strcmp(argv[i], "-") == 0)
-            return NULL;
-        if (strcmp(argv[i], "--") == 0)
-            return argv[i + 1] ? base_of(argv[i + 1]) : NULL;
-        /* Of the letters in one word these four take the rest of it, or the next word. */
-        c = argv[i][1] == '-' ? "" : argv[i] + strcspn(argv[i], "cmWX");
-        if (*c == 'c')
-            return NULL;
-        if (*c == 'm')
-            return c[1] ? c + 1 : argv[i + 1];
-        if (((*c && !c[1]) || strcmp(argv[i], "--check-hash-based-pycs") == 0) && argv[i + 1])
-            i++;
-    }
-    return NULL;
-}
-
 void options_service(char **argv, char *out, size_t size)
 {
-    const char *name = base_of(argv[0]), *script = NULL;
-    size_t length;
+    const char *words[CMDLINE_ARGUMENTS_MAX + 1];
+    size_t count = 0;
 
-    if (strncmp(name, "python", 6) == 0)
-        script = script_of(argv);
-    (void)snprintf(out, size, "%s", script ? script : name);
-    length = strlen(out);
-    if (length > 3 && strcmp(out + length - 3, ".py") == 0)
-        out[length - 3] = '\0';
+    for (; argv[count] && count < CMDLINE_ARGUMENTS_MAX; count++)
+        words[count] = argv[count];
+    words[count] = NULL;
+    cmdline_name(words, out, size);
 }
 
 int options_open_failed(pid_t pid, enum cpy_rc rc, const struct err *err)

@@ -206,11 +206,76 @@ static void fails_cleanly_without_memory(void **state)
     assert_int_equal(services->count, 2);
 }
 
+static void tells_services_apart_by_their_labels(void **state)
+{
+    struct services *services = *state;
+    struct labels a = {0}, b = {0};
+    struct service *first;
+
+    labels_put(&a, "container.id", "1");
+    labels_put(&b, "container.id", "2");
+    first = services_get_labelled(services, "shop", &a, 1, 2);
+    assert_non_null(first);
+    assert_ptr_equal(services_get_labelled(services, "shop", &a, 3, 4), first);
+    assert_ptr_not_equal(services_get_labelled(services, "shop", &b, 3, 4), first);
+    assert_ptr_not_equal(services_get(services, "shop", 3, 4), first);
+}
+
+static void puts_services_beyond_the_bound_into_one(void **state)
+{
+    struct services *services = *state;
+    const struct service *others;
+
+    services->max = services->count + 1;
+    assert_string_equal(services_get(services, "one", 1, 2)->name, "one");
+    others = services_get(services, "two", 1, 2);
+    assert_string_equal(others->name, services_others);
+    assert_ptr_equal(services_get(services, "three", 1, 2), others);
+    assert_string_equal(services_get(services, "one", 1, 2)->name, "one");
+}
+
+static void ends_services_that_nobody_uses(void **state)
+{
+    struct services *services = *state;
+    struct service *used;
+
+    used = services_get(services, "used", 1, 2);
+    assert_non_null(used);
+    used->users = 1;
+    assert_non_null(services_get(services, "unused", 1, 2));
+    services_trim(services);
+    assert_ptr_equal(services->first, used);
+    assert_null(used->next);
+    assert_int_equal(services->count, 1);
+}
+
+static void bounds_how_many_processes_it_tells_apart(void **state)
+{
+    struct service *shop = services_get(*state, "bounded", 5, 6);
+    uint32_t others, first;
+
+    assert_non_null(shop);
+    shop->split.max = 3;
+    first = service_unseen_row(shop, 1, SPLIT_PROCESS);
+    assert_int_not_equal(service_unseen_row(shop, 2, SPLIT_PROCESS), first);
+    assert_int_not_equal(service_unseen_row(shop, 3, SPLIT_PROCESS), first);
+    others = service_unseen_row(shop, 4, SPLIT_PROCESS);
+    assert_int_equal(service_unseen_row(shop, 5, SPLIT_PROCESS), others);
+    assert_int_equal(service_unseen_row(shop, 1, SPLIT_PROCESS), first);
+    assert_true(service_begin(shop, 7, 8)); /* anew in each interval */
+    assert_int_not_equal(service_unseen_row(shop, 5, SPLIT_PROCESS),
+                         service_unseen_row(shop, 4, SPLIT_PROCESS));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(makes_a_service_once),
+        TEST(tells_services_apart_by_their_labels),
+        TEST(puts_services_beyond_the_bound_into_one),
+        TEST(ends_services_that_nobody_uses),
+        TEST(bounds_how_many_processes_it_tells_apart),
         TEST(puts_all_into_one_row_without_a_split),
         TEST(tells_processes_apart),
         TEST(tells_threads_apart),

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent finds what its sections name: by condition, after an exec, as a daemon, and no reused pid."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+import live
+import profiles
+from conftest import MACHINES
+
+SLEEPER = "import sys, time\nfor _ in range(1200):\n    time.sleep(0.1)\n"
+PYTHON = os.path.realpath(MACHINES[-1]["exe"])
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(name, prefix=[], **variables): a Python whose script has a name of its own; gives the process."""
+    running = []
+
+    def start(name, prefix=(), interpreter=PYTHON, **variables):
+        script = tmp_path / (name + ".py")
+        script.write_text(SLEEPER)
+        environment = dict(live.clean_environment(), **variables)
+        running.append(subprocess.Popen([*prefix, interpreter, str(script)], env=environment,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def services(agent):
+    """{pid: service} as the agent's log has it."""
+    found = (re.search(r"process (\d+): sampling .* as service (\S+)", line) for line in list(agent.log))
+    return {int(match.group(1)): match.group(2) for match in found if match}
+
+
+def ini(tmp_path, text):
+    return ("[agent]\nscan = 200ms\ninterval = 1s\nrate = 50Hz\nenv_allow = WHO OTEL_* DD_ENV\n%s\n"
+            "[exporter out]\ntype = store\npath = %s\n" % (text.replace("HERE", str(tmp_path)), tmp_path / "store"))
+
+
+def test_each_process_belongs_to_the_section_that_fits(agent, run, tmp_path):
+    shell = ["/bin/sh", "-c", '"$@" & wait', "mother-%s" % tmp_path.name]
+    plain, off = run("plain"), run("off", PYSTROBE_DISABLE="1")
+    named = run("named", OTEL_SERVICE_NAME="by-otel")
+    attributes = run("attributes", OTEL_RESOURCE_ATTRIBUTES="service.version=7,service.name=by%20list")
+    who, excluded = run("who", WHO="me"), run("excluded", WHO="me", DD_ENV="test")
+    mother = run("child", shell)
+    here = str(tmp_path).replace(".", "[.]")
+    watching = agent(ini(tmp_path, """
+[target family]
+parent = mother-%s
+cmdline = child[.]py$
+service = family-${script}
+[target who]
+env.WHO = ^me$
+cmdline = HERE/
+exclude_env.DD_ENV = test
+service = ${env:WHO}-${script}
+label.team = ${env:WHO:-none}
+[target rest]
+cmdline = HERE/(plain|named|attributes|off)
+user = %d
+service = ${otel:service.name:-${script}}
+""" % (tmp_path.name, os.getuid())).replace("HERE", here))
+
+    wanted = [plain.pid, named.pid, attributes.pid, who.pid]
+    watching.wait_for(wanted)
+    live.wait_until(lambda: any(service == "family-child" for service in services(watching).values()), "the child")
+    live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "me-who"), "a profile")
+    watching.stop()
+
+    found = services(watching)
+    assert [found[pid] for pid in wanted[:2]] == ["plain", "by-otel"]
+    assert found[who.pid] == "me-who"
+    assert found[attributes.pid].startswith("by")
+    assert not {off.pid, excluded.pid, mother.pid} & set(found)
+    comments = profiles.in_store(tmp_path / "store", "me-who")[0]["comments"]
+    assert "label: team=me" in comments
+    assert any(comment.startswith("label: host.name=") for comment in comments)
+    assert any(comment.startswith("label: process.runtime.version=3.") for comment in comments)
+
+
+def test_what_becomes_python_by_exec_is_found(agent, run, tmp_path):
+    gate = tmp_path / "gate"
+    later = run("later", ["/bin/sh", "-c", 'while ! [ -e "%s" ]; do sleep 0.1; done; exec "$@"' % gate, "sh"])
+    first = run("first")
+    watching = agent(ini(tmp_path, "[target a]\ncmdline = HERE/(later|first)\nservice = ${script}\n"))
+    watching.wait_for([first.pid])
+    assert later.pid not in watching.attached
+
+    gate.touch()
+
+    watching.wait_for([later.pid])
+    watching.stop()
+    assert services(watching)[later.pid] == "later"
+    assert not [line for line in watching.log if "process %d" % later.pid in line and "sampling" not in line]
+
+
+def test_a_daemon_that_forked_twice_is_found(agent, run, tmp_path):
+    run("daemon", ["/bin/sh", "-c", '( ( "$@" & echo $! ) & ) ; exec sleep 60', "sh"])
+    watching = agent(ini(tmp_path, "[target a]\nexe = %s\ncmdline = HERE/daemon\nservice = ${script}\n" % PYTHON))
+
+    live.wait_until(lambda: "daemon" in services(watching).values(), "the daemon")
+
+    pid = next(iter(services(watching)))
+    watching.stop()
+    os.kill(pid, 9)
+
+
+def test_a_target_that_execs_another_version_is_sampled_as_that(agent, tmp_path):
+    others = [machine for machine in MACHINES if machine["version"] != MACHINES[-1]["version"]]
+    if not others:
+        pytest.skip("there is one Python")
+    other = os.path.realpath(others[0]["exe"])
+    script, gate = tmp_path / "turns.py", tmp_path / "gate"
+    script.write_text("import os, sys, time\nwhile not os.path.exists(%r):\n    time.sleep(0.1)\n"
+                      "sys.argv[1:] or os.execv(%r, [%r, %r, 'again'])\ntime.sleep(60)\n"
+                      % (str(gate), other, other, str(script)))
+    process = subprocess.Popen([PYTHON, str(script)], env=live.clean_environment())
+    try:
+        watching = agent(ini(tmp_path, "[target a]\ncmdline = HERE/turns\n"))
+        watching.wait_for([process.pid])
+        gate.touch()
+        live.wait_until(lambda: len({re.search(r"Python (\S+)", line).group(1) for line in list(watching.log)
+                                     if "process %d: sampling" % process.pid in line}) == 2, "the other Python")
+        watching.stop()
+    finally:
+        process.kill()
+        process.wait()
+
+
+REUSE = r"""
+import os, sys, time, subprocess, signal
+python, script, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for number in range(times):
+    while True:
+        with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+            file.write("4999")
+        child = subprocess.Popen([python, script], env=dict(os.environ, OTEL_SERVICE_NAME="turn-%d" % (number % 2)))
+        if child.pid == 5000:
+            break
+        child.kill()
+        child.wait()
+    print("started", number, flush=True)
+    sys.stdin.readline()
+    child.kill()
+    child.wait()
+"""
+
+
+@pytest.mark.parametrize("times", [4, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_reused_pid_never_mixes_two_processes(pystrobe, tmp_path, times):
+    if os.getuid() != 0:
+        pytest.skip("a pid namespace needs root")
+    script, store = tmp_path / "reused.py", tmp_path / "store"
+    script.write_text(SLEEPER)
+    (tmp_path / "reuse.py").write_text(REUSE)
+    (tmp_path / "agent.ini").write_text(ini(tmp_path, "[target a]\ncmdline = HERE/reused\n"))
+    command = 'mount -t proc proc /proc; "$1" agent -c "$2" 2>"$3" & exec "$4" "$5" "$6" "$7" "$8"'
+    log = tmp_path / "log"
+    process = subprocess.Popen(
+        ["unshare", "-pfm", "/bin/sh", "-c", command, "sh", str(pystrobe.path), str(tmp_path / "agent.ini"), str(log), PYTHON,
+         str(tmp_path / "reuse.py"), PYTHON, str(script), str(times)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=live.clean_environment())
+    try:
+        for number in range(times):
+            assert process.stdout.readline() == "started %d\n" % number
+            live.wait_until(lambda: log.read_text().count("process 5000: sampling") > number, "turn %d" % number)
+            process.stdin.write("\n")
+            process.stdin.flush()
+        lines = [line for line in log.read_text().splitlines() if "process 5000: sampling" in line]
+        assert [line.rsplit(" ", 1)[1] for line in lines] == ["turn-%d" % (number % 2) for number in range(times)]
+    finally:
+        process.kill()
+        process.wait()
+    assert store.exists()
