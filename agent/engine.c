@@ -37,6 +37,8 @@ struct engine {
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct bursts bursts;
+    struct budget budget;
+    uint64_t next_budget_ns;
     struct utc utc; /* when it was last looked whether the clock was set */
 };
 
@@ -231,7 +233,7 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     service->period_ns = t->tick.period_ns;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
-    e->stats.attached++;
+    t->order = ++e->stats.attached;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, choice->service);
     process_init(&t->process, id, opened, service, choice->split, now_ns);
@@ -239,13 +241,71 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     return true;
 }
 
+const struct budget_state *engine_budget(const struct engine *e)
+{
+    return &e->budget.state;
+}
+
+/* Gives up the target that was found last. */
+static void shed_one(struct engine *e)
+{
+    struct target *last = e->sampling[0];
+    struct proc_id id;
+    struct err err;
+    size_t i;
+
+    for (i = 1; i < e->stats.sampling; i++)
+        if (e->sampling[i]->order > last->order)
+            last = e->sampling[i];
+    id = last->id;
+    err_set(&err, "process %d: there is no room for it in what pystrobe may use", (int)id.pid);
+    stop_sampling(e, last);
+    put_off(e, id, CPY_NOMEM, &err);
+    e->budget.state.shed++;
+}
+
+/* Keeps to what may be used; gives when to look again. */
+static uint64_t keep_budget(struct engine *e)
+{
+    struct budget_state *state = &e->budget.state;
+    const double before = state->factor;
+    uint64_t now_ns = clock_mono_ns();
+    struct budget_use use;
+
+    if (now_ns < e->next_budget_ns)
+        return e->next_budget_ns;
+    budget_own_use(&use);
+    use.targets = e->stats.sampling;
+    budget_step(&e->budget, &use, now_ns);
+    if (state->factor != before)
+        ticks_stretch(&e->ticks, state->factor);
+    if (state->factor > 1 && before <= 1)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling less often: pystrobe used %.2f %% of a core, it may use %.2f %%",
+                 state->used_cpu * 100, state->promised.cpu * 100);
+    else if (state->factor <= 1 && before > 1)
+        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+    if (e->stats.sampling > state->targets_max)
+        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more take too much %s",
+                 state->targets_max, e->stats.sampling,
+                 state->factor >= BUDGET_FACTOR_MAX ? "CPU time" : "memory");
+    while (e->stats.sampling > state->targets_max)
+        shed_one(e);
+    e->next_budget_ns = now_ns + BUDGET_STEP_NS;
+    return e->next_budget_ns;
+}
+
 static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct engine *e = ctx;
     struct cpy_target *opened = NULL;
     struct err err = {""};
-    enum cpy_rc rc = cpy_open(id.pid, &opened, &err);
+    enum cpy_rc rc = CPY_NOMEM;
 
+    if (e->stats.sampling < e->budget.state.targets_max)
+        rc = cpy_open(id.pid, &opened, &err);
+    else
+        err_set(&err, "process %d: there is no room for it in what pystrobe may use", (int)id.pid);
     if (rc == CPY_OK && start_sampling(e, id, choice, opened))
         return;
     put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
@@ -288,6 +348,7 @@ struct engine *engine_new(const struct engine_settings *settings)
         seed = clock_mono_ns();
     ticks_init(&e->ticks, seed);
     e->utc = utc_now();
+    budget_init(&e->budget, &settings->budget);
     e->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     return e;
@@ -360,7 +421,7 @@ static void end_interval(struct engine *e)
 
     heed_clock(e);
     for (i = 0; i < e->stats.sampling; i++)
-        process_settle(&e->sampling[i]->process);
+        process_settle(&e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -377,9 +438,13 @@ static void end_interval(struct engine *e)
 void engine_flush(struct engine *e)
 {
     size_t i = e->stats.sampling;
+    uint64_t now_ns;
 
-    while (i-- > 0) /* from the end: what is gone takes itself out */
-        tick(e, e->sampling[i], clock_mono_ns(), false);
+    while (i-- > 0) { /* from the end: what is gone takes itself out */
+        now_ns = clock_mono_ns();
+        process_rouse(&e->sampling[i]->process, now_ns);
+        tick(e, e->sampling[i], now_ns, false);
+    }
     end_interval(e);
 }
 
@@ -443,7 +508,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
 {
     struct epoll_event events[EVENTS];
     const struct tick *first;
-    uint64_t now_ns, until;
+    uint64_t now_ns, until, budget_ns;
     int count;
 
     for (;;) {
@@ -455,6 +520,8 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             engine_scan(e);
         }
         until = tick_all(e);
+        budget_ns = keep_budget(e);
+        until = until < budget_ns ? until : budget_ns;
         if (clock_mono_ns() >= e->interval_end_ns)
             end_interval(e);
         until = until < finder_next_ns(e->finder) ? until : finder_next_ns(e->finder);

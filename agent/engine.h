@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include "agent/budget.h"
 #include "agent/bursts.h"
 #include "agent/choice.h"
 #include "agent/process.h"
@@ -23,11 +24,12 @@ struct engine_settings {
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     void *ctx;
-    uint64_t interval_ns; /* 0: one interval, until engine_flush */
-    uint64_t scan_ns;     /* how often /proc is looked through for processes */
-    pid_t only;           /* look at this process alone; 0: at all of /proc */
-    bool eager;           /* look five times a second, and at first still more often */
-    sigset_t signals;     /* that engine_run reports */
+    uint64_t interval_ns;        /* 0: one interval, until engine_flush */
+    uint64_t scan_ns;            /* how often /proc is looked through for processes */
+    struct budget_limits budget; /* what this process may use; all 0: what it needs */
+    pid_t only;                  /* look at this process alone; 0: at all of /proc */
+    bool eager;                  /* look five times a second, and at first still more often */
+    sigset_t signals;            /* that engine_run reports */
 };
 
 enum engine_event {
@@ -70,6 +72,9 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  * Gives: how many there are now; SIZE_MAX: there are BURSTS_MAX bursts already.
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
+
+/* What was promised and what is used. Lends until engine_free. */
+const struct budget_state *engine_budget(const struct engine *engine);
 
 /* Looks through /proc now. */
 void engine_scan(struct engine *engine);

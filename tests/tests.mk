@@ -32,7 +32,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-long pythons backends test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
+        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -129,6 +129,9 @@ bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## what being profiled costs a 
 bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/bench_unwind.py --build $(BUILD) \
 	    --json $(BUILD)/bench/unwind.json $(BENCH_ARGS)
+
+bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
+	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
 
 bench: ## all benchmarks, with short rounds
 	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
