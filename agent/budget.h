@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { BUDGET_FACTOR_MAX = 16 };
 
@@ -65,9 +66,9 @@ void budget_set_limits(struct budget *budget, const struct budget_limits *limits
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
 
 /*
- * Looks up what this process uses: its CPU time, and its memory that is no file's. Not in the
- * logic above, so that tests bring their own.
+ * The memory of a process that is no file's, 0: of this one. Not in the logic above, so that tests
+ * bring their own. Gives: bytes; 0: the process is gone.
  */
-void budget_own_use(struct budget_use *out);
+uint64_t budget_memory_of(pid_t pid);
 
 #endif

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget_use.c - what this process uses; see budget.h. */
+/* budget_use.c - what memory a process uses; see budget.h. */
 #include "agent/budget.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Pages in memory that are its own, from /proc/self/statm: "size resident shared ...". */
-static uint64_t own_pages(void)
+/* From /proc/PID/statm: "size resident shared ...", in pages. */
+uint64_t budget_memory_of(pid_t pid)
 {
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    char path[64], text[128], *at;
     unsigned long resident, shared;
-    char text[128], *at;
     ssize_t got;
+    int fd;
 
+    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)(pid ? pid : getpid()));
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
     got = read(fd, text, sizeof(text) - 1);
@@ -25,14 +27,5 @@ static uint64_t own_pages(void)
     (void)strtoul(text, &at, 10);
     resident = strtoul(at, &at, 10);
     shared = strtoul(at, NULL, 10);
-    return resident > shared ? resident - shared : 0;
-}
-
-void budget_own_use(struct budget_use *out)
-{
-    struct timespec time = {0};
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    out->cpu_ns = (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-    out->memory_bytes = own_pages() * (uint64_t)sysconf(_SC_PAGESIZE);
+    return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }

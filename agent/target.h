@@ -11,7 +11,6 @@ struct target {
     struct proc_id id;
     struct choice choice;
     struct tick tick; /* when it is due next */
-    uint64_t order;   /* of being found: 1 was the first */
     int pidfd;        /* owned: tells its end; -1: the kernel has none */
     unsigned raced;   /* samples in a row that failed */
     struct process process;

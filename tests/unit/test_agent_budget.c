@@ -210,14 +210,11 @@ static void minds_no_clock_that_stands_still(void **state)
     assert_between(host.budget.state.used_cpu, 0.0, 0.0);
 }
 
-static void knows_what_it_uses_itself(void **state)
+static void knows_the_memory_of_a_process(void **state)
 {
-    struct budget_use use = {0};
-
     (void)state;
-    budget_own_use(&use);
-    assert_true(use.cpu_ns > 0);
-    assert_true(use.memory_bytes > 0);
+    assert_true(budget_memory_of(0) > 0);
+    assert_int_equal(budget_memory_of(2000000000), 0);
 }
 
 int main(void)
@@ -233,7 +230,7 @@ int main(void)
         cmocka_unit_test(promises_nothing_without_limits),
         cmocka_unit_test(takes_other_limits),
         cmocka_unit_test(minds_no_clock_that_stands_still),
-        cmocka_unit_test(knows_what_it_uses_itself),
+        cmocka_unit_test(knows_the_memory_of_a_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
