@@ -2,8 +2,10 @@
 /* budget.c - see budget.h. */
 #include "agent/budget.h"
 
-/* CPU time is saved up for a minute, and what was used too much is saved again in half of one. */
+/* CPU time is saved up for a minute; it may be spent in ten seconds, and what was used too much is
+ * saved again in half a minute. */
 #define SAVED_NS    60e9
+#define SPEND_NS    10e9
 #define PAY_BACK_NS 30e9
 
 /* Steps before more is shed, and before some of it is let back in. */
@@ -58,9 +60,10 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
 /* What may be used now: more while there is something left over, less while it is overdrawn. */
 static double allowed(const struct budget *budget)
 {
-    double promised = budget->state.promised.cpu;
+    double promised = budget->state.promised.cpu, credit = budget->credit_ns;
 
-    return within(promised + budget->credit_ns / PAY_BACK_NS, promised / 4, promised * 3);
+    credit /= credit > 0 ? SPEND_NS : PAY_BACK_NS;
+    return promised + credit < promised / 4 ? promised / 4 : promised + credit;
 }
 
 /* Stretches the periods, or lets them shrink again. True: there is nothing left to stretch. */
