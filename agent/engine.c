@@ -370,6 +370,7 @@ static uint64_t tick_all(struct engine *e)
         }
         now_ns = clock_mono_ns();
         e->stats.missed += ticks_done(&e->ticks, due, now_ns);
+        t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
         tick(e, t, now_ns, alone);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
