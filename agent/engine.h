@@ -40,6 +40,7 @@ struct engine_settings {
     uint64_t scan_ns;            /* how often /proc is looked through for processes */
     struct budget_limits budget; /* of a fleet: what all of it may use; all 0: what it needs */
     pid_t only;                  /* look at this process alone; 0: at all of /proc */
+    size_t max_services;         /* profiles of an interval; 0: no limit */
     bool eager;                  /* look five times a second, and at first still more often */
     sigset_t signals;            /* that engine_run reports */
 };

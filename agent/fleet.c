@@ -268,15 +268,13 @@ static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct fleet *f = ctx;
     uint64_t now_ns = clock_mono_ns();
-    struct charge *charge = NULL;
+    struct charge *charge;
 
     if (f->charges.count >= f->budget.state.targets_max) {
         refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
         return;
     }
-    heed_clock(&f->services, &f->utc);
-    if (services_get(&f->services, choice->service, clock_utc_ns(), now_ns))
-        charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
+    charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
     if (!charge) {
         refuse(f, id, "out of memory", now_ns);
         return;
@@ -444,6 +442,8 @@ struct fleet *fleet_new(const struct engine_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
+    f->services.max = settings->max_services;
+    f->services.begin_ns = clock_mono_ns();
     f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
     f->utc = utc_now();
     budget_init(&f->budget, &settings->budget);
@@ -508,6 +508,10 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    services_trim(&f->services);
+    for (service = f->services.first; service; service = service->next)
+        service->users = 0; /* until pieces come for it */
+    f->services.begin_ns = now_ns;
     for (i = 0; i < SLOTS; i++)
         slot_renew(&f->slots[i]);
     charges_sweep(&f->charges);
