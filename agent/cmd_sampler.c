@@ -196,6 +196,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct order_burst burst;
     struct order_end end;
     struct proc_id id;
+    double factor;
 
     if (kind == ORDER_TAKE && orders_read(&take, sizeof(take), bytes, size)) {
         hand_over(s); /* opening is where a target blocks first: nothing is lost by it */
@@ -206,6 +207,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         end_interval(s, &end);
     } else if (kind == ORDER_BURST && orders_read(&burst, sizeof(burst), bytes, size)) {
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
+    } else if (kind == ORDER_STRETCH && orders_read(&factor, sizeof(factor), bytes, size)) {
+        engine_stretch(s->engine, factor);
     } else {
         s->over = true;
     }

@@ -356,6 +356,11 @@ static bool is_alone(const struct engine *e)
     return proc_running(e->running_fd, &running) && running == 1;
 }
 
+void engine_stretch(struct engine *e, double factor)
+{
+    ticks_stretch(&e->ticks, factor);
+}
+
 /* Takes all samples that are due; gives when to wake up for the next. */
 static uint64_t tick_all(struct engine *e)
 {
@@ -373,6 +378,7 @@ static uint64_t tick_all(struct engine *e)
         }
         now_ns = clock_mono_ns();
         e->stats.missed += ticks_done(&e->ticks, due, now_ns);
+        t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
         tick(e, t, now_ns, alone);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
@@ -391,7 +397,7 @@ void engine_end_interval(struct engine *e)
 
     heed_clock(&e->services, &e->utc);
     for (i = 0; i < e->stats.sampling; i++)
-        process_settle(&e->sampling[i]->process);
+        process_settle(&e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -409,9 +415,13 @@ void engine_end_interval(struct engine *e)
 void engine_flush(struct engine *e)
 {
     size_t i = e->stats.sampling;
+    uint64_t now_ns;
 
-    while (i-- > 0) /* from the end: what is gone takes itself out */
-        tick(e, e->sampling[i], clock_mono_ns(), false);
+    while (i-- > 0) { /* from the end: what is gone takes itself out */
+        now_ns = clock_mono_ns();
+        process_rouse(&e->sampling[i]->process, now_ns);
+        tick(e, e->sampling[i], now_ns, false);
+    }
     engine_end_interval(e);
 }
 

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 
 #include "agent/beat.h"
+#include "agent/budget.h"
 #include "agent/bursts.h"
 #include "agent/choice.h"
 #include "agent/process.h"
@@ -35,12 +36,13 @@ struct engine_settings {
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     void *ctx;
-    uint64_t interval_ns; /* 0: one interval, until engine_flush */
-    uint64_t scan_ns;     /* how often /proc is looked through for processes */
-    pid_t only;           /* look at this process alone; 0: at all of /proc */
-    bool eager;           /* look five times a second, and at first still more often */
-    size_t max_services;  /* profiles of an interval; 0: no limit */
-    sigset_t signals;     /* that engine_run reports */
+    uint64_t interval_ns;        /* 0: one interval, until engine_flush */
+    uint64_t scan_ns;            /* how often /proc is looked through for processes */
+    struct budget_limits budget; /* of a fleet: what all of it may use; all 0: what it needs */
+    pid_t only;                  /* look at this process alone; 0: at all of /proc */
+    size_t max_services;         /* profiles of an interval; 0: no limit */
+    bool eager;                  /* look five times a second, and at first still more often */
+    sigset_t signals;            /* that engine_run reports */
 };
 
 enum engine_event {
@@ -84,6 +86,9 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  * Gives: how many there are now; SIZE_MAX: there are BURSTS_MAX bursts already.
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
+
+/* All periods are `factor` times as long as asked for from now on. */
+void engine_stretch(struct engine *engine, double factor);
 
 /* Looks through /proc now. */
 void engine_scan(struct engine *engine);

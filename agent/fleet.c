@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/charges.h"
@@ -34,6 +35,8 @@ struct fleet {
     struct services services;
     struct charges charges;
     struct bursts bursts;
+    struct budget budget;
+    uint64_t budget_ns;       /* when it is looked at next */
     struct utc utc;           /* when it was last looked whether the clock was set */
     struct slot slots[SLOTS]; /* the last one for suspects */
     size_t slot_count;        /* of those for the others, in use */
@@ -133,6 +136,13 @@ size_t fleet_burst(struct fleet *f, const struct burst *burst, uint64_t duration
     return count;
 }
 
+static void order_stretch(struct fleet *f, struct slot *slot)
+{
+    const double factor = f->budget.state.factor;
+
+    order(f, slot, ORDER_STRETCH, &factor, sizeof(factor));
+}
+
 static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
 {
     struct err err = {""};
@@ -145,6 +155,7 @@ static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
     f->counts.started++;
     for (i = 0; i < f->bursts.count; i++)
         order_burst(f, slot, &f->bursts.all[i], now_ns);
+    order_stretch(f, slot);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
         order_end(f, slot, false);
 }
@@ -245,18 +256,28 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     return !is_sampler(f, pid) && f->settings.choose(f->settings.ctx, pid, stat, out);
 }
 
+static void refuse(struct fleet *f, struct proc_id id, const char *why, uint64_t now_ns)
+{
+    struct err err;
+
+    err_set(&err, "process %d: %s", (int)id.pid, why);
+    finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
+}
+
 /* The finder has a process for us. */
 static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct fleet *f = ctx;
     uint64_t now_ns = clock_mono_ns();
     struct charge *charge;
-    struct err err;
 
+    if (f->charges.count >= f->budget.state.targets_max) {
+        refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
+        return;
+    }
     charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
     if (!charge) {
-        err_set(&err, "process %d: out of memory", (int)id.pid);
-        finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
+        refuse(f, id, "out of memory", now_ns);
         return;
     }
     if (!runs(charge->slot) && now_ns >= charge->slot->next_start_ns)
@@ -275,6 +296,77 @@ static void drop(void *ctx, struct proc_id id)
     if (charge->sent)
         order(f, charge->slot, ORDER_DROP, &id, sizeof(id));
     charges_remove(&f->charges, charges_find(&f->charges, id));
+}
+
+/* Gives up the process that has been sampled for the shortest time; false: there is none. */
+static bool shed_one(struct fleet *f, uint64_t now_ns)
+{
+    struct charge *last = NULL;
+    struct proc_id id;
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++)
+        if (!last || f->charges.items[i].began_ns > last->began_ns)
+            last = &f->charges.items[i];
+    if (!last)
+        return false;
+    id = last->id;
+    drop(f, id);
+    refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
+    f->budget.state.shed++;
+    return true;
+}
+
+static struct budget_use use_of(const struct fleet *f)
+{
+    struct budget_use use = {.targets = f->charges.count, .memory_bytes = budget_memory_of(0)};
+    struct timespec own = {0};
+    size_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        if (runs(&f->slots[i]))
+            use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f);
+    return use;
+}
+
+static void log_budget(const struct budget_state *state, double before, size_t targets)
+{
+    if (state->factor > 1 && before <= 1)
+        log_line(
+            LOG_LEVEL_WARNING,
+            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
+            state->used_cpu * 100, state->promised.cpu * 100);
+    else if (state->factor <= 1 && before > 1)
+        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+    if (targets > state->targets_max)
+        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
+                 state->targets_max, targets,
+                 state->factor >= BUDGET_FACTOR_MAX ? "CPU time (max_cpu)" : "memory (max_memory)");
+}
+
+/* Keeps to what may be used. */
+static void keep_budget(struct fleet *f, uint64_t now_ns)
+{
+    struct budget_state *state = &f->budget.state;
+    const struct budget_use use = use_of(f);
+    const double before = state->factor;
+    size_t i;
+
+    budget_step(&f->budget, &use, now_ns);
+    log_budget(state, before, use.targets);
+    if (state->factor != before)
+        for (i = 0; i < SLOTS; i++)
+            order_stretch(f, &f->slots[i]);
+    while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
+    }
+    f->budget_ns = now_ns + BUDGET_STEP_NS;
+}
+
+const struct budget_state *fleet_budget(const struct fleet *f)
+{
+    return &f->budget.state;
 }
 
 /* The process that a report is about; NULL: it is another's by now. */
@@ -381,6 +473,7 @@ struct fleet *fleet_new(const struct engine_settings *settings)
     f->services.begin_ns = clock_mono_ns();
     f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
     f->utc = utc_now();
+    budget_init(&f->budget, &settings->budget);
     f->interval = 1;
     f->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
@@ -518,6 +611,8 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
             finder_scan(f->finder, now_ns);
         if (now_ns >= f->look_ns)
             look(f, now_ns);
+        if (now_ns >= f->budget_ns)
+            keep_budget(f, now_ns);
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))

@@ -73,6 +73,9 @@ struct fleet_process {
 void fleet_each(struct fleet *fleet, void (*each)(void *ctx, const struct fleet_process *),
                 void *ctx);
 
+/* What was promised and what is used. Lends until fleet_free. */
+const struct budget_state *fleet_budget(const struct fleet *fleet);
+
 /* The CPU time of all samplers that run now and of those that have ended, as far as known. */
 uint64_t fleet_cpu_ns(const struct fleet *fleet);
 

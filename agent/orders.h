@@ -15,10 +15,11 @@
 
 /* To a sampler. */
 enum order {
-    ORDER_TAKE = 1, /* struct order_take: sample this process */
-    ORDER_DROP = 2, /* struct proc_id: sample it no more */
-    ORDER_END = 3,  /* struct order_end: end the interval, hand over what there is */
-    ORDER_BURST = 4 /* struct order_burst: sample some more often for a while */
+    ORDER_TAKE = 1,   /* struct order_take: sample this process */
+    ORDER_DROP = 2,   /* struct proc_id: sample it no more */
+    ORDER_END = 3,    /* struct order_end: end the interval, hand over what there is */
+    ORDER_BURST = 4,  /* struct order_burst: sample some more often for a while */
+    ORDER_STRETCH = 5 /* double: all periods are so many times as long as asked for */
 };
 
 struct order_take {

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that has done nothing for so long is read each REST_EACH times only. */
+/* A process that has done nothing for so long is looked at each REST_EACH times only. */
 #define REST_LONG_NS UINT64_C(1000000000)
-enum { REST_EACH = 8 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -96,7 +95,7 @@ static void end_rest(struct process *p)
         pprof_add(p->service->profile, thread->row, values);
         thread->last_ns = p->rest.since_ns;
     }
-    p->rest.count = 0;
+    p->rest.count = p->rest.pending = 0;
 }
 
 /* Brings the CPU time up to date; false: it has not moved. What was read last stands at the end. */
@@ -122,19 +121,31 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
-void process_settle(struct process *p)
+/* All threads have rested until now, and so in all samples that were not taken. */
+static void note_rest(struct process *p, uint64_t now_ns)
 {
+    p->rest.count += p->rest.pending;
+    p->rest.pending = 0;
+    p->rest.since_ns = p->last_ns = now_ns;
+}
+
+void process_settle(struct process *p, uint64_t now_ns)
+{
+    bool moved = read_clock(p);
     uint64_t cpu;
     size_t i;
 
+    if (moved)
+        p->rest.moved_ns = now_ns;
+    else if (p->rest.count + p->rest.pending > 0 && process_may_rest(p) && cpy_asleep(p->target))
+        note_rest(p, now_ns);
     end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
         settle_thread(p, &p->threads[i]);
     }
-    if (read_clock(p))
-        p->rest.moved_ns = p->last_ns;
-    p->rest.whole_ns = 0; /* what moved it has to be seen */
+    p->rest.whole_ns = 0; /* a new interval, or it is over */
+    (void)read_clock(p);  /* not older than those of the threads */
     cpu = p->cpu_ns - p->cpu_base_ns;
     /* Threads are read one by one and a little earlier: the remainder can come out negative,
      * then it is taken off the next one. */
@@ -148,7 +159,7 @@ void process_finish(struct process *p)
 
     if (!p->target)
         return;
-    process_settle(p);
+    process_settle(p, p->last_ns);
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
     free(p->threads);
@@ -309,24 +320,32 @@ static void drop_ended(struct process *p)
 }
 
 /*
- * For how many samples one now would stand, as to what it finds running; 0: no thread has run
- * since the last one, as far as that can be told, and none is needed. Whoever asks has found out
- * before whether we are alone: a thread that ran then has moved the clock by now, or runs on.
+ * For how many samples one now would stand, as to what it finds running; 0: it would be as the
+ * last, or that will be found out later. Whoever asks has found out before whether we are alone: a
+ * thread that ran then has moved the clock by now, or runs on.
  */
 static uint64_t odds_of(struct process *p, uint64_t now_ns, bool alone)
 {
+    bool may_rest = process_may_rest(p);
+    bool for_long = may_rest && p->rest.since_ns >= p->rest.moved_ns + REST_LONG_NS;
+    uint64_t odds = for_long ? REST_EACH : 1;
+
+    p->rest.pending++;
+    if (p->rest.pending < odds)
+        return 0;
     if (read_clock(p)) {
         p->rest.moved_ns = now_ns;
-        p->rest.passed = 0;
-        return 1;
+        return odds;
     }
-    if (!process_may_rest(p))
-        return 1;
-    if (alone)
-        return 0;
-    if (now_ns - p->rest.moved_ns < REST_LONG_NS)
-        return 1;
-    return ++p->rest.passed % REST_EACH == 0 ? REST_EACH : 0;
+    if (!may_rest || (!alone && !cpy_asleep(p->target)))
+        return odds;
+    note_rest(p, now_ns);
+    return 0;
+}
+
+void process_rouse(struct process *p, uint64_t now_ns)
+{
+    p->rest.moved_ns = now_ns;
 }
 
 bool process_may_rest(const struct process *p)
@@ -341,11 +360,8 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
 
     if (out_read)
         *out_read = sampling.odds > 0;
-    if (sampling.odds == 0) {
-        p->rest.since_ns = p->last_ns = now_ns;
-        p->rest.count++;
+    if (sampling.odds == 0)
         return CPY_OK;
-    }
     end_rest(p);
     p->rest.whole_ns = 0;
     p->sample++;

@@ -12,8 +12,11 @@
  * A process that rests is not read. Its CPU clock tells: it is as it was before the last sample,
  * so no thread has run and stopped since. One that began to run just now would not show yet: the
  * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
- * either no other thread at all runs on this host now, or the process has done nothing for a
- * long time; then it is read now and then, and what is found running weighs for the other times.
+ * either no other thread at all runs on this host now, or each thread of the process is asked.
+ *
+ * One that has done nothing for a second is looked at in each REST_EACH-th sample only. The others
+ * count once the next look finds that it rested all the time, and what a look finds running
+ * weighs for them.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
@@ -43,10 +46,12 @@ struct process_rest {
     uint64_t moved_ns; /* monotonic: when its CPU time was last seen to have moved */
     uint64_t
         whole_ns; /* the last sample has a row of each thread, in the interval that began then */
-    uint64_t since_ns; /* samples that were not taken since the last one: the last of them, */
-    uint64_t count;    /* and how many */
-    unsigned passed;   /* by, while others ran on the host */
+    uint64_t since_ns; /* samples of which it is known that they would be as the one before: the */
+    uint64_t count;    /* last of them, and how many since that one */
+    uint64_t pending;  /* those after it, of which that is not known yet */
 };
+
+enum { REST_EACH = 8 };
 
 struct process {
     struct proc_id id;
@@ -71,7 +76,7 @@ struct process {
 void process_init(struct process *process, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns);
 
-/* Gives out the CPU time so far, and ends it. */
+/* Gives out what came so far, and ends it. */
 void process_finish(struct process *process);
 
 /*
@@ -84,7 +89,10 @@ MUST_CHECK enum cpy_rc process_sample(struct process *process, uint64_t now_ns, 
 /* True if process_sample would like to know whether it is alone. */
 bool process_may_rest(const struct process *process);
 
-/* Gives out the CPU time since the last settling: before its service's profile is encoded. */
-void process_settle(struct process *process);
+/* The next sample is a look in any case. */
+void process_rouse(struct process *process, uint64_t now_ns);
+
+/* Gives out what came since the last settling: before its service's profile is encoded. */
+void process_settle(struct process *process, uint64_t now_ns);
 
 #endif

@@ -58,8 +58,7 @@ static void sift(struct ticks *ticks, size_t at, struct tick *tick)
     put(ticks, at, tick);
 }
 
-/* The period as it is now. */
-static uint64_t period_of(const struct ticks *ticks, const struct tick *tick)
+uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
 {
     uint64_t asked = tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
 
@@ -132,7 +131,7 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     uint64_t period, step, missed = 0;
 
     end_burst(ticks, tick, now_ns);
-    period = period_of(ticks, tick);
+    period = ticks_period(ticks, tick);
     step = 1 + (uint64_t)((double)period * ((tick->began ? 0.5 : 0) + chance(ticks)));
     tick->began = true;
     tick->next_ns += step;
@@ -154,7 +153,7 @@ static uint64_t shortest(struct ticks *ticks)
         return ticks->shortest_ns;
     ticks->shortest_ns = UINT64_MAX;
     for (i = 0; i < ticks->count; i++) {
-        period = period_of(ticks, ticks->heap[i]);
+        period = ticks_period(ticks, ticks->heap[i]);
         ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
     }
     return ticks->shortest_ns;
@@ -178,7 +177,7 @@ uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns)
 /* It is due within a period as it is now, if it would not be. */
 static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
 {
-    uint64_t next = now_ns + (uint64_t)((double)period_of(ticks, tick) * (0.5 + chance(ticks)));
+    uint64_t next = now_ns + (uint64_t)((double)ticks_period(ticks, tick) * (0.5 + chance(ticks)));
 
     ticks->shortest_ns = 0;
     if (tick->place == 0 || next >= tick->next_ns)

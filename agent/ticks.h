@@ -69,6 +69,9 @@ uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns);
 /* The one that is due first, now or later; NULL: there is none. */
 struct tick *ticks_first(const struct ticks *ticks);
 
+/* A target's period as it is now: in a burst, and stretched. */
+uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick);
+
 /* Another period for a target from now on. */
 void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns);
 

@@ -33,6 +33,8 @@ struct conf_agent {
     double rate_hz;          /* samples a second of each target */
     uint64_t interval_ns;    /* what one profile covers */
     uint64_t scan_ns;        /* how often /proc is looked through */
+    double max_cpu;          /* share of one core that pystrobe may use; 0: any */
+    uint64_t max_memory;     /* bytes */
     const char *log_level;   /* "error", "warning", "info", "debug" */
     const char *log_format;  /* "text", "json" */
     const char *control;     /* the path of the control socket */
@@ -207,5 +209,8 @@ MUST_CHECK bool conf_is_listed(const char *list, const char *name);
 MUST_CHECK enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err);
 MUST_CHECK enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err);
 MUST_CHECK enum conf_rc conf_size(const char *text, uint64_t *out_bytes, struct err *err);
+
+/* Reads a percentage: "1.5%" is 0.015. */
+MUST_CHECK enum conf_rc conf_share(const char *text, double *out, struct err *err);
 
 #endif

@@ -95,6 +95,27 @@ const struct conf_option conf_options[] = {
         .help = "How often to look for new processes.",
     },
     {
+        .name = "max_cpu",
+        IN_AGENT(max_cpu),
+        .type = CONF_TYPE_SHARE,
+        .usual = "1%",
+        .min = "0.1%",
+        .max = "10000%",
+        .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
+                "does not do, all targets are sampled less often alike, up to 16 times; then the "
+                "targets that were found last are left out.",
+    },
+    {
+        .name = "max_memory",
+        IN_AGENT(max_memory),
+        .type = CONF_TYPE_SIZE,
+        .usual = "64MiB",
+        .min = "16MiB",
+        .max = "1TiB",
+        .help = "How much memory pystrobe itself may use. Where that does not do, the targets that "
+                "were found last are left out.",
+    },
+    {
         .name = "log_level",
         IN_AGENT(log_level),
         .type = CONF_TYPE_CHOICE,

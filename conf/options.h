@@ -30,6 +30,7 @@ extern const struct conf_kind_row conf_kinds[CONF_KINDS];
 /* How the text of a value is read, checked and printed: a row each in values.c. */
 enum conf_type {
     CONF_TYPE_RATE,     /* double, Hz */
+    CONF_TYPE_SHARE,    /* double, of 1; written as a percentage */
     CONF_TYPE_SWITCH,   /* bool */
     CONF_TYPE_DURATION, /* uint64_t, ns */
     CONF_TYPE_SIZE,     /* uint64_t, bytes */

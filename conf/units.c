@@ -38,6 +38,7 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit rates[] = {{"Hz", 1}, {NULL, 0}};
+static const struct unit shares[] = {{"%", 1}, {NULL, 0}};
 
 enum { THOUSAND = 1000, DECIMALS_MAX = 3 };
 
@@ -167,6 +168,16 @@ enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err)
     return CONF_OK;
 }
 
+enum conf_rc conf_share(const char *text, double *out, struct err *err)
+{
+    uint64_t thousandths = 0, worth = 0;
+
+    if (read_both(shares, text, &thousandths, &worth, err) != CONF_OK)
+        return CONF_BAD;
+    *out = (double)thousandths / (THOUSAND * 100.0);
+    return CONF_OK;
+}
+
 enum conf_rc conf_count(const char *text, uint64_t *out, struct err *err)
 {
     const char *digit = text;
@@ -203,9 +214,9 @@ void conf_print_size(uint64_t bytes, struct buf *out)
     print_whole(sizes, bytes, out);
 }
 
-void conf_print_rate(double hz, struct buf *out)
+static void print_thousandths(double value, const char *unit, struct buf *out)
 {
-    uint64_t thousandths = (uint64_t)(hz * THOUSAND + 0.5);
+    uint64_t thousandths = (uint64_t)(value * THOUSAND + 0.5);
     uint64_t rest = thousandths % THOUSAND;
     int places = DECIMALS_MAX;
 
@@ -214,5 +225,15 @@ void conf_print_rate(double hz, struct buf *out)
         places--;
     if (rest)
         buf_add_fmt(out, ".%0*" PRIu64, places, rest);
-    buf_add_str(out, "Hz");
+    buf_add_str(out, unit);
+}
+
+void conf_print_rate(double hz, struct buf *out)
+{
+    print_thousandths(hz, "Hz", out);
+}
+
+void conf_print_share(double share, struct buf *out)
+{
+    print_thousandths(share * 100, "%", out);
 }

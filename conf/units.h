@@ -19,4 +19,7 @@ void conf_print_size(uint64_t bytes, struct buf *out);
 /* Appends a rate; rates are kept to a thousandth of a Hz. */
 void conf_print_rate(double hz, struct buf *out);
 
+/* Appends a share as a percentage, to a thousandth of a per cent. */
+void conf_print_share(double share, struct buf *out);
+
 #endif

@@ -77,22 +77,37 @@ static enum conf_rc read_count(const struct conf_option *option, const char *tex
     return rc;
 }
 
-static enum conf_rc read_rate(const struct conf_option *option, const char *text, void *field,
-                              struct err *err)
+typedef enum conf_rc reads_real(const char *text, double *out, struct err *err);
+
+/* The same for a number that may have decimals. */
+static enum conf_rc read_real(const struct conf_option *option, reads_real *read, const char *text,
+                              double *out, struct err *err)
 {
     double value, min, max;
-    enum conf_rc rc = conf_rate(text, &value, err);
+    enum conf_rc rc = read(text, &value, err);
 
     if (rc == CONF_OK)
-        rc = conf_rate(option->min, &min, err);
+        rc = read(option->min, &min, err);
     if (rc == CONF_OK)
-        rc = conf_rate(option->max, &max, err);
+        rc = read(option->max, &max, err);
     if (rc != CONF_OK)
         return rc;
     if (value < min || value > max)
         return out_of_range(text, err);
-    *(double *)field = value;
+    *out = value;
     return CONF_OK;
+}
+
+static enum conf_rc read_rate(const struct conf_option *option, const char *text, void *field,
+                              struct err *err)
+{
+    return read_real(option, conf_rate, text, field, err);
+}
+
+static enum conf_rc read_share(const struct conf_option *option, const char *text, void *field,
+                               struct err *err)
+{
+    return read_real(option, conf_share, text, field, err);
 }
 
 static enum conf_rc find_choice(const struct conf_option *option, const char *text, size_t *out,
@@ -167,6 +182,12 @@ static void print_rate(const struct conf_option *option, const void *field, stru
     conf_print_rate(*(const double *)field, out);
 }
 
+static void print_share(const struct conf_option *option, const void *field, struct buf *out)
+{
+    (void)option;
+    conf_print_share(*(const double *)field, out);
+}
+
 static void print_split(const struct conf_option *option, const void *field, struct buf *out)
 {
     buf_add_str(out, option->choices[*(const enum conf_split *)field]);
@@ -189,6 +210,7 @@ static void print_string(const struct conf_option *option, const void *field, st
 /* The free keys have no row: they are kept as entries, and checked by conf_entry_check. */
 static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_RATE] = {.read = read_rate, .print = print_rate},
+    [CONF_TYPE_SHARE] = {.read = read_share, .print = print_share},
     [CONF_TYPE_DURATION] = {.read = read_duration, .print = print_duration},
     [CONF_TYPE_SIZE] = {.read = read_size, .print = print_size},
     [CONF_TYPE_COUNT] = {.read = read_count, .print = print_count},

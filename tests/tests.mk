@@ -13,6 +13,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
+WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
@@ -32,7 +33,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target demo clean-root install truth truth-short
+        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -138,9 +139,16 @@ bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own rea
 bench-encode: $(TOOLS) ## what encoding a large profile costs, to pprof and to OTLP (BENCH_ARGS=--check)
 	@$(TEST_PYTHON) tests/bench/encode.py --build $(BUILD) --json $(BUILD)/bench/encode.json $(BENCH_ARGS)
 
+bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
+	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
+
 bench: ## all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=
 	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
+
+weights: pythons $(BUILD)/pystrobe ## do times add up to the kernel's numbers, whatever a program does
+	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/weights/run.py --build $(BUILD) \
+	    --json $(BUILD)/weights.json $(WEIGHTS)
 
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)

@@ -169,6 +169,15 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void *ctx);
 
 /*
+ * True if the kernel says that every thread of the last sample slept then and has slept since, so
+ * that a sample would give the same again; to be asked only where that one gave no torn stack.
+ * With CPY_STATUS_CPU only.
+ *
+ * Cost: one short system call a thread, up to the first that has run.
+ */
+MUST_CHECK bool cpy_asleep(struct cpy_target *target);
+
+/*
  * To be called before the calling thread sleeps until the next sample. It is moved to the
  * CPU of the target's running thread, and into the lowest real-time class (if it may be:
  * CAP_SYS_NICE or RLIMIT_RTPRIO) until the sample is taken: then the timer that ends the

@@ -382,6 +382,16 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     return rc;
 }
 
+bool cpy_asleep(struct cpy_target *t)
+{
+    bool asleep = t->options.status & CPY_STATUS_CPU && t->thread_count > 0;
+    size_t i;
+
+    for (i = 0; asleep && i < t->thread_count; i++)
+        asleep = t->threads[i].joined || slumber_goes_on(&t->threads[i].kept->slumber);
+    return asleep;
+}
+
 bool cpy_seat(struct cpy_target *t)
 {
     bool pays = t->seated > 0 || !t->seat.denied;

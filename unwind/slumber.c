@@ -73,9 +73,14 @@ static void fall_asleep(struct slumber *slumber, int proc_fd, pid_t tid)
     slumber->read = false;
 }
 
+bool slumber_goes_on(struct slumber *slumber)
+{
+    return slumber->asleep && count(slumber, -1, 0) && slumber->asleep;
+}
+
 bool slumber_lasts(struct slumber *slumber)
 {
-    return slumber->asleep && count(slumber, -1, 0) && slumber->asleep && slumber->read;
+    return slumber_goes_on(slumber) && slumber->read;
 }
 
 bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)

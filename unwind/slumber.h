@@ -35,6 +35,9 @@ void slumber_finish(struct slumber *slumber);
 /* True if the thread has slept since before its stack was read. */
 bool slumber_lasts(struct slumber *slumber);
 
+/* True if the thread is known to have slept when it was last looked at, and has slept since. */
+bool slumber_goes_on(struct slumber *slumber);
+
 /*
  * True if the thread runs or waits for a CPU now. `queued` says whether it is known to wait.
  * `proc_fd` is the process's /proc directory.

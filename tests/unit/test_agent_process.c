@@ -229,7 +229,7 @@ static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
         now += 50 * NS_PER_MS;
         assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     }
-    process_settle(&f->process);
+    process_settle(&f->process, f->process.last_ns);
     given = own_time(f, VALUE_CPU, "Place.wait");
 
     assert_true(given > 140 * NS_PER_MS); /* the kernel's number may be a tick old */
@@ -249,7 +249,7 @@ static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
         now += 30 * NS_PER_MS;
         assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
         assert_true(proc_clock_ns(f->process.clock, &before));
-        process_settle(&f->process);
+        process_settle(&f->process, f->process.last_ns);
         assert_true(proc_clock_ns(f->process.clock, &after));
 
         assert_true(total(f, VALUE_CPU) >= before - f->process.cpu_base_ns);
@@ -267,7 +267,7 @@ static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **sta
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     burn(50 * NS_PER_MS);
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
-    process_settle(&f->process);
+    process_settle(&f->process, f->process.last_ns);
 
     assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
     assert_int_equal(own_time(f, VALUE_CPU, "<CPU time between samples>"), total(f, VALUE_CPU));
@@ -323,7 +323,9 @@ static void end_sleeper(pid_t pid)
     (void)waitpid(pid, NULL, 0);
 }
 
-/* Samples a sleeper twice, so that it may rest; the clock stands at 2 s then. */
+#define TICK (NS_PER_S / 10)
+
+/* Samples a sleeper twice, so that it may rest; the clock stands at 1.1 s then. */
 static pid_t begin_asleep(struct fixture *f)
 {
     pid_t pid = start_sleeper();
@@ -332,17 +334,22 @@ static pid_t begin_asleep(struct fixture *f)
                  NS_PER_S);
     assert_int_equal(process_sample(&f->process, NS_PER_S, true, NULL), CPY_OK);
     assert_false(process_may_rest(&f->process));
-    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, true, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, NS_PER_S + TICK, true, NULL), CPY_OK);
     assert_true(process_may_rest(&f->process));
     return pid;
 }
 
-static bool sample_reads(struct fixture *f, uint64_t now_ns, bool alone)
+/* Takes the samples `first` to `last`, a tenth of a second each; gives how many of them read. */
+static unsigned sample_all(struct fixture *f, unsigned first, unsigned last, bool alone)
 {
+    unsigned i, count = 0;
     bool read = false;
 
-    assert_int_equal(process_sample(&f->process, now_ns, alone, &read), CPY_OK);
-    return read;
+    for (i = first; i <= last; i++) {
+        assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, alone, &read), CPY_OK);
+        count += read;
+    }
+    return count;
 }
 
 static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
@@ -350,13 +357,29 @@ static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    for (uint64_t now = 3; now <= 6; now++)
-        assert_false(sample_reads(f, now * NS_PER_S, true));
+    assert_int_equal(sample_all(f, 2, 9, true), 0);
     assert_int_equal(cpy_stats(f->target)->samples, 2);
-    process_settle(&f->process);
+    process_settle(&f->process, NS_PER_S + 9 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 5 * NS_PER_S);
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 5);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 9 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 9);
+    end_sleeper(pid);
+}
+
+static void looks_now_and_then_at_what_has_long_rested(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 10, true), 0);
+    assert_int_equal(sample_all(f, 11, 10 + 2 * REST_EACH, true), 0);
+    assert_int_equal(f->process.rest.pending, 0);
+    assert_int_equal(sample_all(f, 27, 29, true), 0);
+    assert_int_equal(f->process.rest.pending, 3);
+    process_settle(&f->process, NS_PER_S + 29 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 26 * TICK); /* the others are not sure yet */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 26);
     end_sleeper(pid);
 }
 
@@ -365,13 +388,14 @@ static void reads_what_has_run(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_false(sample_reads(f, 3 * NS_PER_S, true));
+    assert_int_equal(sample_all(f, 2, 3, true), 0);
     wake_sleeper(pid);
-    assert_true(sample_reads(f, 4 * NS_PER_S, true));
-    assert_false(sample_reads(f, 5 * NS_PER_S, true));
-    process_settle(&f->process);
+    assert_int_equal(sample_all(f, 4, 4, true), 1);
+    assert_int_equal(sample_all(f, 5, 6, true), 0);
+    process_settle(&f->process, NS_PER_S + 6 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 4 * NS_PER_S);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 6 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 6);
     end_sleeper(pid);
 }
 
@@ -379,17 +403,26 @@ static void reads_what_may_run_while_others_do(void **state)
 {
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
-    uint64_t now = 3 * NS_PER_S;
-    unsigned read = 0;
 
-    wake_sleeper(pid);
-    assert_true(sample_reads(f, now, false));
-    for (int i = 0; i < 9; i++, now += NS_PER_S / 10) /* not long ago */
-        assert_true(sample_reads(f, now, false));
-    for (int i = 0; i < 80; i++, now += NS_PER_S / 10)
-        read += sample_reads(f, now + NS_PER_S, false);
+    assert_int_equal(sample_all(f, 2, 89, false), 88);
+    process_settle(&f->process, NS_PER_S + 89 * TICK);
 
-    assert_int_equal(read, 10);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 89 * TICK);
+    end_sleeper(pid);
+}
+
+static void looks_at_once_when_it_is_roused(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 10, true), 0);
+    assert_int_equal(sample_all(f, 11, 13, false), 0);
+    process_rouse(&f->process, NS_PER_S + 14 * TICK);
+    assert_int_equal(sample_all(f, 14, 14, false), 1);
+    process_settle(&f->process, NS_PER_S + 14 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 14 * TICK);
     end_sleeper(pid);
 }
 
@@ -398,15 +431,15 @@ static void reads_all_at_least_once_in_an_interval(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_false(sample_reads(f, 3 * NS_PER_S, true));
-    process_settle(&f->process);
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(sample_all(f, 2, 3, true), 0);
+    process_settle(&f->process, NS_PER_S + 3 * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * TICK);
     assert_true(service_begin(f->service, 5, 3 * NS_PER_S));
-    assert_true(sample_reads(f, 4 * NS_PER_S, true));
-    assert_false(sample_reads(f, 5 * NS_PER_S, true));
+    assert_int_equal(sample_all(f, 4, 4, true), 1);
+    assert_int_equal(sample_all(f, 5, 5, true), 0);
     process_finish(&f->process);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
     end_sleeper(pid);
 }
 
@@ -416,7 +449,7 @@ static void keeps_the_cpu_time_of_a_process_that_is_gone(void **state)
     pid_t pid = begin_asleep(f);
 
     wake_sleeper(pid);
-    assert_true(sample_reads(f, 3 * NS_PER_S, true));
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
     end_sleeper(pid);
     process_finish(&f->process);
 
@@ -436,11 +469,11 @@ static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
     thread->times.wait_ns = thread->settled.wait_ns + 700;
     assert_true(spread_add(&thread->spread, thread->row, 1));
     thread[1].times.wait_ns = thread[1].settled.wait_ns + 50; /* was never seen running */
-    process_settle(&f->process);
+    process_settle(&f->process, f->process.last_ns);
 
     assert_int_equal(total(f, VALUE_WAIT), 750);
     assert_int_equal(own_time(f, VALUE_WAIT, "<CPU time between samples>"), 50);
-    process_settle(&f->process);
+    process_settle(&f->process, f->process.last_ns);
     assert_int_equal(total(f, VALUE_WAIT), 750);
 }
 
@@ -457,7 +490,9 @@ int main(void)
         TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
+        TEST(looks_now_and_then_at_what_has_long_rested),
         TEST(reads_what_has_run),
+        TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),
         TEST(reads_all_at_least_once_in_an_interval),
         TEST(keeps_the_cpu_time_of_a_process_that_is_gone),

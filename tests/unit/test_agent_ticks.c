@@ -191,6 +191,7 @@ static void stretches_all_periods_alike(void **state)
 
     assert_in_range(count[0], 900, 1100);
     assert_in_range(count[1], 3800, 4200);
+    assert_int_equal(ticks_period(&ticks, &tick[0]), 5 * PERIOD);
     ticks_stretch(&ticks, 0.5);
     assert_true(ticks.factor == 1);
     ticks_finish(&ticks);

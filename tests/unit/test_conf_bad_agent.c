@@ -108,8 +108,8 @@ static struct conf_row rows[] = {
      "you mean \"rate\"?\n"},
     {"a_key_far_from_any",
      "[agent]\n"
-     "max_cpu = 1%\n",
-     "t.ini:2: [agent]: key \"max_cpu\" is not known; allowed: " CONF_AGENT_KEYS "\n"},
+     "zzz = 1%\n",
+     "t.ini:2: [agent]: key \"zzz\" is not known; allowed: " CONF_AGENT_KEYS "\n"},
     {"a_key_of_another_section",
      "[agent]\n"
      "cmdline = x\n",

@@ -144,6 +144,8 @@ static void says_where_each_setting_came_from(void **state)
         "rate = 7Hz ; t.ini:5\n"
         "interval = 15s ; default\n"
         "scan = 1s ; default\n"
+        "max_cpu = 1% ; default\n"
+        "max_memory = 64MiB ; default\n"
         "log_level = info ; default\n"
         "log_format = text ; default\n"
         "; control: not set (/run/pystrobe/control.sock, if it can be had)\n"

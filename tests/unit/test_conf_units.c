@@ -157,6 +157,26 @@ static void reads_and_prints_rates(void **state)
     buf_finish(&out);
 }
 
+static void reads_and_prints_shares(void **state)
+{
+    struct buf out;
+    double value = 0;
+
+    (void)state;
+    assert_int_equal(conf_share("1%", &value, NULL), CONF_OK);
+    assert_true(value > 0.00999 && value < 0.01001);
+    assert_int_equal(conf_share("0.125 %", &value, NULL), CONF_OK);
+    buf_init(&out, 64);
+    conf_print_share(value, &out);
+    conf_print_share(2, &out);
+    buf_add(&out, "", 1);
+    assert_string_equal((const char *)out.data, "0.125%200%");
+    buf_finish(&out);
+    assert_int_equal(conf_share("0.5", &value, NULL), CONF_BAD);
+    assert_int_equal(conf_share("-1%", &value, NULL), CONF_BAD);
+    assert_int_equal(conf_share("1Hz", &value, NULL), CONF_BAD);
+}
+
 static void refuses_what_is_no_duration_and_leaves_the_result_alone(void **state)
 {
     size_t i;
@@ -202,6 +222,7 @@ static void reads_counts_up_to_the_last_that_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_and_prints_shares),
         cmocka_unit_test(reads_and_prints_durations),
         cmocka_unit_test(reads_and_prints_sizes),
         cmocka_unit_test(reads_and_prints_rates),

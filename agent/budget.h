@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * budget.h - keeps what profiling costs to what was promised.
+ *
+ * The promise is a share of one core, over a minute: what was not used of it may be used later,
+ * to open a process or to encode a profile, and what was used too much is saved again.
+ *
+ * Over it, first all periods are stretched alike, up to BUDGET_FACTOR_MAX times; then targets are
+ * shed, an eighth at a time, the one that was found last first. Memory is saved by shedding
+ * alone. Both come back slowly, so that they do not swing.
+ *
+ * Shape:   budget_init; budget_step every BUDGET_STEP_NS; what is to be done stands in `state`.
+ * Threads: one. Reads no clock and no file: what was used is an argument.
+ */
+#ifndef AGENT_BUDGET_H
+#define AGENT_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { BUDGET_FACTOR_MAX = 16 };
+
+#define BUDGET_STEP_NS UINT64_C(1000000000)
+
+/* What was promised; 0: nothing was, it may use what it needs. */
+struct budget_limits {
+    double cpu; /* share of one core: 0.01 is 1 % */
+    uint64_t memory_bytes;
+};
+
+/* What was used in all until now. */
+struct budget_use {
+    uint64_t cpu_ns;
+    uint64_t memory_bytes; /* that is in use now */
+    size_t targets;        /* that are sampled now */
+};
+
+/* For whoever asks. */
+struct budget_state {
+    struct budget_limits promised;
+    double used_cpu; /* share of one core, of the last seconds */
+    double mean_cpu; /* the same since the beginning */
+    uint64_t used_memory_bytes;
+    double factor;      /* periods are so many times as long as asked for; 1: as asked */
+    size_t targets_max; /* no more may be sampled; SIZE_MAX: as many as there are */
+    uint64_t shed;      /* targets that were given up for it, so far */
+    uint64_t over;      /* steps that ended with more used than promised, so far */
+};
+
+struct budget {
+    struct budget_state state;
+    uint64_t begun_ns, begun_cpu_ns; /* the first step */
+    uint64_t last_ns, last_cpu_ns;   /* the last one; 0: there was none */
+    double credit_ns;                /* CPU time that may be used beyond the promise */
+    unsigned calm;                   /* steps since targets were shed, or let back in */
+};
+
+void budget_init(struct budget *budget, const struct budget_limits *limits);
+
+/* Other limits from now on; what was stretched and shed comes back in time. */
+void budget_set_limits(struct budget *budget, const struct budget_limits *limits);
+
+/* Decides anew. The caller gives up all targets beyond state.targets_max, and adds them to shed. */
+void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns);
+
+/*
+ * The memory of a process that is no file's, 0: of this one. Not in the logic above, so that tests
+ * bring their own. Gives: bytes; 0: the process is gone.
+ */
+uint64_t budget_memory_of(pid_t pid);
+
+#endif

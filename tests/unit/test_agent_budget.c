@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_agent_budget.c - what is used comes down to what was promised, and up again.
+ *
+ * A made-up host lives through made-up seconds: its samples cost what its targets and the factor
+ * say, and something always costs the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/budget.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+struct host {
+    struct budget budget;
+    struct budget_use use;
+    uint64_t now_ns;
+    size_t wanted;        /* targets that there are */
+    double share_each;    /* of a core, of a target that is sampled as asked */
+    double share_always;  /* of a core, whatever is sampled */
+    uint64_t memory_each; /* of a target */
+    size_t least_targets; /* that there ever were */
+    double largest_factor;
+};
+
+static void begin(struct host *host, double cpu, uint64_t memory_bytes, size_t wanted)
+{
+    const struct budget_limits limits = {cpu, memory_bytes};
+
+    *host = (struct host){.now_ns = 5 * BUDGET_STEP_NS, .wanted = wanted, .least_targets = wanted};
+    host->use.targets = wanted;
+    budget_init(&host->budget, &limits);
+}
+
+/* Lets seconds pass; gives the share of a core that was used in them. */
+static double live(struct host *host, unsigned seconds)
+{
+    uint64_t before = host->use.cpu_ns;
+    const struct budget_state *state = &host->budget.state;
+
+    for (unsigned i = 0; i < seconds; i++) {
+        host->use.targets = host->wanted < state->targets_max ? host->wanted : state->targets_max;
+        host->use.memory_bytes = host->use.targets * host->memory_each;
+        host->use.cpu_ns +=
+            (uint64_t)(1e9 * (host->share_always +
+                              (double)host->use.targets * host->share_each / state->factor));
+        host->now_ns += BUDGET_STEP_NS;
+        budget_step(&host->budget, &host->use, host->now_ns);
+        if (host->use.targets < host->least_targets)
+            host->least_targets = host->use.targets;
+        if (state->factor > host->largest_factor)
+            host->largest_factor = state->factor;
+    }
+    return (double)(host->use.cpu_ns - before) / (1e9 * seconds);
+}
+
+#define assert_between(value, least, most)                                     \
+    do {                                                                       \
+        double between_ = (value);                                             \
+        if (between_ < (least) || between_ > (most))                           \
+            fail_msg("%s is %f, not %f to %f", #value, between_, least, most); \
+    } while (0)
+
+static void changes_nothing_within_its_means(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.share_each = 0.00007;
+    host.memory_each = MIB / 2;
+    (void)live(&host, 600);
+
+    assert_true(host.largest_factor == 1);
+    assert_true(host.budget.state.targets_max == SIZE_MAX);
+    assert_int_equal(host.budget.state.over, 0);
+    assert_between(host.budget.state.used_cpu, 0.0069, 0.0071);
+}
+
+static void stretches_the_periods_until_it_holds(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.share_each = 0.0005; /* five times too much */
+    (void)live(&host, 240);
+
+    assert_between(live(&host, 600), 0.0070, 0.0105);
+    assert_between(host.budget.state.factor, 4.0, 7.5);
+    assert_int_equal(host.least_targets, 100);
+}
+
+static void holds_over_a_minute_from_the_start(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.share_each = 0.0005;
+    assert_between(live(&host, 60), 0.010, 0.0215); /* what it had saved, too */
+    assert_between(live(&host, 600), 0.005, 0.0105);
+}
+
+static void sheds_when_nothing_is_left_to_stretch(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 1000);
+    host.share_each = 0.0005; /* fifty times too much */
+    (void)live(&host, 600);
+
+    assert_between(live(&host, 600), 0.0050, 0.0110);
+    assert_true(host.budget.state.targets_max < 1000);
+    assert_true(host.budget.state.targets_max > 50);
+}
+
+static void gives_back_what_it_took(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 1000);
+    host.share_each = 0.0005;
+    (void)live(&host, 600);
+    host.share_each = 0.000001; /* they fell asleep */
+    (void)live(&host, 1200);
+
+    assert_true(host.budget.state.factor == 1);
+    assert_true(host.budget.state.targets_max == SIZE_MAX);
+    assert_int_equal(host.use.targets, 1000);
+}
+
+static void does_not_starve_what_costs_too_much_by_itself(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 3);
+    host.share_always = 0.02;
+    (void)live(&host, 3600);
+
+    assert_true(host.budget.state.factor == BUDGET_FACTOR_MAX);
+    assert_true(host.budget.state.over > 3000);
+}
+
+static void sheds_until_the_memory_holds(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 1000);
+    host.memory_each = MIB / 8; /* 125 MiB in all */
+    (void)live(&host, 120);
+
+    assert_true(host.use.targets * host.memory_each <= 64 * MIB);
+    (void)live(&host, 1200);
+    assert_true(host.use.memory_bytes <= 72 * MIB);
+    assert_true(host.use.targets > 300);
+    assert_true(host.largest_factor == 1);
+}
+
+static void promises_nothing_without_limits(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0, 0, 1000);
+    host.share_each = 0.001;
+    host.memory_each = 16 * MIB;
+
+    assert_between(live(&host, 300), 0.99, 1.01);
+    assert_true(host.largest_factor == 1);
+    assert_true(host.budget.state.targets_max == SIZE_MAX);
+    assert_int_equal(host.budget.state.over, 0);
+}
+
+static void takes_other_limits(void **state)
+{
+    const struct budget_limits more = {0.10, 64 * MIB};
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.share_each = 0.0005;
+    (void)live(&host, 300);
+    assert_true(host.budget.state.factor > 4);
+    budget_set_limits(&host.budget, &more);
+    (void)live(&host, 300);
+
+    assert_true(host.budget.state.factor == 1);
+}
+
+static void minds_no_clock_that_stands_still(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 1);
+    (void)live(&host, 2);
+    budget_step(&host.budget, &host.use, host.now_ns);
+    budget_step(&host.budget, &host.use, host.now_ns - 1);
+    assert_true(host.budget.state.factor == 1);
+    assert_between(host.budget.state.used_cpu, 0.0, 0.0);
+}
+
+static void knows_the_memory_of_a_process(void **state)
+{
+    (void)state;
+    assert_true(budget_memory_of(0) > 0);
+    assert_int_equal(budget_memory_of(2000000000), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_nothing_within_its_means),
+        cmocka_unit_test(stretches_the_periods_until_it_holds),
+        cmocka_unit_test(holds_over_a_minute_from_the_start),
+        cmocka_unit_test(sheds_when_nothing_is_left_to_stretch),
+        cmocka_unit_test(gives_back_what_it_took),
+        cmocka_unit_test(does_not_starve_what_costs_too_much_by_itself),
+        cmocka_unit_test(sheds_until_the_memory_holds),
+        cmocka_unit_test(promises_nothing_without_limits),
+        cmocka_unit_test(takes_other_limits),
+        cmocka_unit_test(minds_no_clock_that_stands_still),
+        cmocka_unit_test(knows_the_memory_of_a_process),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program whose times are known: target.py KIND THREADS BURST_MS DUTY SECONDS.
+
+Its threads wait until a line comes on standard input, then take turns between BURST_MS of CPU time
+and a rest, so that the bursts are DUTY (0 to 1) of the time of each. KIND says what a burst is:
+Python code, or C code that runs without the GIL. At the end it prints what the kernel says, and
+what each thread spent in window(), as JSON.
+"""
+
+import hashlib
+import json
+import random
+import sys
+import threading
+import time
+import zlib
+
+DATA = random.Random(1).randbytes(1 << 20)
+
+
+def burst_python(end):
+    while time.thread_time() < end:
+        sum(range(200))
+
+
+def burst_zlib(end):
+    while time.thread_time() < end:
+        zlib.crc32(DATA)
+
+
+def burst_hash(end):
+    while time.thread_time() < end:
+        hashlib.sha256(DATA).digest()
+
+
+def rest(seconds):
+    time.sleep(seconds)
+
+
+def window(burst, burst_s, duty, seconds, dice):
+    """Bursts and rests for a while; gives the time that it took."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < seconds:
+        burst(time.thread_time() + burst_s)
+        if duty < 1:
+            rest(burst_s * (1 / duty - 1) * dice.uniform(0.5, 1.5))
+    return time.monotonic() - begin
+
+
+def main():
+    burst = {"python": burst_python, "zlib": burst_zlib, "hash": burst_hash}[sys.argv[1]]
+    threads, burst_s = int(sys.argv[2]), float(sys.argv[3]) / 1000
+    duty, seconds = float(sys.argv[4]), float(sys.argv[5])
+    begin, leave = threading.Event(), threading.Event()
+    walls = []
+
+    def run(number):
+        begin.wait()
+        walls.append(window(burst, burst_s, duty, seconds, random.Random(number)))
+        leave.wait()
+
+    crew = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+    for thread in crew:
+        thread.start()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    before = time.process_time()
+    begin.set()
+    while len(walls) < threads:
+        time.sleep(0.05)
+    print(json.dumps({"cpu_s": time.process_time() - before, "wall_s": sum(walls)}), flush=True)
+    sys.stdin.readline()
+    leave.set()
+    for thread in crew:
+        thread.join()
+
+
+main()
