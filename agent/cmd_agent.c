@@ -52,6 +52,13 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     ship_service(&run->ship, service, now_ns);
 }
 
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    ship_interval_end(&run->ship);
+}
+
 static void log_stopped(const struct engine *engine)
 {
     const struct engine_stats *stats = engine_stats(engine);
@@ -89,6 +96,7 @@ static int run_agent(struct run *run)
     struct engine_settings settings = {
         .choose = choose,
         .deliver = deliver,
+        .interval_ended = interval_ended,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

@@ -68,6 +68,14 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
         ship_service(&run->ship, service, now_ns);
 }
 
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    if (run->ships)
+        ship_interval_end(&run->ship);
+}
+
 /* Where a user's own profiles are kept. */
 static bool default_store(char *out, size_t size)
 {
@@ -151,6 +159,7 @@ static int run_command(struct run *run, const struct request *request)
     struct engine_settings settings = {
         .choose = choose,
         .deliver = deliver,
+        .interval_ended = interval_ended,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

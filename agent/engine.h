@@ -22,6 +22,8 @@ struct engine_settings {
     bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
+    /* All services of the interval were delivered. NULL: nobody asks. */
+    void (*interval_ended)(void *ctx);
     void *ctx;
     uint64_t interval_ns; /* 0: one interval, until engine_flush */
     uint64_t scan_ns;     /* how often /proc is looked through for processes */

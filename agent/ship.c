@@ -65,6 +65,7 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
         .ca_file = conf->ca_file,
         .timeout_ns = conf->timeout_ns,
         .gil = conf->gil,
+        .plain = conf->compression && strcmp(conf->compression, "none") == 0,
         .user_agent = version_agent,
     };
 
@@ -85,7 +86,7 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
         err_within(err, "exporter %s", conf->name);
         return false;
     }
-    if (exporter_form(exporter) != EXPORTER_WHOLE)
+    if (strcmp(conf->type, "pyroscope") == 0)
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     sink = delivery_sink_of(exporter);
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
@@ -108,6 +109,10 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     good = ship->labels && delivery_new(&world, &ship->delivery);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
+    if (good && !ship_otlp_new(ship->delivery, ship->labels, ship->label_count, &ship->otlp)) {
+        err_set(err, "out of memory");
+        good = false;
+    }
     if (!good)
         (void)ship_close(ship, 0);
     return good;
@@ -117,9 +122,12 @@ bool ship_close(struct ship *ship, uint64_t deadline_ns)
 {
     bool ended;
 
+    if (ship->otlp)
+        ship_interval_end(ship);
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
+    ship_otlp_free(ship->otlp);
     free(ship->labels);
     buf_finish(&ship->bytes);
     *ship = (struct ship){0};
@@ -257,4 +265,13 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
             complain(service, rc);
     }
     ship_types(ship, service, now_ns);
+    ship_otlp_service(ship->otlp, service, now_ns);
+}
+
+void ship_interval_end(struct ship *ship)
+{
+    uint64_t before = ship_otlp_requests(ship->otlp);
+
+    ship_otlp_end(ship->otlp);
+    ship->profiles += ship_otlp_requests(ship->otlp) - before;
 }

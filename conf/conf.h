@@ -64,8 +64,9 @@ struct conf_exporter {
     size_t header_count;
     uint64_t timeout_ns;
     bool gil;
-    size_t queue;      /* profiles that wait at most */
-    uint64_t retry_ns; /* a profile is tried for this long; 0: once */
+    const char *compression; /* "gzip", "none" */
+    size_t queue;            /* profiles that wait at most */
+    uint64_t retry_ns;       /* a profile is tried for this long; 0: once */
 };
 
 struct conf_origin; /* private: settings.h */

@@ -44,7 +44,7 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         },
 };
 
-const char *const conf_exporter_types[] = {"store", "pyroscope", NULL};
+const char *const conf_exporter_types[] = {"store", "pyroscope", "otlp", NULL};
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -55,6 +55,7 @@ static const char *const splits[] = {
     NULL,
 };
 
+static const char *const compressions[] = {"gzip", "none", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 #define IN_AGENT(field)    .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
@@ -176,10 +177,11 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(type),
         .type = CONF_TYPE_CHOICE,
         .choices = conf_exporter_types,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_OTLP,
         .need = CONF_REQUIRED,
         .otherwise = "an error",
-        .help = "What takes the profiles: a directory on this machine, or a Pyroscope server.",
+        .help = "What takes the profiles: a directory on this machine, a Pyroscope server, or "
+                "anything that takes OTLP profiles over HTTP, as an OpenTelemetry Collector.",
     },
     {
         .name = "path",
@@ -213,7 +215,7 @@ const struct conf_option conf_options[] = {
         .name = "url",
         IN_EXPORTER(url),
         .type = CONF_TYPE_URL,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .example = "https://pyroscope.example:4040",
@@ -224,7 +226,7 @@ const struct conf_option conf_options[] = {
         .name = "tenant",
         IN_EXPORTER(tenant),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .otherwise = "none is named",
         .example = "team-a",
         .help = "The tenant that the profiles belong to, sent as X-Scope-OrgID.",
@@ -233,7 +235,7 @@ const struct conf_option conf_options[] = {
         .name = "user",
         IN_EXPORTER(user),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .otherwise = "no basic authentication",
         .example = "pystrobe",
         .help = "The user of basic authentication. It needs password_file.",
@@ -242,7 +244,7 @@ const struct conf_option conf_options[] = {
         .name = "password_file",
         IN_EXPORTER(password_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .otherwise = "no basic authentication",
         .example = "/etc/pystrobe/password",
         .help = "A file whose first line is the password of user.",
@@ -251,7 +253,7 @@ const struct conf_option conf_options[] = {
         .name = "token_file",
         IN_EXPORTER(token_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .otherwise = "no bearer token",
         .example = "/etc/pystrobe/token",
         .help = "A file whose first line is sent as a bearer token. It excludes user.",
@@ -260,7 +262,7 @@ const struct conf_option conf_options[] = {
         .name = "ca_file",
         IN_EXPORTER(ca_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .otherwise = "the certificates of the system",
         .example = "/etc/pystrobe/ca.pem",
         .help = "A file of certificates, in PEM, that the server is verified against.",
@@ -270,7 +272,7 @@ const struct conf_option conf_options[] = {
         .name = "header.NAME",
         .prefix = "header.",
         .type = CONF_TYPE_HEADER,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .secret = true,
         .otherwise = "no such header",
         .example = "header.X-Team = a",
@@ -280,7 +282,7 @@ const struct conf_option conf_options[] = {
         .name = "timeout",
         IN_EXPORTER(timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .usual = "10s",
         .min = "100ms",
         .max = "10m",
@@ -291,15 +293,24 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(gil),
         .type = CONF_TYPE_SWITCH,
         .choices = switches,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_OTLP,
         .usual = "off",
         .help = "Whether profiles of the time that threads held the GIL are sent, too.",
+    },
+    {
+        .name = "compression",
+        IN_EXPORTER(compression),
+        .type = CONF_TYPE_CHOICE,
+        .choices = compressions,
+        .used_by = CONF_OTLP,
+        .usual = "gzip",
+        .help = "How requests are packed.",
     },
     {
         .name = "queue",
         IN_EXPORTER(queue),
         .type = CONF_TYPE_COUNT,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_OTLP,
         .usual = "32",
         .min = "1",
         .max = "1000",
@@ -309,7 +320,7 @@ const struct conf_option conf_options[] = {
         .name = "retry",
         IN_EXPORTER(retry_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_OTLP,
         .usual = "5m",
         .min = "0s",
         .max = "1d",

@@ -12,15 +12,27 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "exporters/http_client.h"
+#include "exporters/http_judge.h"
 #include "exporters/push.h"
-#include "exporters/text.h"
 #include "exporters/type.h"
 
 enum {
     MESSAGE_MAX = 64 * 1024 * 1024, /* servers take 4 MiB of plain pprof by default */
     SCRATCH_MAX = 512 * 1024,       /* labels: 64 of at most 3 KiB, and their messages */
     ID_SIZE = 37                    /* a UUID as text */
+};
+
+/*
+ * 500 is among those that are tried again, though it also stands for a broken pprof, as a
+ * server that starts or has lost its storage answers so too; 429 although a profile above
+ * the tenant's burst never passes. So the caller's tries must be finite.
+ */
+static const long again[] = {408, 429, 500, 502, 503, 504};
+
+static const struct http_protocol protocol = {
+    .server = "a Pyroscope",
+    .again = again,
+    .again_count = sizeof(again) / sizeof(again[0]),
 };
 
 struct pyroscope {
@@ -45,6 +57,10 @@ static void pyroscope_close(void *self)
 static enum exporter_rc pyroscope_open(const struct exporter_settings *settings, void **out,
                                        struct err *err)
 {
+    static const struct http_resource push = {
+        .path = "push.v1.PusherService/Push",
+        .content_type = "application/proto",
+    };
     struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
     enum exporter_rc rc;
 
@@ -53,8 +69,7 @@ static enum exporter_rc pyroscope_open(const struct exporter_settings *settings,
     pyroscope->gil = settings->gil;
     arena_init(&pyroscope->scratch, SCRATCH_MAX);
     buf_init(&pyroscope->message, MESSAGE_MAX);
-    rc = http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
-                          &pyroscope->client, err);
+    rc = http_client_open(settings, &push, &pyroscope->client, err);
     if (rc == EXPORTER_OK)
         *out = pyroscope;
     else
@@ -100,47 +115,6 @@ static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporte
     return rc;
 }
 
-/*
- * What to do about a status. 500 is among those that are tried again, though it
- * also stands for a broken pprof, as a server that starts or has lost its storage
- * answers so too; 429 although a profile above the tenant's burst never passes. So
- * the caller's tries must be finite. 401, 403 and 407 wait: the secret has been read
- * again by then, and somebody will give us another.
- */
-static enum exporter_rc judge(long status, bool *denied)
-{
-    *denied = status == 401 || status == 403 || status == 407;
-    if (*denied)
-        return EXPORTER_RETRY;
-    if (status >= 200 && status <= 299)
-        return EXPORTER_OK;
-    if (status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504))
-        return EXPORTER_RETRY;
-    return EXPORTER_REFUSED;
-}
-
-static const char *advice(long status)
-{
-    if (status >= 300 && status <= 399)
-        return " (redirects are not followed: put the right address into url)";
-    if (status == 401 || status == 403)
-        return " (look at user, password_file, token_file and tenant)";
-    if (status == 407)
-        return " (the proxy wants a login: look at proxy_login_file)";
-    if (status == 404 || status == 405 || status == 415)
-        return " (is there a Pyroscope at url?)";
-    return "";
-}
-
-static void explain(const struct http_reply *reply, struct err *err)
-{
-    char words[HTTP_REPLY_KEPT + 1];
-
-    (void)text_printable(reply->body, reply->size, words, sizeof(words));
-    err_set(err, "the server answered %ld%s%s%s", reply->status, advice(reply->status),
-            words[0] ? ": " : "", words);
-}
-
 static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile *profile,
                                        int64_t now_ns, struct exporter_answer *answer)
 {
@@ -155,12 +129,7 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    rc = judge(reply.status, &answer->denied);
-    if (rc == EXPORTER_OK)
-        return rc;
-    answer->retry_after_ns = reply.retry_after_ns;
-    explain(&reply, &answer->err);
-    return rc;
+    return http_judge(&protocol, &reply, reply.body, reply.size, answer);
 }
 
 static enum exporter_form pyroscope_form(const void *self)
