@@ -120,7 +120,7 @@ static int run_agent(struct run *run)
              run->conf->exporter_count);
     if (run->conf->target_count == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
-    if (run->conf->exporter_count == 0)
+    if (run->conf->exporter_count == 0 && delivery_count(run->ship.delivery) == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
     return sample_until_stopped(run);
 }

@@ -17,7 +17,8 @@
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command, profiles it and its Python descendants as long as it lives, and exits\n"
-    "with its status. Signals are passed on to it. Without -c, profiles go to a store.\n\n"
+    "with its status. Signals are passed on to it. Without -c, profiles go to a store,\n"
+    "or to $OTEL_EXPORTER_OTLP_ENDPOINT where that is set and --store is not given.\n\n"
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
     "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
     "                      for root, else ~/.local/state/pystrobe/store\n"
@@ -109,6 +110,12 @@ static int read_conf(const struct request *request, struct conf **out)
 
     if (request->config)
         return options_conf(&source, out);
+    source.path = "--store";
+    source.drop_ins = false;
+    source.text = "[agent]\nlog_level = warning\n";
+    source.size = strlen(source.text);
+    if (!request->store && otel_makes_exporter(getenv))
+        return options_conf(&source, out);
     if (!(request->store ? make_absolute(request->store, store, sizeof(store))
                          : default_store(store, sizeof(store)))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
@@ -117,10 +124,8 @@ static int read_conf(const struct request *request, struct conf **out)
     (void)snprintf(ini, sizeof(ini),
                    "[agent]\nlog_level = warning\n[exporter store]\ntype = store\npath = %s\n",
                    store);
-    source.path = "--store";
     source.text = ini;
     source.size = strlen(ini);
-    source.drop_ins = false;
     return options_conf(&source, out);
 }
 

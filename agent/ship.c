@@ -45,11 +45,11 @@ static struct exporter_label *copy_labels(const struct conf_label *labels, size_
 }
 
 /* Opens an exporter with its headers, which exporter_open copies. */
-static enum exporter_rc open_with(const struct conf_exporter *conf,
+static enum exporter_rc open_with(const struct otel *otel, const struct conf_exporter *conf,
                                   const struct exporter_label *headers, struct exporter **out,
                                   struct err *err)
 {
-    const struct exporter_settings settings = {
+    struct exporter_settings settings = {
         .name = conf->name,
         .type = conf->type,
         .path = conf->path,
@@ -69,6 +69,8 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
         .user_agent = version_agent,
     };
 
+    if (strcmp(conf->type, "otlp") == 0)
+        otel_fill(otel, &settings);
     return exporter_open(&settings, out, err);
 }
 
@@ -79,8 +81,10 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     struct delivery_limits limits = {.queue_profiles = conf->queue, .retry_ns = conf->retry_ns};
     struct exporter *exporter;
     struct delivery_sink sink;
-    enum exporter_rc rc = headers ? open_with(conf, headers, &exporter, err) : EXPORTER_NOMEM;
+    enum exporter_rc rc = EXPORTER_NOMEM;
 
+    if (headers)
+        rc = open_with(&ship->otel, conf, headers, &exporter, err);
     free(headers);
     if (rc != EXPORTER_OK) {
         err_within(err, "exporter %s", conf->name);
@@ -92,6 +96,36 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
         return true;
     err_set(err, "exporter %s: out of memory or threads", conf->name);
+    return false;
+}
+
+/* The labels of the settings, then what the environment says of all resources. */
+static struct exporter_label *join_attributes(const struct ship *ship)
+{
+    size_t count = ship->label_count + ship->otel.attributes.count;
+    struct exporter_label *all = calloc(count + 1, sizeof(*all));
+    size_t i;
+
+    for (i = 0; all && i < count; i++)
+        all[i] = i < ship->label_count ? ship->labels[i]
+                                       : ship->otel.attributes.items[i - ship->label_count];
+    return all;
+}
+
+/* Opens what gathers OTLP requests, and the exporter that the environment makes. */
+static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *err)
+{
+    static const struct conf_exporter otel = {
+        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
+
+    if (conf->exporter_count == 0 && ship->otel.makes_exporter && !open_exporter(ship, &otel, err))
+        return false;
+    ship->attributes = join_attributes(ship);
+    if (ship->attributes &&
+        ship_otlp_new(ship->delivery, ship->attributes,
+                      ship->label_count + ship->otel.attributes.count, &ship->otlp))
+        return true;
+    err_set(err, "out of memory");
     return false;
 }
 
@@ -107,12 +141,10 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     ship->labels = copy_labels(conf->labels, conf->label_count);
     ship->label_count = conf->label_count;
     good = ship->labels && delivery_new(&world, &ship->delivery);
+    good = good && otel_read(getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
-    if (good && !ship_otlp_new(ship->delivery, ship->labels, ship->label_count, &ship->otlp)) {
-        err_set(err, "out of memory");
-        good = false;
-    }
+    good = good && open_otlp(ship, conf, err);
     if (!good)
         (void)ship_close(ship, 0);
     return good;
@@ -128,6 +160,8 @@ bool ship_close(struct ship *ship, uint64_t deadline_ns)
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
     ship_otlp_free(ship->otlp);
+    free(ship->attributes);
+    otel_finish(&ship->otel);
     free(ship->labels);
     buf_finish(&ship->bytes);
     *ship = (struct ship){0};

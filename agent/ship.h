@@ -6,6 +6,7 @@
 #define AGENT_SHIP_H
 
 #include "agent/delivery.h"
+#include "agent/otel.h"
 #include "agent/service.h"
 #include "agent/ship_otlp.h"
 #include "conf/conf.h"
@@ -14,9 +15,11 @@ struct ship {
     struct delivery *delivery;     /* owned */
     struct exporter_label *labels; /* owned; their strings are the settings' */
     size_t label_count;
-    struct ship_otlp *otlp; /* owned: the requests of the interval */
-    struct buf bytes;       /* owned: what is being encoded */
-    uint64_t profiles;      /* encoded so far */
+    struct otel otel;                  /* owned: what the environment says to OTLP exporters */
+    struct exporter_label *attributes; /* owned: the labels and those of the environment */
+    struct ship_otlp *otlp;            /* owned: the requests of the interval */
+    struct buf bytes;                  /* owned: what is being encoded */
+    uint64_t profiles;                 /* encoded so far */
 };
 
 /*
