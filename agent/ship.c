@@ -8,6 +8,7 @@
 
 #include "agent/clock.h"
 #include "agent/log.h"
+#include "agent/secrets.h"
 #include "agent/version.h"
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
@@ -53,25 +54,36 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
         .name = conf->name,
         .type = conf->type,
         .path = conf->path,
+        .pattern = conf->pattern,
         .max_size_bytes = conf->max_size_bytes,
         .max_age_ns = conf->max_age_ns,
         .url = conf->url,
         .user = conf->user,
-        .password_file = conf->password_file,
-        .token_file = conf->token_file,
+        .proxy = conf->proxy,
         .tenant = conf->tenant,
         .headers = headers,
         .header_count = conf->header_count,
         .ca_file = conf->ca_file,
+        .cert_file = conf->cert_file,
+        .key_file = conf->key_file,
         .timeout_ns = conf->timeout_ns,
+        .connect_timeout_ns = conf->connect_timeout_ns,
+        .stall_timeout_ns = conf->stall_timeout_ns,
+        .legacy = conf->legacy,
         .gil = conf->gil,
         .plain = conf->compression && strcmp(conf->compression, "none") == 0,
         .user_agent = version_agent,
     };
+    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    struct secrets secrets;
 
-    if (strcmp(conf->type, "otlp") == 0)
-        otel_fill(otel, &settings);
-    return exporter_open(&settings, out, err);
+    if (secrets_fetch(conf, &settings, &secrets, err)) {
+        if (strcmp(conf->type, "otlp") == 0)
+            otel_fill(otel, &settings);
+        rc = exporter_open(&settings, out, err);
+    }
+    secrets_release(&secrets);
+    return rc;
 }
 
 /* Opens one exporter and gives it its thread. */
@@ -90,7 +102,7 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
         err_within(err, "exporter %s", conf->name);
         return false;
     }
-    if (strcmp(conf->type, "pyroscope") == 0)
+    if (conf->url && strcmp(conf->type, "otlp") != 0) /* a server that takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     sink = delivery_sink_of(exporter);
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))

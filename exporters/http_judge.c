@@ -6,7 +6,7 @@
 
 #include "exporters/text.h"
 
-enum { ADVICE_MAX = 96 };
+enum { ADVICE_MAX = 128 };
 
 static bool is_again(const struct http_protocol *protocol, long status)
 {
@@ -27,8 +27,10 @@ static void advise(const struct http_protocol *protocol, long status, char out[A
                        " (redirects are not followed: put the right address into url)");
     else if (status == 401 || status == 403)
         (void)snprintf(out, ADVICE_MAX, " (look at user, password_file, token_file and tenant)");
+    else if (status == 407)
+        (void)snprintf(out, ADVICE_MAX, " (the proxy wants a login: look at proxy_login_file)");
     else if (status == 404 || status == 405 || status == 415)
-        (void)snprintf(out, ADVICE_MAX, " (is there %s at url?)", protocol->server);
+        (void)snprintf(out, ADVICE_MAX, " (%s)", protocol->absent);
 }
 
 enum exporter_rc http_judge(const struct http_protocol *protocol, const struct http_reply *reply,
@@ -42,7 +44,7 @@ enum exporter_rc http_judge(const struct http_protocol *protocol, const struct h
     (void)text_printable(words, words_size, shown, sizeof(shown));
     err_set(&answer->err, "the server answered %ld%s%s%s", reply->status, advice,
             shown[0] ? ": " : "", shown);
-    answer->denied = reply->status == 401 || reply->status == 403;
+    answer->denied = reply->status == 401 || reply->status == 403 || reply->status == 407;
     if (!answer->denied && !is_again(protocol, reply->status))
         return EXPORTER_REFUSED;
     answer->retry_after_ns = reply->retry_after_ns;

@@ -11,13 +11,13 @@
 
 /* What tells one protocol from another. */
 struct http_protocol {
-    const char *server; /* what is to be at `url`, e.g. "a Pyroscope" */
+    const char *absent; /* what to ask about a path that is none */
     const long *again;  /* the statuses after which the same is to be sent again */
     size_t again_count;
 };
 
 /*
- * Judges a reply. 2xx is a success; 401 and 403 wait for another secret: the one there
+ * Judges a reply. 2xx is a success; 401, 403 and 407 wait for another secret: the one there
  * is has been read again by then. What is neither among `again` is final.
  *
  * Takes:  `words`, the server's own, to be told with the status; any bytes.

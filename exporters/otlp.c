@@ -19,7 +19,7 @@ enum { BODY_MAX = 64 * 1024 * 1024 }; /* clients are told to refuse more */
 static const long again[] = {429, 502, 503, 504};
 
 static const struct http_protocol protocol = {
-    .server = "an OTLP receiver of profiles",
+    .absent = "is there an OTLP receiver of profiles at url?",
     .again = again,
     .again_count = sizeof(again) / sizeof(again[0]),
 };
@@ -96,9 +96,9 @@ static void note_rejected(const struct http_reply *reply, struct exporter_answer
         return;
     (void)text_printable(body.words, body.words_size, words, sizeof(words));
     if (body.rejected == 0)
-        err_set(&answer->err, "the server warns: %s", words);
+        err_set(&answer->note, "the server warns: %s", words);
     else
-        err_set(&answer->err, "the server rejected %llu profiles of a request%s%s",
+        err_set(&answer->note, "the server rejected %llu profiles of a request%s%s",
                 (unsigned long long)body.rejected, words[0] ? ": " : "", words);
 }
 

@@ -191,7 +191,7 @@ static void what_a_success_rejects_is_counted_and_told(void **state)
 
     assert_int_equal(send_one(fix), EXPORTER_OK);
     assert_int_equal(fix->answer.dropped, 3);
-    assert_string_equal(fix->answer.err.text,
+    assert_string_equal(fix->answer.note.text,
                         "the server rejected 3 profiles of a request: too many");
 }
 
@@ -203,7 +203,7 @@ static void a_success_may_warn(void **state)
 
     assert_int_equal(send_one(fix), EXPORTER_OK);
     assert_int_equal(fix->answer.dropped, 0);
-    assert_string_equal(fix->answer.err.text, "the server warns:  old");
+    assert_string_equal(fix->answer.note.text, "the server warns:  old");
 }
 
 static void success(const char *body, size_t size, struct otlp_reply *out)
