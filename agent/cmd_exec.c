@@ -174,6 +174,7 @@ static int run_command(struct run *run, const struct request *request)
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
+        .max_services = run->conf->agent.max_services,
         .eager = true,
     };
     struct err err = {""};
