@@ -139,15 +139,19 @@ void ship_otlp_end(struct ship_otlp *ship)
     }
 }
 
+/* Of two with one name the first stays: the service's own go before those for all. */
 static size_t list_attributes(const struct ship_otlp *ship, const struct service *service,
                               struct otlp_attribute out[OTLP_ATTRIBUTES_MAX])
 {
-    size_t i, count = 0;
+    const char *name, *value;
+    size_t i, count = 0, at = 0;
 
     out[count++] = (struct otlp_attribute){"service.name", service->name, 0};
     out[count++] = (struct otlp_attribute){"process.runtime.name", "cpython", 0};
     if (service->python[0])
         out[count++] = (struct otlp_attribute){"process.runtime.version", service->python, 0};
+    while (count < OTLP_ATTRIBUTES_MAX && labels_next(&service->labels, &at, &name, &value))
+        out[count++] = (struct otlp_attribute){name, value, 0};
     for (i = 0; i < ship->label_count && count < OTLP_ATTRIBUTES_MAX; i++)
         out[count++] = (struct otlp_attribute){ship->labels[i].name, ship->labels[i].value, 0};
     return count;
