@@ -46,6 +46,13 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     ship_service(&run->ship, service, now_ns);
 }
 
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    ship_interval_end(&run->ship);
+}
+
 static void log_stopped(struct fleet *fleet)
 {
     const struct engine_stats *stats = fleet_engine_stats(fleet);
@@ -165,6 +172,7 @@ static int run_agent(struct run *run)
     struct engine_settings settings = {
         .choose = choose,
         .deliver = deliver,
+        .interval_ended = interval_ended,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
@@ -195,7 +203,7 @@ static int run_agent(struct run *run)
              run->conf->exporter_count);
     if (run->conf->target_count == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
-    if (run->conf->exporter_count == 0)
+    if (run->conf->exporter_count == 0 && delivery_count(run->ship.delivery) == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
     return sample_until_stopped(run);
 }

@@ -21,7 +21,8 @@
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command, profiles it and its Python descendants as long as it lives, and exits\n"
-    "with its status. Signals are passed on to it. Without -c, profiles go to a store.\n\n"
+    "with its status. Signals are passed on to it. Without -c, profiles go to a store,\n"
+    "or to $OTEL_EXPORTER_OTLP_ENDPOINT where that is set and --store is not given.\n\n"
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
     "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
     "                      for root, else ~/.local/state/pystrobe/store\n"
@@ -95,6 +96,14 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
         ship_service(&run->ship, service, now_ns);
 }
 
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    if (run->ships)
+        ship_interval_end(&run->ship);
+}
+
 /* Where a user's own profiles are kept. */
 static bool default_store(char *out, size_t size)
 {
@@ -128,6 +137,12 @@ static int read_conf(const struct request *request, struct conf **out)
 
     if (request->config)
         return options_conf(&source, out);
+    source.path = "--store";
+    source.drop_ins = false;
+    source.text = "[agent]\nlog_level = warning\n";
+    source.size = strlen(source.text);
+    if (!request->store && otel_makes_exporter(getenv))
+        return options_conf(&source, out);
     if (!(request->store ? make_absolute(request->store, store, sizeof(store))
                          : default_store(store, sizeof(store)))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
@@ -136,10 +151,8 @@ static int read_conf(const struct request *request, struct conf **out)
     (void)snprintf(ini, sizeof(ini),
                    "[agent]\nlog_level = warning\n[exporter store]\ntype = store\npath = %s\n",
                    store);
-    source.path = "--store";
     source.text = ini;
     source.size = strlen(ini);
-    source.drop_ins = false;
     return options_conf(&source, out);
 }
 
@@ -204,6 +217,7 @@ static int run_command(struct run *run, const struct request *request)
     struct engine_settings settings = {
         .choose = choose,
         .deliver = deliver,
+        .interval_ended = interval_ended,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

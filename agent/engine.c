@@ -404,6 +404,8 @@ void engine_end_interval(struct engine *e)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    if (e->settings.interval_ended)
+        e->settings.interval_ended(e->settings.ctx);
     services_trim(&e->services);
     if (e->settings.interval_ns == 0)
         return;

@@ -35,6 +35,8 @@ struct engine_settings {
     struct beat *beat;              /* shows which process is read; NULL: nobody watches */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
+    /* All services of the interval were delivered. NULL: nobody asks. */
+    void (*interval_ended)(void *ctx);
     void *ctx;
     uint64_t interval_ns;        /* 0: one interval, until engine_flush */
     uint64_t scan_ns;            /* how often /proc is looked through for processes */

@@ -535,6 +535,8 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    if (f->settings.interval_ended)
+        f->settings.interval_ended(f->settings.ctx);
     services_trim(&f->services);
     for (service = f->services.first; service; service = service->next)
         service->users = 0; /* until pieces come for it */

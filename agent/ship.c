@@ -46,7 +46,7 @@ static struct exporter_label *copy_labels(const struct conf_label *labels, size_
 }
 
 /* Opens an exporter with its headers, which exporter_open copies. */
-static enum exporter_rc open_with(const struct conf_exporter *conf,
+static enum exporter_rc open_with(const struct otel *otel, const struct conf_exporter *conf,
                                   const struct exporter_label *headers, struct exporter **out,
                                   struct err *err)
 {
@@ -71,13 +71,17 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
         .stall_timeout_ns = conf->stall_timeout_ns,
         .legacy = conf->legacy,
         .gil = conf->gil,
+        .plain = conf->compression && strcmp(conf->compression, "none") == 0,
         .user_agent = version_agent,
     };
     enum exporter_rc rc = EXPORTER_BAD_CONFIG;
     struct secrets secrets;
 
-    if (secrets_fetch(conf, &settings, &secrets, err))
+    if (secrets_fetch(conf, &settings, &secrets, err)) {
+        if (strcmp(conf->type, "otlp") == 0)
+            otel_fill(otel, &settings);
         rc = exporter_open(&settings, out, err);
+    }
     secrets_release(&secrets);
     return rc;
 }
@@ -98,14 +102,16 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     struct delivery_limits limits = {.queue_profiles = conf->queue, .retry_ns = conf->retry_ns};
     struct exporter *exporter;
     struct delivery_sink sink;
-    enum exporter_rc rc = headers ? open_with(conf, headers, &exporter, err) : EXPORTER_NOMEM;
+    enum exporter_rc rc = EXPORTER_NOMEM;
 
+    if (headers)
+        rc = open_with(&ship->otel, conf, headers, &exporter, err);
     free(headers);
     if (rc != EXPORTER_OK) {
         err_within(err, "exporter %s", conf->name);
         return false;
     }
-    if (conf->url) /* it is a server that takes no old ones, not a disk */
+    if (conf->url && strcmp(conf->type, "otlp") != 0) /* a server that takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     sink = delivery_sink_of(exporter);
     if (!add_meter(ship, &sink)) {
@@ -119,18 +125,56 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     return false;
 }
 
+/* The labels of the settings, then what the environment says of all resources. */
+static struct exporter_label *join_attributes(const struct ship *ship)
+{
+    size_t count = ship->label_count + ship->otel.attributes.count;
+    struct exporter_label *all = calloc(count + 1, sizeof(*all));
+    size_t i;
+
+    for (i = 0; all && i < count; i++)
+        all[i] = i < ship->label_count ? ship->labels[i]
+                                       : ship->otel.attributes.items[i - ship->label_count];
+    return all;
+}
+
 bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err)
 {
-    struct exporter_label *labels = copy_labels(conf->labels, conf->label_count);
+    struct ship next = {.labels = copy_labels(conf->labels, conf->label_count),
+                        .label_count = conf->label_count,
+                        .otel = ship->otel};
 
-    if (!labels) {
+    next.attributes = next.labels ? join_attributes(&next) : NULL;
+    if (!next.attributes) {
+        free(next.labels);
         err_set(err, "out of memory");
         return false;
     }
+    ship_otlp_set_labels(ship->otlp, next.attributes,
+                         next.label_count + next.otel.attributes.count);
     free(ship->labels);
-    ship->labels = labels;
-    ship->label_count = conf->label_count;
+    free(ship->attributes);
+    ship->labels = next.labels;
+    ship->label_count = next.label_count;
+    ship->attributes = next.attributes;
     return true;
+}
+
+/* Opens what gathers OTLP requests, and the exporter that the environment makes. */
+static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *err)
+{
+    static const struct conf_exporter otel = {
+        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
+
+    if (conf->exporter_count == 0 && ship->otel.makes_exporter && !open_exporter(ship, &otel, err))
+        return false;
+    ship->attributes = join_attributes(ship);
+    if (ship->attributes &&
+        ship_otlp_new(ship->delivery, ship->attributes,
+                      ship->label_count + ship->otel.attributes.count, &ship->otlp))
+        return true;
+    err_set(err, "out of memory");
+    return false;
 }
 
 bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
@@ -146,8 +190,10 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     ship->label_count = conf->label_count;
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
     good = ship->labels && ship->meters && delivery_new(&world, &ship->delivery);
+    good = good && otel_read(getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
+    good = good && open_otlp(ship, conf, err);
     if (!good)
         (void)ship_close(ship, 0);
     return good;
@@ -157,12 +203,17 @@ bool ship_close(struct ship *ship, uint64_t deadline_ns)
 {
     bool ended;
 
+    if (ship->otlp)
+        ship_interval_end(ship);
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
     while (ship->meter_count > 0)
         push_meter_drop(ship->meters[--ship->meter_count]);
     free(ship->meters);
+    ship_otlp_free(ship->otlp);
+    free(ship->attributes);
+    otel_finish(&ship->otel);
     free(ship->labels);
     buf_finish(&ship->bytes);
     *ship = (struct ship){0};
@@ -319,4 +370,13 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
             complain(service, rc);
     }
     ship_types(ship, service, now_ns);
+    ship_otlp_service(ship->otlp, service, now_ns);
+}
+
+void ship_interval_end(struct ship *ship)
+{
+    uint64_t before = ship_otlp_requests(ship->otlp);
+
+    ship_otlp_end(ship->otlp);
+    ship->profiles += ship_otlp_requests(ship->otlp) - before;
 }

@@ -7,7 +7,9 @@
 
 #include "agent/delivery.h"
 #include "agent/push_meter.h"
+#include "agent/otel.h"
 #include "agent/service.h"
+#include "agent/ship_otlp.h"
 #include "conf/conf.h"
 
 struct ship {
@@ -16,8 +18,11 @@ struct ship {
     size_t meter_count;
     struct exporter_label *labels; /* owned; their strings are the settings' */
     size_t label_count;
-    struct buf bytes;  /* owned: what is being encoded */
-    uint64_t profiles; /* encoded so far */
+    struct otel otel;                  /* owned: what the environment says to OTLP exporters */
+    struct exporter_label *attributes; /* owned: the labels and those of the environment */
+    struct ship_otlp *otlp;            /* owned: the requests of the interval */
+    struct buf bytes;                  /* owned: what is being encoded */
+    uint64_t profiles;                 /* encoded so far */
 };
 
 /*
@@ -32,6 +37,9 @@ MUST_CHECK bool ship_set_labels(struct ship *ship, const struct conf *conf, stru
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
+
+/* All services of an interval were shipped: what goes together in one request goes now. */
+void ship_interval_end(struct ship *ship);
 
 /*
  * Delivers what is queued until `deadline_ns` (monotonic), and ends it.

@@ -201,7 +201,7 @@ static void check_exporter(struct conf_build *build, const struct conf_section *
 
     if (!exporter->type) {
         if (!line_of(section, "type"))
-            refuse(build, section, "type", "is missing; allowed: store, pyroscope, file");
+            refuse(build, section, "type", "is missing; allowed: store, pyroscope, file, otlp");
         return; /* which keys belong cannot be said */
     }
     for (; option < conf_options + conf_option_count; option++)

@@ -97,8 +97,9 @@ struct conf_exporter {
     uint64_t timeout_ns, connect_timeout_ns, stall_timeout_ns;
     const char *legacy; /* "ingest"; NULL: none */
     bool gil;
-    size_t queue;      /* profiles that wait at most */
-    uint64_t retry_ns; /* a profile is tried for this long; 0: once */
+    const char *compression; /* "gzip", "none" */
+    size_t queue;            /* profiles that wait at most */
+    uint64_t retry_ns;       /* a profile is tried for this long; 0: once */
 };
 
 struct conf_origin; /* private: settings.h */

@@ -59,7 +59,7 @@ enum conf_type {
 };
 
 /* Exporter types, as bits of conf_option.used_by. */
-enum { CONF_STORE = 1, CONF_PYROSCOPE = 2, CONF_FILE = 4 };
+enum { CONF_STORE = 1, CONF_PYROSCOPE = 2, CONF_FILE = 4, CONF_OTLP = 8 };
 
 /* What a section must have of a key. */
 enum conf_need {

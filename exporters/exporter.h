@@ -31,11 +31,13 @@ enum exporter_rc {
 #undef EXPORTER_ENUM
 };
 
-/* What an exporter wants to be given for an interval of one service. */
+/* What an exporter wants to be given for an interval. */
 enum exporter_form {
-    EXPORTER_WHOLE,       /* one pprof with all value types */
-    EXPORTER_PER_TYPE,    /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
-    EXPORTER_PER_TYPE_GIL /* the same, and "gil" */
+    EXPORTER_WHOLE,        /* one pprof with all value types */
+    EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
+    EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
+    EXPORTER_REQUEST,      /* an OTLP request of all services, not packed; no service, no type */
+    EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
 };
 
 struct exporter_label {
@@ -57,21 +59,23 @@ struct exporter_profile {
     const struct exporter_label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
-    const void *bytes;        /* gzip'd pprof */
+    const void *bytes;        /* gzip'd pprof, or what the form says */
     size_t size;
 };
 
 /* Settings of one [exporter NAME] section; a setting that is absent is NULL or 0. Borrowed. */
 struct exporter_settings {
     const char *name;
-    const char *type; /* "store", "pyroscope" */
+    const char *type; /* "store", "pyroscope", "otlp" */
 
     const char *path;    /* store: the directory, made if absent (0700) */
     const char *pattern; /* file: see file_name.h */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
 
-    const char *url; /* pyroscope: scheme, host, port and a path prefix if any */
+    const char *url;   /* of a server: scheme, host, port and a path prefix if any */
+    bool url_is_whole; /* otlp: the protocol's path is not put behind url */
+    bool plain;        /* otlp: bodies are not packed */
     const char *user;
     const char *password_file;    /* basic: its first line */
     const char *password;         /* or itself, where it has no file */
@@ -92,7 +96,7 @@ struct exporter_settings {
     uint64_t connect_timeout_ns; /* until the connection stands, TLS included */
     uint64_t stall_timeout_ns;   /* without a byte either way */
     const char *legacy;          /* pyroscope: "ingest" for a server without Push; or NULL */
-    bool gil;                    /* pyroscope: profiles of the time that the GIL was held, too */
+    bool gil;                    /* profiles of the time that the GIL was held, too */
     const char *user_agent;
 };
 
@@ -106,7 +110,7 @@ struct exporter_answer {
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
-    uint64_t dropped;        /* samples that the server rejected out of what it took */
+    uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
 };
 
 /* Once per process, before threads start; the pair of exporter_global_finish. */

@@ -247,15 +247,15 @@ static enum exporter_rc check_files(const struct exporter_settings *settings, st
 }
 
 static enum exporter_rc prepare(struct http_client *client,
-                                const struct exporter_settings *settings, const char *path,
-                                const char *content_type, struct err *err)
+                                const struct exporter_settings *settings,
+                                const struct http_resource *resource, struct err *err)
 {
-    enum exporter_rc rc = http_setup_url(settings->url, path, &client->url, err);
+    enum exporter_rc rc = http_setup_url(settings->url, resource->path, &client->url, err);
 
     if (rc == EXPORTER_OK)
         rc = http_setup_check_proxy(settings->proxy, err);
     if (rc == EXPORTER_OK)
-        rc = http_setup_headers(settings, content_type, &client->headers, err);
+        rc = http_setup_headers(settings, resource, &client->headers, err);
     if (rc == EXPORTER_OK)
         rc = check_files(settings, err);
     if (rc == EXPORTER_OK)
@@ -289,8 +289,8 @@ static enum exporter_rc prepare_curl(struct http_client *client,
     return code == CURLE_OUT_OF_MEMORY ? EXPORTER_NOMEM : EXPORTER_BAD_CONFIG;
 }
 
-enum exporter_rc http_client_open(const struct exporter_settings *settings, const char *path,
-                                  const char *content_type, struct http_client **out,
+enum exporter_rc http_client_open(const struct exporter_settings *settings,
+                                  const struct http_resource *resource, struct http_client **out,
                                   struct err *err)
 {
     struct http_client *client = calloc(1, sizeof(*client));
@@ -299,7 +299,7 @@ enum exporter_rc http_client_open(const struct exporter_settings *settings, cons
     if (!client)
         return rc;
     atomic_init(&client->canceled, false);
-    rc = prepare(client, settings, path, content_type, err);
+    rc = prepare(client, settings, resource, err);
     if (rc != EXPORTER_OK)
         goto fail;
     rc = prepare_curl(client, settings, err);

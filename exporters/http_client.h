@@ -32,16 +32,23 @@ struct http_body {
     const char *query; /* what follows the "?" of the URL, encoded; NULL: none */
 };
 
+/* Where it is posted to and as what. */
+struct http_resource {
+    const char *path; /* without a slash in front; NULL: the URL of the settings as it is */
+    const char *content_type;
+    const char *content_encoding; /* NULL: none */
+};
+
 struct http_client; /* private */
 
 /*
- * Makes a client that posts to settings->url + "/" + path. Connects to nothing.
+ * Makes a client that posts to settings->url + "/" + resource->path. Connects to nothing.
  *
  * Gives:  *out, which the caller ends with http_client_close; untouched on failure.
  * Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *settings,
-                                             const char *path, const char *content_type,
+                                             const struct http_resource *resource,
                                              struct http_client **out, struct err *err);
 
 /*

@@ -110,7 +110,10 @@ enum exporter_rc http_setup_url(const char *url, const char *path, char **out, s
     size = strlen(url);
     while (size > 0 && url[size - 1] == '/')
         size--;
-    if (asprintf(&joined, "%.*s/%s", (int)size, url, path) < 0)
+    joined = path ? NULL : strdup(url);
+    if (path && asprintf(&joined, "%.*s/%s", (int)size, url, path) < 0)
+        joined = NULL;
+    if (!joined)
         return EXPORTER_NOMEM;
     *out = joined;
     return EXPORTER_OK;
@@ -197,10 +200,13 @@ static enum exporter_rc check_header(const struct exporter_settings *settings,
 }
 
 static enum exporter_rc append_all(const struct exporter_settings *settings,
-                                   const char *content_type, struct curl_slist **list,
+                                   const struct http_resource *resource, struct curl_slist **list,
                                    struct err *err)
 {
-    enum exporter_rc rc = append(list, "Content-Type", content_type);
+    enum exporter_rc rc = append(list, "Content-Type", resource->content_type);
+
+    if (rc == EXPORTER_OK && resource->content_encoding)
+        rc = append(list, "Content-Encoding", resource->content_encoding);
 
     /* Else curl asks before a long body, and waits a second where nobody knows the question. */
     if (rc == EXPORTER_OK)
@@ -221,7 +227,7 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
 }
 
 enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
-                                    const char *content_type, struct curl_slist **out,
+                                    const struct http_resource *resource, struct curl_slist **out,
                                     struct err *err)
 {
     struct curl_slist *list = NULL;
@@ -231,7 +237,7 @@ enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
         err_set(err, "tenant: must not be empty or have control characters");
         return EXPORTER_BAD_CONFIG;
     }
-    rc = append_all(settings, content_type, &list, err);
+    rc = append_all(settings, resource, &list, err);
     if (rc == EXPORTER_OK)
         *out = list;
     else

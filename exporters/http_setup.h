@@ -9,10 +9,11 @@
 
 #include <curl/curl.h>
 
-#include "exporters/exporter.h"
+#include "exporters/http_client.h"
 
 /*
- * Checks the base URL `url` and puts `path` (without a slash in front) behind it.
+ * Checks the base URL `url` and puts `path` (without a slash in front) behind it, unless
+ * that is NULL.
  *
  * Gives:  *out, which the caller frees; untouched on failure.
  * Errors: EXPORTER_BAD_CONFIG: not http(s), no host, a user or password in it, a
@@ -22,15 +23,15 @@ MUST_CHECK enum exporter_rc http_setup_url(const char *url, const char *path, ch
                                            struct err *err);
 
 /*
- * Makes the header lines: the content type, the tenant and the settings' own.
+ * Makes the header lines: what the resource is, the tenant and the settings' own.
  *
  * Gives:  *out, which the caller ends with curl_slist_free_all; untouched on failure.
  * Errors: EXPORTER_BAD_CONFIG: a name or value that HTTP has no room for, or a
  *         header that is not the user's to set; EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
-                                               const char *content_type, struct curl_slist **out,
-                                               struct err *err);
+                                               const struct http_resource *resource,
+                                               struct curl_slist **out, struct err *err);
 
 /* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
 MUST_CHECK enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err);

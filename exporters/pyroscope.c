@@ -13,10 +13,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "exporters/http_client.h"
+#include "exporters/http_judge.h"
 #include "exporters/ingest.h"
 #include "exporters/push.h"
-#include "exporters/text.h"
 #include "exporters/type.h"
 
 enum {
@@ -25,6 +24,26 @@ enum {
     QUERY_MAX = 512 * 1024,         /* 28 labels, each byte as %XX */
     ID_SIZE = 37,                   /* a UUID as text */
     BOUNDARY_SIZE = ID_SIZE + 9
+};
+
+/*
+ * 500 is among those that are tried again, though it also stands for a broken pprof, as a
+ * server that starts or has lost its storage answers so too; 429 although a profile above
+ * the tenant's burst never passes. So the caller's tries must be finite. 422 is what
+ * ingest says when its storage is down.
+ */
+static const long again[] = {408, 429, 500, 502, 503, 504, 422};
+
+static const struct http_protocol push_protocol = {
+    .absent = "is there a Pyroscope at url? One from before Push wants legacy = ingest",
+    .again = again,
+    .again_count = sizeof(again) / sizeof(again[0]) - 1,
+};
+
+static const struct http_protocol ingest_protocol = {
+    .absent = "is there a Pyroscope at url? One from before Push wants legacy = ingest",
+    .again = again,
+    .again_count = sizeof(again) / sizeof(again[0]),
 };
 
 struct pyroscope {
@@ -70,18 +89,22 @@ static bool make_id(char id[ID_SIZE])
 static enum exporter_rc open_client(struct pyroscope *pyroscope,
                                     const struct exporter_settings *settings, struct err *err)
 {
+    static const struct http_resource push = {
+        .path = "push.v1.PusherService/Push",
+        .content_type = "application/proto",
+    };
     char id[ID_SIZE], type[BOUNDARY_SIZE + 32];
+    const struct http_resource ingest = {.path = "ingest", .content_type = type};
 
     if (!pyroscope->ingest)
-        return http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
-                                &pyroscope->client, err);
+        return http_client_open(settings, &push, &pyroscope->client, err);
     if (!make_id(id)) {
         err_set(err, "no random numbers from the kernel");
         return EXPORTER_BAD_CONFIG;
     }
     (void)snprintf(pyroscope->boundary, sizeof(pyroscope->boundary), "pystrobe-%s", id);
     (void)snprintf(type, sizeof(type), "multipart/form-data; boundary=%s", pyroscope->boundary);
-    return http_client_open(settings, "ingest", type, &pyroscope->client, err);
+    return http_client_open(settings, &ingest, &pyroscope->client, err);
 }
 
 static enum exporter_rc pyroscope_open(const struct exporter_settings *settings, void **out,
@@ -168,49 +191,6 @@ static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporte
     return rc;
 }
 
-/*
- * What to do about a status. 500 is among those that are tried again, though it
- * also stands for a broken pprof, as a server that starts or has lost its storage
- * answers so too; 429 although a profile above the tenant's burst never passes. So
- * the caller's tries must be finite. 401, 403 and 407 wait: the secret has been read
- * again by then, and somebody will give us another.
- */
-static enum exporter_rc judge(long status, bool ingest, bool *denied)
-{
-    *denied = status == 401 || status == 403 || status == 407;
-    if (*denied)
-        return EXPORTER_RETRY;
-    if (status >= 200 && status <= 299)
-        return EXPORTER_OK;
-    if (status == 422 && ingest) /* also what it says when its storage is down */
-        return EXPORTER_RETRY;
-    if (status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504))
-        return EXPORTER_RETRY;
-    return EXPORTER_REFUSED;
-}
-
-static const char *advice(long status)
-{
-    if (status >= 300 && status <= 399)
-        return " (redirects are not followed: put the right address into url)";
-    if (status == 401 || status == 403)
-        return " (look at user, password_file, token_file and tenant)";
-    if (status == 407)
-        return " (the proxy wants a login: look at proxy_login_file)";
-    if (status == 404 || status == 405 || status == 415)
-        return " (is there a Pyroscope at url? One from before Push wants legacy = ingest)";
-    return "";
-}
-
-static void explain(const struct http_reply *reply, struct err *err)
-{
-    char words[HTTP_REPLY_KEPT + 1];
-
-    (void)text_printable(reply->body, reply->size, words, sizeof(words));
-    err_set(err, "the server answered %ld%s%s%s", reply->status, advice(reply->status),
-            words[0] ? ": " : "", words);
-}
-
 static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile *profile,
                                        int64_t now_ns, struct exporter_answer *answer)
 {
@@ -228,12 +208,8 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    rc = judge(reply.status, pyroscope->ingest, &answer->denied);
-    if (rc == EXPORTER_OK)
-        return rc;
-    answer->retry_after_ns = reply.retry_after_ns;
-    explain(&reply, &answer->err);
-    return rc;
+    return http_judge(pyroscope->ingest ? &ingest_protocol : &push_protocol, &reply, reply.body,
+                      reply.size, answer);
 }
 
 static enum exporter_form pyroscope_form(const void *self)

@@ -24,5 +24,6 @@ struct exporter_type {
 extern const struct exporter_type store_type;
 extern const struct exporter_type pyroscope_type;
 extern const struct exporter_type file_type;
+extern const struct exporter_type otlp_type;
 
 #endif

@@ -95,7 +95,7 @@ static void gives_78_and_all_mistakes_on_stderr(void **state)
     assert_int_equal(got->status, 78);
     assert_string_equal(got->out, "");
     assert_non_null(strstr(got->err, "mistakes.ini:1: section \"agnt\" is not known"));
-    assert_non_null(strstr(got->err, "mistakes.ini:15: [exporter o] type: \"otlp\" is not known"));
+    assert_non_null(strstr(got->err, "mistakes.ini:15: [exporter o] type: \"parca\" is not known"));
 }
 
 static void gives_78_for_a_file_that_is_not_there(void **state)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_judge.c - see http_judge.h. */
+#include "exporters/http_judge.h"
+
+#include <stdio.h>
+
+#include "exporters/text.h"
+
+enum { ADVICE_MAX = 128 };
+
+static bool is_again(const struct http_protocol *protocol, long status)
+{
+    size_t i;
+
+    for (i = 0; i < protocol->again_count; i++) {
+        if (protocol->again[i] == status)
+            return true;
+    }
+    return false;
+}
+
+static void advise(const struct http_protocol *protocol, long status, char out[ADVICE_MAX])
+{
+    out[0] = '\0';
+    if (status >= 300 && status <= 399)
+        (void)snprintf(out, ADVICE_MAX,
+                       " (redirects are not followed: put the right address into url)");
+    else if (status == 401 || status == 403)
+        (void)snprintf(out, ADVICE_MAX, " (look at user, password_file, token_file and tenant)");
+    else if (status == 407)
+        (void)snprintf(out, ADVICE_MAX, " (the proxy wants a login: look at proxy_login_file)");
+    else if (status == 404 || status == 405 || status == 415)
+        (void)snprintf(out, ADVICE_MAX, " (%s)", protocol->absent);
+}
+
+enum exporter_rc http_judge(const struct http_protocol *protocol, const struct http_reply *reply,
+                            const void *words, size_t words_size, struct exporter_answer *answer)
+{
+    char shown[HTTP_REPLY_KEPT + 1], advice[ADVICE_MAX];
+
+    if (reply->status >= 200 && reply->status <= 299)
+        return EXPORTER_OK;
+    advise(protocol, reply->status, advice);
+    (void)text_printable(words, words_size, shown, sizeof(shown));
+    err_set(&answer->err, "the server answered %ld%s%s%s", reply->status, advice,
+            shown[0] ? ": " : "", shown);
+    answer->denied = reply->status == 401 || reply->status == 403 || reply->status == 407;
+    if (!answer->denied && !is_again(protocol, reply->status))
+        return EXPORTER_REFUSED;
+    answer->retry_after_ns = reply->retry_after_ns;
+    return EXPORTER_RETRY;
+}

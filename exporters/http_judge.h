@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_judge.h - turns the status of a reply into what is to be done, and into words.
+ *
+ * Threads: functions of their arguments alone.
+ */
+#ifndef EXPORTERS_HTTP_JUDGE_H
+#define EXPORTERS_HTTP_JUDGE_H
+
+#include "exporters/http_client.h"
+
+/* What tells one protocol from another. */
+struct http_protocol {
+    const char *absent; /* what to ask about a path that is none */
+    const long *again;  /* the statuses after which the same is to be sent again */
+    size_t again_count;
+};
+
+/*
+ * Judges a reply. 2xx is a success; 401, 403 and 407 wait for another secret: the one there
+ * is has been read again by then. What is neither among `again` is final.
+ *
+ * Takes:  `words`, the server's own, to be told with the status; any bytes.
+ * Gives:  *answer: set unless the outcome is EXPORTER_OK.
+ * Errors: EXPORTER_RETRY, EXPORTER_REFUSED.
+ */
+MUST_CHECK enum exporter_rc http_judge(const struct http_protocol *protocol,
+                                       const struct http_reply *reply, const void *words,
+                                       size_t words_size, struct exporter_answer *answer);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otlp.c - knows how an OTLP receiver takes a request over HTTP and what its answers mean.
+ *
+ * The specification says which statuses may be tried again, and that a success which
+ * rejects a part is final: what it rejected is counted and told, never sent again.
+ */
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "exporters/compress.h"
+#include "exporters/http_judge.h"
+#include "exporters/otlp_reply.h"
+#include "exporters/text.h"
+#include "exporters/type.h"
+
+enum { BODY_MAX = 64 * 1024 * 1024 }; /* clients are told to refuse more */
+
+static const long again[] = {429, 502, 503, 504};
+
+static const struct http_protocol protocol = {
+    .absent = "is there an OTLP receiver of profiles at url?",
+    .again = again,
+    .again_count = sizeof(again) / sizeof(again[0]),
+};
+
+struct otlp {
+    struct http_client *client; /* owned */
+    bool plain;                 /* the body is not packed */
+    enum exporter_form form;
+    struct buf packed; /* owned: of one send, memory kept */
+};
+
+static void otlp_close(void *self)
+{
+    struct otlp *otlp = self;
+
+    if (!otlp)
+        return;
+    http_client_close(otlp->client);
+    buf_finish(&otlp->packed);
+    free(otlp);
+}
+
+static enum exporter_rc otlp_open(const struct exporter_settings *settings, void **out,
+                                  struct err *err)
+{
+    const struct http_resource resource = {
+        .path = settings->url_is_whole ? NULL : "v1development/profiles",
+        .content_type = "application/x-protobuf",
+        .content_encoding = settings->plain ? NULL : "gzip",
+    };
+    struct otlp *otlp = calloc(1, sizeof(*otlp));
+    enum exporter_rc rc;
+
+    if (!otlp)
+        return EXPORTER_NOMEM;
+    otlp->plain = settings->plain;
+    otlp->form = settings->gil ? EXPORTER_REQUEST_GIL : EXPORTER_REQUEST;
+    buf_init(&otlp->packed, BODY_MAX);
+    rc = http_client_open(settings, &resource, &otlp->client, err);
+    if (rc == EXPORTER_OK)
+        *out = otlp;
+    else
+        otlp_close(otlp);
+    return rc;
+}
+
+/* The body as it is sent. */
+static enum exporter_rc pack(struct otlp *otlp, const struct exporter_profile *profile,
+                             struct http_body *out, struct err *err)
+{
+    *out = (struct http_body){.bytes = profile->bytes, .size = profile->size};
+    if (profile->size > BODY_MAX) {
+        err_set(err, "the request is larger than 64 MiB");
+        return EXPORTER_REFUSED;
+    }
+    if (otlp->plain)
+        return EXPORTER_OK;
+    buf_reset(&otlp->packed);
+    if (!compress_gzip(profile->bytes, profile->size, &otlp->packed))
+        return EXPORTER_NOMEM;
+    *out = (struct http_body){.bytes = otlp->packed.data, .size = otlp->packed.size};
+    return EXPORTER_OK;
+}
+
+/* A success may say that it took a part only. */
+static void note_rejected(const struct http_reply *reply, struct exporter_answer *answer)
+{
+    char words[HTTP_REPLY_KEPT + 1];
+    struct otlp_reply body;
+
+    otlp_reply_success(reply->body, reply->size, &body);
+    answer->dropped = body.rejected;
+    if (body.rejected == 0 && body.words_size == 0)
+        return;
+    (void)text_printable(body.words, body.words_size, words, sizeof(words));
+    if (body.rejected == 0)
+        err_set(&answer->note, "the server warns: %s", words);
+    else
+        err_set(&answer->note, "the server rejected %llu profiles of a request%s%s",
+                (unsigned long long)body.rejected, words[0] ? ": " : "", words);
+}
+
+static enum exporter_rc otlp_send(void *self, const struct exporter_profile *profile,
+                                  int64_t now_ns, struct exporter_answer *answer)
+{
+    struct otlp *otlp = self;
+    struct otlp_reply status;
+    struct http_reply reply;
+    struct http_body body;
+    enum exporter_rc rc = pack(otlp, profile, &body, &answer->err);
+
+    if (rc == EXPORTER_OK)
+        rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
+    if (rc != EXPORTER_OK)
+        return rc;
+    if (!otlp_reply_status(reply.body, reply.size, &status))
+        status = (struct otlp_reply){.words = reply.body, .words_size = reply.size};
+    rc = http_judge(&protocol, &reply, status.words, status.words_size, answer);
+    if (rc == EXPORTER_OK)
+        note_rejected(&reply, answer);
+    return rc;
+}
+
+static enum exporter_form otlp_form(const void *self)
+{
+    const struct otlp *otlp = self;
+
+    return otlp->form;
+}
+
+static void otlp_cancel(void *self)
+{
+    struct otlp *otlp = self;
+
+    http_client_cancel(otlp->client);
+}
+
+const struct exporter_type otlp_type = {
+    .name = "otlp",
+    .form_of = otlp_form,
+    .open = otlp_open,
+    .send = otlp_send,
+    .cancel = otlp_cancel,
+    .close = otlp_close,
+};

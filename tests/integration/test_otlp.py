@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OTLP requests of the agent and of exec: each keeps every rule that the checker holds, and says what was done."""
+
+import gzip
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+import live
+
+BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
+PYSTROBE = os.environ.get("PYSTROBE", os.path.join(BUILD, "pystrobe"))
+
+
+class OtlpReceiver:
+    """Takes OTLP requests on the loopback and keeps them: (path, headers, plain body)."""
+
+    def __init__(self):
+        self.requests = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(receiver):  # the handler's own self is the request
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                receiver.requests.append((self.path, dict(self.headers.items()), body))
+                self.send_response(200)
+                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"\x0a\x00")
+
+            def log_message(self, *_):
+                pass
+
+        return Handler
+
+
+@pytest.fixture(scope="module")
+def otlp_pb2(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("otlp")
+    subprocess.run(["protoc", "-I", live.TREE, "--python_out", folder, "pprof/otlp.proto"], cwd=live.TREE, check=True)
+    sys.path.insert(0, str(folder / "pprof"))
+    return importlib.import_module("otlp_pb2")
+
+
+def check(tmp_path, requests):
+    """Runs the checker over all bodies."""
+    files = []
+    for number, (_, _, body) in enumerate(requests):
+        files.append(tmp_path / ("%d.otlp" % number))
+        files[-1].write_bytes(body)
+    done = subprocess.run([os.path.join(BUILD, "tests/tools/otlp_check"), *files], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def run_exec(tmp_path, arguments, env):
+    script = tmp_path / "otlp_busy.py"
+    script.write_text("import time\n\ndef spin(until):\n    while time.monotonic() < until:\n        sum(range(1000))\n\n"
+                      "spin(time.monotonic() + 2)\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    done = subprocess.run([PYSTROBE, "exec", *arguments, "--", "/usr/bin/python3", str(script)],
+                          capture_output=True, text=True, timeout=live.DEADLINE_S, env=dict(environment, **env))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def attributes(resource):
+    return {pair.key: pair.value.string_value for pair in resource.attributes}
+
+
+def cpu_seconds(otlp_pb2, requests):
+    """CPU time in all requests, and the names of the functions that are there."""
+    seconds, names = 0, set()
+    for _, _, body in requests:
+        request = otlp_pb2.ExportProfilesServiceRequest.FromString(body)
+        tables = request.dictionary
+        names |= {tables.string_table[function.name_strindex] for function in tables.function_table}
+        for resource in request.resource_profiles:
+            for scope in resource.scope_profiles:
+                cpu = scope.profiles[0]
+                assert tables.string_table[cpu.sample_type.type_strindex] == "samples"
+                assert tables.string_table[cpu.period_type.type_strindex] == "cpu"
+                seconds += sum(sample.values[0] for sample in cpu.samples) * cpu.period / 1e9
+    return seconds, names
+
+
+def test_exec_sends_what_an_ini_file_says(tmp_path, otlp_pb2):
+    with OtlpReceiver() as receiver:
+        ini = tmp_path / "otlp.ini"
+        ini.write_text("[agent]\nrate = 97Hz\n[labels]\nenv = test\n[exporter otel]\ntype = otlp\nurl = %s\n"
+                       % receiver.url)
+        run_exec(tmp_path, ["-c", str(ini), "-n", "shop"], {})
+    assert receiver.requests
+    assert {path for path, _, _ in receiver.requests} == {"/v1development/profiles"}
+    check(tmp_path, receiver.requests)
+    request = otlp_pb2.ExportProfilesServiceRequest.FromString(receiver.requests[0][2])
+    told = attributes(request.resource_profiles[0].resource)
+    assert told["service.name"] == "shop" and told["env"] == "test" and told["process.runtime.name"] == "cpython"
+    seconds, names = cpu_seconds(otlp_pb2, receiver.requests)
+    assert seconds > 0 and "spin" in names
+
+
+def test_the_environment_alone_makes_an_exporter(tmp_path, otlp_pb2):
+    with OtlpReceiver() as receiver:
+        run_exec(tmp_path, [], {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b",
+            "OTEL_SERVICE_NAME": "named", "OTEL_RESOURCE_ATTRIBUTES": "service.name=other,team=a%2Cb"})
+    assert receiver.requests
+    check(tmp_path, receiver.requests)
+    assert receiver.requests[0][1]["x-key"] == "a b"
+    request = otlp_pb2.ExportProfilesServiceRequest.FromString(receiver.requests[0][2])
+    told = attributes(request.resource_profiles[0].resource)
+    assert told["service.name"] == "named" and told["team"] == "a,b"

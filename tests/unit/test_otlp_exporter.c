@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_otlp_exporter.c - how a request goes to an OTLP receiver, and what its answers mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "exporters/compress.h"
+#include "exporters/exporter.h"
+#include "exporters/otlp_reply.h"
+#include "http_server.h"
+#include "pprof/gzip.h"
+
+#define MS_NS  UINT64_C(1000000)
+#define ANSWER "HTTP/1.1 %d Why\r\n%sContent-Length: %zu\r\n\r\n%s"
+#define STATUS "\x08\x03\x12\x07invalid" /* google.rpc.Status */
+
+struct fixture {
+    struct server server;
+    struct exporter_settings settings;
+    struct exporter *exporter;
+    struct exporter_answer answer;
+    char text[512];
+};
+
+static int setup(void **state)
+{
+    struct fixture *fix = calloc(1, sizeof(*fix));
+
+    assert_non_null(fix);
+    fix->settings = (struct exporter_settings){
+        .name = "otel",
+        .type = "otlp",
+        .timeout_ns = 5000 * MS_NS,
+        .user_agent = "pystrobe/1.2.3",
+    };
+    *state = fix;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fix = *state;
+
+    exporter_close(fix->exporter);
+    if (fix->server.url[0])
+        server_stop(&fix->server);
+    free(fix);
+    return 0;
+}
+
+/* Starts a server that answers with this. `body` has no zero byte. */
+static void start(struct fixture *fix, int status, const char *headers, const char *body)
+{
+    (void)snprintf(fix->text, sizeof(fix->text), ANSWER, status, headers, strlen(body), body);
+    fix->server.answers[0] = fix->text;
+    assert_true(server_start(&fix->server));
+}
+
+static enum exporter_rc send_one(struct fixture *fix)
+{
+    const struct exporter_profile profile = {.bytes = "\x0a\x01x", .size = 3};
+
+    fix->settings.url = fix->settings.url ? fix->settings.url : fix->server.url;
+    if (!fix->exporter)
+        assert_int_equal(exporter_open(&fix->settings, &fix->exporter, NULL), EXPORTER_OK);
+    return exporter_send(fix->exporter, &profile, 0, &fix->answer);
+}
+
+static bool seen(struct fixture *fix, const char *part)
+{
+    bool found;
+
+    server_lock(&fix->server);
+    found = strcasestr(fix->server.seen, part) != NULL;
+    server_unlock(&fix->server);
+    return found;
+}
+
+static void posts_a_packed_request_to_the_path_of_profiles(void **state)
+{
+    struct fixture *fix = *state;
+    const char *body;
+    struct buf plain;
+
+    start(fix, 200, "", "");
+    buf_init(&plain, 100);
+
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+    assert_true(seen(fix, "POST /v1development/profiles HTTP/1.1\r\n"));
+    assert_true(seen(fix, "\r\nContent-Type: application/x-protobuf\r\n"));
+    assert_true(seen(fix, "\r\nContent-Encoding: gzip\r\n"));
+    assert_true(seen(fix, "\r\nUser-Agent: pystrobe/1.2.3\r\n"));
+    body = strstr(fix->server.seen, "\r\n\r\n") + 4;
+    assert_int_equal(gzip_unpack(body, server_body_size(fix->server.seen), &plain, NULL), PPROF_OK);
+    assert_int_equal(plain.size, 3);
+    assert_memory_equal(plain.data, "\x0a\x01x", 3);
+    assert_int_equal(exporter_form(fix->exporter), EXPORTER_REQUEST);
+    buf_finish(&plain);
+}
+
+static void posts_plainly_to_a_whole_url_where_asked(void **state)
+{
+    struct fixture *fix = *state;
+    char url[128];
+
+    start(fix, 200, "", "");
+    (void)snprintf(url, sizeof(url), "%s/custom", fix->server.url);
+    fix->settings.url = url;
+    fix->settings.url_is_whole = true;
+    fix->settings.plain = true;
+    fix->settings.gil = true;
+
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+    assert_true(seen(fix, "POST /custom HTTP/1.1\r\n"));
+    assert_false(seen(fix, "Content-Encoding"));
+    assert_true(seen(fix, "\r\n\r\n\x0a\x01x"));
+    assert_int_equal(exporter_form(fix->exporter), EXPORTER_REQUEST_GIL);
+}
+
+static void tries_again_only_what_the_protocol_names(void **state)
+{
+    struct fixture *fix = *state;
+    static const int again[] = {429, 502, 503, 504}, final[] = {400, 404, 408, 413, 500, 501, 505};
+    char answers[2][128];
+    size_t i;
+
+    start(fix, 200, "", "");
+    for (i = 0; i < 11; i++) {
+        server_lock(&fix->server);
+        (void)snprintf(answers[i % 2], sizeof(answers[0]), ANSWER, i < 4 ? again[i] : final[i - 4],
+                       "", (size_t)0, "");
+        fix->server.answers[0] = answers[i % 2];
+        server_unlock(&fix->server);
+        assert_int_equal(send_one(fix), i < 4 ? EXPORTER_RETRY : EXPORTER_REFUSED);
+        assert_false(fix->answer.denied);
+    }
+}
+
+static void a_pause_that_is_asked_for_is_handed_on(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 503, "Retry-After: 7\r\n", "");
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_int_equal(fix->answer.retry_after_ns, 7000 * MS_NS);
+}
+
+static void a_login_that_is_refused_waits(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 401, "", "no");
+
+    assert_int_equal(send_one(fix), EXPORTER_RETRY);
+    assert_true(fix->answer.denied);
+    assert_non_null(strstr(fix->answer.err.text, "the server answered 401 (look at user"));
+}
+
+static void the_words_of_a_status_message_are_told(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 400, "", STATUS);
+
+    assert_int_equal(send_one(fix), EXPORTER_REFUSED);
+    assert_string_equal(fix->answer.err.text, "the server answered 400: invalid");
+}
+
+static void the_words_of_a_text_are_told(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 404, "", "404 page not found\n");
+
+    assert_int_equal(send_one(fix), EXPORTER_REFUSED);
+    assert_string_equal(fix->answer.err.text,
+                        "the server answered 404 (is there an OTLP receiver of profiles at url?): "
+                        "404 page not found\\x0a");
+}
+
+static void what_a_success_rejects_is_counted_and_told(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 200, "", "\x0a\x0c\x08\x03\x12\x08too many");
+
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+    assert_int_equal(fix->answer.dropped, 3);
+    assert_string_equal(fix->answer.note.text,
+                        "the server rejected 3 profiles of a request: too many");
+}
+
+static void a_success_may_warn(void **state)
+{
+    struct fixture *fix = *state;
+
+    start(fix, 200, "", "\x0a\x06\x12\x04 old");
+
+    assert_int_equal(send_one(fix), EXPORTER_OK);
+    assert_int_equal(fix->answer.dropped, 0);
+    assert_string_equal(fix->answer.note.text, "the server warns:  old");
+}
+
+static void success(const char *body, size_t size, struct otlp_reply *out)
+{
+    otlp_reply_success(body, size, out);
+}
+
+static void replies_that_say_nothing_are_full_successes(void **state)
+{
+    static const struct {
+        const char *body;
+        size_t size;
+    } bodies[] = {{"", 0},
+                  {"\x0a\x00", 2},
+                  {"\x0a", 1},
+                  {"{}", 2},
+                  {"\xff\xff\xff", 3},
+                  {"\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13}}; /* -1 */
+    struct otlp_reply reply;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        success(bodies[i].body, bodies[i].size, &reply);
+        assert_int_equal(reply.rejected, 0);
+        assert_int_equal(reply.words_size, 0);
+    }
+}
+
+static void a_reply_that_is_cut_off_tells_what_is_there(void **state)
+{
+    struct otlp_reply reply;
+
+    (void)state;
+    success("\x0a\x7f\x08\x05\x12\x70the first", 15, &reply);
+    assert_int_equal(reply.rejected, 5);
+    assert_int_equal(reply.words_size, 9);
+    assert_true(otlp_reply_status("\x08\x03\x12\x70words", 9, &reply));
+    assert_memory_equal(reply.words, "words", 5);
+}
+
+static void texts_are_no_status(void **state)
+{
+    struct otlp_reply reply;
+
+    (void)state;
+    assert_false(otlp_reply_status("<html>", 6, &reply));
+    assert_false(otlp_reply_status("{\"code\":3}", 10, &reply));
+    assert_false(otlp_reply_status("upstream connect error", 22, &reply));
+    assert_false(otlp_reply_status("", 0, &reply));
+}
+
+static void packing_says_when_there_is_no_room(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 10);
+    assert_false(compress_gzip("abc", 3, &out));
+    buf_finish(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(posts_a_packed_request_to_the_path_of_profiles, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(posts_plainly_to_a_whole_url_where_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(tries_again_only_what_the_protocol_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pause_that_is_asked_for_is_handed_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_login_that_is_refused_waits, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_words_of_a_status_message_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_words_of_a_text_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_success_rejects_is_counted_and_told, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_success_may_warn, setup, teardown),
+        cmocka_unit_test(replies_that_say_nothing_are_full_successes),
+        cmocka_unit_test(a_reply_that_is_cut_off_tells_what_is_there),
+        cmocka_unit_test(texts_are_no_status),
+        cmocka_unit_test(packing_says_when_there_is_no_room),
+    };
+
+    if (exporter_global_init() != EXPORTER_OK)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
