@@ -17,7 +17,8 @@ struct delivery_talk {
     bool announced;                           /* that it fails has been said */
     uint64_t failed_tries;                    /* since it last worked */
     uint64_t dropped;                         /* of all that were lost, so many have been told */
-    uint64_t failure_ns, refusal_ns, drop_ns; /* the last line of each kind; 0: none yet */
+    uint64_t rejected;                        /* ... and of the samples that servers left out */
+    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns; /* the last line of each kind; 0: none */
 };
 
 /* Makes it so that nothing has been said. */
