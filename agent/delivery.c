@@ -241,10 +241,8 @@ bool delivery_free(struct delivery *delivery)
         (void)delivery_flush(delivery, 0);
     for (size_t i = 0; i < delivery->count; i++)
         whole = lane_free(delivery->lanes[i]) && whole;
-    if (!whole) /* a lane that is left behind uses it still */
-        return false;
-    if (!shelf_free(delivery->shelf))
-        return false;
+    if (whole) /* else a lane that is left behind uses it still */
+        whole = shelf_free(delivery->shelf);
     free(delivery->lanes);
     free(delivery);
     return whole;

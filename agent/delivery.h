@@ -49,15 +49,15 @@ struct delivery_sink {
 
 /* 0 stands for the default that is named. */
 struct delivery_limits {
-    size_t queue_profiles;   /* that wait in memory, beside the one under way: 32 */
-    size_t queue_bytes;      /* of those: 32 MiB */
-    uint64_t retry_ns;       /* for how long one in memory, or one that fails alone, is tried: 5 min */
-    uint64_t max_age_ns;     /* since a profile's start, by the UTC clock: no limit */
+    size_t queue_profiles; /* that wait in memory, beside the one under way: 32 */
+    size_t queue_bytes;    /* of those: 32 MiB */
+    uint64_t retry_ns;   /* for how long one in memory, or one that fails alone, is tried: 5 min */
+    uint64_t max_age_ns; /* since a profile's start, by the UTC clock: no limit */
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
     uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
-    uint64_t spread_ns;      /* profiles wait for a share of it, each agent for its own: not at all */
-    uint64_t log_every_ns;   /* the least time between two lines about failures: 1 min */
+    uint64_t spread_ns;    /* profiles wait for a share of it, each agent for its own: not at all */
+    uint64_t log_every_ns; /* the least time between two lines about failures: 1 min */
 };
 
 /* A directory for profiles that wait. 0 stands for the default that is named. */
@@ -71,14 +71,15 @@ struct delivery_spool {
 };
 
 struct delivery_stats {
-    uint64_t sent;         /* profiles that were taken */
-    uint64_t sent_bytes;   /* of those */
-    uint64_t rejected;     /* samples that a server left out of what it took */
-    uint64_t retried;      /* tries that failed and were to be tried again */
-    uint64_t denied;       /* of those: for want of a secret that is accepted */
-    uint64_t refused;      /* profiles refused for good */
-    uint64_t dropped_full; /* profiles that a full queue or spool lost, or no memory was there for */
-    uint64_t dropped_old;  /* profiles that were tried for too long, or are too old to be taken */
+    uint64_t sent;       /* profiles that were taken */
+    uint64_t sent_bytes; /* of those */
+    uint64_t rejected;   /* samples that a server left out of what it took */
+    uint64_t retried;    /* tries that failed and were to be tried again */
+    uint64_t denied;     /* of those: for want of a secret that is accepted */
+    uint64_t refused;    /* profiles refused for good */
+    uint64_t
+        dropped_full;     /* profiles that a full queue or spool lost, or no memory was there for */
+    uint64_t dropped_old; /* profiles that were tried for too long, or are too old to be taken */
     uint64_t dropped_stop; /* profiles that were in memory still when delivery_flush gave up */
     size_t queued;         /* profiles, with the one under way */
     size_t queued_bytes;   /* of those in memory */
@@ -87,20 +88,20 @@ struct delivery_stats {
 };
 
 struct delivery_spool_stats {
-    bool on;                   /* there is a spool; without, all else is 0 */
-    bool failing;              /* the disk does not take profiles now */
-    size_t entries;            /* on disk */
-    uint64_t bytes;            /* that those take there */
-    uint64_t written;          /* entries, since the start */
-    uint64_t found;            /* entries that an earlier run had left */
-    uint64_t dropped_size;     /* to make room for newer ones */
-    uint64_t dropped_age;      /* older than max_age */
-    uint64_t dropped_free;     /* to leave room on the disk */
-    uint64_t dropped_unknown;  /* for exporters that are configured no more */
-    uint64_t bad;              /* entries set aside: no whole profile, or a newer version's */
-    uint64_t in_memory;        /* profiles that went past the spool, as the disk failed */
-    size_t pending;            /* profiles that are to be written */
-    struct err last_error;     /* "" until there was one */
+    bool on;                  /* there is a spool; without, all else is 0 */
+    bool failing;             /* the disk does not take profiles now */
+    size_t entries;           /* on disk */
+    uint64_t bytes;           /* that those take there */
+    uint64_t written;         /* entries, since the start */
+    uint64_t found;           /* entries that an earlier run had left */
+    uint64_t dropped_size;    /* to make room for newer ones */
+    uint64_t dropped_age;     /* older than max_age */
+    uint64_t dropped_free;    /* to leave room on the disk */
+    uint64_t dropped_unknown; /* for exporters that are configured no more */
+    uint64_t bad;             /* entries set aside: no whole profile, or a newer version's */
+    uint64_t in_memory;       /* profiles that went past the spool, as the disk failed */
+    size_t pending;           /* profiles that are to be written */
+    struct err last_error;    /* "" until there was one */
 };
 
 struct delivery; /* private */
@@ -116,9 +117,8 @@ struct delivery; /* private */
  * Gives:  *out, which the caller ends with delivery_free.
  * Errors: false: `err` says that another agent has the spool, or out of memory.
  */
-MUST_CHECK bool delivery_new(const struct delivery_world *world,
-                             const struct delivery_spool *spool, struct delivery **out,
-                             struct err *err);
+MUST_CHECK bool delivery_new(const struct delivery_world *world, const struct delivery_spool *spool,
+                             struct delivery **out, struct err *err);
 
 /* The sink that an exporter is; whoever gets it owns the exporter. */
 struct delivery_sink delivery_sink_of(struct exporter *exporter);

@@ -14,7 +14,7 @@
 
 #define MS_NS UINT64_C(1000000)
 
-#define BUSY_NS (500 * MS_NS) /* for a spool command to send an entry */
+#define BUSY_NS (500 * MS_NS)  /* for a spool command to send an entry */
 #define DISK_NS (5000 * MS_NS) /* for a disk to work again */
 
 enum lane_mode {

@@ -81,7 +81,8 @@ static void tell_rejected(struct delivery_talk *talk, uint64_t now_ns,
 {
     if (stats->rejected == talk->rejected || !may_say(talk, &talk->reject_ns, now_ns))
         return;
-    say(talk, DELIVERY_WARNING, "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
+    say(talk, DELIVERY_WARNING,
+        "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
         stats->rejected - talk->rejected, stats->rejected);
     talk->rejected = stats->rejected;
 }

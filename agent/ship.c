@@ -15,6 +15,9 @@ enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 /* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, and 16,000. */
 enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
 
+/* Agents that were started together send at different times, within this of each other. */
+#define SPREAD_NS (15 * NS_PER_S)
+
 static uint64_t world_now(void *ctx)
 {
     (void)ctx;
@@ -75,7 +78,8 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
 static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
 {
     struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
-    struct delivery_limits limits = {.queue_profiles = conf->queue, .retry_ns = conf->retry_ns};
+    struct delivery_limits limits = {.queue_profiles = conf->queue,
+                                     .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
     struct exporter *exporter;
     struct delivery_sink sink;
     enum exporter_rc rc = headers ? open_with(conf, headers, &exporter, err) : EXPORTER_NOMEM;
@@ -87,6 +91,8 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     }
     if (exporter_form(exporter) != EXPORTER_WHOLE)
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    if (conf->url) /* a server that many agents share */
+        limits.spread_ns = ship->spread_ns;
     sink = delivery_sink_of(exporter);
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
         return true;
@@ -94,9 +100,23 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     return false;
 }
 
+/* The delivery, with a spool if the settings name one. */
+static bool open_delivery(struct ship *ship, const struct conf_agent *conf, struct err *err)
+{
+    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
+    const struct delivery_spool spool = {
+        .path = conf->spool,
+        .max_size_bytes = conf->spool_max_size_bytes,
+        .max_age_ns = conf->spool_max_age_ns,
+        .min_free_bytes = conf->spool_min_free_bytes,
+    };
+    bool spooled = spool.path && strcmp(spool.path, "off") != 0;
+
+    return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
+}
+
 bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
 {
-    static const struct delivery_world world = {world_now, world_utc, world_log, NULL};
     size_t i;
     bool good;
 
@@ -105,9 +125,14 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     err_set(err, "out of memory");
     ship->labels = copy_labels(conf->labels, conf->label_count);
     ship->label_count = conf->label_count;
-    good = ship->labels && delivery_new(&world, &ship->delivery);
+    ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+    good = ship->labels && open_delivery(ship, &conf->agent, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
+    if (good && !delivery_start(ship->delivery)) {
+        err_set(err, "out of threads");
+        good = false;
+    }
     if (!good)
         (void)ship_close(ship, 0);
     return good;

@@ -13,8 +13,9 @@ struct ship {
     struct delivery *delivery;     /* owned */
     struct exporter_label *labels; /* owned; their strings are the settings' */
     size_t label_count;
-    struct buf bytes;  /* owned: what is being encoded */
-    uint64_t profiles; /* encoded so far */
+    struct buf bytes;   /* owned: what is being encoded */
+    uint64_t spread_ns; /* over which servers are sent to */
+    uint64_t profiles;  /* encoded so far */
 };
 
 /*

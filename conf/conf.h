@@ -35,6 +35,10 @@ struct conf_agent {
     uint64_t scan_ns;       /* how often /proc is looked through */
     const char *log_level;  /* "error", "warning", "info", "debug" */
     const char *log_format; /* "text", "json" */
+    const char *spool;      /* a directory, or "off"; NULL: the command decides */
+    uint64_t spool_max_size_bytes;
+    uint64_t spool_max_age_ns;
+    uint64_t spool_min_free_bytes; /* of the disk */
 };
 
 struct conf_target {

@@ -41,6 +41,7 @@ enum conf_type {
     CONF_TYPE_TEXT,
     CONF_TYPE_SERVICE,
     CONF_TYPE_PATH,
+    CONF_TYPE_SPOOL, /* a path, or "off" */
     CONF_TYPE_URL,
     CONF_TYPE_LABEL, /* a free key, kept in the section's entries */
     CONF_TYPE_HEADER,
