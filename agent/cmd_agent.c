@@ -18,6 +18,8 @@ static const char help[] =
     "and ships a profile of each service at the end of each interval. SIGTERM or SIGINT\n"
     "ships what is there and ends it.\n\n"
     "  -c, --config FILE  the ini file, see pystrobe.ini(5); pystrobe config --sample prints one\n"
+    "      --log-level LEVEL, --log-format FORMAT\n"
+    "                     go before log_level and log_format of the ini file\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
     "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
@@ -117,8 +119,11 @@ static int run_agent(struct run *run)
 int cmd_agent(int argc, char **argv)
 {
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          OPTIONS_LOG,
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
+    struct options_flags flags = {.count = 0};
+    struct conf_source source;
     const char *path = NULL;
     struct run run = {0};
     int c, status;
@@ -126,6 +131,8 @@ int cmd_agent(int argc, char **argv)
     while ((c = getopt_long(argc, argv, "+c:h", longs, NULL)) != -1) {
         if (c == 'h')
             return options_help(help);
+        if (options_flag(&flags, c, optarg))
+            continue;
         if (c != 'c')
             return options_usage("agent");
         path = optarg;
@@ -135,7 +142,8 @@ int cmd_agent(int argc, char **argv)
                       optind < argc ? " and nothing else" : "");
         return options_usage("agent");
     }
-    status = options_conf(path, &run.conf);
+    source = options_source(path, &flags);
+    status = options_conf(&source, &run.conf);
     if (status != EXIT_OK)
         return status;
     if (exporter_global_init() != EXPORTER_OK)

@@ -15,7 +15,9 @@ enum { OUTPUT_MAX = 16 << 20 };
 static const char help[] =
     "Usage: pystrobe config [-c FILE] [--sample]\n\n"
     "Prints the settings in effect as an ini file. Each line says where it came from:\n"
-    "FILE:LINE, or the default. Secrets show as ***. Without -c: all defaults.\n"
+    "FILE:LINE, a variable of the environment (PYSTROBE_AGENT_RATE and the like), or the\n"
+    "default. Files of the folder conf.d beside FILE are read after it. Secrets show as\n"
+    "***. Without -c: defaults and environment.\n"
     "A FILE with mistakes gives a list of all of them, and exit status 78.\n\n"
     "  -c, --config FILE  the ini file, see pystrobe.ini(5)\n"
     "      --sample       print a sample ini file: every section and key, explained\n"
@@ -73,6 +75,7 @@ static int write_out(const struct buf *text, FILE *to)
 /* Appends what to print to `out`, or the mistakes to `errors`. */
 static enum conf_rc make_output(const struct request *request, struct buf *out, struct buf *errors)
 {
+    struct conf_source source;
     struct conf *conf = NULL;
     enum conf_rc rc;
 
@@ -80,7 +83,8 @@ static enum conf_rc make_output(const struct request *request, struct buf *out, 
         conf_print_sample(out);
         return CONF_OK;
     }
-    rc = request->file ? conf_read(request->file, &conf, errors) : conf_defaults(&conf);
+    source = options_source(request->file, NULL);
+    rc = conf_load(&source, &conf, errors);
     if (rc == CONF_OK)
         conf_print(conf, out);
     conf_free(conf);

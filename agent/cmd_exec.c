@@ -23,6 +23,8 @@ static const char help[] =
     "                      for root, else ~/.local/state/pystrobe/store\n"
     "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the script's name\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
+    "      --log-level LEVEL, --log-format FORMAT\n"
+    "                      go before log_level and log_format of the ini file\n"
     "  -h, --help          this text\n\n"
     "Example:\n"
     "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
@@ -35,6 +37,7 @@ enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
 struct request {
     const char *config, *store, *service;
     double rate_hz; /* 0: as the settings have it */
+    struct options_flags flags;
     char **command;
 };
 
@@ -93,26 +96,24 @@ static bool make_absolute(const char *path, char *out, size_t size)
 /* The settings: those of the file, or just a store. */
 static int read_conf(const struct request *request, struct conf **out)
 {
+    struct conf_source source = options_source(request->config, &request->flags);
     char store[PATH_MAX_BYTES], ini[INI_MAX];
-    struct buf errors;
-    enum conf_rc rc;
-    int size;
 
     if (request->config)
-        return options_conf(request->config, out);
+        return options_conf(&source, out);
     if (!(request->store ? make_absolute(request->store, store, sizeof(store))
                          : default_store(store, sizeof(store)))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
         return EXIT_USAGE;
     }
-    log_init(LOG_LEVEL_WARNING);
-    size = snprintf(ini, sizeof(ini), "[exporter store]\ntype = store\npath = %s\n", store);
-    buf_init(&errors, INI_MAX);
-    rc = conf_parse("--store", ini, (size_t)size, out, &errors);
-    if (rc == CONF_BAD)
-        (void)fwrite(errors.data, 1, errors.size, stderr);
-    buf_finish(&errors);
-    return rc == CONF_OK ? EXIT_OK : EXIT_CONFIG;
+    (void)snprintf(ini, sizeof(ini),
+                   "[agent]\nlog_level = warning\n[exporter store]\ntype = store\npath = %s\n",
+                   store);
+    source.path = "--store";
+    source.text = ini;
+    source.size = strlen(ini);
+    source.drop_ins = false;
+    return options_conf(&source, out);
 }
 
 static void fill_choice(struct run *run, const struct request *request)
@@ -179,10 +180,13 @@ static int run_command(struct run *run, const struct request *request)
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
 static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
 {
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},  {"store", required_argument, NULL, 's'},
-        {"service", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"store", required_argument, NULL, 's'},
+                                          {"service", required_argument, NULL, 'n'},
+                                          {"rate", required_argument, NULL, 'r'},
+                                          OPTIONS_LOG,
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "+c:s:n:r:h", longs, NULL)) != -1) {
@@ -194,6 +198,8 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
             request->service = optarg;
         else if (c == 'h')
             *wants_help = true;
+        else if (options_flag(&request->flags, c, optarg))
+            continue;
         else if (c != 'r' || !options_rate(optarg, &request->rate_hz))
             return options_usage("exec");
     }

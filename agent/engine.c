@@ -33,6 +33,7 @@ struct engine {
     struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
+    int running_fd; /* owned: for proc_running */
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct bursts bursts;
@@ -103,6 +104,8 @@ void engine_free(struct engine *e)
     services_finish(&e->services);
     ticks_finish(&e->ticks);
     free(e->sampling);
+    if (e->running_fd >= 0)
+        (void)close(e->running_fd);
     if (e->signal_fd >= 0)
         (void)close(e->signal_fd);
     if (e->epoll_fd >= 0)
@@ -273,6 +276,7 @@ struct engine *engine_new(const struct engine_settings *settings)
         return NULL;
     e->settings = *settings;
     e->signal_fd = -1;
+    e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = open_finder(e);
@@ -294,14 +298,16 @@ void engine_scan(struct engine *e)
     finder_scan(e->finder, clock_mono_ns());
 }
 
-/* Takes a sample of one process. */
-static void tick(struct engine *e, struct target *t, uint64_t now_ns)
+/* Takes a sample of one process; `alone`: see process_sample. */
+static void tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
 {
-    enum cpy_rc rc = process_sample(&t->process, now_ns);
+    bool read = true;
+    enum cpy_rc rc = process_sample(&t->process, now_ns, alone, &read);
     struct proc_id id = t->id;
     struct err err;
 
     e->stats.samples++;
+    e->stats.rested += !read;
     if (rc == CPY_OK) {
         t->raced = 0;
         return;
@@ -315,17 +321,32 @@ static void tick(struct engine *e, struct target *t, uint64_t now_ns)
     put_off(e, id, rc, &err);
 }
 
+/* True if no thread but this one runs on the host, or could. */
+static bool is_alone(const struct engine *e)
+{
+    unsigned long running;
+
+    return proc_running(e->running_fd, &running) && running == 1;
+}
+
 /* Takes all samples that are due; gives when to wake up for the next. */
 static uint64_t tick_all(struct engine *e)
 {
     uint64_t due_ns = clock_mono_ns(), now_ns = due_ns;
+    bool asked = false, alone = false;
+    struct target *t;
     struct tick *due;
 
     /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
     while ((due = ticks_due(&e->ticks, due_ns))) {
+        t = due->of;
+        if (!asked && process_may_rest(&t->process)) {
+            alone = is_alone(e);
+            asked = true;
+        }
         now_ns = clock_mono_ns();
         e->stats.missed += ticks_done(&e->ticks, due, now_ns);
-        tick(e, due->of, now_ns);
+        tick(e, t, now_ns, alone);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
 }
@@ -358,7 +379,7 @@ void engine_flush(struct engine *e)
     size_t i = e->stats.sampling;
 
     while (i-- > 0) /* from the end: what is gone takes itself out */
-        tick(e, e->sampling[i], clock_mono_ns());
+        tick(e, e->sampling[i], clock_mono_ns(), false);
     end_interval(e);
 }
 

@@ -43,6 +43,7 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
 /* What happened so far. */
 struct engine_stats {
     uint64_t samples;                 /* of processes */
+    uint64_t rested;                  /* of those, of processes that had not run since the last */
     uint64_t missed;                  /* ticks that were over before their turn came */
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
     uint64_t overflow;                /* stacks that the profile had no room for */

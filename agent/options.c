@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/commands.h"
 #include "agent/log.h"
@@ -83,14 +84,38 @@ void options_log(const struct conf *conf)
     log_init(level);
 }
 
-int options_conf(const char *path, struct conf **out)
+bool options_flag(struct options_flags *flags, int option, const char *value)
+{
+    static const struct conf_flag known[] = {{"--log-level", "log_level", NULL},
+                                             {"--log-format", "log_format", NULL}};
+    const struct conf_flag *flag = &known[option == OPTION_LOG_FORMAT];
+
+    if (option != OPTION_LOG_LEVEL && option != OPTION_LOG_FORMAT)
+        return false;
+    if (flags->count < sizeof(flags->flags) / sizeof(flags->flags[0]))
+        flags->flags[flags->count++] = (struct conf_flag){flag->name, flag->key, value};
+    return true;
+}
+
+struct conf_source options_source(const char *path, const struct options_flags *flags)
+{
+    return (struct conf_source){
+        .path = path,
+        .drop_ins = true,
+        .environment = environ,
+        .flags = flags ? flags->flags : NULL,
+        .flag_count = flags ? flags->count : 0,
+    };
+}
+
+int options_conf(const struct conf_source *source, struct conf **out)
 {
     enum { ERRORS_MAX = 1 << 20 };
     struct buf errors;
     enum conf_rc rc;
 
     buf_init(&errors, ERRORS_MAX);
-    rc = path ? conf_read(path, out, &errors) : conf_defaults(out);
+    rc = conf_load(source, out, &errors);
     if (rc == CONF_BAD)
         (void)fwrite(errors.data, 1, errors.size, stderr);
     if (rc == CONF_NOMEM)

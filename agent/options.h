@@ -28,11 +28,32 @@ MUST_CHECK bool options_rate(const char *text, double *out_hz);
 /* Sets the log up as the settings say. */
 void options_log(const struct conf *conf);
 
+/* Options of the command line that go before what the ini file says. */
+struct options_flags {
+    struct conf_flag flags[4]; /* borrowed from argv */
+    size_t count;
+};
+
+/* What getopt_long gives for the options of OPTIONS_LOG. */
+enum { OPTION_LOG_LEVEL = 256, OPTION_LOG_FORMAT };
+
+#define OPTIONS_LOG                                              \
+    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},    \
+    {                                                            \
+        "log-format", required_argument, NULL, OPTION_LOG_FORMAT \
+    }
+
+/* Takes one of them; false: `option` is none. */
+MUST_CHECK bool options_flag(struct options_flags *flags, int option, const char *value);
+
+/* Where the settings of an ini file (NULL: none) come from: drop-ins, environment, `flags`. */
+struct conf_source options_source(const char *path, const struct options_flags *flags);
+
 /*
- * Reads the ini file (NULL: none, all defaults), prints its mistakes, and sets the log up as
- * it says. Gives the exit status; *out is ended with conf_free.
+ * Reads settings, prints the mistakes in them, and sets the log up as they say. Gives the
+ * exit status; *out is ended with conf_free.
  */
-MUST_CHECK int options_conf(const char *path, struct conf **out);
+MUST_CHECK int options_conf(const struct conf_source *source, struct conf **out);
 
 /* What to call the service of a command line: its script or module, else the program. */
 void options_service(char **argv, char *out, size_t size);

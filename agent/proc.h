@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/err.h"
 
@@ -51,20 +52,28 @@ uint64_t proc_exec_mark(pid_t pid);
 /* The real user of a process. False: it is gone. */
 MUST_CHECK bool proc_user(pid_t pid, uid_t *out);
 
-/* CPU time of the whole process since it began, threads that have ended included. */
-MUST_CHECK bool proc_cpu_ns(pid_t pid, uint64_t *out);
+/*
+ * The clock of the CPU time of a whole process, threads that have ended included; it can be read
+ * until the process is reaped. False: it is gone.
+ */
+MUST_CHECK bool proc_clock(pid_t pid, clockid_t *out);
 
-/* The open file of a thread that is read at each sample. */
-struct proc_thread {
-    int schedstat_fd;
+/* Reads it. False: the process is gone. Cost: one short system call. */
+MUST_CHECK bool proc_clock_ns(clockid_t clock, uint64_t *out);
+
+/* What the scheduler has counted of a thread, a tick old at most. */
+struct proc_times {
+    uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
 };
 
-/* Opens a thread's file. False: it is gone. */
-MUST_CHECK bool proc_thread_open(pid_t pid, pid_t tid, struct proc_thread *out);
-void proc_thread_close(struct proc_thread *thread);
+/* False: the thread is gone. Cost: a file is opened and read. */
+MUST_CHECK bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out);
 
-/* CPU time of a thread since it began. False: it is gone. Cost: one system call. */
-MUST_CHECK bool proc_thread_cpu_ns(const struct proc_thread *thread, uint64_t *out);
+/* The open file that proc_running reads; -1: there is none that tells of this very host. */
+int proc_open_running(void);
+
+/* How many threads of the host run or wait for a CPU, the caller among them. False: unknown. */
+MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
 MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);

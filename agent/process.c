@@ -5,17 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPU_EACH = 16 }; /* samples: so old is what is known of a thread that ends unseen */
+/* A process that has done nothing for so long is read each REST_EACH times only. */
+#define REST_LONG_NS UINT64_C(1000000000)
+enum { REST_EACH = 8 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
     const struct cpy_options options = {.status = CPY_STATUS_CPU};
 
-    *p = (struct process){
-        .id = id, .target = target, .service = service, .split = split, .last_ns = now_ns};
-    if (!proc_cpu_ns(id.pid, &p->cpu_base_ns))
-        p->cpu_base_ns = 0;
+    *p = (struct process){.id = id,
+                          .target = target,
+                          .service = service,
+                          .split = split,
+                          .last_ns = now_ns,
+                          .rest = {.moved_ns = now_ns}};
+    p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
+    p->cpu_base_ns = p->cpu_ns;
     cpy_set_options(target, &options);
     memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
 }
@@ -29,30 +35,91 @@ static void add_cpu(void *ctx, uint32_t row, uint64_t share)
     p->cpu_given_ns += share;
 }
 
+static void add_wait(void *ctx, uint32_t row, uint64_t share)
+{
+    struct process *p = ctx;
+    const int64_t values[VALUES] = {[VALUE_WAIT] = (int64_t)share};
+
+    pprof_add(p->service->profile, row, values);
+}
+
+static uint32_t unseen_row(struct process *p)
+{
+    return service_unseen_row(p->service, p->id.pid, p->split);
+}
+
+/* Gives out what the kernel has counted of a thread. */
 static void settle_thread(struct process *p, struct process_thread *thread)
 {
-    if (!thread->has_files)
+    uint64_t waited = thread->times.wait_ns - thread->settled.wait_ns;
+
+    if (!thread->counts)
         return;
-    /* What no running stack was seen for stays in the process's remainder. */
-    (void)spread_settle(&thread->spread, thread->cpu_ns - thread->settled_ns, add_cpu, p);
-    thread->settled_ns = thread->cpu_ns;
+    /* CPU time that no running stack was seen for stays in the process's remainder. */
+    (void)spread_divide(&thread->spread, thread->times.cpu_ns - thread->settled.cpu_ns, add_cpu, p);
+    if (waited > 0 && spread_divide(&thread->spread, waited, add_wait, p) == 0)
+        add_wait(p, unseen_row(p), waited);
+    spread_clear(&thread->spread);
+    thread->settled = thread->times;
 }
 
 static void end_thread(struct process *p, struct process_thread *thread)
 {
     settle_thread(p, thread);
     spread_finish(&thread->spread);
-    if (thread->has_files)
-        proc_thread_close(&thread->files);
 }
 
-/* Where the thread has ended, what was read last stands. */
-static void read_cpu(struct process_thread *thread)
+/* The numbers of a sample, or of a look at the thread's file; a late one may be older. */
+static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t wait_ns)
 {
-    uint64_t cpu_ns;
+    if (cpu_ns > thread->times.cpu_ns)
+        thread->times.cpu_ns = cpu_ns;
+    if (wait_ns > thread->times.wait_ns)
+        thread->times.wait_ns = wait_ns;
+}
 
-    if (thread->has_files && proc_thread_cpu_ns(&thread->files, &cpu_ns))
-        thread->cpu_ns = cpu_ns;
+/* Gives threads the time in which they were known to rest, with the stack that they had. */
+static void end_rest(struct process *p)
+{
+    struct process_thread *thread;
+    uint64_t rested;
+    size_t i;
+
+    for (i = 0; p->rest.count > 0 && i < p->thread_count; i++) {
+        thread = &p->threads[i];
+        rested = p->rest.since_ns - thread->last_ns;
+        const int64_t values[VALUES] = {
+            [VALUE_SAMPLES] = (int64_t)p->rest.count,
+            [VALUE_WALL] = (int64_t)rested,
+            [VALUE_GIL] = thread->has_gil ? (int64_t)rested : 0,
+        };
+        pprof_add(p->service->profile, thread->row, values);
+        thread->last_ns = p->rest.since_ns;
+    }
+    p->rest.count = 0;
+}
+
+/* Brings the CPU time up to date; false: it has not moved. What was read last stands at the end. */
+static bool read_clock(struct process *p)
+{
+    uint64_t now;
+
+    if (!p->has_clock || !proc_clock_ns(p->clock, &now) || now < p->cpu_ns)
+        return true; /* less: another process has the number */
+    if (now == p->cpu_ns)
+        return false;
+    p->cpu_ns = now;
+    return true;
+}
+
+/* The numbers of a sample are old by now; those of a thread that ran are read anew. */
+static void refresh_times(struct process *p, struct process_thread *thread)
+{
+    struct proc_times times;
+
+    if (thread->spread.count > 0 && thread->counts &&
+        proc_thread_times(p->id.pid, thread->tid, &times))
+        take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
 void process_settle(struct process *p)
@@ -60,23 +127,27 @@ void process_settle(struct process *p)
     uint64_t cpu;
     size_t i;
 
+    end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
-        read_cpu(&p->threads[i]);
+        refresh_times(p, &p->threads[i]);
         settle_thread(p, &p->threads[i]);
     }
-    if (!proc_cpu_ns(p->id.pid, &cpu) || cpu < p->cpu_base_ns)
-        return;
-    cpu -= p->cpu_base_ns;
+    if (read_clock(p))
+        p->rest.moved_ns = p->last_ns;
+    p->rest.whole_ns = 0; /* what moved it has to be seen */
+    cpu = p->cpu_ns - p->cpu_base_ns;
     /* Threads are read one by one and a little earlier: the remainder can come out negative,
      * then it is taken off the next one. */
     if (cpu > p->cpu_given_ns)
-        add_cpu(p, service_unseen_row(p->service, p->id.pid, p->split), cpu - p->cpu_given_ns);
+        add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
 }
 
 void process_finish(struct process *p)
 {
     size_t i;
 
+    if (!p->target)
+        return;
     process_settle(p);
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
@@ -85,29 +156,36 @@ void process_finish(struct process *p)
     *p = (struct process){0};
 }
 
+/* What a sample carries. */
+struct sampling {
+    struct process *process;
+    uint64_t now_ns;
+    uint64_t odds; /* it stands for so many as to what runs */
+    bool whole;    /* all threads so far have a row */
+};
+
 /* True if another state of the same kernel thread is counted already (sub-interpreters). */
 static bool is_counted(const struct process *p, pid_t tid)
 {
     size_t i;
 
     for (i = 0; i < p->thread_count; i++)
-        if (p->threads[i].tid == tid && p->threads[i].has_files)
+        if (p->threads[i].tid == tid && p->threads[i].counts)
             return true;
     return false;
 }
 
-/* How much of a new thread's CPU time it took before it could be ours to tell. */
-static uint64_t before_us(const struct process *p, uint64_t cpu_ns, uint64_t now_ns)
+/* How much of a new thread's time it took before it could be ours to tell. */
+static uint64_t before_us(const struct process *p, uint64_t took_ns, uint64_t now_ns)
 {
     uint64_t most = now_ns - p->last_ns; /* since the sample that did not have it yet */
 
     if (p->sample == 1)
-        return cpu_ns;
-    return cpu_ns > most ? cpu_ns - most : 0;
+        return took_ns;
+    return took_ns > most ? took_ns - most : 0;
 }
 
-static struct process_thread *new_thread(struct process *p, const struct cpy_thread *seen,
-                                         uint64_t now_ns)
+static struct process_thread *new_thread(struct process *p, const struct cpy_thread *seen)
 {
     size_t capacity = p->thread_capacity ? p->thread_capacity * 2 : 8;
     struct process_thread *wider, *thread;
@@ -123,16 +201,12 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
     *thread =
         (struct process_thread){.state = seen->state, .tid = seen->tid, .last_ns = p->last_ns};
     spread_init(&thread->spread);
-    thread->has_files = seen->tid && !is_counted(p, seen->tid) &&
-                        proc_thread_open(p->id.pid, seen->tid, &thread->files);
-    read_cpu(thread);
-    thread->settled_ns = before_us(p, thread->cpu_ns, now_ns);
+    thread->counts = seen->tid && !is_counted(p, seen->tid);
     p->thread_count++;
     return thread;
 }
 
-static struct process_thread *thread_of(struct process *p, const struct cpy_thread *seen,
-                                        uint64_t now_ns)
+static struct process_thread *thread_of(struct process *p, const struct cpy_thread *seen)
 {
     struct process_thread *thread;
     size_t i;
@@ -144,7 +218,20 @@ static struct process_thread *thread_of(struct process *p, const struct cpy_thre
         p->next = (size_t)(thread - p->threads) + 1;
         return thread;
     }
-    return new_thread(p, seen, now_ns);
+    return new_thread(p, seen);
+}
+
+/* The kernel's numbers of a thread, as they were in the sample. */
+static void note_times(struct sampling *sampling, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+
+    if (thread->times.cpu_ns == 0) { /* the first that is known */
+        thread->settled.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
+        thread->settled.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
+    }
+    take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
 
 /* The row of the profile that a stack is counted under. */
@@ -168,39 +255,43 @@ static void note_running(struct process *p, struct process_thread *thread, uint3
         p->failed = true;
 }
 
-/* What a sample carries. */
-struct sampling {
-    struct process *process;
-    uint64_t now_ns;
-};
+/* Counts a thread's stack for the time since its last good sample. */
+static void weigh(struct sampling *sampling, struct process_thread *thread,
+                  const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+    uint64_t weight = sampling->now_ns - thread->last_ns;
+    int64_t values[VALUES] = {[VALUE_SAMPLES] = 1, [VALUE_WALL] = (int64_t)weight};
+    uint32_t row;
+
+    thread->last_ns = sampling->now_ns;
+    thread->has_gil = seen->status & CPY_STATUS_GIL;
+    if (weight == 0 || p->sample == 1) {
+        sampling->whole = false;
+        return;
+    }
+    row = row_of(p, thread, seen);
+    values[VALUE_GIL] = thread->has_gil ? (int64_t)weight : 0;
+    pprof_add(p->service->profile, row, values);
+    if (seen->status & CPY_STATUS_CPU && thread->counts)
+        note_running(p, thread, row, weight * sampling->odds);
+}
 
 static void each_thread(void *ctx, const struct cpy_thread *seen)
 {
-    const struct sampling *sampling = ctx;
+    struct sampling *sampling = ctx;
     struct process *p = sampling->process;
-    struct process_thread *thread = thread_of(p, seen, sampling->now_ns);
-    int64_t values[VALUES] = {[VALUE_SAMPLES] = 1};
-    uint64_t weight;
-    uint32_t row;
+    struct process_thread *thread = thread_of(p, seen);
 
     p->failed |= !thread;
     if (!thread)
         return;
     thread->seen = p->sample;
-    if (!seen->same || seen->status & CPY_STATUS_CPU || p->sample % CPU_EACH == 0)
-        read_cpu(thread);
+    note_times(sampling, thread, seen);
     if (seen->torn)
-        return; /* the next good sample of it carries this one's time */
-    weight = sampling->now_ns - thread->last_ns;
-    thread->last_ns = sampling->now_ns;
-    if (weight == 0 || p->sample == 1)
-        return;
-    row = row_of(p, thread, seen);
-    values[VALUE_WALL] = (int64_t)weight;
-    values[VALUE_GIL] = seen->status & CPY_STATUS_GIL ? (int64_t)weight : 0;
-    pprof_add(p->service->profile, row, values);
-    if (seen->status & CPY_STATUS_CPU && thread->has_files)
-        note_running(p, thread, row, weight);
+        sampling->whole = false; /* the next good sample of it carries this one's time */
+    else
+        weigh(sampling, thread, seen);
 }
 
 /* Ends the threads that were not there any more. */
@@ -217,16 +308,53 @@ static void drop_ended(struct process *p)
     p->thread_count = kept;
 }
 
-enum cpy_rc process_sample(struct process *p, uint64_t now_ns)
+/*
+ * For how many samples one now would stand, as to what it finds running; 0: no thread has run
+ * since the last one, as far as that can be told, and none is needed. Whoever asks has found out
+ * before whether we are alone: a thread that ran then has moved the clock by now, or runs on.
+ */
+static uint64_t odds_of(struct process *p, uint64_t now_ns, bool alone)
 {
-    struct sampling sampling = {p, now_ns};
+    if (read_clock(p)) {
+        p->rest.moved_ns = now_ns;
+        p->rest.passed = 0;
+        return 1;
+    }
+    if (!process_may_rest(p))
+        return 1;
+    if (alone)
+        return 0;
+    if (now_ns - p->rest.moved_ns < REST_LONG_NS)
+        return 1;
+    return ++p->rest.passed % REST_EACH == 0 ? REST_EACH : 0;
+}
+
+bool process_may_rest(const struct process *p)
+{
+    return p->rest.whole_ns != 0 && p->rest.whole_ns == p->service->start_ns;
+}
+
+enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool *out_read)
+{
+    struct sampling sampling = {p, now_ns, odds_of(p, now_ns, alone), true};
     enum cpy_rc rc;
 
+    if (out_read)
+        *out_read = sampling.odds > 0;
+    if (sampling.odds == 0) {
+        p->rest.since_ns = p->last_ns = now_ns;
+        p->rest.count++;
+        return CPY_OK;
+    }
+    end_rest(p);
+    p->rest.whole_ns = 0;
     p->sample++;
     rc = cpy_sample(p->target, each_thread, &sampling);
     if (rc != CPY_OK)
         return rc;
     drop_ended(p);
     p->last_ns = now_ns;
+    if (sampling.whole)
+        p->rest.whole_ns = p->service->start_ns;
     return p->failed ? CPY_NOMEM : CPY_OK;
 }

@@ -7,6 +7,13 @@
  * was seen running with; what the process took beyond that (threads that run no
  * Python, threads that ended, bursts that no sample met) goes to a frame that says so.
  * GIL time: the wall time of samples in which the thread held the GIL.
+ * Wait time: that the thread was ready and had no CPU, by the kernel, spread like CPU time.
+ *
+ * A process that rests is not read. Its CPU clock tells: it is as it was before the last sample,
+ * so no thread has run and stopped since. One that began to run just now would not show yet: the
+ * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
+ * either no other thread at all runs on this host now, or the process has done nothing for a
+ * long time; then it is read now and then, and what is found running weighs for the other times.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
@@ -20,15 +27,25 @@
 struct process_thread {
     cpy_addr state;
     pid_t tid;
-    struct proc_thread files;
-    bool has_files;       /* and its CPU time is counted here */
-    uint64_t cpu_ns;      /* as last read */
-    uint64_t settled_ns;  /* up to here it has been given out */
-    uint64_t last_ns;     /* monotonic: its last good sample */
-    uint64_t seen;        /* the sample in which it was last there */
-    uint32_t row;         /* what it was counted under last */
-    uint64_t row_ns;      /* in the interval that began then; 0: in none */
-    struct spread spread; /* rows of the service's profile */
+    bool counts;               /* its CPU time is counted here, not in another state of it */
+    bool has_gil;              /* in its last good sample */
+    struct proc_times times;   /* as last read */
+    struct proc_times settled; /* up to here they have been given out */
+    uint64_t last_ns;          /* monotonic: its last good sample, or that it was known to rest */
+    uint64_t seen;             /* the sample in which it was last there */
+    uint32_t row;              /* what it was counted under last */
+    uint64_t row_ns;           /* in the interval that began then; 0: in none */
+    struct spread spread;      /* rows of the service's profile */
+};
+
+/* What is known of how a process rests. */
+struct process_rest {
+    uint64_t moved_ns; /* monotonic: when its CPU time was last seen to have moved */
+    uint64_t
+        whole_ns; /* the last sample has a row of each thread, in the interval that began then */
+    uint64_t since_ns; /* samples that were not taken since the last one: the last of them, */
+    uint64_t count;    /* and how many */
+    unsigned passed;   /* by, while others ran on the host */
 };
 
 struct process {
@@ -38,12 +55,16 @@ struct process {
     enum service_split split;
     struct process_thread *threads; /* owned, in the order in which they were last seen */
     size_t thread_count, thread_capacity;
-    size_t next;           /* index of the thread that is likely seen next */
-    uint64_t sample;       /* counts samples */
-    uint64_t last_ns;      /* monotonic: the last sample */
-    uint64_t cpu_base_ns;  /* the process's CPU time when it was opened */
+    size_t next;      /* index of the thread that is likely seen next */
+    uint64_t sample;  /* counts samples that read it */
+    uint64_t last_ns; /* monotonic: the last sample */
+    clockid_t clock;  /* of its CPU time */
+    bool has_clock;
+    uint64_t cpu_ns;       /* as last read */
+    uint64_t cpu_base_ns;  /* when it was opened */
     uint64_t cpu_given_ns; /* of what came since, given out so far */
-    bool failed;           /* out of memory */
+    struct process_rest rest;
+    bool failed; /* out of memory */
 };
 
 /* Takes over `target`. The first sample only sets the clocks. */
@@ -53,8 +74,15 @@ void process_init(struct process *process, struct proc_id id, struct cpy_target 
 /* Gives out the CPU time so far, and ends it. */
 void process_finish(struct process *process);
 
-/* Takes one sample of all threads. */
-MUST_CHECK enum cpy_rc process_sample(struct process *process, uint64_t now_ns);
+/*
+ * Takes one sample of all threads. `alone`: no other thread runs on this host now, or a moment
+ * ago. `*out_read`, unless NULL: whether the process was read, or rests.
+ */
+MUST_CHECK enum cpy_rc process_sample(struct process *process, uint64_t now_ns, bool alone,
+                                      bool *out_read);
+
+/* True if process_sample would like to know whether it is alone. */
+bool process_may_rest(const struct process *process);
 
 /* Gives out the CPU time since the last settling: before its service's profile is encoded. */
 void process_settle(struct process *process);

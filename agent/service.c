@@ -6,10 +6,9 @@
 #include <string.h>
 
 const struct pprof_type service_types[VALUES] = {
-    [VALUE_SAMPLES] = {"samples", "count"},
-    [VALUE_WALL] = {"wall", "nanoseconds"},
-    [VALUE_CPU] = {"cpu", "nanoseconds"},
-    [VALUE_GIL] = {"gil", "nanoseconds"},
+    [VALUE_SAMPLES] = {"samples", "count"}, [VALUE_WALL] = {"wall", "nanoseconds"},
+    [VALUE_CPU] = {"cpu", "nanoseconds"},   [VALUE_GIL] = {"gil", "nanoseconds"},
+    [VALUE_WAIT] = {"wait", "nanoseconds"},
 };
 
 static const char unseen_name[] = "<CPU time between samples>";

@@ -9,7 +9,14 @@
 #include "unwind/cpy.h"
 
 /* The values of a row, in this order. */
-enum service_value { VALUE_SAMPLES, VALUE_WALL, VALUE_CPU, VALUE_GIL, VALUES };
+enum service_value {
+    VALUE_SAMPLES,
+    VALUE_WALL,
+    VALUE_CPU,
+    VALUE_GIL,  /* held */
+    VALUE_WAIT, /* for a CPU */
+    VALUES
+};
 
 extern const struct pprof_type service_types[VALUES];
 

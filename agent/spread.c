@@ -49,7 +49,7 @@ bool spread_add(struct spread *spread, uint32_t row, uint64_t weight)
     return true;
 }
 
-uint64_t spread_settle(struct spread *spread, uint64_t amount,
+uint64_t spread_divide(const struct spread *spread, uint64_t amount,
                        void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx)
 {
     uint64_t given = 0, due, weight = 0;
@@ -66,7 +66,11 @@ uint64_t spread_settle(struct spread *spread, uint64_t amount,
         give(ctx, spread->items[i].row, due - given);
         given = due;
     }
+    return given;
+}
+
+void spread_clear(struct spread *spread)
+{
     spread->count = 0;
     spread->total = 0;
-    return given;
 }

@@ -38,11 +38,14 @@ void spread_finish(struct spread *spread);
 MUST_CHECK bool spread_add(struct spread *spread, uint32_t row, uint64_t weight);
 
 /*
- * Divides `amount` over the rows, one call of `give` each, and forgets them.
+ * Divides `amount` over the rows, one call of `give` each.
  *
  * Gives: what was divided: all of `amount`, exactly, or 0 if no row was seen.
  */
-uint64_t spread_settle(struct spread *spread, uint64_t amount,
+uint64_t spread_divide(const struct spread *spread, uint64_t amount,
                        void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx);
+
+/* Forgets the rows. */
+void spread_clear(struct spread *spread);
 
 #endif

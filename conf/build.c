@@ -51,7 +51,7 @@ struct conf_section *conf_section_new(struct conf_build *build, enum conf_kind k
     if (!section)
         return NULL;
     section->kind = kind;
-    section->line = line;
+    section->line = section->last = line;
     section->name = name ? keep(build, name) : NULL;
     section->values = conf_kinds[kind].size ? conf_build_take(build, conf_kinds[kind].size) : NULL;
     return build->nomem ? NULL : section;
@@ -67,10 +67,10 @@ void conf_section_add(struct conf_build *build, struct conf_section *section)
     build->conf->origin->count[section->kind]++;
 }
 
-static const struct conf_section *find_section(const struct conf_build *build, enum conf_kind kind,
-                                               const char *name)
+struct conf_section *conf_build_find(const struct conf_build *build, enum conf_kind kind,
+                                     const char *name)
 {
-    const struct conf_section *section = build->conf->origin->first[kind];
+    struct conf_section *section = build->conf->origin->first[kind];
 
     for (; section; section = section->next)
         if (!name || strcmp(section->name, name) == 0)
@@ -128,29 +128,58 @@ static bool check_name(struct conf_build *build, unsigned line, const struct con
     return false;
 }
 
-/* True if the section may be added to its list; else adds why not. */
-static bool check_place(struct conf_build *build, const struct conf_section *section)
+/* True if one more section of this kind has room; else adds that it has not. */
+static bool check_room(struct conf_build *build, const struct conf_section *section)
 {
-    const struct conf_section *same = find_section(build, section->kind, section->name);
     const struct conf_kind_row *kind = &conf_kinds[section->kind];
     char head[CONF_HEAD_MAX];
 
-    if (same)
-        conf_errors_add(&build->errors, section->line, "%s: is on line %u already; allowed: once",
-                        conf_section_head(section, head), same->line);
-    else if (build->conf->origin->count[section->kind] >= kind->count_max)
-        conf_errors_add(&build->errors, section->line, "%s: too many sections; allowed: %u",
-                        conf_section_head(section, head), kind->count_max);
-    else
+    if (build->conf->origin->count[section->kind] < kind->count_max)
         return true;
+    conf_errors_add(&build->errors, section->line, "%s: too many sections; allowed: %u",
+                    conf_section_head(section, head), kind->count_max);
     return false;
+}
+
+/* Begins a section; one that has no place is still read, for the mistakes in it. */
+static void begin_section(struct conf_build *build, enum conf_kind kind, unsigned line,
+                          const char *name)
+{
+    struct conf_section *same = conf_build_find(build, kind, name);
+    char head[CONF_HEAD_MAX], seen[CONF_SEEN_MAX];
+
+    if (same && !conf_place_same_file(same->last, line)) { /* a later file goes on with it */
+        same->last = line;
+        build->current = same;
+        return;
+    }
+    build->current = conf_section_new(build, kind, line, name);
+    if (!build->current)
+        return;
+    if (same)
+        conf_errors_add(&build->errors, line, "%s: is %s already; allowed: once",
+                        conf_section_head(same, head),
+                        conf_place_seen(build->conf->origin, same->last, line, seen));
+    else if (check_room(build, build->current))
+        conf_section_add(build, build->current);
+}
+
+void conf_build_open(struct conf_build *build, enum conf_kind kind, const char *name, bool listed)
+{
+    build->in_section = true;
+    build->current = NULL;
+    if (!check_name(build, build->file, &conf_kinds[kind], name))
+        return;
+    if (listed || conf_build_find(build, kind, name))
+        begin_section(build, kind, build->file, name);
+    else
+        build->current = conf_section_new(build, kind, build->file, name);
 }
 
 void conf_build_section(struct conf_build *build, unsigned line, const char *text)
 {
     char word[CONF_QUOTE_MAX * 4];
     char *name;
-    bool named;
     int kind;
 
     build->in_section = true;
@@ -163,11 +192,10 @@ void conf_build_section(struct conf_build *build, unsigned line, const char *tex
         unknown_section(build, line, text, word);
         return;
     }
-    named = check_name(build, line, &conf_kinds[kind], name);
-    build->current = conf_section_new(build, (enum conf_kind)kind, line, named ? name : NULL);
-    /* A section that has no place is still read, for the mistakes in it. */
-    if (build->current && named && check_place(build, build->current))
-        conf_section_add(build, build->current);
+    if (check_name(build, line, &conf_kinds[kind], name))
+        begin_section(build, (enum conf_kind)kind, line, name);
+    else
+        build->current = conf_section_new(build, (enum conf_kind)kind, line, NULL);
 }
 
 /* Another kind of section that has this key; CONF_KINDS if there is none. */
@@ -238,10 +266,10 @@ static void unknown_key(struct conf_build *build, unsigned line, const char *nam
                     hint);
 }
 
-static const struct conf_entry *find_entry(const struct conf_section *section, enum conf_type type,
-                                           const char *name)
+static struct conf_entry *find_entry(const struct conf_section *section, enum conf_type type,
+                                     const char *name)
 {
-    const struct conf_entry *entry = section->entries;
+    struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next)
         if (type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
@@ -250,16 +278,20 @@ static const struct conf_entry *find_entry(const struct conf_section *section, e
     return NULL;
 }
 
-static void add_entry(struct conf_build *build, unsigned line, const char *name, const char *value)
+/* Sets an entry: `same`, of an earlier file, or a new one. */
+static void put_entry(struct conf_build *build, struct conf_entry *same, unsigned line,
+                      const char *name, const char *value)
 {
     struct conf_entry **end = &build->current->entries;
-    struct conf_entry *entry = conf_build_take(build, sizeof(*entry));
+    struct conf_entry *entry = same ? same : conf_build_take(build, sizeof(*entry));
 
     if (!entry)
         return;
     entry->pair.name = keep(build, name);
     entry->pair.value = keep(build, value);
     entry->line = line;
+    if (same)
+        return;
     while (*end)
         end = &(*end)->next;
     *end = entry;
@@ -282,16 +314,18 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
                       const char *name, const char *value)
 {
     const char *bare = name + strlen(option->prefix);
-    const struct conf_entry *same = find_entry(build->current, option->type, bare);
+    struct conf_entry *same = find_entry(build->current, option->type, bare);
     unsigned max = conf_kinds[option->kind].entries_max;
+    char seen[CONF_SEEN_MAX];
     struct err err;
 
-    if (same)
-        err_set(&err, "is set on line %u already; allowed: once", same->line);
-    else if (build->current->entry_count >= max)
+    if (same && conf_place_same_file(same->line, line))
+        err_set(&err, "is set %s already; allowed: once",
+                conf_place_seen(build->conf->origin, same->line, line, seen));
+    else if (!same && build->current->entry_count >= max)
         err_set(&err, "too many of them; allowed: %u", max);
     else if (conf_entry_check(option, bare, value, &err) == CONF_OK) {
-        add_entry(build, line, bare, value);
+        put_entry(build, same, line, bare, value);
         return;
     }
     refuse(build, line, name, err.text);
@@ -303,17 +337,20 @@ static void set_option(struct conf_build *build, const struct conf_option *optio
 {
     unsigned *set = &build->current->lines[option - conf_options];
     enum conf_rc rc = CONF_BAD;
+    bool twice = *set && conf_place_same_file(*set, line);
+    char seen[CONF_SEEN_MAX];
     struct err err;
 
-    if (*set)
-        err_set(&err, "is set on line %u already; allowed: once", *set);
+    if (twice)
+        err_set(&err, "is set %s already; allowed: once",
+                conf_place_seen(build->conf->origin, *set, line, seen));
     else
         rc = conf_value_read(option, value, build->current->values, &build->conf->origin->arena,
                              &err);
     if (rc == CONF_BAD)
         refuse(build, line, option->name, err.text);
     build->nomem = build->nomem || rc == CONF_NOMEM;
-    *set = *set ? *set : line;
+    *set = twice ? *set : line;
 }
 
 void conf_build_pair(struct conf_build *build, unsigned line, const char *name, const char *value)

@@ -103,7 +103,7 @@ static void check_path(struct conf_build *build, const struct conf_section *sect
 {
     const struct conf_section *other = build->conf->origin->first[CONF_EXPORTER];
     const char *path = ((const struct conf_exporter *)section->values)->path;
-    char head[CONF_HEAD_MAX], others[CONF_HEAD_MAX];
+    char head[CONF_HEAD_MAX], others[CONF_HEAD_MAX], seen[CONF_SEEN_MAX];
     const char *used;
 
     for (; path && other != section; other = other->next) {
@@ -111,9 +111,9 @@ static void check_path(struct conf_build *build, const struct conf_section *sect
         if (!used || strcmp(used, path) != 0)
             continue;
         conf_errors_add(&build->errors, section->line,
-                        "%s path: is that of %s on line %u; allowed: another path",
+                        "%s path: is that of %s %s; allowed: another path",
                         conf_section_head(section, head), conf_section_head(other, others),
-                        other->line);
+                        conf_place_seen(build->conf->origin, other->line, section->line, seen));
         return;
     }
 }

@@ -30,25 +30,38 @@ static const char *keep_file(struct arena *arena, const char *file)
     return kept;
 }
 
-enum conf_rc conf_origin_new(const char *file, struct conf **out)
+enum conf_rc conf_origin_new(struct conf **out)
 {
     struct conf *conf = calloc(1, sizeof(*conf));
 
     if (!conf)
         return CONF_NOMEM;
     conf->origin = calloc(1, sizeof(*conf->origin));
-    if (!conf->origin)
-        goto fail;
+    if (!conf->origin) {
+        conf_free(conf);
+        return CONF_NOMEM;
+    }
     arena_init(&conf->origin->arena, ARENA_MAX);
-    conf->origin->file = keep_file(&conf->origin->arena, file);
-    if (!conf->origin->file)
-        goto fail;
     *out = conf;
     return CONF_OK;
+}
 
-fail:
-    conf_free(conf);
-    return CONF_NOMEM;
+void conf_build_file(struct conf_build *build, const char *name)
+{
+    struct conf_origin *origin = build->conf->origin;
+    const char *kept = keep_file(&origin->arena, name);
+
+    build->in_section = false;
+    build->current = NULL;
+    if (!kept)
+        build->nomem = true;
+    else if (origin->file_count == CONF_FILES_MAX)
+        conf_errors_add(&build->errors, build->file,
+                        "%s: too many files and variables; allowed: %d", kept, CONF_FILES_MAX);
+    else {
+        build->file = origin->file_count << CONF_PLACE_BITS;
+        origin->files[origin->file_count++] = kept;
+    }
 }
 
 void conf_free(struct conf *conf)
@@ -63,19 +76,23 @@ void conf_free(struct conf *conf)
 
 static void on_section(void *ctx, unsigned line, const char *text)
 {
-    conf_build_section(ctx, line, text);
+    struct conf_build *build = ctx;
+
+    conf_build_section(build, build->file + line, text);
 }
 
 static void on_pair(void *ctx, unsigned line, const char *name, const char *value)
 {
-    conf_build_pair(ctx, line, name, value);
+    struct conf_build *build = ctx;
+
+    conf_build_pair(build, build->file + line, name, value);
 }
 
 static void on_bad(void *ctx, unsigned line, const char *why)
 {
     struct conf_build *build = ctx;
 
-    conf_errors_add(&build->errors, line, "the line %s", why);
+    conf_errors_add(&build->errors, build->file + line, "the line %s", why);
 }
 
 static bool starts_with(const char *text, size_t size, const char *start)
@@ -83,17 +100,18 @@ static bool starts_with(const char *text, size_t size, const char *start)
     return size >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
 }
 
-/* Reads the text into build->conf. */
-static enum conf_rc read_text(struct conf_build *build, const char *text, size_t size)
+enum conf_rc conf_build_text(struct conf_build *build, const char *text, size_t size)
 {
     static const struct conf_lines_to to = {on_section, on_pair, on_bad};
 
-    if (size > CONF_TEXT_MAX) {
-        conf_errors_add(&build->errors, 0, "is too large; allowed: up to 1 MiB");
+    if (size > CONF_TEXT_MAX - build->size) {
+        conf_errors_add(&build->errors, build->file, "is too large; allowed: up to 1 MiB%s",
+                        build->size ? ", with the files before it" : "");
         return CONF_OK;
     }
+    build->size += size;
     if (starts_with(text, size, "\xff\xfe") || starts_with(text, size, "\xfe\xff")) {
-        conf_errors_add(&build->errors, 0, "is UTF-16; allowed: UTF-8");
+        conf_errors_add(&build->errors, build->file, "is UTF-16; allowed: UTF-8");
         return CONF_OK;
     }
     if (starts_with(text, size, "\xef\xbb\xbf")) { /* a byte order mark, as some editors write */
@@ -103,10 +121,55 @@ static enum conf_rc read_text(struct conf_build *build, const char *text, size_t
     return conf_lines_each(text, size, &to, build);
 }
 
-/* Fills build->conf; CONF_BAD if there were mistakes. */
-static enum conf_rc fill(struct conf_build *build, const char *text, size_t size)
+/* Takes the main file, or what stands for it. */
+static enum conf_rc read_main(struct conf_build *build, const struct conf_source *source)
 {
-    enum conf_rc rc = read_text(build, text, size);
+    struct err err;
+    struct buf text;
+    enum conf_rc rc;
+
+    conf_build_file(build, source->path ? source->path : "");
+    if (source->text || !source->path)
+        return conf_build_text(build, source->text ? source->text : "", source->size);
+    buf_init(&text, CONF_TEXT_MAX);
+    rc = conf_file_read(source->path, &text, &err);
+    if (rc == CONF_OK)
+        rc = conf_build_text(build, text.size ? (const char *)text.data : "", text.size);
+    else if (rc == CONF_BAD)
+        conf_errors_add(&build->errors, build->file, "%s", err.text);
+    buf_finish(&text);
+    return rc;
+}
+
+static void read_flags(struct conf_build *build, const struct conf_source *source)
+{
+    const struct conf_flag *flag = source->flags;
+
+    for (; flag < source->flags + source->flag_count; flag++) {
+        conf_build_file(build, flag->name);
+        conf_build_open(build, CONF_AGENT, NULL, true);
+        conf_build_pair(build, build->file, flag->key, flag->value);
+    }
+}
+
+/* Takes all sources in the order in which each overrides the one before. */
+static enum conf_rc read_sources(struct conf_build *build, const struct conf_source *source)
+{
+    enum conf_rc rc = read_main(build, source);
+
+    if (rc == CONF_OK && source->drop_ins && source->path)
+        rc = conf_build_drop_ins(build, source->path);
+    if (rc == CONF_OK && source->environment)
+        conf_build_environment(build, source->environment);
+    if (rc == CONF_OK)
+        read_flags(build, source);
+    return rc;
+}
+
+/* Fills build->conf; CONF_BAD if there were mistakes. */
+static enum conf_rc fill(struct conf_build *build, const struct conf_source *source)
+{
+    enum conf_rc rc = read_sources(build, source);
 
     if (rc == CONF_OK && !build->nomem)
         conf_build_defaults(build);
@@ -114,26 +177,25 @@ static enum conf_rc fill(struct conf_build *build, const char *text, size_t size
         conf_check_all(build);
     if (rc == CONF_OK && !build->nomem)
         conf_build_finish(build);
-    if (rc != CONF_OK || build->nomem || build->errors.nomem)
+    if (rc == CONF_NOMEM || build->nomem || build->errors.nomem)
         return CONF_NOMEM;
     return build->errors.count ? CONF_BAD : CONF_OK;
 }
 
-enum conf_rc conf_parse(const char *name, const char *text, size_t size, struct conf **out,
-                        struct buf *errors)
+enum conf_rc conf_load(const struct conf_source *source, struct conf **out, struct buf *errors)
 {
     struct conf_build *build = calloc(1, sizeof(*build));
     enum conf_rc rc = CONF_NOMEM;
 
     if (!build)
         return rc;
-    rc = conf_origin_new(name, &build->conf);
+    rc = conf_origin_new(&build->conf);
     if (rc != CONF_OK)
         goto fail;
     conf_errors_init(&build->errors, &build->conf->origin->arena);
-    rc = fill(build, text, size);
+    rc = fill(build, source);
     if (rc == CONF_BAD)
-        conf_errors_print(&build->errors, build->conf->origin->file, errors);
+        conf_errors_print(&build->errors, build->conf->origin, errors);
     if (rc != CONF_OK)
         goto fail;
     *out = build->conf;
@@ -145,13 +207,29 @@ fail: /* or done: what was handed over is no longer here */
     return rc;
 }
 
+enum conf_rc conf_parse(const char *name, const char *text, size_t size, struct conf **out,
+                        struct buf *errors)
+{
+    const struct conf_source source = {.path = name, .text = text, .size = size};
+
+    return conf_load(&source, out, errors);
+}
+
+enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors)
+{
+    const struct conf_source source = {.path = path};
+
+    return conf_load(&source, out, errors);
+}
+
 enum conf_rc conf_defaults(struct conf **out)
 {
+    const struct conf_source source = {.path = NULL};
     struct buf errors;
     enum conf_rc rc;
 
     buf_init(&errors, CONF_TEXT_MAX);
-    rc = conf_parse("", "", 0, out, &errors);
+    rc = conf_load(&source, out, &errors);
     buf_finish(&errors); /* empty: there is no text to be wrong */
     return rc;
 }

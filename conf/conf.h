@@ -88,8 +88,44 @@ struct conf {
 /* No ini text may be longer: 1 MiB holds every target of a host many times over. */
 enum { CONF_TEXT_MAX = 1024 * 1024 };
 
+/* What an option of the command line sets in [agent]. All borrowed. */
+struct conf_flag {
+    const char *name; /* as it was written: "--log-level" */
+    const char *key;
+    const char *value;
+};
+
 /*
- * Reads the ini file `path`: a regular file, opened without ever waiting for it.
+ * Where settings come from; each source overrides those above it, and may go on with their
+ * sections. All borrowed.
+ */
+struct conf_source {
+    const char *path; /* the main file; NULL: none */
+    const char *text; /* what stands for the content of the file; NULL: it is read */
+    size_t size;
+    bool drop_ins;            /* and *.ini of the folder conf.d beside it, in the order of names */
+    char *const *environment; /* "PYSTROBE_AGENT_RATE=49Hz" and others, up to NULL; may be NULL */
+    const struct conf_flag *flags;
+    size_t flag_count;
+};
+
+/*
+ * Reads settings from all of `source`. The files together are at most CONF_TEXT_MAX long.
+ *
+ * A variable is PYSTROBE_SECTION_KEY, in capitals; for sections with a name
+ * PYSTROBE_SECTION_NAME_KEY, where what is neither letter nor digit in NAME is "_"; a name
+ * that no file has makes a new section, its name in small letters. Of a free key what is
+ * after its prefix is taken in small letters, a header's "_" for "-", and env. as it is. A
+ * variable whose section is not near any, and those that Kubernetes sets for a service, are
+ * not ours.
+ *
+ * Gives and errors: as conf_read.
+ */
+MUST_CHECK enum conf_rc conf_load(const struct conf_source *source, struct conf **out,
+                                  struct buf *errors);
+
+/*
+ * Reads the ini file `path` alone: a regular file, opened without ever waiting for it.
  *
  * Gives:  *out, ended with conf_free; untouched on failure.
  * Errors: CONF_BAD: `errors` has one line per mistake, all of them up to 50:

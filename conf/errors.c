@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/settings.h"
+
 void conf_errors_init(struct conf_errors *errors, struct arena *arena)
 {
     *errors = (struct conf_errors){.arena = arena};
@@ -44,17 +46,17 @@ static void sort(struct conf_error *errors, size_t count)
     }
 }
 
-void conf_errors_print(struct conf_errors *errors, const char *file, struct buf *out)
+void conf_errors_print(struct conf_errors *errors, const struct conf_origin *origin,
+                       struct buf *out)
 {
     unsigned kept = errors->count < CONF_ERRORS_MAX ? errors->count : CONF_ERRORS_MAX;
     unsigned i;
 
     sort(errors->kept, kept);
-    for (i = 0; i < kept; i++)
-        if (errors->kept[i].line > 0)
-            buf_add_fmt(out, "%s:%u: %s\n", file, errors->kept[i].line, errors->kept[i].text);
-        else
-            buf_add_fmt(out, "%s: %s\n", file, errors->kept[i].text);
+    for (i = 0; i < kept; i++) {
+        conf_place_add(origin, errors->kept[i].line, out);
+        buf_add_fmt(out, ": %s\n", errors->kept[i].text);
+    }
     if (errors->count > kept)
-        buf_add_fmt(out, "%s: and %u more\n", file, errors->count - kept);
+        buf_add_fmt(out, "%s: and %u more\n", origin->files[0], errors->count - kept);
 }

@@ -13,7 +13,7 @@
 enum { CONF_ERRORS_MAX = 50 }; /* as many are told; further ones are counted */
 
 struct conf_error {
-    unsigned line; /* 0: the file as a whole */
+    unsigned line; /* a place, see settings.h; without a line: the file as a whole */
     const char *text;
 };
 
@@ -30,7 +30,10 @@ void conf_errors_init(struct conf_errors *errors, struct arena *arena);
 void conf_errors_add(struct conf_errors *errors, unsigned line, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Appends "FILE:LINE: text\n" for each, in the order of their lines. */
-void conf_errors_print(struct conf_errors *errors, const char *file, struct buf *out);
+struct conf_origin; /* private: settings.h */
+
+/* Appends "FILE:LINE: text\n" for each, in the order of their places. */
+void conf_errors_print(struct conf_errors *errors, const struct conf_origin *origin,
+                       struct buf *out);
 
 #endif

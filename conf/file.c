@@ -56,47 +56,26 @@ static bool read_all(int fd, struct buf *text, struct err *err)
     return true; /* too long, or out of memory: the caller asks */
 }
 
-/* Adds one line about the file as a whole. */
-static enum conf_rc refuse(const char *path, const struct err *err, struct buf *errors)
+static enum conf_rc read_whole(int fd, struct buf *text, struct err *err)
 {
-    struct conf *named;
-    enum conf_rc rc = conf_origin_new(path, &named);
-
-    if (rc != CONF_OK)
-        return rc;
-    buf_add_fmt(errors, "%s: %s\n", named->origin->file, err->text);
-    conf_free(named);
+    if (!read_all(fd, text, err))
+        return CONF_BAD;
+    if (!buf_failed(text))
+        return CONF_OK;
+    if (text->size <= CONF_TEXT_MAX - STEP)
+        return CONF_NOMEM;
+    err_set(err, "is too large; allowed: up to 1 MiB");
     return CONF_BAD;
 }
 
-static enum conf_rc parse_file(const char *path, int fd, struct buf *text, struct conf **out,
-                               struct buf *errors)
+enum conf_rc conf_file_read(const char *path, struct buf *text, struct err *err)
 {
-    struct err err;
+    int fd = open_regular(path, err);
+    enum conf_rc rc = CONF_BAD;
 
-    if (!read_all(fd, text, &err))
-        return refuse(path, &err, errors);
-    if (buf_failed(text) && text->size <= CONF_TEXT_MAX - STEP)
-        return CONF_NOMEM;
-    if (buf_failed(text)) {
-        err_set(&err, "is too large; allowed: up to 1 MiB");
-        return refuse(path, &err, errors);
+    if (fd >= 0) {
+        rc = read_whole(fd, text, err);
+        (void)close(fd);
     }
-    return conf_parse(path, text->size ? (const char *)text->data : "", text->size, out, errors);
-}
-
-enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors)
-{
-    struct err err;
-    struct buf text;
-    enum conf_rc rc;
-    int fd = open_regular(path, &err);
-
-    if (fd < 0)
-        return refuse(path, &err, errors);
-    buf_init(&text, CONF_TEXT_MAX);
-    rc = parse_file(path, fd, &text, out, errors);
-    buf_finish(&text);
-    (void)close(fd);
     return rc;
 }

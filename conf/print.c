@@ -7,10 +7,12 @@
 static void print_source(const struct conf *conf, unsigned line, const char *otherwise,
                          struct buf *out)
 {
+    buf_add_str(out, " ; ");
     if (line)
-        buf_add_fmt(out, " ; %s:%u\n", conf->origin->file, line);
+        conf_place_add(conf->origin, line, out);
     else
-        buf_add_fmt(out, " ; %s\n", otherwise);
+        buf_add_str(out, otherwise);
+    buf_add_str(out, "\n");
 }
 
 static void print_option(const struct conf *conf, const struct conf_section *section,

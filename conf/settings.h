@@ -12,17 +12,28 @@
 #include "conf/errors.h"
 #include "conf/options.h"
 
+/*
+ * A place is where something was set: a line of a file, or a variable or an option of the
+ * command line, each of which counts as a file without lines. 0: nowhere, a default. The
+ * lines of the first file are their own places.
+ */
+enum {
+    CONF_PLACE_BITS = 21, /* of the line: CONF_TEXT_MAX bytes have no more */
+    CONF_FILES_MAX = 1024
+};
+
 /* A free key: a label, a header. */
 struct conf_entry {
     struct conf_entry *next;
     struct conf_label pair; /* the name is without the option's prefix */
-    unsigned line;
+    unsigned line;          /* a place, as all below */
 };
 
 struct conf_section {
     struct conf_section *next;
     enum conf_kind kind;
-    unsigned line;                   /* of its head; 0: not in the file */
+    unsigned line;                   /* of its first head; 0: it has none */
+    unsigned last;                   /* of its last one: a later file may go on with it */
     const char *name;                /* NULL: a kind that has none */
     void *values;                    /* the struct of its kind; NULL: it has none */
     unsigned lines[CONF_OPTION_MAX]; /* where each row of the table was set; 0: it was not */
@@ -31,8 +42,9 @@ struct conf_section {
 };
 
 struct conf_origin {
-    struct arena arena; /* owns all below, and all of the struct conf */
-    const char *file;   /* as it stands in messages */
+    struct arena arena;                /* owns all below, and all of the struct conf */
+    const char *files[CONF_FILES_MAX]; /* as they stand in messages */
+    unsigned file_count;
     struct conf_section *first[CONF_KINDS];
     unsigned count[CONF_KINDS];
 };
@@ -43,15 +55,56 @@ struct conf_build {
     struct conf_errors errors;    /* in the arena of conf */
     struct conf_section *current; /* NULL: keys cannot be judged, their section is not known */
     bool in_section;              /* there was a section line */
+    unsigned file;                /* the place that stands for the file that is being read */
+    size_t size;                  /* of all texts so far */
     bool nomem;
 };
 
 /* Makes a struct conf with nothing in it. Gives *out, ended with conf_free. */
-MUST_CHECK enum conf_rc conf_origin_new(const char *file, struct conf **out);
+MUST_CHECK enum conf_rc conf_origin_new(struct conf **out);
+
+/* Begins a further file; places are in it from now on. */
+void conf_build_file(struct conf_build *build, const char *name);
+
+/* True if both are in the same file. */
+bool conf_place_same_file(unsigned a, unsigned b);
+
+/* Appends "FILE:LINE", or "FILE" for what has no lines. */
+void conf_place_add(const struct conf_origin *origin, unsigned place, struct buf *out);
+
+/* Writes "on line 3", seen from another place in the same file, else "in FILE:3". Returns out. */
+enum { CONF_SEEN_MAX = 160 };
+const char *conf_place_seen(const struct conf_origin *origin, unsigned place, unsigned from,
+                            char out[CONF_SEEN_MAX]);
+
+/*
+ * Reads a regular file whole into `text`, opened without ever waiting for it.
+ * Errors: CONF_BAD: `err` says why not; CONF_NOMEM.
+ */
+MUST_CHECK enum conf_rc conf_file_read(const char *path, struct buf *text, struct err *err);
+
+/* Reads an ini text; mistakes go to build->errors. Errors: CONF_NOMEM. */
+MUST_CHECK enum conf_rc conf_build_text(struct conf_build *build, const char *text, size_t size);
+
+/* Reads the files of the folder conf.d beside `path`. Errors: CONF_NOMEM. */
+MUST_CHECK enum conf_rc conf_build_drop_ins(struct conf_build *build, const char *path);
+
+/* Takes the variables that are meant for settings, in the order of their names. */
+void conf_build_environment(struct conf_build *build, char *const *environment);
 
 /* One line each; mistakes go to build->errors. */
 void conf_build_section(struct conf_build *build, unsigned line, const char *text);
 void conf_build_pair(struct conf_build *build, unsigned line, const char *name, const char *value);
+
+/*
+ * Goes on with a section, or begins it, as if a head stood in a file of its own.
+ * `listed` false: what follows is read for its mistakes only, if there is no such section.
+ */
+void conf_build_open(struct conf_build *build, enum conf_kind kind, const char *name, bool listed);
+
+/* The section of this kind and name, NULL for kinds without one; NULL: there is none. */
+struct conf_section *conf_build_find(const struct conf_build *build, enum conf_kind kind,
+                                     const char *name);
 
 /* Zeroed memory that lasts as long as the settings; NULL is noted in build->nomem. */
 void *conf_build_take(struct conf_build *build, size_t size);

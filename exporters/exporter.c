@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/hidden.h"
 #include "exporters/type.h"
 
 /* To add a type, add a row. */
@@ -21,7 +22,10 @@ struct exporter {
 
 enum exporter_rc exporter_global_init(void)
 {
-    return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, hidden_malloc, hidden_free, hidden_realloc,
+                                hidden_strdup, hidden_calloc) == CURLE_OK
+               ? EXPORTER_OK
+               : EXPORTER_NOMEM;
 }
 
 void exporter_global_finish(void)

@@ -43,6 +43,13 @@ struct exporter_label {
     const char *value;
 };
 
+/* A header whose value is a secret. */
+struct exporter_secret_header {
+    const char *name;
+    const char *file; /* its first line; NULL: `text` is the value */
+    const char *text;
+};
+
 /* One profile to deliver. Everything is borrowed during the call. */
 struct exporter_profile {
     const char *service;
@@ -65,14 +72,25 @@ struct exporter_settings {
 
     const char *url; /* pyroscope: scheme, host, port and a path prefix if any */
     const char *user;
-    const char *password_file; /* basic: its first line */
-    const char *token_file;    /* bearer: its first line */
-    const char *tenant;        /* X-Scope-OrgID */
+    const char *password_file;    /* basic: its first line */
+    const char *password;         /* or itself, where it has no file */
+    const char *token_file;       /* bearer: its first line */
+    const char *token;            /* or itself */
+    const char *proxy;            /* SCHEME://HOST:PORT, "none"; NULL: as the environment says */
+    const char *proxy_login_file; /* USER:PASSWORD */
+    const char *proxy_login;      /* or itself */
+    const char *tenant;           /* X-Scope-OrgID */
     const struct exporter_label *headers;
     size_t header_count;
+    const struct exporter_secret_header *secret_headers;
+    size_t secret_header_count;
     const char *ca_file;
-    uint64_t timeout_ns; /* of one try */
-    bool gil;            /* pyroscope: profiles of the time that the GIL was held, too */
+    const char *cert_file;       /* of the client, in PEM */
+    const char *key_file;        /* NULL: the key is in cert_file */
+    uint64_t timeout_ns;         /* of one try */
+    uint64_t connect_timeout_ns; /* until the connection stands, TLS included */
+    uint64_t stall_timeout_ns;   /* without a byte either way */
+    bool gil;                    /* pyroscope: profiles of the time that the GIL was held, too */
     const char *user_agent;
 };
 

@@ -5,19 +5,22 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporters/http_advice.h"
+#include "exporters/http_login.h"
 #include "exporters/http_setup.h"
 #include "exporters/retry_after.h"
-#include "exporters/secret.h"
 #include "exporters/text.h"
 
 enum {
-    CONNECT_MAX_MS = 5000,
+    CONNECT_DEFAULT_MS = 5000,
     TIMEOUT_DEFAULT_MS = 10000, /* a Pyroscope that starts takes up to 5.6 s */
+    STALL_DEFAULT_MS = 10000,
     TIMEOUT_MAX_MS = 10 * 60 * 1000,
     NS_PER_MS = 1000000,
     WAKE_MS = 1000 /* an upper bound; curl wakes for sockets, its timers and a cancel */
@@ -26,11 +29,10 @@ enum {
 struct http_client {
     CURL *easy;                 /* owned */
     CURLM *multi;               /* owned: has the connection that is kept */
-    struct curl_slist *headers; /* owned */
+    struct http_login *login;   /* owned */
+    struct curl_slist *headers; /* owned: those without a secret */
+    struct curl_slist *sent;    /* owned: all of them */
     char *url;                  /* owned */
-    char *user;                 /* owned; NULL: no basic authorisation */
-    char *secret_file;          /* owned; NULL: no authorisation at all */
-    char *secret;               /* owned: password of `user`, or a bearer token */
     atomic_bool canceled;
 
     /* of the post under way */
@@ -94,21 +96,40 @@ static CURLcode set_by_version(CURL *easy)
 }
 #endif
 
-static CURLcode set_limits(CURL *easy, uint64_t timeout_ns)
+/* Of a setting in ns, whole ms between 1 (0 is "no limit" to curl) and `max`. */
+static long limit_ms(uint64_t ns, long usual, long max)
 {
-    uint64_t timeout_ms = timeout_ns / NS_PER_MS;
-    long total_ms = TIMEOUT_DEFAULT_MS;
+    uint64_t ms = ns / NS_PER_MS;
+
+    if (ns == 0)
+        return usual < max ? usual : max;
+    if (ms >= (uint64_t)max)
+        return max;
+    return ms > 0 ? (long)ms : 1;
+}
+
+static CURLcode set_timeouts(CURL *easy, const struct exporter_settings *settings)
+{
+    long total_ms = limit_ms(settings->timeout_ns, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS);
+    long connect_ms = limit_ms(settings->connect_timeout_ns, CONNECT_DEFAULT_MS, total_ms);
+    long stall_ms = limit_ms(settings->stall_timeout_ns, STALL_DEFAULT_MS, TIMEOUT_MAX_MS);
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
+
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    if (code == CURLE_OK) /* curl counts whole seconds here */
+        code = curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (stall_ms + 999) / 1000);
+    return code;
+}
+
+static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
+{
     CURLcode code = set_by_version(easy);
 
-    if (timeout_ns > 0)
-        total_ms = timeout_ms < TIMEOUT_MAX_MS ? (long)timeout_ms : TIMEOUT_MAX_MS;
-    if (total_ms == 0)
-        total_ms = 1; /* 0 is "no limit" to curl */
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                                total_ms < CONNECT_MAX_MS ? total_ms : CONNECT_MAX_MS);
+        code = set_timeouts(easy, settings);
     if (code == CURLE_OK)
         code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     if (code == CURLE_OK)
@@ -133,7 +154,7 @@ static CURLcode set_callbacks(CURL *easy, struct http_client *client)
     return code;
 }
 
-static CURLcode set_tls(CURL *easy, const char *ca_file)
+static CURLcode set_tls(CURL *easy, const struct exporter_settings *settings)
 {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 
@@ -141,8 +162,28 @@ static CURLcode set_tls(CURL *easy, const char *ca_file)
         code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK)
         code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (code == CURLE_OK && ca_file)
-        code = curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
+    if (code == CURLE_OK && settings->ca_file)
+        code = curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
+    if (code == CURLE_OK && settings->cert_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert_file);
+    if (code == CURLE_OK && settings->key_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, settings->key_file);
+    return code;
+}
+
+/* Without a setting curl does as http_proxy, https_proxy and no_proxy say. */
+static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PROXYAUTH, (unsigned long)CURLAUTH_BASIC);
+
+    if (code == CURLE_OK && settings->proxy)
+        code = curl_easy_setopt(easy, CURLOPT_PROXY,
+                                strcmp(settings->proxy, "none") == 0 ? "" : settings->proxy);
+    if (code == CURLE_OK && settings->ca_file)
+        code = curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
+    /* Else a proxy that the connection is kept to would be shown the server's headers. */
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     return code;
 }
 
@@ -155,58 +196,54 @@ static CURLcode set_request(CURL *easy, const struct http_client *client, const 
     if (code == CURLE_OK)
         code = curl_easy_setopt(easy, CURLOPT_POST, 1L);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, client->headers);
-    if (code == CURLE_OK)
         code = curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent ? user_agent : "pystrobe");
     return code;
 }
 
-/* Both ways are sent at once, without asking what the server would like. */
-static CURLcode set_secret(const struct http_client *client)
+/* Gives curl the secrets as they are now. */
+static CURLcode set_secrets(struct http_client *client)
 {
-    unsigned long way = client->user ? CURLAUTH_BASIC : CURLAUTH_BEARER;
+    struct curl_slist *sent;
     CURLcode code;
 
-    if (!client->secret)
-        return CURLE_OK;
-    code = curl_easy_setopt(client->easy, CURLOPT_HTTPAUTH, way);
-    if (code == CURLE_OK && client->user) {
-        code = curl_easy_setopt(client->easy, CURLOPT_USERNAME, client->user);
-        if (code == CURLE_OK)
-            code = curl_easy_setopt(client->easy, CURLOPT_PASSWORD, client->secret);
-    } else if (code == CURLE_OK) {
-        code = curl_easy_setopt(client->easy, CURLOPT_XOAUTH2_BEARER, client->secret);
-    }
-    return code;
+    if (!http_login_headers(client->login, client->headers, &sent))
+        return CURLE_OUT_OF_MEMORY;
+    code = curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, sent);
+    curl_slist_free_all(client->sent);
+    client->sent = sent;
+    return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
 }
 
-/* curl looks at it only when it connects; a mistake is to be told at the start. */
-static enum exporter_rc check_ca_file(const char *path, struct err *err)
+/* curl looks at them only when it connects; a mistake is to be told at the start. */
+static enum exporter_rc check_file(const char *key, const char *path, struct err *err)
 {
     struct stat info;
 
     if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
         return EXPORTER_OK;
-    err_set(err, "ca_file: %s is not a file that can be read", path);
+    err_set(err, "%s: %s is not a file that can be read", key, path);
     return EXPORTER_BAD_CONFIG;
 }
 
-static enum exporter_rc copy_auth(struct http_client *client,
-                                  const struct exporter_settings *settings, struct err *err)
+static enum exporter_rc check_files(const struct exporter_settings *settings, struct err *err)
 {
-    const char *file = settings->user ? settings->password_file : settings->token_file;
+    enum exporter_rc rc = check_file("ca_file", settings->ca_file, err);
+    struct stat info;
 
-    if (!file)
+    if (rc == EXPORTER_OK)
+        rc = check_file("cert_file", settings->cert_file, err);
+    if (rc == EXPORTER_OK)
+        rc = check_file("key_file", settings->key_file, err);
+    if (rc != EXPORTER_OK || !settings->key_file)
+        return rc;
+    if (!settings->cert_file)
+        err_set(err, "key_file: needs cert_file");
+    else if (stat(settings->key_file, &info) == 0 && (info.st_mode & S_IROTH) != 0)
+        err_set(err, "key_file: %s holds a secret and may be read by everybody: chmod o-r it",
+                settings->key_file);
+    else
         return EXPORTER_OK;
-    client->secret_file = strdup(file);
-    if (!client->secret_file)
-        return EXPORTER_NOMEM;
-    if (settings->user) {
-        client->user = strdup(settings->user);
-        if (!client->user)
-            return EXPORTER_NOMEM;
-    }
-    return secret_read(file, &client->secret, err);
+    return EXPORTER_BAD_CONFIG;
 }
 
 static enum exporter_rc prepare(struct http_client *client,
@@ -216,13 +253,13 @@ static enum exporter_rc prepare(struct http_client *client,
     enum exporter_rc rc = http_setup_url(settings->url, path, &client->url, err);
 
     if (rc == EXPORTER_OK)
-        rc = http_setup_check_auth(settings, err);
+        rc = http_setup_check_proxy(settings->proxy, err);
     if (rc == EXPORTER_OK)
         rc = http_setup_headers(settings, content_type, &client->headers, err);
     if (rc == EXPORTER_OK)
-        rc = check_ca_file(settings->ca_file, err);
+        rc = check_files(settings, err);
     if (rc == EXPORTER_OK)
-        rc = copy_auth(client, settings, err);
+        rc = http_login_open(settings, &client->login, err);
     return rc;
 }
 
@@ -235,15 +272,17 @@ static enum exporter_rc prepare_curl(struct http_client *client,
     client->easy = curl_easy_init();
     if (!client->multi || !client->easy)
         return EXPORTER_NOMEM;
-    code = set_limits(client->easy, settings->timeout_ns);
+    code = set_limits(client->easy, settings);
     if (code == CURLE_OK)
         code = set_callbacks(client->easy, client);
     if (code == CURLE_OK)
-        code = set_tls(client->easy, settings->ca_file);
+        code = set_tls(client->easy, settings);
     if (code == CURLE_OK)
         code = set_request(client->easy, client, settings->user_agent);
     if (code == CURLE_OK)
-        code = set_secret(client);
+        code = set_proxy(client->easy, settings);
+    if (code == CURLE_OK)
+        code = set_secrets(client);
     if (code == CURLE_OK)
         return EXPORTER_OK;
     err_set(err, "libcurl: %s", curl_easy_strerror(code));
@@ -281,10 +320,9 @@ void http_client_close(struct http_client *client)
     curl_easy_cleanup(client->easy);
     (void)curl_multi_cleanup(client->multi);
     curl_slist_free_all(client->headers);
+    curl_slist_free_all(client->sent);
+    http_login_close(client->login);
     free(client->url);
-    free(client->user);
-    free(client->secret_file);
-    secret_free(client->secret);
     free(client);
 }
 
@@ -326,8 +364,7 @@ static void explain(const struct http_client *client, CURLcode code, struct err 
         text = "out of memory, or the reply has a header line without an end";
     /* curl's text can quote the server. */
     (void)text_printable(text, strlen(text), shown, sizeof(shown));
-    err_set(err, "%s: %s%s", client->url, shown,
-            code == CURLE_PEER_FAILED_VERIFICATION ? " (a CA of your own goes to ca_file)" : "");
+    err_set(err, "%s: %s%s", client->url, shown, http_advice(code, text));
 }
 
 static enum exporter_rc post_once(struct http_client *client, struct http_reply *reply,
@@ -351,20 +388,31 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     return EXPORTER_RETRY;
 }
 
-/* True if the file has another secret than the one that was refused. */
-static bool secret_renewed(struct http_client *client)
+/* Posts what curl has been given; once more with other secrets if the old ones will not do. */
+static enum exporter_rc post_all(struct http_client *client, struct http_reply *reply,
+                                 struct err *err)
 {
-    char *fresh;
+    enum exporter_rc rc = post_once(client, reply, err);
 
-    if (!client->secret_file || secret_read(client->secret_file, &fresh, NULL) != EXPORTER_OK)
-        return false;
-    if (strcmp(fresh, client->secret) == 0) {
-        secret_free(fresh);
-        return false;
-    }
-    secret_free(client->secret);
-    client->secret = fresh;
-    return set_secret(client) == CURLE_OK;
+    if (rc != EXPORTER_OK ||
+        (reply->status != 401 && reply->status != 403 && reply->status != 407) ||
+        !http_login_renew(client->login))
+        return rc;
+    return set_secrets(client) == CURLE_OK ? post_once(client, reply, err) : EXPORTER_NOMEM;
+}
+
+static CURLcode set_url(const struct http_client *client, const char *query)
+{
+    CURLcode code;
+    char *url;
+
+    if (!query)
+        return curl_easy_setopt(client->easy, CURLOPT_URL, client->url);
+    if (asprintf(&url, "%s?%s", client->url, query) < 0)
+        return CURLE_OUT_OF_MEMORY;
+    code = curl_easy_setopt(client->easy, CURLOPT_URL, url);
+    free(url);
+    return code;
 }
 
 enum exporter_rc http_client_post(struct http_client *client, const struct http_body *body,
@@ -374,15 +422,13 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
     enum exporter_rc rc;
 
     client->now_ns = now_ns;
-
     if (code == CURLE_OK)
         code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
+    if (code == CURLE_OK)
+        code = set_url(client, body->query);
     if (code != CURLE_OK)
         return EXPORTER_NOMEM;
-    rc = post_once(client, reply, err);
-    if (rc == EXPORTER_OK && (reply->status == 401 || reply->status == 403) &&
-        secret_renewed(client))
-        rc = post_once(client, reply, err);
+    rc = post_all(client, reply, err);
     (void)curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
     return rc;
 }

@@ -29,6 +29,7 @@ struct http_reply {
 struct http_body {
     const void *bytes;
     size_t size;
+    const char *query; /* what follows the "?" of the URL, encoded; NULL: none */
 };
 
 struct http_client; /* private */
@@ -46,8 +47,8 @@ MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *set
 /*
  * Posts `body`. Redirects are not followed. The status line decides: once the
  * headers are here, a body that is cut, slow or endless changes nothing. On 401 and
- * 403 the secret's file is read again, and if it has changed, the post is tried
- * once more.
+ * 403 (407: a proxy's) the files of secrets are read again, and if one has changed,
+ * the post is tried once more.
  *
  * Takes:  now_ns, UTC, which a date in Retry-After is held against.
  * Gives:  *reply when it returns EXPORTER_OK: the server answered, whatever it said.

@@ -44,6 +44,40 @@ static const char *why_bad_url(CURLU *parsed, const char *url)
     return NULL;
 }
 
+/* NULL when the proxy will do. */
+static const char *why_bad_proxy(CURLU *parsed, const char *proxy)
+{
+    if (!strstr(proxy, "://") || strstr(proxy, ":///") ||
+        curl_url_set(parsed, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
+        !has_part(parsed, CURLUPART_HOST, NULL, NULL))
+        return "must be SCHEME://HOST:PORT, or \"none\"";
+    if (!has_part(parsed, CURLUPART_SCHEME, "http", "https") &&
+        !has_part(parsed, CURLUPART_SCHEME, "socks5", "socks5h"))
+        return "must begin with http://, https://, socks5:// or socks5h://";
+    if (has_part(parsed, CURLUPART_USER, NULL, NULL) ||
+        has_part(parsed, CURLUPART_PASSWORD, NULL, NULL))
+        return "must have no user or password in it: set proxy_login_file";
+    return NULL;
+}
+
+enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
+{
+    const char *wrong;
+    CURLU *parsed;
+
+    if (!proxy || strcmp(proxy, "none") == 0)
+        return EXPORTER_OK;
+    parsed = curl_url();
+    if (!parsed)
+        return EXPORTER_NOMEM;
+    wrong = why_bad_proxy(parsed, proxy);
+    curl_url_cleanup(parsed);
+    if (!wrong)
+        return EXPORTER_OK;
+    err_set(err, "proxy: %s", wrong);
+    return EXPORTER_BAD_CONFIG;
+}
+
 /* The text never repeats the URL: what is wrong with it may be a password. */
 static enum exporter_rc check_url(const char *url, struct err *err)
 {
@@ -152,7 +186,7 @@ static enum exporter_rc check_header(const struct exporter_settings *settings,
     else if (is_ours(header->name))
         wrong = "pystrobe sets this header itself";
     else if (strcasecmp(header->name, "Authorization") == 0 &&
-             (settings->user || settings->token_file))
+             (settings->user || settings->token_file || settings->token))
         wrong = "user and token_file set this header too: keep one of them";
     else if (strcasecmp(header->name, "X-Scope-OrgID") == 0 && settings->tenant)
         wrong = "tenant sets this header too: keep one of them";
@@ -178,6 +212,11 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
         if (rc == EXPORTER_OK)
             rc = append(list, settings->headers[i].name, settings->headers[i].value);
     }
+    for (size_t i = 0; rc == EXPORTER_OK && i < settings->secret_header_count; i++) {
+        const struct exporter_label name = {settings->secret_headers[i].name, ""};
+
+        rc = check_header(settings, &name, err); /* its value is http_login's */
+    }
     return rc;
 }
 
@@ -198,22 +237,4 @@ enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
     else
         curl_slist_free_all(list);
     return rc;
-}
-
-enum exporter_rc http_setup_check_auth(const struct exporter_settings *settings, struct err *err)
-{
-    const char *wrong = NULL;
-
-    if (settings->user && settings->token_file)
-        wrong = "user and token_file: only one way to log in can be used";
-    else if (settings->user && !settings->password_file)
-        wrong = "user: needs password_file";
-    else if (settings->password_file && !settings->user)
-        wrong = "password_file: needs user";
-    else if (settings->user && (strchr(settings->user, ':') || !is_header_value(settings->user)))
-        wrong = "user: must have no colon and no control characters";
-    if (!wrong)
-        return EXPORTER_OK;
-    err_set(err, "%s", wrong);
-    return EXPORTER_BAD_CONFIG;
 }

@@ -32,8 +32,7 @@ MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *s
                                                const char *content_type, struct curl_slist **out,
                                                struct err *err);
 
-/* Checks that the settings of basic and bearer authorisation go together. */
-MUST_CHECK enum exporter_rc http_setup_check_auth(const struct exporter_settings *settings,
-                                                  struct err *err);
+/* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
+MUST_CHECK enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err);
 
 #endif

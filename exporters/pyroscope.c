@@ -104,12 +104,12 @@ static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporte
  * What to do about a status. 500 is among those that are tried again, though it
  * also stands for a broken pprof, as a server that starts or has lost its storage
  * answers so too; 429 although a profile above the tenant's burst never passes. So
- * the caller's tries must be finite. 401 and 403 wait: the secret has been read
+ * the caller's tries must be finite. 401, 403 and 407 wait: the secret has been read
  * again by then, and somebody will give us another.
  */
 static enum exporter_rc judge(long status, bool *denied)
 {
-    *denied = status == 401 || status == 403;
+    *denied = status == 401 || status == 403 || status == 407;
     if (*denied)
         return EXPORTER_RETRY;
     if (status >= 200 && status <= 299)
@@ -125,6 +125,8 @@ static const char *advice(long status)
         return " (redirects are not followed: put the right address into url)";
     if (status == 401 || status == 403)
         return " (look at user, password_file, token_file and tenant)";
+    if (status == 407)
+        return " (the proxy wants a login: look at proxy_login_file)";
     if (status == 404 || status == 405 || status == 415)
         return " (is there a Pyroscope at url?)";
     return "";
@@ -149,7 +151,7 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
 
     if (rc != EXPORTER_OK)
         return rc;
-    body = (struct http_body){pyroscope->message.data, pyroscope->message.size};
+    body = (struct http_body){.bytes = pyroscope->message.data, .size = pyroscope->message.size};
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;

@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "exporters/hidden.h"
 
 /* NULL when fit. Symbolic links are: Kubernetes mounts secrets that way. */
 static const char *why_unfit(int fd)
@@ -65,6 +66,25 @@ static const char *why_no_secret(const char *line, size_t length)
     return NULL;
 }
 
+enum exporter_rc secret_copy(const char *what, const char *text, char **out, struct err *err)
+{
+    size_t size = strnlen(text, SECRET_FILE_MAX);
+    const char *wrong =
+        text[size] == '\0' ? why_no_secret(text, first_line(text, size)) : "is larger than 64 KiB";
+    char *copy;
+
+    if (wrong) {
+        err_set(err, "%s %s", what, wrong);
+        return EXPORTER_BAD_CONFIG;
+    }
+    copy = hidden_strdup(text);
+    if (!copy)
+        return EXPORTER_NOMEM;
+    copy[first_line(text, size)] = '\0';
+    *out = copy;
+    return EXPORTER_OK;
+}
+
 static enum exporter_rc take_line(int fd, const char *path, char *text, struct err *err)
 {
     const char *wrong;
@@ -86,13 +106,11 @@ static enum exporter_rc take_line(int fd, const char *path, char *text, struct e
 
 static enum exporter_rc read_line(int fd, const char *path, char **out, struct err *err)
 {
-    char *text = calloc(1, SECRET_FILE_MAX + 1);
+    char *text = hidden_calloc(1, SECRET_FILE_MAX + 1);
     enum exporter_rc rc = text ? take_line(fd, path, text, err) : EXPORTER_NOMEM;
-    char *line = rc == EXPORTER_OK ? strdup(text) : NULL;
+    char *line = rc == EXPORTER_OK ? hidden_strdup(text) : NULL;
 
-    if (text)
-        explicit_bzero(text, SECRET_FILE_MAX);
-    free(text);
+    hidden_free(text);
     if (rc != EXPORTER_OK)
         return rc;
     if (!line)
@@ -123,7 +141,5 @@ enum exporter_rc secret_read(const char *path, char **out, struct err *err)
 
 void secret_free(char *secret)
 {
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
+    hidden_free(secret);
 }

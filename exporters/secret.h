@@ -2,6 +2,7 @@
 /*
  * secret.h - reads a password or a token from its file.
  *
+ * Memory:  secrets lie in hidden.h's memory only.
  * Needs:   a regular file of at most 64 KiB that not everybody may read.
  */
 #ifndef EXPORTERS_SECRET_H
@@ -19,6 +20,15 @@ enum { SECRET_FILE_MAX = 64 * 1024 };
  *         EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc secret_read(const char *path, char **out, struct err *err);
+
+/*
+ * Copies a secret that is at hand already; `what` names it in `err`.
+ *
+ * Gives:  *out, which the caller ends with secret_free; untouched on failure.
+ * Errors: EXPORTER_BAD_CONFIG (empty, or with control characters), EXPORTER_NOMEM.
+ */
+MUST_CHECK enum exporter_rc secret_copy(const char *what, const char *text, char **out,
+                                        struct err *err);
 
 /* Wipes and frees a secret. NULL is fine. */
 void secret_free(char *secret);

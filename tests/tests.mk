@@ -31,7 +31,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-long pythons backends test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-unwind bench-tools bench-target demo clean-root install truth truth-short
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -54,6 +54,11 @@ integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tes
 
 integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
+
+test-pyroscope: pythons $(BUILD)/pystrobe ## end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
+	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest -k gives_back tests/integration/test_backends.py
 
 lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) LINES_ALL=1 \

@@ -84,6 +84,8 @@ struct cpy_thread {
     bool same;           /* name, task and frames are surely those that were given of it last */
     bool torn;           /* its stack could not be read whole after all retries: no frames */
     bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
+    uint64_t cpu_ns;     /* the kernel's: CPU time that it took so far, a tick old at most, */
+    uint64_t wait_ns;    /* and time that it waited for a CPU; 0 without CPY_STATUS_CPU */
     uint32_t depth;
     const struct cpy_frame *frames; /* [0] is the innermost call */
 };

@@ -204,6 +204,15 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
+/* Finds out whether a thread is on a CPU, and what it took so far. */
+static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy_thread *out)
+{
+    if (status_on_cpu(t, slumber, out->tid))
+        out->status |= CPY_STATUS_CPU;
+    out->cpu_ns = slumber->cpu_ns;
+    out->wait_ns = slumber->wait_ns;
+}
+
 /* Takes its CPU if it tears and is the one that runs; finds out whether it is on a CPU. */
 static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
@@ -214,9 +223,8 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     t->ahead.now = set;
     if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
         t->stats.seats += seat_keep(&t->seat, out->tid);
-    if ((t->options.status | t->options.only) & CPY_STATUS_CPU &&
-        status_on_cpu(t, &thread->kept->slumber, out->tid))
-        out->status |= CPY_STATUS_CPU;
+    if ((t->options.status | t->options.only) & CPY_STATUS_CPU)
+        ask_kernel(t, &thread->kept->slumber, out);
     if (t->stats.seats == seats)
         return CPY_OK;
     t->counted_late = false;
@@ -279,8 +287,8 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (t->options.status & CPY_STATUS_CPU && status_on_cpu(t, &kept->slumber, out->tid))
-        out->status |= CPY_STATUS_CPU;
+    if (t->options.status & CPY_STATUS_CPU)
+        ask_kernel(t, &kept->slumber, out);
     out->same = kept->names == t->names.refreshes; /* else the name may be another */
     if (!out->same)
         out->name = name_of(t, thread);

@@ -9,9 +9,13 @@
 /* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
 enum { WAIT_PART = 8, PATIENCE_MAX = 64 };
 
+/* Times that a thread is not seen running before its stat is closed: files are scarce where there
+ * are thousands of threads, and most of them sleep. */
+enum { IDLE_MAX = 8 };
+
 void slumber_init(struct slumber *slumber)
 {
-    *slumber = (struct slumber){.fd = -1, .stat_fd = -1};
+    *slumber = (struct slumber){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX};
 }
 
 void slumber_finish(struct slumber *slumber)
@@ -50,7 +54,14 @@ static char state_of(struct slumber *slumber, int proc_fd, pid_t tid)
 
     if (slumber->stat_fd < 0 && proc_fd >= 0 && tid != 0)
         slumber->stat_fd = taskstat_open(proc_fd, tid, "stat");
-    return taskstat_reread(slumber->stat_fd, &stat) ? stat.state : '?';
+    if (!taskstat_reread(slumber->stat_fd, &stat))
+        return '?';
+    slumber->idle = stat.state == 'R' ? 0 : slumber->idle + 1;
+    if (slumber->idle > IDLE_MAX) {
+        (void)close(slumber->stat_fd);
+        slumber->stat_fd = -1;
+    }
+    return stat.state;
 }
 
 /* Notes that it sleeps, if it does and the kernel counts; where it does not, it says 0. */

@@ -17,7 +17,8 @@
 enum { SLUMBER_BYTES = 8192 }; /* of a stack: from here on it is worth asking */
 
 struct slumber {
-    int fd, stat_fd; /* owned: its schedstat and stat; -1: not open */
+    int fd, stat_fd; /* owned: its schedstat; its stat if it runs often; -1: not open */
+    unsigned idle;   /* times in a row that stat did not say that it runs */
     bool asleep;     /* it slept when it had had `turns` */
     bool read;       /* and its stack was read since then */
     bool late;       /* it fell asleep after what slumber_note is told of next was read */

@@ -90,7 +90,15 @@ class Server:
                                             cwd=self.folder, env=env)
 
     def __enter__(self):
+        try:
+            self.get_ready()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
+
+    def get_ready(self):
+        """Waits until it serves."""
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)
@@ -130,6 +138,8 @@ class PushReceiver(Server):
     def __init__(self, folder):
         self.out = os.path.join(str(folder), "kept")
         super().__init__([path_of("pushreceiver"), "-out", self.out], folder, stdout=subprocess.PIPE)
+
+    def get_ready(self):
         self.url = json.loads(self.process.stdout.readline())["url"]
 
     def refused(self):
@@ -185,6 +195,8 @@ class Collector(Server):
             file.write(COLLECTOR % (port, self.out))
         super().__init__([path_of("collector"), "--feature-gates=service.profilesSupport", "--config", config], folder)
         self.url = "http://127.0.0.1:%d" % port
+
+    def get_ready(self):
         self.wait_for_http(self.url)
 
     def requests(self):
@@ -305,7 +317,7 @@ class Queries:
     def merged(self, type_id, service):
         """{stack: value} of all profiles of a service."""
         answer = self.ask("SelectMergeProfile", profileTypeID=type_id, labelSelector='{service_name="%s"}' % service)
-        strings = answer["stringTable"]
+        strings = answer.get("stringTable", [])  # an empty answer has none
         functions = {one["id"]: one for one in answer.get("function", [])}
 
         def frames(location):
@@ -332,8 +344,8 @@ class Pyroscope(Server):
             "-server.grpc-listen-address=" + here, "-server.grpc-listen-port=%d" % grpc,
             "-memberlist.bind-addr=" + here, "-memberlist.advertise-addr=" + here, "-memberlist.bind-port=%d" % gossip,
             "-metastore.address=%s:%d" % (here, grpc), "-metastore.raft.bind-address=%s:%d" % (here, raft),
-            "-metastore.raft.advertise-address=%s:%d" % (here, raft), "-metastore.raft.server-id=%s:%d" % (here, raft),
-            "-metastore.raft.bootstrap-peers=%s:%d" % (here, raft),
+            "-metastore.raft.advertise-address=%s:%d" % (here, raft),
+            "-query-backend.address=%s:%d" % (here, grpc), "-query-frontend.instance-addr=" + here,
             "-metastore.data-dir=" + data + "/metastore", "-metastore.raft.dir=" + data + "/raft",
             "-storage.filesystem.dir=" + data + "/shared", "-pyroscopedb.data-path=" + data,
             "-segment-writer.lifecycler.addr=" + here, "-ingester.min-ready-duration=0",
@@ -341,6 +353,8 @@ class Pyroscope(Server):
             "-self-profiling.disable-push", "-usage-stats.enabled=false",
         ], folder)
         self.url = "http://%s:%d" % (here, http)
+
+    def get_ready(self):
         self.wait_for_http(self.url + "/ready", lambda status: status == 200)
 
 

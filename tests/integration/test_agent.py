@@ -94,7 +94,7 @@ def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
 
     assert status == 0
     assert len(found) >= 3  # and the last one at its end
-    assert [value_type["type"] for value_type in found[0]["sample_types"]] == ["samples", "wall", "cpu", "gil"]
+    assert [value_type["type"] for value_type in found[0]["sample_types"]] == ["samples", "wall", "cpu", "gil", "wait"]
     assert "service: shop" in found[0]["comments"] and "label: env=test" in found[0]["comments"]
     functions = {frame["func"] for profile in found for sample in profile["samples"] for frame in sample["stack"]}
     assert {"burn_most", "burn_some", "burn_little"} <= functions

@@ -4,15 +4,19 @@
 import os
 import re
 import shutil
+import time
+import uuid
 
 import pytest
 
 import live
+import profiles
 import servers
 from conftest import MACHINES
 
 KINDS = ("cpu", "wall")  # that are pushed; the store has more
 INTERVALS = 2
+TYPE_IDS = {"cpu": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "wall": "wall:wall:nanoseconds:wall:nanoseconds"}
 
 INI = """
 [agent]
@@ -22,10 +26,12 @@ scan = 200ms
 [labels]
 env = test
 [target shop]
-cmdline = {shop}
+service = {services[0]}
+cmdline = {paths[0]}
 split = thread
 [target desk]
-cmdline = {desk}
+service = {services[1]}
+cmdline = {paths[1]}
 [exporter kept]
 type = store
 path = {store}
@@ -42,23 +48,33 @@ class Run:
     """Two services, of three processes, watched by an agent with a store and one more exporter."""
 
     def __init__(self, agent, start, folder):
-        self.agent, self.folder, self.store = agent, folder, folder / "store"
-        # Programs of this test alone, whatever else runs on the machine.
+        self.agent, self.store = agent, folder / "store"
+        # Of this test alone, whatever else runs on the machine or is in a server.
         self.paths = [str(shutil.copy(os.path.join(live.TARGETS, "busy.py"), folder / (name + ".py")))
                       for name in ("shop", "desk")]
-        self.pids = [start(MACHINES[-1], path, "--threads", 2, "--duty", duty).read_json()["pid"]
-                     for path, duty in zip(self.paths[:1] + self.paths, (0.3, 0.2, 0.1))]
+        self.services = ["%s-%s" % (name, uuid.uuid4().hex[:8]) for name in ("shop", "desk")]
+        self.targets = [start(MACHINES[-1], path, "--threads", 2, "--duty", duty)
+                        for path, duty in zip(self.paths[:1] + self.paths, (0.3, 0.2, 0.1))]
 
-    def push(self, exporter, has_enough):
-        """Watches until has_enough(), ends; gives {(service, kind, time): samples} of the store."""
-        shop, desk = map(re.escape, self.paths)
-        run = self.agent(INI.format(shop=shop, desk=desk, store=self.store) + exporter)
-        run.wait_for(self.pids)
-        live.wait_until(has_enough, "the server has got enough", 0.1)
+    def kept(self):
+        """{(service, kind, time): samples} of the store."""
+        return {(service,) + key: samples for service in self.services
+                for key, samples in servers.in_store(self.store, service).items() if key[0] in KINDS}
+
+    def push(self, exporter, has_all):
+        """Watches for some intervals, until has_all(what the store has) of the other side is true; gives that."""
+        paths = [re.escape(path) for path in self.paths]
+        run = self.agent(INI.format(services=self.services, paths=paths, store=self.store) + exporter)
+        run.wait_for([target.read_json()["pid"] for target in self.targets])
+        live.wait_until(lambda: len(profiles.paths_in_store(self.store, self.services[1])) >= INTERVALS, "intervals")
+        for target in self.targets:
+            target.end()
+        time.sleep(2)  # the interval in which they ended is over
+        # What is still under way when the agent is told to end may have to wait for its next start.
+        live.wait_until(lambda: has_all(self.kept()), "all has been delivered", 0.2)
         status, _ = run.stop()
         assert status == 0, run.log
-        return {(service,) + key: samples for service in ("shop", "desk")
-                for key, samples in servers.in_store(self.store, service).items() if key[0] in KINDS}
+        return self.kept()
 
 
 @pytest.fixture
@@ -76,10 +92,6 @@ def by_key(kept):
     return out
 
 
-def has_intervals(server):
-    return lambda: len({one["time_ns"] for one in server.kept() if one["service"] == "desk"}) >= INTERVALS
-
-
 def assert_same(ours, theirs):
     assert sorted(theirs) == sorted(ours)
     for key, samples in ours.items():
@@ -89,7 +101,7 @@ def assert_same(ours, theirs):
 @needs("pushreceiver")
 def test_pyroscopes_api_gives_what_the_store_kept(run, tmp_path):
     with servers.PushReceiver(tmp_path / "server") as server:
-        ours = run.push("type = pyroscope\nurl = %s\n" % server.url, has_intervals(server))
+        ours = run.push("type = pyroscope\nurl = %s\n" % server.url, lambda ours: len(server.kept()) >= len(ours))
         kept = server.kept()
         assert server.refused() == []
 
@@ -97,4 +109,32 @@ def test_pyroscopes_api_gives_what_the_store_kept(run, tmp_path):
     for profile in kept:
         assert profile["labels"] == {"__name__": {"cpu": "process_cpu", "wall": "wall"}[profile["kind"]],
                                      "service_name": profile["service"], "env": "test"}
-    assert any(labels for profile in kept for _, labels in profile["samples"] if profile["service"] == "shop")
+    assert any(labels for profile in kept for _, labels in profile["samples"] if profile["service"] == run.services[0])
+
+
+def merged(ours, service, kind):
+    """What a store kept of a service over all its time: stacks alone, those of all labels added up."""
+    return servers.summed((stack, value) for (of, what, _), samples in ours.items() if (of, what) == (service, kind)
+                          for (stack, _), value in samples.items())
+
+
+@pytest.mark.skipif(servers.why_no_pyroscope() is not None, reason=str(servers.why_no_pyroscope()))
+@pytest.mark.parametrize("exporter", ["pyroscope"])
+def test_a_pyroscope_gives_back_what_it_was_sent(run, tmp_path, exporter):
+    with servers.pyroscope(tmp_path / "pyroscope") as url:
+        queries = servers.Queries(url)
+
+        def has_all(ours):
+            return all(sum(queries.merged(type_id, service).values()) >= sum(merged(ours, service, kind).values())
+                       for service in run.services for kind, type_id in TYPE_IDS.items())
+
+        ours = run.push("type = %s\nurl = %s\n" % (exporter, url), has_all)
+
+        assert set(TYPE_IDS.values()) <= queries.profile_types()
+        for service in run.services:
+            assert queries.label_values("env", service) == ["test"]
+            assert queries.label_values("service_name", service) == [service]
+            for kind, type_id in TYPE_IDS.items():
+                wanted, got = merged(ours, service, kind), queries.merged(type_id, service)
+                assert sum(got.values()) == sum(wanted.values())
+                assert got == wanted

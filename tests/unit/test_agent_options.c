@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/log.h"
 #include "agent/options.h"
 
 enum { WORDS_MAX = 8 };
@@ -159,22 +160,30 @@ static void gives_the_exit_status_for_what_failed(void **state)
 static void reads_settings_or_says_78(void **state)
 {
     char path[] = "/tmp/test_agent_options_XXXXXX";
+    struct options_flags flags = {.count = 0};
+    struct conf_source none, source;
     struct conf *conf = NULL;
     int fd = mkstemp(path);
 
     (void)state;
     assert_true(fd >= 0);
-    assert_int_equal(options_conf(NULL, &conf), EXIT_OK);
+    assert_true(options_flag(&flags, OPTION_LOG_FORMAT, "json"));
+    assert_false(options_flag(&flags, 'h', NULL));
+    none = options_source(NULL, NULL);
+    source = options_source(path, &flags);
+    assert_int_equal(options_conf(&none, &conf), EXIT_OK);
     assert_int_equal(conf->target_count, 0);
     conf_free(conf);
     assert_int_equal(write(fd, "[target a]\ncmdline = x\n", 23), 23);
-    assert_int_equal(options_conf(path, &conf), EXIT_OK);
+    assert_int_equal(options_conf(&source, &conf), EXIT_OK);
     assert_int_equal(conf->target_count, 1);
+    assert_string_equal(conf->agent.log_format, "json");
     conf_free(conf);
+    log_set_format(LOG_TEXT);
     assert_int_equal(write(fd, "nonsense = 1\n", 13), 13);
-    assert_int_equal(options_conf(path, &conf), EXIT_CONFIG);
+    assert_int_equal(options_conf(&source, &conf), EXIT_CONFIG);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(options_conf(path, &conf), EXIT_CONFIG);
+    assert_int_equal(options_conf(&source, &conf), EXIT_CONFIG);
     (void)close(fd);
 }
 

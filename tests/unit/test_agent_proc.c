@@ -138,17 +138,20 @@ static void says_that_a_process_is_gone(void **state)
 {
     pid_t pid = start_child(do_nothing);
     char text[PROC_COMMAND_MAX] = "x";
-    struct proc_thread thread;
+    struct proc_times times;
     struct proc_stat stat;
+    clockid_t clock;
     uint64_t cpu;
     uid_t user;
 
     (void)state;
+    assert_true(proc_clock(pid, &clock));
     end_child(pid);
+    assert_false(proc_clock(pid, &clock));
+    assert_false(proc_clock_ns(clock, &cpu));
+    assert_false(proc_thread_times(pid, pid, &times));
     assert_false(proc_read_stat(pid, &stat));
     assert_false(proc_user(pid, &user));
-    assert_false(proc_cpu_ns(pid, &cpu));
-    assert_false(proc_thread_open(pid, pid, &thread));
     proc_command_line(pid, text);
     assert_string_equal(text, "");
     proc_executable(pid, text);
@@ -226,33 +229,46 @@ static void burn_some_time(void)
 static void reads_the_cpu_time_of_process_and_thread(void **state)
 {
     pid_t pid = start_child(burn_some_time);
-    struct proc_thread thread;
-    uint64_t process = 0, own = 0, again = 0;
+    struct proc_times own = {0}, again = {0};
     struct proc_stat stat;
+    uint64_t process = 0;
+    clockid_t clock = 0;
 
     (void)state;
     read_asleep(pid, &stat);
-    assert_true(proc_thread_open(pid, pid, &thread));
-    assert_true(proc_cpu_ns(pid, &process));
-    assert_true(proc_thread_cpu_ns(&thread, &own));
-    assert_true(proc_thread_cpu_ns(&thread, &again));
+    assert_true(proc_clock(pid, &clock));
+    assert_true(proc_clock_ns(clock, &process));
+    assert_true(proc_thread_times(pid, pid, &own));
+    assert_true(proc_thread_times(pid, pid, &again));
 
     assert_true(process >= 200 * NS_PER_MS && process < 20 * NS_PER_S);
-    assert_true(own >= 190 * NS_PER_MS && own < 20 * NS_PER_S);
-    assert_int_equal(own, again); /* it sleeps */
+    assert_true(own.cpu_ns >= 190 * NS_PER_MS && own.cpu_ns < 20 * NS_PER_S);
+    assert_int_equal(own.cpu_ns, again.cpu_ns); /* it sleeps */
+    assert_int_equal(own.wait_ns, again.wait_ns);
     end_child(pid);
-    assert_false(proc_thread_cpu_ns(&thread, &own));
-    proc_thread_close(&thread);
-    assert_int_equal(thread.schedstat_fd, -1);
+    assert_false(proc_thread_times(pid, pid, &own));
 }
 
-static void opens_no_thread_of_another_process(void **state)
+static void reads_no_times_of_another_process(void **state)
 {
-    struct proc_thread thread;
+    struct proc_times times;
 
     (void)state;
-    assert_false(proc_thread_open(getpid(), 1, &thread)); /* no thread of ours */
-    assert_int_equal(thread.schedstat_fd, -1);
+    assert_false(proc_thread_times(getpid(), 1, &times)); /* no thread of ours */
+}
+
+static void counts_who_runs_on_the_host(void **state)
+{
+    unsigned long running = 0;
+    int fd = proc_open_running();
+
+    (void)state;
+    assert_false(proc_running(-1, &running));
+    if (fd < 0)
+        skip(); /* a container with a /proc/loadavg of its own */
+    assert_true(proc_running(fd, &running));
+    assert_true(running >= 1); /* this very thread */
+    (void)close(fd);
 }
 
 static void explains_a_denial_with_a_cure(void **state)
@@ -274,7 +290,8 @@ int main(void)
         cmocka_unit_test(reads_a_command_line_with_blanks_between),
         cmocka_unit_test(cuts_a_long_command_line),
         cmocka_unit_test(reads_the_cpu_time_of_process_and_thread),
-        cmocka_unit_test(opens_no_thread_of_another_process),
+        cmocka_unit_test(reads_no_times_of_another_process),
+        cmocka_unit_test(counts_who_runs_on_the_host),
         cmocka_unit_test(explains_a_denial_with_a_cure),
     };
 

@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <cmocka.h>
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,7 +132,7 @@ static void only_sets_its_clocks_at_the_first_sample(void **state)
     struct fixture *f = *state;
 
     begin(f, SPLIT_NONE, NS_PER_S);
-    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     assert_int_equal(total(f, VALUE_WALL), 0);
     assert_int_equal(total(f, VALUE_SAMPLES), 0);
     assert_int_equal(f->process.thread_count, THREADS);
@@ -144,11 +146,11 @@ static void gives_each_thread_the_time_that_has_passed(void **state)
     uint64_t now = NS_PER_S, sum = 0;
 
     begin(f, SPLIT_NONE, now);
-    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     for (size_t i = 0; i < 4; i++) {
         now += steps_ms[i] * NS_PER_MS;
         sum += steps_ms[i] * NS_PER_MS;
-        assert_int_equal(process_sample(&f->process, now), CPY_OK);
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
         assert_int_equal(total(f, VALUE_WALL), THREADS * sum);
     }
     assert_int_equal(total(f, VALUE_SAMPLES), 4 * THREADS);
@@ -184,12 +186,12 @@ static void carries_the_time_of_a_failed_sample_to_the_next(void **state)
 
     begin(f, SPLIT_NONE, NS_PER_S);
     real_read = f->target->mem->read;
-    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     f->target->mem->read = read_nothing;
-    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_RACED);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_RACED);
     assert_int_equal(total(f, VALUE_WALL), 0);
     f->target->mem->read = real_read;
-    assert_int_equal(process_sample(&f->process, 4 * NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 4 * NS_PER_S, false, NULL), CPY_OK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * NS_PER_S);
     assert_int_equal(total(f, VALUE_SAMPLES), THREADS);
@@ -201,14 +203,14 @@ static void carries_the_time_of_a_torn_stack_to_its_next_good_one(void **state)
 
     begin(f, SPLIT_NONE, NS_PER_S);
     real_read = f->target->mem->read;
-    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     torn_state = f->process.threads[2].state;
     f->target->mem->read = read_torn;
-    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     assert_int_equal(cpy_stats(f->target)->torn, 1);
     assert_int_equal(total(f, VALUE_WALL), (THREADS - 1) * NS_PER_S);
     f->target->mem->read = real_read;
-    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
     assert_int_equal(f->process.thread_count, THREADS);
@@ -221,11 +223,11 @@ static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
 
     stand_in(f->target);
     begin(f, SPLIT_NONE, now);
-    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     for (int i = 0; i < 4; i++) {
         burn(50 * NS_PER_MS);
         now += 50 * NS_PER_MS;
-        assert_int_equal(process_sample(&f->process, now), CPY_OK);
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     }
     process_settle(&f->process);
     given = own_time(f, VALUE_CPU, "Place.wait");
@@ -241,14 +243,14 @@ static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
 
     stand_in(f->target);
     begin(f, SPLIT_NONE, now);
-    assert_int_equal(process_sample(&f->process, now), CPY_OK);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     for (int i = 0; i < 3; i++) {
         burn(30 * NS_PER_MS);
         now += 30 * NS_PER_MS;
-        assert_int_equal(process_sample(&f->process, now), CPY_OK);
-        assert_true(proc_cpu_ns(getpid(), &before));
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+        assert_true(proc_clock_ns(f->process.clock, &before));
         process_settle(&f->process);
-        assert_true(proc_cpu_ns(getpid(), &after));
+        assert_true(proc_clock_ns(f->process.clock, &after));
 
         assert_true(total(f, VALUE_CPU) >= before - f->process.cpu_base_ns);
         /* The thread's first number may have been a tick old; that is taken off later. */
@@ -262,9 +264,9 @@ static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **sta
     struct fixture *f = *state;
 
     begin(f, SPLIT_PROCESS, NS_PER_S); /* no thread of the image is one of ours */
-    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     burn(50 * NS_PER_MS);
-    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     process_settle(&f->process);
 
     assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
@@ -277,7 +279,7 @@ static void gives_out_the_rest_when_it_ends(void **state)
     struct fixture *f = *state;
 
     begin(f, SPLIT_NONE, NS_PER_S);
-    assert_int_equal(process_sample(&f->process, NS_PER_S), CPY_OK);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     burn(20 * NS_PER_MS);
     process_finish(&f->process);
 
@@ -286,6 +288,160 @@ static void gives_out_the_rest_when_it_ends(void **state)
     /* tear_down ends it again: begin anew, so that there is something to end. */
     assert_int_equal(cpy_open_image(image, &f->target, NULL), CPY_OK);
     begin(f, SPLIT_NONE, NS_PER_S);
+}
+
+/* A process that has never run since it was made, but for what `wake_sleeper` lets it do. */
+static pid_t start_sleeper(void)
+{
+    pid_t pid = fork();
+    struct proc_stat stat = {.state = 'R'};
+
+    assert_true(pid >= 0);
+    for (; pid == 0; burn(NS_PER_MS))
+        (void)kill(getpid(), SIGSTOP);
+    while (stat.state != 'T')
+        assert_true(proc_read_stat(pid, &stat));
+    return pid;
+}
+
+static void wake_sleeper(pid_t pid)
+{
+    struct proc_stat stat = {.state = 'T'};
+    uint64_t before, now;
+    clockid_t clock;
+
+    assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &before));
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    do
+        assert_true(proc_clock_ns(clock, &now) && proc_read_stat(pid, &stat));
+    while (now < before + NS_PER_MS || stat.state != 'T');
+}
+
+static void end_sleeper(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+}
+
+/* Samples a sleeper twice, so that it may rest; the clock stands at 2 s then. */
+static pid_t begin_asleep(struct fixture *f)
+{
+    pid_t pid = start_sleeper();
+
+    process_init(&f->process, (struct proc_id){pid, 1}, f->target, f->service, SPLIT_NONE,
+                 NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, true, NULL), CPY_OK);
+    assert_false(process_may_rest(&f->process));
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, true, NULL), CPY_OK);
+    assert_true(process_may_rest(&f->process));
+    return pid;
+}
+
+static bool sample_reads(struct fixture *f, uint64_t now_ns, bool alone)
+{
+    bool read = false;
+
+    assert_int_equal(process_sample(&f->process, now_ns, alone, &read), CPY_OK);
+    return read;
+}
+
+static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    for (uint64_t now = 3; now <= 6; now++)
+        assert_false(sample_reads(f, now * NS_PER_S, true));
+    assert_int_equal(cpy_stats(f->target)->samples, 2);
+    process_settle(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 5 * NS_PER_S);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 5);
+    end_sleeper(pid);
+}
+
+static void reads_what_has_run(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_false(sample_reads(f, 3 * NS_PER_S, true));
+    wake_sleeper(pid);
+    assert_true(sample_reads(f, 4 * NS_PER_S, true));
+    assert_false(sample_reads(f, 5 * NS_PER_S, true));
+    process_settle(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 4 * NS_PER_S);
+    end_sleeper(pid);
+}
+
+static void reads_what_may_run_while_others_do(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+    uint64_t now = 3 * NS_PER_S;
+    unsigned read = 0;
+
+    wake_sleeper(pid);
+    assert_true(sample_reads(f, now, false));
+    for (int i = 0; i < 9; i++, now += NS_PER_S / 10) /* not long ago */
+        assert_true(sample_reads(f, now, false));
+    for (int i = 0; i < 80; i++, now += NS_PER_S / 10)
+        read += sample_reads(f, now + NS_PER_S, false);
+
+    assert_int_equal(read, 10);
+    end_sleeper(pid);
+}
+
+static void reads_all_at_least_once_in_an_interval(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_false(sample_reads(f, 3 * NS_PER_S, true));
+    process_settle(&f->process);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_true(service_begin(f->service, 5, 3 * NS_PER_S));
+    assert_true(sample_reads(f, 4 * NS_PER_S, true));
+    assert_false(sample_reads(f, 5 * NS_PER_S, true));
+    process_finish(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    end_sleeper(pid);
+}
+
+static void keeps_the_cpu_time_of_a_process_that_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    wake_sleeper(pid);
+    assert_true(sample_reads(f, 3 * NS_PER_S, true));
+    end_sleeper(pid);
+    process_finish(&f->process);
+
+    assert_true(total(f, VALUE_CPU) >= NS_PER_MS);
+    assert_int_equal(total(f, VALUE_CPU), own_time(f, VALUE_CPU, "<CPU time between samples>"));
+}
+
+static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
+{
+    struct fixture *f = *state;
+    struct process_thread *thread;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    thread = &f->process.threads[0];
+    thread->times.wait_ns = thread->settled.wait_ns + 700;
+    assert_true(spread_add(&thread->spread, thread->row, 1));
+    thread[1].times.wait_ns = thread[1].settled.wait_ns + 50; /* was never seen running */
+    process_settle(&f->process);
+
+    assert_int_equal(total(f, VALUE_WAIT), 750);
+    assert_int_equal(own_time(f, VALUE_WAIT, "<CPU time between samples>"), 50);
+    process_settle(&f->process);
+    assert_int_equal(total(f, VALUE_WAIT), 750);
 }
 
 int main(void)
@@ -300,6 +456,12 @@ int main(void)
         TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
         TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
         TEST(gives_out_the_rest_when_it_ends),
+        TEST(does_not_read_what_rests_alone_and_loses_no_time),
+        TEST(reads_what_has_run),
+        TEST(reads_what_may_run_while_others_do),
+        TEST(reads_all_at_least_once_in_an_interval),
+        TEST(keeps_the_cpu_time_of_a_process_that_is_gone),
+        TEST(gives_the_time_that_threads_waited_for_a_cpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

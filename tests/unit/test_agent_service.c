@@ -177,7 +177,7 @@ static void begins_a_new_interval_empty(void **state)
 {
     struct service *service = service_in(state);
     struct cpy_thread thread = thread_of("a", TID);
-    const int64_t values[VALUES] = {1, 2, 3, 4};
+    const int64_t values[VALUES] = {1, 2, 3, 4, 5};
 
     pprof_add(service->profile, service_row(service, &thread, PID, SPLIT_NONE), values);
     assert_int_equal(pprof_total(service->profile, VALUE_CPU), 3);

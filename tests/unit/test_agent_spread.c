@@ -30,9 +30,10 @@ static void give(void *ctx, uint32_t row, uint64_t share)
 static struct given settle(struct spread *spread, uint64_t amount)
 {
     struct given given = {.calls = 0};
-    uint64_t total = spread_settle(spread, amount, give, &given);
+    uint64_t total = spread_divide(spread, amount, give, &given);
 
     assert_true(total == given.sum);
+    spread_clear(spread);
     return given;
 }
 

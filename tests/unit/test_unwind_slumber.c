@@ -219,7 +219,7 @@ static void knows_that_a_thread_waits_for_a_cpu(void **state)
     assert_true(f->slumber.queued);
 }
 
-static void opens_two_files_at_most_and_closes_them(void **state)
+static void keeps_one_file_of_a_thread_that_sleeps(void **state)
 {
     struct fixture *f = *state;
     const size_t before = thread_files();
@@ -229,13 +229,25 @@ static void opens_two_files_at_most_and_closes_them(void **state)
         note(f, i % 3 != 0);
         (void)is_ready(f);
         (void)slumber_lasts(&f->slumber);
-        if (i % 5 == 0)
-            thread_wake(f->thread);
+        assert_int_equal(thread_files(), before + 1);
     }
-    assert_int_equal(thread_files(), before + 2);
     slumber_finish(&f->slumber);
     assert_int_equal(thread_files(), before);
     slumber_finish(&f->slumber); /* once more is fine */
+    assert_int_equal(thread_files(), before);
+}
+
+static void keeps_two_files_of_a_thread_that_runs(void **state)
+{
+    struct fixture *f = *state;
+    const size_t before = thread_files();
+    int i;
+
+    thread_run(f->thread);
+    for (i = 0; i < 20; i++)
+        assert_true(is_ready(f));
+    assert_int_equal(thread_files(), before + 2);
+    slumber_finish(&f->slumber);
     assert_int_equal(thread_files(), before);
 }
 
@@ -253,7 +265,8 @@ int main(void)
         TEST(is_ready_while_the_thread_runs),
         TEST(is_not_ready_where_nothing_is_known_of_a_thread),
         TEST(knows_that_a_thread_waits_for_a_cpu),
-        TEST(opens_two_files_at_most_and_closes_them),
+        TEST(keeps_one_file_of_a_thread_that_sleeps),
+        TEST(keeps_two_files_of_a_thread_that_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_login.c - see http_login.h. */
+#include "exporters/http_login.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/hidden.h"
+#include "exporters/secret.h"
+
+/* A secret that is not set has no text. */
+struct held {
+    char *file; /* owned; NULL: it is not from a file and stays as it is */
+    char *text; /* owned: secret_free */
+};
+
+struct held_header {
+    char *name; /* owned */
+    struct held value;
+};
+
+struct http_login {
+    char *user; /* owned; NULL: no basic authentication */
+    struct held password, token, proxy;
+    struct held_header *headers; /* owned */
+    size_t header_count;
+};
+
+static enum exporter_rc hold(struct held *held, const char *what, const char *file,
+                             const char *text, struct err *err)
+{
+    if (file) {
+        held->file = strdup(file);
+        return held->file ? secret_read(file, &held->text, err) : EXPORTER_NOMEM;
+    }
+    return text ? secret_copy(what, text, &held->text, err) : EXPORTER_OK;
+}
+
+static void let_go(struct held *held)
+{
+    free(held->file);
+    secret_free(held->text);
+}
+
+static const char *why_bad(const struct exporter_settings *settings)
+{
+    bool password = settings->password_file || settings->password;
+    bool token = settings->token_file || settings->token;
+
+    if (settings->user && token)
+        return "user and token_file: only one way to log in can be used";
+    if (settings->user && !password)
+        return "user: needs password_file";
+    if (password && !settings->user)
+        return "password_file: needs user";
+    if (settings->user && strchr(settings->user, ':'))
+        return "user: must have no colon and no control characters";
+    for (const char *at = settings->user; at && *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            return "user: must have no colon and no control characters";
+    return NULL;
+}
+
+static enum exporter_rc hold_headers(struct http_login *login,
+                                     const struct exporter_settings *settings, struct err *err)
+{
+    enum exporter_rc rc = EXPORTER_OK;
+
+    login->headers = calloc(settings->secret_header_count + 1, sizeof(*login->headers));
+    if (!login->headers)
+        return EXPORTER_NOMEM;
+    for (size_t i = 0; rc == EXPORTER_OK && i < settings->secret_header_count; i++) {
+        const struct exporter_secret_header *header = &settings->secret_headers[i];
+        struct held_header *held = &login->headers[login->header_count++];
+
+        held->name = strdup(header->name);
+        rc = held->name ? hold(&held->value, header->name, header->file, header->text, err)
+                        : EXPORTER_NOMEM;
+    }
+    return rc;
+}
+
+static enum exporter_rc hold_all(struct http_login *login, const struct exporter_settings *settings,
+                                 struct err *err)
+{
+    enum exporter_rc rc;
+
+    if (settings->user) {
+        login->user = strdup(settings->user);
+        if (!login->user)
+            return EXPORTER_NOMEM;
+    }
+    rc = hold(&login->password, "password", settings->password_file, settings->password, err);
+    if (rc == EXPORTER_OK)
+        rc = hold(&login->token, "token", settings->token_file, settings->token, err);
+    if (rc == EXPORTER_OK)
+        rc = hold(&login->proxy, "proxy_login", settings->proxy_login_file, settings->proxy_login,
+                  err);
+    if (rc == EXPORTER_OK && login->proxy.text && !strchr(login->proxy.text, ':')) {
+        err_set(err, "proxy_login: must be USER:PASSWORD");
+        rc = EXPORTER_BAD_CONFIG;
+    }
+    return rc == EXPORTER_OK ? hold_headers(login, settings, err) : rc;
+}
+
+enum exporter_rc http_login_open(const struct exporter_settings *settings, struct http_login **out,
+                                 struct err *err)
+{
+    const char *wrong = why_bad(settings);
+    struct http_login *login;
+    enum exporter_rc rc;
+
+    if (wrong) {
+        err_set(err, "%s", wrong);
+        return EXPORTER_BAD_CONFIG;
+    }
+    login = calloc(1, sizeof(*login));
+    if (!login)
+        return EXPORTER_NOMEM;
+    rc = hold_all(login, settings, err);
+    if (rc == EXPORTER_OK)
+        *out = login;
+    else
+        http_login_close(login);
+    return rc;
+}
+
+void http_login_close(struct http_login *login)
+{
+    if (!login)
+        return;
+    for (size_t i = 0; i < login->header_count; i++) {
+        free(login->headers[i].name);
+        let_go(&login->headers[i].value);
+    }
+    free(login->headers);
+    let_go(&login->password);
+    let_go(&login->token);
+    let_go(&login->proxy);
+    free(login->user);
+    free(login);
+}
+
+/* Apart, as a URL has no place for every character of a password. */
+static CURLcode apply_proxy(const char *text, CURL *easy)
+{
+    char *user = hidden_strdup(text), *colon = user ? strchr(user, ':') : NULL;
+    CURLcode code = CURLE_OUT_OF_MEMORY;
+
+    if (colon) {
+        *colon = '\0';
+        code = curl_easy_setopt(easy, CURLOPT_PROXYUSERNAME, user);
+        if (code == CURLE_OK)
+            code = curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, colon + 1);
+    }
+    hidden_free(user);
+    return code;
+}
+
+/* Both ways are sent at once, without asking what the server would like. */
+CURLcode http_login_apply(const struct http_login *login, CURL *easy)
+{
+    CURLcode code = CURLE_OK;
+
+    if (login->user) {
+        code = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BASIC);
+        if (code == CURLE_OK)
+            code = curl_easy_setopt(easy, CURLOPT_USERNAME, login->user);
+        if (code == CURLE_OK)
+            code = curl_easy_setopt(easy, CURLOPT_PASSWORD, login->password.text);
+    } else if (login->token.text) {
+        code = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BEARER);
+        if (code == CURLE_OK)
+            code = curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, login->token.text);
+    }
+    if (code == CURLE_OK && login->proxy.text)
+        code = apply_proxy(login->proxy.text, easy);
+    return code;
+}
+
+static bool append(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+
+    if (longer)
+        *list = longer;
+    return longer != NULL;
+}
+
+static bool append_secret(struct curl_slist **list, const struct held_header *header)
+{
+    size_t size = strlen(header->name) + strlen(header->value.text) + sizeof(": ");
+    char *line = hidden_malloc(size);
+    bool good = line != NULL;
+
+    if (good)
+        (void)snprintf(line, size, "%s: %s", header->name, header->value.text);
+    good = good && append(list, line);
+    hidden_free(line);
+    return good;
+}
+
+bool http_login_headers(const struct http_login *login, const struct curl_slist *plain,
+                        struct curl_slist **out)
+{
+    struct curl_slist *list = NULL;
+    bool good = true;
+
+    for (; good && plain; plain = plain->next)
+        good = append(&list, plain->data);
+    for (size_t i = 0; good && i < login->header_count; i++)
+        good = append_secret(&list, &login->headers[i]);
+    if (good)
+        *out = list;
+    else
+        curl_slist_free_all(list);
+    return good;
+}
+
+static bool renew(struct held *held)
+{
+    char *fresh;
+
+    if (!held->file || secret_read(held->file, &fresh, NULL) != EXPORTER_OK)
+        return false;
+    if (strcmp(fresh, held->text) == 0) {
+        secret_free(fresh);
+        return false;
+    }
+    secret_free(held->text);
+    held->text = fresh;
+    return true;
+}
+
+/* A proxy's login that has lost its colon by now could not be given to libcurl. */
+static bool renew_proxy(struct held *held)
+{
+    char *before = held->text ? hidden_strdup(held->text) : NULL;
+    bool renewed = before && renew(held);
+
+    if (renewed && !strchr(held->text, ':')) {
+        secret_free(held->text);
+        held->text = before;
+        return false;
+    }
+    secret_free(before);
+    return renewed;
+}
+
+bool http_login_renew(struct http_login *login)
+{
+    bool renewed = renew(&login->password);
+
+    renewed = renew(&login->token) || renewed;
+    renewed = renew_proxy(&login->proxy) || renewed;
+    for (size_t i = 0; i < login->header_count; i++)
+        renewed = renew(&login->headers[i].value) || renewed;
+    return renewed;
+}
