@@ -24,6 +24,7 @@ struct delivery_entry {
     uint16_t on_disk; /* who owes it by the file's name */
     uint16_t owed;    /* who does in truth: what is not on disk yet */
     bool bad;         /* to be set aside */
+    bool going;       /* being removed, to make room */
 };
 
 struct delivery_index {

@@ -115,7 +115,7 @@ static void settle(struct lane *lane, struct delivery_item *item, enum exporter_
 /* What was read from the spool is no profile, or nobody wants it, or the disk fails. With the lock.
  */
 static void settle_unread(struct lane *lane, struct delivery_item *item, enum spool_rc rc,
-                          const struct err *err)
+                          bool lost, const struct err *err)
 {
     switch (rc) {
     case SPOOL_BUSY:
@@ -130,11 +130,13 @@ static void settle_unread(struct lane *lane, struct delivery_item *item, enum sp
     case SPOOL_NEWER:
         lane->stats.dropped_full++;
         break;
+    case SPOOL_GONE: /* or somebody else has taken care of it */
+        lane->stats.dropped_full += lost ? 1 : 0;
+        break;
     case SPOOL_OK:
-    case SPOOL_GONE:
     case SPOOL_LOCKED:
     case SPOOL_TOO_LARGE:
-        break; /* somebody else has taken care of it */
+        break; /* are never given */
     }
 }
 
@@ -167,6 +169,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     struct spool_held held = {.fd = -1};
     enum exporter_rc rc = EXPORTER_RETRY;
     enum spool_rc read = SPOOL_OK;
+    bool lost = false;
     const struct exporter_profile *profile;
     struct delivery_stats stats;
     size_t size;
@@ -174,7 +177,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     set_under_way(lane, item);
     (void)pthread_mutex_unlock(&lane->lock);
     if (!item->parcel)
-        read = shelf_take(lane->shelf, item, &held, &answer.err);
+        read = shelf_take(lane->shelf, item, &held, &lost, &answer.err);
     profile = item->parcel ? delivery_parcel_profile(item->parcel) : &held.head.profile;
     size = profile->size;
     if (read == SPOOL_OK)
@@ -186,7 +189,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     if (lane->mode == LANE_STOPPED && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
         leave(lane, item);
     else if (read != SPOOL_OK)
-        settle_unread(lane, item, read, &answer.err);
+        settle_unread(lane, item, read, lost, &answer.err);
     else
         settle(lane, item, rc, &answer, size);
     if (lane->mode == LANE_STOPPED)

@@ -59,6 +59,7 @@ struct shelf {
     uint64_t since_ns; /* of what is under way */
     uint64_t stuck_ns; /* when it was last said that the disk does not answer; 0: never */
     uint64_t next_order;
+    uint64_t evicted; /* the last entry that was removed to make room */
     struct delivery_index index;
     struct delivery_spool_stats stats;
 };
@@ -254,24 +255,32 @@ static bool evict(struct shelf *shelf, uint64_t *counter)
 {
     struct delivery_entry *oldest;
     struct spool_name name;
+    enum spool_rc rc;
     struct err err;
     bool owed;
 
     (void)pthread_mutex_lock(&shelf->lock);
     oldest = delivery_index_oldest(&shelf->index);
     owed = oldest && oldest->owed != 0; /* else it is done anyway */
+    if (oldest)
+        oldest->going = true;
     name = (struct spool_name){oldest ? oldest->order : 0, oldest ? oldest->on_disk : 0};
     (void)pthread_mutex_unlock(&shelf->lock);
-    if (name.order == 0 || spool_set_owed(shelf->spool, &name, 0, &err) == SPOOL_FAILED)
+    if (name.order == 0)
         return false;
+    rc = spool_set_owed(shelf->spool, &name, 0, &err);
     (void)pthread_mutex_lock(&shelf->lock);
-    oldest = delivery_index_find(&shelf->index, name.order);
-    if (oldest)
+    oldest = delivery_index_find(&shelf->index, name.order); /* there still: only we remove */
+    if (rc == SPOOL_FAILED && oldest)
+        oldest->going = false;
+    if (rc != SPOOL_FAILED && oldest) {
         delivery_index_remove(&shelf->index, oldest);
-    *counter += owed ? 1 : 0;
+        shelf->evicted = name.order;
+        *counter += owed ? 1 : 0;
+    }
     (void)pthread_mutex_unlock(&shelf->lock);
-    if (!begin_giving(shelf))
-        return true;
+    if (rc == SPOOL_FAILED || !begin_giving(shelf))
+        return rc != SPOOL_FAILED;
     for (size_t i = 0; i < shelf->lane_count; i++)
         lane_gone(shelf->lanes[i], name.order);
     end_giving(shelf);
@@ -688,7 +697,7 @@ bool shelf_start(struct shelf *shelf, struct lane **lanes, size_t count)
 }
 
 enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
-                         struct spool_held *out, struct err *err)
+                         struct spool_held *out, bool *lost, struct err *err)
 {
     struct spool_name name = {item->order, 0};
     struct delivery_entry *entry;
@@ -697,6 +706,7 @@ enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
     (void)pthread_mutex_lock(&shelf->lock);
     entry = delivery_index_find(&shelf->index, item->order);
     name.owed = entry ? entry->on_disk : 0;
+    *lost = !entry && item->order <= shelf->evicted;
     (void)pthread_mutex_unlock(&shelf->lock);
     if (name.owed == 0)
         return SPOOL_GONE;
@@ -707,6 +717,7 @@ enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
     }
     (void)pthread_mutex_lock(&shelf->lock);
     entry = delivery_index_find(&shelf->index, item->order);
+    *lost = entry ? entry->going : item->order <= shelf->evicted;
     if (entry && (rc == SPOOL_CORRUPT || rc == SPOOL_NEWER)) {
         shelf->stats.bad += entry->bad ? 0 : 1;
         delivery_index_set(&shelf->index, entry, 0, true);

@@ -35,11 +35,11 @@ MUST_CHECK bool shelf_put(struct shelf *shelf, enum exporter_form form,
  * Reads an item's profile from the disk, and holds it against others.
  *
  * Gives:  *out, ended with spool_let_go.
- * Errors: SPOOL_GONE (it need not be sent any more), SPOOL_BUSY, SPOOL_CORRUPT and
- *         SPOOL_NEWER (it is set aside), SPOOL_FAILED, SPOOL_NOMEM.
+ * Errors: SPOOL_GONE (*lost: to make room; else it need not be sent any more), SPOOL_BUSY,
+ * SPOOL_CORRUPT and SPOOL_NEWER (it is set aside), SPOOL_FAILED, SPOOL_NOMEM.
  */
 MUST_CHECK enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
-                                    struct spool_held *out, struct err *err);
+                                    struct spool_held *out, bool *lost, struct err *err);
 
 /* This exporter does not want the item any more. Waits for no disk. */
 void shelf_done(struct shelf *shelf, const struct delivery_item *item);
