@@ -6,6 +6,7 @@
 #include "agent/child.h"
 #include "agent/clock.h"
 #include "agent/commands.h"
+#include "agent/fleet.h"
 #include "agent/log.h"
 #include "agent/match.h"
 #include "agent/options.h"
@@ -33,8 +34,8 @@ struct run {
     struct conf *conf;       /* owned */
     struct matcher *matcher; /* owned */
     struct ship ship;
-    struct engine *engine; /* owned */
-    bool hangs;            /* an exporter could not be ended */
+    struct fleet *fleet; /* owned */
+    bool hangs;          /* an exporter could not be ended */
 };
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
@@ -52,13 +53,13 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     ship_service(&run->ship, service, now_ns);
 }
 
-static void log_stopped(const struct engine *engine)
+static void log_stopped(struct fleet *fleet)
 {
-    const struct engine_stats *stats = engine_stats(engine);
+    const struct engine_stats *stats = fleet_engine_stats(fleet);
     struct cpy_stats unwinder;
     struct buf dropped;
 
-    engine_unwinder(engine, &unwinder);
+    fleet_unwinder(fleet, &unwinder);
     buf_init(&dropped, DROPPED_MAX);
     stats_dropped(stats, &unwinder, &dropped);
     buf_add(&dropped, "", 1);
@@ -74,13 +75,13 @@ static int sample_until_stopped(struct run *run)
     enum engine_event event;
 
     do
-        event = engine_run(run->engine, UINT64_MAX, &info);
+        event = fleet_run(run->fleet, UINT64_MAX, &info);
     while (event == ENGINE_SIGNAL && info.ssi_signo != SIGTERM && info.ssi_signo != SIGINT &&
            info.ssi_signo != SIGQUIT);
     log_line(LOG_LEVEL_INFO, "stopping");
-    engine_flush(run->engine);
+    fleet_flush(run->fleet);
     run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
-    log_stopped(run->engine);
+    log_stopped(run->fleet);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -98,8 +99,8 @@ static int run_agent(struct run *run)
 
     child_block_signals(&settings.signals, &before); /* before threads start */
     run->matcher = matcher_new(run->conf);
-    run->engine = engine_new(&settings);
-    if (!run->matcher || !run->engine) {
+    run->fleet = fleet_new(&settings);
+    if (!run->matcher || !run->fleet) {
         log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
         return EXIT_FAILED;
     }
@@ -149,7 +150,7 @@ int cmd_agent(int argc, char **argv)
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
     status = run_agent(&run);
-    engine_free(run.engine);
+    fleet_free(run.fleet);
     matcher_free(run.matcher);
     conf_free(run.conf);
     if (!run.hangs)

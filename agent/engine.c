@@ -14,10 +14,10 @@
 
 #include "agent/clock.h"
 #include "agent/finder.h"
+#include "agent/heed.h"
 #include "agent/log.h"
 #include "agent/stats.h"
 #include "agent/target.h"
-#include "agent/utc.h"
 
 enum { RACED_MAX = 50, EVENTS = 32 };
 
@@ -82,9 +82,8 @@ static void stop_sampling(struct engine *e, struct target *t)
     free(t);
 }
 
-static void lost(void *ctx, struct proc_id id)
+void engine_drop(struct engine *e, struct proc_id id)
 {
-    struct engine *e = ctx;
     size_t i;
 
     for (i = 0; i < e->stats.sampling; i++)
@@ -92,6 +91,11 @@ static void lost(void *ctx, struct proc_id id)
             stop_sampling(e, e->sampling[i]);
             return;
         }
+}
+
+static void lost(void *ctx, struct proc_id id)
+{
+    engine_drop(ctx, id);
 }
 
 void engine_free(struct engine *e)
@@ -134,7 +138,10 @@ static void put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const s
     e->stats.last_rc = rc;
     e->stats.last_error = *err;
     e->stats.last_pid = id.pid;
-    finder_put_off(e->finder, id, rc, err, clock_mono_ns());
+    if (e->finder)
+        finder_put_off(e->finder, id, rc, err, clock_mono_ns());
+    else
+        e->settings.news->put_off(e->settings.ctx, id, rc, err);
 }
 
 /* True if the pid still belongs to the process that is meant. */
@@ -176,22 +183,6 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     return count;
 }
 
-/* The intervals that run are moved to where they were by the clock as it was set since. */
-static void heed_clock(struct engine *e)
-{
-    struct utc now = utc_now();
-    int64_t step = utc_step(&e->utc, &now), suspended = utc_suspended(&e->utc, &now);
-    struct service *service;
-
-    for (service = e->services.first; service; service = service->next)
-        service->start_utc_ns += step;
-    if (step != 0)
-        log_line(LOG_LEVEL_INFO, "the clock was set by %.3f s", (double)step / 1e9);
-    if (suspended != 0)
-        log_line(LOG_LEVEL_INFO, "the host was suspended for %.3f s", (double)suspended / 1e9);
-    e->utc = now;
-}
-
 /* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
 static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice,
                                   uint64_t now_ns)
@@ -221,7 +212,7 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     struct service *service;
     struct target *t;
 
-    heed_clock(e);
+    heed_clock(&e->services, &e->utc);
     service = services_get(&e->services, choice->service, clock_utc_ns(), now_ns);
     t = service ? hold_target(e, id, choice, now_ns) : NULL;
     if (!t) {
@@ -235,20 +226,43 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, choice->service);
     process_init(&t->process, id, opened, service, choice->split, now_ns);
-    finder_began(e->finder, id);
+    if (e->finder)
+        finder_began(e->finder, id);
+    else
+        e->settings.news->began(e->settings.ctx, id, cpy_info(opened)->version);
     return true;
+}
+
+/* From now on a process is read, which a watcher is to see. */
+static void begin_reading(struct engine *e, struct proc_id id, uint64_t now_ns)
+{
+    if (e->settings.beat)
+        beat_read(e->settings.beat, id.pid, now_ns);
+}
+
+static void end_reading(struct engine *e)
+{
+    if (e->settings.beat)
+        beat_rest(e->settings.beat);
+}
+
+void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
+{
+    struct cpy_target *opened = NULL;
+    struct err err = {""};
+    enum cpy_rc rc;
+
+    begin_reading(e, id, clock_mono_ns());
+    rc = cpy_open(id.pid, &opened, &err);
+    end_reading(e);
+    if (rc == CPY_OK && start_sampling(e, id, choice, opened))
+        return;
+    put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
 }
 
 static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
-    struct engine *e = ctx;
-    struct cpy_target *opened = NULL;
-    struct err err = {""};
-    enum cpy_rc rc = cpy_open(id.pid, &opened, &err);
-
-    if (rc == CPY_OK && start_sampling(e, id, choice, opened))
-        return;
-    put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
+    engine_take(ctx, id, choice);
 }
 
 static struct finder *open_finder(struct engine *e)
@@ -279,8 +293,10 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    e->finder = open_finder(e);
-    if (!e->finder || e->epoll_fd < 0 || e->signal_fd < 0 || !watch(e, e->signal_fd, NULL)) {
+    e->finder = settings->choose ? open_finder(e) : NULL;
+    if ((settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
+        !watch(e, e->signal_fd, NULL) ||
+        (settings->orders_fd && !watch(e, settings->orders_fd, e))) {
         engine_free(e);
         return NULL;
     }
@@ -302,10 +318,13 @@ void engine_scan(struct engine *e)
 static void tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
 {
     bool read = true;
-    enum cpy_rc rc = process_sample(&t->process, now_ns, alone, &read);
     struct proc_id id = t->id;
     struct err err;
+    enum cpy_rc rc;
 
+    begin_reading(e, id, now_ns);
+    rc = process_sample(&t->process, now_ns, alone, &read);
+    end_reading(e);
     e->stats.samples++;
     e->stats.rested += !read;
     if (rc == CPY_OK) {
@@ -351,14 +370,18 @@ static uint64_t tick_all(struct engine *e)
     return ticks_wake_ns(&e->ticks, now_ns);
 }
 
-/* Ends the interval: delivers each service's profile and begins the next. */
-static void end_interval(struct engine *e)
+const struct service *engine_services(const struct engine *e)
+{
+    return e->services.first;
+}
+
+void engine_end_interval(struct engine *e)
 {
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
     size_t i;
 
-    heed_clock(e);
+    heed_clock(&e->services, &e->utc);
     for (i = 0; i < e->stats.sampling; i++)
         process_settle(&e->sampling[i]->process);
     for (service = e->services.first; service; service = service->next) {
@@ -380,28 +403,38 @@ void engine_flush(struct engine *e)
 
     while (i-- > 0) /* from the end: what is gone takes itself out */
         tick(e, e->sampling[i], clock_mono_ns(), false);
-    end_interval(e);
+    engine_end_interval(e);
 }
 
-/* Handles the end of processes; gives true when a signal came. */
-static bool handle(struct engine *e, const struct epoll_event *events, int count,
-                   struct signalfd_siginfo *out_signal)
+/* A process has ended. */
+static void end_target(struct engine *e, struct target *t)
 {
-    bool signalled = false;
-    struct target *c;
+    if (e->finder)
+        finder_ended(e->finder, t->id);
+    else
+        e->settings.news->ended(e->settings.ctx, t->id);
+    stop_sampling(e, t);
+}
+
+/* Handles the end of processes; true if the caller is to know of something: *out. */
+static bool handle(struct engine *e, const struct epoll_event *events, int count,
+                   struct signalfd_siginfo *out_signal, enum engine_event *out)
+{
+    bool signalled = false, ordered = false;
     int i;
 
     for (i = 0; i < count; i++) {
-        c = events[i].data.ptr;
-        if (c) {
-            finder_ended(e->finder, c->id);
-            stop_sampling(e, c);
-        } else {
+        if (!events[i].data.ptr)
             signalled = true;
-        }
+        else if (events[i].data.ptr == e)
+            ordered = true;
+        else
+            end_target(e, events[i].data.ptr);
     }
-    return signalled &&
-           read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
+    signalled = signalled &&
+                read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
+    *out = signalled ? ENGINE_SIGNAL : ENGINE_ORDERS;
+    return signalled || ordered;
 }
 
 /* Waits until `until_ns` or something happens. ppoll on the epoll set: epoll_wait itself counts in
@@ -438,11 +471,17 @@ static void take_seat(struct engine *e, struct target *next)
     e->seated = cpy_seat(next->process.target) ? next : NULL;
 }
 
+static uint64_t next_scan_ns(const struct engine *e)
+{
+    return e->finder ? finder_next_ns(e->finder) : UINT64_MAX;
+}
+
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
     const struct tick *first;
+    enum engine_event event;
     uint64_t now_ns, until;
     int count;
 
@@ -450,14 +489,14 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         now_ns = clock_mono_ns();
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
-        if (now_ns >= finder_next_ns(e->finder)) {
+        if (now_ns >= next_scan_ns(e)) {
             leave_seat(e);
             engine_scan(e);
         }
         until = tick_all(e);
         if (clock_mono_ns() >= e->interval_end_ns)
-            end_interval(e);
-        until = until < finder_next_ns(e->finder) ? until : finder_next_ns(e->finder);
+            engine_end_interval(e);
+        until = until < next_scan_ns(e) ? until : next_scan_ns(e);
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
         first = ticks_first(&e->ticks);
@@ -469,7 +508,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;
         }
-        if (count > 0 && handle(e, events, count, out_signal))
-            return ENGINE_SIGNAL;
+        if (count > 0 && handle(e, events, count, out_signal, &event))
+            return event;
     }
 }

@@ -13,13 +13,25 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include "agent/beat.h"
 #include "agent/bursts.h"
 #include "agent/choice.h"
 #include "agent/process.h"
 
+/* Where the processes are found elsewhere: how each of them is doing. */
+struct engine_news {
+    void (*began)(void *ctx, struct proc_id id, const char *version);
+    void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
+    void (*ended)(void *ctx, struct proc_id id);
+};
+
 struct engine_settings {
-    /* Is this process wanted? Not called for pystrobe itself nor for zombies. */
+    /* Is this process wanted? Not called for pystrobe itself nor for zombies. NULL: none is looked
+     * for; engine_take and engine_drop say what is sampled, and `news` must be there. */
     bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
+    const struct engine_news *news; /* static */
+    int orders_fd;                  /* engine_run returns when it can be read; 0: there is none */
+    struct beat *beat;              /* shows which process is read; NULL: nobody watches */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     void *ctx;
@@ -33,6 +45,7 @@ struct engine_settings {
 enum engine_event {
     ENGINE_DEADLINE,
     ENGINE_SIGNAL, /* *out_signal says which */
+    ENGINE_ORDERS, /* orders_fd can be read */
     ENGINE_FAILED  /* out of memory or descriptors; logged */
 };
 
@@ -73,6 +86,18 @@ size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t d
 
 /* Looks through /proc now. */
 void engine_scan(struct engine *engine);
+
+/* Samples a process from now on; tells `news`, at once if it cannot be sampled now. */
+void engine_take(struct engine *engine, struct proc_id id, const struct choice *choice);
+
+/* Samples a process no more. */
+void engine_drop(struct engine *engine, struct proc_id id);
+
+/* Ends the interval now: delivers each service's profile and begins the next. */
+void engine_end_interval(struct engine *engine);
+
+/* The services as they are in the running interval. Lends the list until engine_free. */
+const struct service *engine_services(const struct engine *engine);
 
 /* Takes a last sample of each process and delivers what the running interval has. */
 void engine_flush(struct engine *engine);

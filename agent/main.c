@@ -17,6 +17,7 @@ static const struct {
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
     {"report", cmd_report, "print the hottest functions of pprof files"},
     {"config", cmd_config, "check an ini file and print the settings in effect"},
+    {"sampler", cmd_sampler, NULL}, /* what the agent starts */
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -30,7 +31,7 @@ static void print_help(FILE *to)
         "Profiles running Python programs from outside, without changing or stopping them.\n\n"
         "Commands:\n",
         to);
-    for (i = 0; i < COMMANDS; i++)
+    for (i = 0; i < COMMANDS && commands[i].help; i++)
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
                 "  --version  which pystrobe this is\n\n"

@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-public='unwind/cpy.h pprof/pprof.h pprof/otlp.h conf/conf.h exporters/exporter.h exporters/spool.h'
+public='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h conf/conf.h exporters/exporter.h exporters/spool.h'
 failed=0
 
 complain() {

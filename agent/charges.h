@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * charges.h - which process is sampled by which sampler, and which of them apart, as a sampler
+ * was lost in it.
+ *
+ * Threads: one.
+ */
+#ifndef AGENT_CHARGES_H
+#define AGENT_CHARGES_H
+
+#include "agent/slot.h"
+#include "agent/suspects.h"
+
+struct charge {
+    struct proc_id id;
+    struct choice choice;
+    struct slot *slot; /* borrowed: whose it is */
+    bool sent;         /* the sampler that runs there has got it, */
+    bool sampling;     /* and samples it */
+    bool known;        /* it was sampled before, by any */
+    uint64_t began_ns; /* since when it is sampled */
+};
+
+struct charges {
+    struct charge *items; /* owned */
+    size_t count, capacity;
+    struct suspects suspects;
+};
+
+/* Adds a process for `slot`, or for `apart` if it is a suspect. Lends it until the next add or
+ * remove; NULL: out of memory. */
+MUST_CHECK struct charge *charges_add(struct charges *charges, struct proc_id id,
+                                      const struct choice *choice, struct slot *slot,
+                                      struct slot *apart);
+
+/* Lends likewise; NULL: there is none. The second: the one that `slot` was reading. */
+struct charge *charges_find(const struct charges *charges, struct proc_id id);
+struct charge *charges_reading(const struct charges *charges, const struct slot *slot, pid_t pid);
+
+/* Removes one; NULL is fine. */
+void charges_remove(struct charges *charges, struct charge *charge);
+
+/* From now on another sampler is to have it. */
+void charges_move(struct charge *charge, struct slot *slot);
+
+/* The sampler of a slot is lost: nothing of what was sent to it holds. */
+void charges_unsend(struct charges *charges, const struct slot *slot);
+
+/* A sampler was lost in it: from now on it is `apart`. Lends what is known of it until the next
+ * call; NULL: out of memory. */
+const struct suspect *charges_suspect(struct charges *charges, struct charge *charge,
+                                      struct slot *apart, uint64_t now_ns);
+
+/* When a suspect may be tried; 0: it is none. */
+uint64_t charges_try_ns(const struct charges *charges, const struct charge *charge);
+
+/* Forgets suspects that have ended. */
+void charges_sweep(struct charges *charges);
+
+/* How many are sampled now. */
+size_t charges_sampling(const struct charges *charges);
+
+void charges_finish(struct charges *charges);
+
+#endif

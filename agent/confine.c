@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* confine.c - see confine.h. */
+#include "agent/confine.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { CLOSE_MAX = 65536 };
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* Reading memory; being let onto a target's CPU in time; symbols of files in private folders;
+ * files that were deleted since they were loaded (map_files). */
+static const unsigned kept[] = {CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH,
+                                CAP_CHECKPOINT_RESTORE};
+
+static bool keep_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{0}};
+    uint32_t masks[2] = {0};
+    size_t i;
+
+    if (syscall(SYS_capget, &head, sets) != 0)
+        return false;
+    for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        masks[kept[i] / 32] |= UINT32_C(1) << kept[i] % 32;
+    for (i = 0; i < 2; i++) {
+        sets[i].permitted &= masks[i];
+        sets[i].effective = sets[i].permitted;
+        sets[i].inheritable = 0;
+    }
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    return syscall(SYS_capset, &head, sets) == 0;
+}
+
+static void close_from(unsigned first)
+{
+    unsigned fd;
+
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0)
+        return;
+#endif
+    for (fd = first; fd < CLOSE_MAX; fd++) /* before Linux 5.9 */
+        (void)close((int)fd);
+}
+
+bool confine(pid_t parent, unsigned first_fd, struct err *err)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        !keep_capabilities()) {
+        err_set(err, "rights cannot be given up: %s", strerror(errno));
+        return false;
+    }
+    close_from(first_fd);
+    if (getppid() == parent) /* it may have ended before the signal was asked for */
+        return true;
+    err_set(err, "process %d has ended", (int)parent);
+    return false;
+}

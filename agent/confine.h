@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * confine.h - gives up what a process that reads targets does not need.
+ */
+#ifndef AGENT_CONFINE_H
+#define AGENT_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Ends this process with its parent, closes all descriptors from `first_fd` on, gives up all
+ * capabilities but those that reading other processes takes, and any way to get new ones.
+ *
+ * Gives: false: the parent has ended already, or the kernel refuses; `err` says which.
+ */
+MUST_CHECK bool confine(pid_t parent, unsigned first_fd, struct err *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fleet.h - what engine.h does, with the samples taken in processes of their own (samplers):
+ * none of the targets can hold up another, the delivery, or the end of it all.
+ *
+ * Here processes are found, and profiles kept and delivered; no memory of a target is read. A
+ * sampler that a target blocks is killed; the target is sampled apart from then on, and ever
+ * more rarely (suspects.h). A sampler that crashes is started again. What is lost with one is
+ * what it had not yet handed over, a fraction of a second, and the CPU time of the running
+ * interval that was not yet given to stacks.
+ *
+ * Shape, threads: as engine.h; samplers are started while other threads may run.
+ */
+#ifndef AGENT_FLEET_H
+#define AGENT_FLEET_H
+
+#include "agent/engine.h"
+
+/* How many samplers there may be, beside the one for suspects. */
+enum { FLEET_SAMPLERS_MAX = 4 };
+
+/* What samplers went through. */
+struct fleet_stats {
+    uint64_t started; /* samplers so far */
+    uint64_t blocked; /* of them, killed because a process blocked them */
+    uint64_t crashed; /* ended by themselves */
+    uint64_t silent;  /* killed because they did nothing */
+    uint64_t late;    /* times one had not ended an interval in time */
+    size_t suspects;  /* processes that are sampled apart, or not for now */
+    size_t samplers;  /* now */
+};
+
+struct fleet;
+
+/* Takes the settings of an engine, but for news, orders_fd and beat. NULL: out of memory. */
+MUST_CHECK struct fleet *fleet_new(const struct engine_settings *settings);
+
+/* As engine_run. */
+MUST_CHECK enum engine_event fleet_run(struct fleet *fleet, uint64_t deadline_ns,
+                                       struct signalfd_siginfo *out_signal);
+
+/* As engine_burst. */
+size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t duration_ns);
+
+/* As engine_flush; takes a second at most, whatever the targets do. */
+void fleet_flush(struct fleet *fleet);
+
+/* As engine_stats and engine_unwinder: what the samplers have reported so far. */
+const struct engine_stats *fleet_engine_stats(struct fleet *fleet);
+void fleet_unwinder(const struct fleet *fleet, struct cpy_stats *out);
+
+/* Lends until the next call. */
+const struct fleet_stats *fleet_stats(struct fleet *fleet);
+
+/* The CPU time of all samplers that run now and of those that have ended, as far as known. */
+uint64_t fleet_cpu_ns(const struct fleet *fleet);
+
+/* Ends it and all samplers; delivers nothing. NULL is fine. */
+void fleet_free(struct fleet *fleet);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * orders.h - what the supervisor and its samplers tell each other, each a message of link.h.
+ *
+ * Both are the same program, so messages are structs as they lie in memory. A report may come
+ * from a sampler that a target has broken: orders_read checks sizes, texts are ended by whoever
+ * reads them, and numbers are looked at before they are used.
+ */
+#ifndef AGENT_ORDERS_H
+#define AGENT_ORDERS_H
+
+#include <string.h>
+
+#include "agent/engine.h"
+
+/* To a sampler. */
+enum order {
+    ORDER_TAKE = 1, /* struct order_take: sample this process */
+    ORDER_DROP = 2, /* struct proc_id: sample it no more */
+    ORDER_END = 3,  /* struct order_end: end the interval, hand over what there is */
+    ORDER_BURST = 4 /* struct order_burst: sample some more often for a while */
+};
+
+struct order_take {
+    struct proc_id id;
+    struct choice choice;
+};
+
+struct order_end {
+    uint64_t number; /* of the interval */
+    bool last;       /* take a last sample of each process before */
+};
+
+struct order_burst {
+    struct burst burst;
+    uint64_t duration_ns;
+};
+
+/* From a sampler. */
+enum report {
+    REPORT_BEGAN = 1,   /* struct report_began: this process is sampled */
+    REPORT_PUT_OFF = 2, /* struct report_put_off: it cannot be sampled now */
+    REPORT_ENDED = 3,   /* struct proc_id: it has ended */
+    REPORT_ROWS = 4,    /* struct report_rows, then a piece as pprof/feed.h has it */
+    REPORT_COUNTS = 5,  /* struct report_counts: what happened so far */
+    REPORT_DONE = 6     /* uint64_t: that interval has ended; what follows belongs to the next */
+};
+
+struct report_began {
+    struct proc_id id;
+    char version[32];
+};
+
+struct report_put_off {
+    struct proc_id id;
+    enum cpy_rc rc;
+    struct err err;
+};
+
+struct report_rows {
+    char service[sizeof(((struct choice *)NULL)->service)];
+    char python[32];
+    uint64_t period_ns;
+    bool begins; /* the first piece of an interval: numbers begin anew */
+};
+
+struct report_counts {
+    struct engine_stats stats;
+    struct cpy_stats unwinder;
+};
+
+/* Copies a message out. False: it has another size. */
+static inline bool orders_read(void *out, size_t out_size, const void *bytes, size_t size)
+{
+    if (size != out_size)
+        return false;
+    memcpy(out, bytes, size);
+    return true;
+}
+
+#endif

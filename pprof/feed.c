@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feed.c - hands over what a profile has gained; see feed.h. */
+#include "pprof/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pprof/feed_record.h"
+#include "pprof/profile.h"
+
+static void put(struct buf *out, uint64_t number)
+{
+    unsigned char bytes[10];
+    size_t size = 0;
+
+    do {
+        bytes[size] = (unsigned char)(number & 0x7F);
+        number >>= 7;
+        bytes[size++] |= number ? 0x80 : 0;
+    } while (number);
+    buf_add(out, bytes, size);
+}
+
+/* Small negative numbers stay small. */
+static void put_signed(struct buf *out, int64_t number)
+{
+    put(out, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+}
+
+static void begin(struct buf *out, enum feed_record kind)
+{
+    const unsigned char byte = (unsigned char)kind;
+
+    buf_add(out, &byte, 1);
+}
+
+static void put_text(const struct pprof *profile, uint32_t number, struct buf *out)
+{
+    const struct table_entry *entry = &profile->texts.entries[number];
+
+    begin(out, FEED_TEXT);
+    put(out, entry->size);
+    buf_add(out, entry->key, entry->size);
+}
+
+static void put_function(const struct pprof *profile, uint32_t number, struct buf *out)
+{
+    const struct function_key *key = function_at(profile, number);
+
+    begin(out, FEED_FUNCTION);
+    put(out, key->name);
+    put(out, key->file);
+    put_signed(out, key->start_line);
+}
+
+static void put_location(const struct pprof *profile, uint32_t number, struct buf *out)
+{
+    const struct location_key *key = location_at(profile, number);
+
+    begin(out, FEED_LOCATION);
+    put(out, key->function);
+    put_signed(out, key->line);
+    put_signed(out, key->column);
+}
+
+static void put_stack(const struct pprof *profile, uint32_t number, struct buf *out)
+{
+    size_t i, depth;
+    const uint32_t *locations = stack_at(profile, number, &depth);
+
+    begin(out, FEED_STACK);
+    put(out, depth);
+    for (i = 0; i < depth; i++)
+        put(out, locations[i]);
+}
+
+/* A number, or 0 for none. */
+static void put_optional(struct buf *out, uint32_t text)
+{
+    put(out, text == NO_TEXT ? 0 : (uint64_t)text + 1);
+}
+
+static void put_row(const struct pprof *profile, uint32_t number, struct buf *out)
+{
+    size_t i, count;
+    const struct row_key *key = row_at(profile, number, &count);
+
+    begin(out, FEED_ROW);
+    put(out, key->stack);
+    put(out, count);
+    for (i = 0; i < count; i++) {
+        put(out, key->labels[i].key);
+        put_optional(out, key->labels[i].str);
+        put_optional(out, key->labels[i].unit);
+        put_signed(out, label_number(&key->labels[i]));
+    }
+}
+
+/* Gives what is new in one table; false: the piece is full. */
+static bool give_table(const struct pprof *profile, const struct table *table, uint32_t *given,
+                       void (*put_one)(const struct pprof *, uint32_t, struct buf *), size_t until,
+                       struct buf *out)
+{
+    while (*given < table->count) {
+        if (out->size >= until || out->failed)
+            return false;
+        put_one(profile, (*given)++, out);
+    }
+    return true;
+}
+
+static bool make_room(struct pprof_giver *giver, const struct pprof *profile)
+{
+    size_t row_bytes = profile->type_count * sizeof(*giver->values);
+    size_t capacity = giver->capacity ? giver->capacity : 64;
+    int64_t *wider;
+
+    if (profile->rows.count <= giver->capacity)
+        return true;
+    while (capacity < profile->rows.count)
+        capacity *= 2;
+    wider = realloc(giver->values, capacity * row_bytes + 1); /* +1: never a size of 0 */
+    if (!wider)
+        return false;
+    memset((char *)wider + giver->capacity * row_bytes, 0,
+           (capacity - giver->capacity) * row_bytes);
+    giver->values = wider;
+    giver->capacity = capacity;
+    return true;
+}
+
+/* What a value grew by; a sum that has reached its end grows no more. */
+static int64_t grown(int64_t before, int64_t now)
+{
+    return (int64_t)((uint64_t)now - (uint64_t)before);
+}
+
+static void give_values(struct pprof_giver *giver, const struct pprof *profile, uint32_t row,
+                        struct buf *out)
+{
+    const int64_t *now = values_at(profile, row);
+    int64_t *before = giver->values + row * profile->type_count;
+    size_t i;
+
+    if (memcmp(now, before, profile->type_count * sizeof(*now)) == 0)
+        return;
+    begin(out, FEED_VALUES);
+    put(out, row);
+    for (i = 0; i < profile->type_count; i++)
+        put_signed(out, grown(before[i], now[i]));
+    memcpy(before, now, profile->type_count * sizeof(*now));
+}
+
+enum pprof_rc pprof_give(struct pprof_giver *giver, const struct pprof *profile, size_t size,
+                         struct buf *out, bool *more)
+{
+    size_t until = out->size + size;
+    bool done;
+
+    if (!make_room(giver, profile))
+        return PPROF_NOMEM;
+    done = give_table(profile, &profile->texts, &giver->texts, put_text, until, out) &&
+           give_table(profile, &profile->functions, &giver->functions, put_function, until, out) &&
+           give_table(profile, &profile->locations, &giver->locations, put_location, until, out) &&
+           give_table(profile, &profile->stacks, &giver->stacks, put_stack, until, out) &&
+           give_table(profile, &profile->rows, &giver->rows, put_row, until, out);
+    while (done && giver->next < profile->rows.count) {
+        done = out->size < until && !out->failed;
+        if (done)
+            give_values(giver, profile, giver->next++, out);
+    }
+    if (done)
+        giver->next = 0;
+    *more = !done;
+    return buf_failed(out) ? PPROF_NOMEM : PPROF_OK;
+}
+
+void pprof_giver_reset(struct pprof_giver *giver)
+{
+    free(giver->values); /* other rows come, which begin at nothing */
+    *giver = (struct pprof_giver){0};
+}
+
+void pprof_giver_finish(struct pprof_giver *giver)
+{
+    pprof_giver_reset(giver);
+}
