@@ -7,10 +7,13 @@
 #ifndef AGENT_CHOICE_H
 #define AGENT_CHOICE_H
 
+#include "agent/labels.h"
 #include "agent/service.h"
 
 struct choice {
     char service[256];
+    struct labels labels;
+    bool labels_version; /* the version of Python becomes a label, too */
     double rate_hz;
     enum service_split split;
 };

@@ -266,29 +266,31 @@ static void unknown_key(struct conf_build *build, unsigned line, const char *nam
                     hint);
 }
 
-static struct conf_entry *find_entry(const struct conf_section *section, enum conf_type type,
-                                     const char *name)
+static struct conf_entry *find_entry(const struct conf_section *section,
+                                     const struct conf_option *option, const char *name)
 {
     struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next)
-        if (type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
-                                     : strcmp(entry->pair.name, name) == 0)
+        if (entry->option == option &&
+            (option->type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
+                                              : strcmp(entry->pair.name, name) == 0))
             return entry;
     return NULL;
 }
 
 /* Sets an entry: `same`, of an earlier file, or a new one. */
-static void put_entry(struct conf_build *build, struct conf_entry *same, unsigned line,
-                      const char *name, const char *value)
+static void put_entry(struct conf_build *build, struct conf_entry *same,
+                      const struct conf_option *option, unsigned line, struct conf_label pair)
 {
     struct conf_entry **end = &build->current->entries;
     struct conf_entry *entry = same ? same : conf_build_take(build, sizeof(*entry));
 
     if (!entry)
         return;
-    entry->pair.name = keep(build, name);
-    entry->pair.value = keep(build, value);
+    entry->option = option;
+    entry->pair.name = keep(build, pair.name);
+    entry->pair.value = keep(build, pair.value);
     entry->line = line;
     if (same)
         return;
@@ -314,7 +316,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
                       const char *name, const char *value)
 {
     const char *bare = name + strlen(option->prefix);
-    struct conf_entry *same = find_entry(build->current, option->type, bare);
+    struct conf_entry *same = find_entry(build->current, option, bare);
     unsigned max = conf_kinds[option->kind].entries_max;
     char seen[CONF_SEEN_MAX];
     struct err err;
@@ -325,7 +327,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
     else if (!same && build->current->entry_count >= max)
         err_set(&err, "too many of them; allowed: %u", max);
     else if (conf_entry_check(option, bare, value, &err) == CONF_OK) {
-        put_entry(build, same, line, bare, value);
+        put_entry(build, same, option, line, (struct conf_label){bare, value});
         return;
     }
     refuse(build, line, name, err.text);

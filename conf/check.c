@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "conf/settings.h"
+#include "conf/template.h"
+#include "conf/text.h"
 #include "conf/values.h"
 
 /* Where the key was set; 0: it was not. */
@@ -34,19 +36,64 @@ static void check_rate(struct conf_build *build, const struct conf_section *sect
                "interval in [agent]");
 }
 
+/* A line of a section that reads variables of targets. */
+struct reading {
+    struct conf_build *build;
+    const struct conf_section *section;
+    unsigned line;
+};
+
+/* Variables hold passwords: only those that are named for it are read. */
+static void check_variable(void *ctx, const char *name)
+{
+    static const char always[] = "OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES";
+    struct reading *reading = ctx;
+    const struct conf_agent *agent = reading->build->conf->origin->first[CONF_AGENT]->values;
+    char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX];
+
+    if (conf_is_listed(always, name) || !agent->env_allow || conf_is_listed(agent->env_allow, name))
+        return;
+    conf_errors_add(&reading->build->errors, reading->line,
+                    "%s: variable %s may not be read; allowed: those in env_allow of [agent]",
+                    conf_section_head(reading->section, head), conf_quote(shown, name));
+}
+
+static void check_variables(struct conf_build *build, const struct conf_section *section)
+{
+    const struct conf_target *target = section->values;
+    const struct conf_entry *entry = section->entries;
+    struct reading reading = {build, section, line_of(section, "service")};
+
+    if (target->service)
+        conf_template_variables(target->service, check_variable, &reading);
+    for (; entry; entry = entry->next) {
+        reading.line = entry->line;
+        if (entry->option->type == CONF_TYPE_ENV)
+            check_variable(&reading, entry->pair.name);
+        else
+            conf_template_variables(entry->pair.value, check_variable, &reading);
+    }
+}
+
 static void check_target(struct conf_build *build, const struct conf_section *section)
 {
     const struct conf_target *target = section->values;
+    const struct conf_entry *entry;
     char head[CONF_HEAD_MAX];
     size_t i;
 
     if (line_of(section, "rate"))
         check_rate(build, section, target->rate_hz);
+    check_variables(build, section);
     for (i = 0; i < conf_option_count; i++)
         if (conf_options[i].need == CONF_CONDITION && section->lines[i])
             return;
+    for (entry = section->entries; entry; entry = entry->next)
+        if (entry->option->need == CONF_CONDITION)
+            return;
     conf_errors_add(&build->errors, section->line,
-                    "%s: has no condition; allowed: at least one of cmdline, exe, user",
+                    "%s: has no condition; allowed: at least one of cmdline, exe, user, cgroup, "
+                    "container, systemd_unit, parent, env.NAME",
                     conf_section_head(section, head));
 }
 

@@ -39,15 +39,33 @@ struct conf_agent {
     uint64_t spool_max_size_bytes;
     uint64_t spool_max_age_ns;
     uint64_t spool_min_free_bytes; /* of the disk */
+    const char *env_allow;         /* names of variables of targets that may be read */
+    const char *auto_labels;       /* names of labels that are found by themselves */
+    size_t max_services;           /* profiles of an interval */
+    size_t max_split;              /* processes or threads told apart in a profile */
+};
+
+/* What a process may be like. Regular expressions are POSIX extended, and searched. */
+struct conf_conditions {
+    const char *cmdline;          /* regular expression: its command line */
+    const char *exe;              /* glob: the executable's path */
+    const char *user;             /* name or number */
+    const char *cgroup;           /* glob: the path of its cgroup */
+    const char *container;        /* glob: id or name of its container */
+    const char *systemd_unit;     /* glob: the unit that it runs in */
+    const char *parent;           /* regular expression: the command line of an ancestor */
+    const struct conf_label *env; /* regular expressions on its variables */
+    size_t env_count;
 };
 
 struct conf_target {
     const char *name;
-    const char *cmdline; /* POSIX extended regular expression, searched in the command line */
-    const char *exe;     /* glob on the executable's path */
-    const char *user;    /* name or number */
-    const char *service; /* taken as it is written; default: the section's name */
-    double rate_hz;      /* default: that of [agent] */
+    struct conf_conditions when;     /* all that are set must hold */
+    struct conf_conditions unless;   /* and none of these */
+    const char *service;             /* template */
+    const struct conf_label *labels; /* templates */
+    size_t label_count;
+    double rate_hz; /* default: that of [agent] */
     enum conf_split split;
 };
 
@@ -155,6 +173,16 @@ void conf_print_sample(struct buf *out);
 
 /* Appends the reference of all sections and keys in mdoc, for pystrobe.ini(5). */
 void conf_print_mdoc(struct buf *out);
+
+/* What ${NAME} stands for; NULL or "": nothing, its default is taken. */
+typedef const char *conf_lookup(void *ctx, const char *name);
+
+/* Writes a template of service or label.NAME with its ${...} replaced, cut at `size`. */
+void conf_template_expand(const char *text, conf_lookup *lookup, void *ctx, char *out, size_t size);
+
+/* True if `name` is among the names in `list`, which blanks separate; "PRE*" stands for all that
+ * start so. */
+MUST_CHECK bool conf_is_listed(const char *list, const char *name);
 
 /*
  * Reads a value with its unit as the ini does, for command line options; ranges

@@ -35,8 +35,6 @@ static void inherit(struct conf_section *section, const struct conf_section *age
     struct conf_target *target = section->values;
 
     target->name = section->name;
-    if (!target->service)
-        target->service = section->name;
     if (target->rate_hz <= 0)
         target->rate_hz = ((const struct conf_agent *)agent->values)->rate_hz;
 }
@@ -79,15 +77,26 @@ static const void *gather(struct conf_build *build, enum conf_kind kind)
 }
 
 static const struct conf_label *gather_entries(struct conf_build *build,
-                                               const struct conf_section *section)
+                                               const struct conf_section *section,
+                                               const char *prefix, size_t *count)
 {
     struct conf_label *array = conf_build_take(build, section->entry_count * sizeof(*array));
     const struct conf_entry *entry = section->entries;
-    size_t i = 0;
 
+    *count = 0;
     for (; array && entry; entry = entry->next)
-        array[i++] = entry->pair;
+        if (strcmp(entry->option->prefix, prefix) == 0)
+            array[(*count)++] = entry->pair;
     return array;
+}
+
+static void gather_target(struct conf_build *build, const struct conf_section *section)
+{
+    struct conf_target *target = section->values;
+
+    target->when.env = gather_entries(build, section, "env.", &target->when.env_count);
+    target->unless.env = gather_entries(build, section, "exclude_env.", &target->unless.env_count);
+    target->labels = gather_entries(build, section, "label.", &target->label_count);
 }
 
 void conf_build_finish(struct conf_build *build)
@@ -98,11 +107,11 @@ void conf_build_finish(struct conf_build *build)
 
     for (section = conf->origin->first[CONF_EXPORTER]; section; section = section->next) {
         exporter = section->values;
-        exporter->headers = gather_entries(build, section);
-        exporter->header_count = section->entry_count;
+        exporter->headers = gather_entries(build, section, "header.", &exporter->header_count);
     }
-    conf->labels = gather_entries(build, conf->origin->first[CONF_LABELS]);
-    conf->label_count = conf->origin->first[CONF_LABELS]->entry_count;
+    for (section = conf->origin->first[CONF_TARGET]; section; section = section->next)
+        gather_target(build, section);
+    conf->labels = gather_entries(build, conf->origin->first[CONF_LABELS], "", &conf->label_count);
     conf->targets = gather(build, CONF_TARGET);
     conf->target_count = conf->origin->count[CONF_TARGET];
     conf->exporters = gather(build, CONF_EXPORTER);

@@ -25,12 +25,16 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "target",
             .title = "[target NAME]",
-            .help = "Which Python processes to profile. A process belongs to the first section "
-                    "whose conditions (cmdline, exe, user) it all meets. There must be at least "
-                    "one condition.",
+            .help =
+                "Which Python processes to profile. A process belongs to the first section "
+                "whose conditions it all meets and none of whose exclusions (exclude_...) it "
+                "meets. There must be at least one condition: cmdline, exe, user, cgroup, "
+                "container, systemd_unit, parent or env.NAME. A process with PYSTROBE_DISABLE=1 "
+                "in its environment belongs to none.",
             .named = true,
             .size = sizeof(struct conf_target),
             .count_max = 256,
+            .entries_max = 32,
         },
     [CONF_EXPORTER] =
         {
@@ -146,6 +150,46 @@ const struct conf_option conf_options[] = {
         .help = "What the spool leaves free on its disk. It gives up its oldest profiles for that.",
     },
     {
+        .name = "env_allow",
+        IN_AGENT(env_allow),
+        .type = CONF_TYPE_NAMES,
+        .usual = "OTEL_* DD_SERVICE DD_ENV DD_VERSION POD_* K8S_* HOSTNAME",
+        .help = "The environment variables of targets that may be read, for conditions, names and "
+                "labels. Others are passed over: there may be passwords in them.",
+    },
+    {
+        .name = "auto_labels",
+        IN_AGENT(auto_labels),
+        .type = CONF_TYPE_NAMES,
+        .usual = "host.name container.id k8s.pod.uid k8s.namespace.name process.runtime.version "
+                 "service.namespace service.version deployment.environment*",
+        .help = "The labels that a service gets by itself where its value is known: from the "
+                "machine, the cgroup, the interpreter, and the resource attributes of "
+                "OpenTelemetry that a target has in its environment or publishes. There are "
+                "k8s.pod.name and k8s.container.name, too. Processes with different labels make "
+                "different profiles. With none, there are no such labels.",
+    },
+    {
+        .name = "max_services",
+        IN_AGENT(max_services),
+        .type = CONF_TYPE_COUNT,
+        .usual = "100",
+        .min = "1",
+        .max = "10000",
+        .help = "How many services, counted with their labels, have a profile of their own. What "
+                "comes beyond shares one that is called pystrobe-other-services.",
+    },
+    {
+        .name = "max_split",
+        IN_AGENT(max_split),
+        .type = CONF_TYPE_COUNT,
+        .usual = "100",
+        .min = "1",
+        .max = "10000",
+        .help = "How many processes or threads a profile tells apart where split asks for it. "
+                "What comes beyond shares the label split = others.",
+    },
+    {
         .kind = CONF_LABELS,
         .name = "NAME",
         .prefix = "",
@@ -157,17 +201,17 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "cmdline",
-        IN_TARGET(cmdline),
+        IN_TARGET(when.cmdline),
         .type = CONF_TYPE_REGEX,
         .need = CONF_CONDITION,
         .otherwise = "any",
         .example = "gunicorn|uvicorn",
-        .help = "A regular expression that is searched in the command line, its arguments joined "
-                "by blanks.",
+        .help = "A regular expression that is searched in the command line, its arguments "
+                "joined by blanks.",
     },
     {
         .name = "exe",
-        IN_TARGET(exe),
+        IN_TARGET(when.exe),
         .type = CONF_TYPE_GLOB,
         .need = CONF_CONDITION,
         .otherwise = "any",
@@ -176,7 +220,7 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "user",
-        IN_TARGET(user),
+        IN_TARGET(when.user),
         .type = CONF_TYPE_TEXT,
         .need = CONF_CONDITION,
         .otherwise = "any",
@@ -184,13 +228,147 @@ const struct conf_option conf_options[] = {
         .help = "The name or number of the user that the process runs as.",
     },
     {
+        .name = "cgroup",
+        IN_TARGET(when.cgroup),
+        .type = CONF_TYPE_GLOB,
+        .need = CONF_CONDITION,
+        .otherwise = "any",
+        .example = "/system.slice/*",
+        .help = "A pattern that the path of its cgroup matches as a whole.",
+    },
+    {
+        .name = "container",
+        IN_TARGET(when.container),
+        .type = CONF_TYPE_PATTERN,
+        .need = CONF_CONDITION,
+        .otherwise = "any",
+        .example = "shop-*",
+        .help = "A pattern that the id of its container, the first 12 digits of it, or "
+                "its name match as a whole. The name is that of LXC and systemd-nspawn, "
+                "else HOSTNAME of its environment: the name of the pod in Kubernetes.",
+    },
+    {
+        .name = "systemd_unit",
+        IN_TARGET(when.systemd_unit),
+        .type = CONF_TYPE_PATTERN,
+        .need = CONF_CONDITION,
+        .otherwise = "any",
+        .example = "shop@*.service",
+        .help = "A pattern that the innermost service or scope of systemd that it runs in "
+                "matches as a whole.",
+    },
+    {
+        .name = "parent",
+        IN_TARGET(when.parent),
+        .type = CONF_TYPE_REGEX,
+        .need = CONF_CONDITION,
+        .otherwise = "any",
+        .example = "^celery ",
+        .help = "A regular expression that is searched in the command lines of its "
+                "ancestors: one of them must match.",
+    },
+    {
+        .kind = CONF_TARGET,
+        .name = "env.NAME",
+        .prefix = "env.",
+        .type = CONF_TYPE_ENV,
+        .need = CONF_CONDITION,
+        .otherwise = "any",
+        .example = "env.OTEL_SERVICE_NAME = ^shop",
+        .help = "A regular expression that is searched in this variable of its "
+                "environment, which env_allow must allow. A process without the variable "
+                "does not meet it.",
+    },
+    {
+        .name = "exclude_cmdline",
+        IN_TARGET(unless.cmdline),
+        .type = CONF_TYPE_REGEX,
+        .otherwise = "none",
+        .example = " manage[.]py ",
+        .help = "Leaves out processes that this holds for. See cmdline.",
+    },
+    {
+        .name = "exclude_exe",
+        IN_TARGET(unless.exe),
+        .type = CONF_TYPE_GLOB,
+        .otherwise = "none",
+        .example = "/opt/*",
+        .help = "Leaves out processes that this holds for. See exe.",
+    },
+    {
+        .name = "exclude_user",
+        IN_TARGET(unless.user),
+        .type = CONF_TYPE_TEXT,
+        .otherwise = "none",
+        .example = "root",
+        .help = "Leaves out processes that this holds for. See user.",
+    },
+    {
+        .name = "exclude_cgroup",
+        IN_TARGET(unless.cgroup),
+        .type = CONF_TYPE_GLOB,
+        .otherwise = "none",
+        .example = "/system.slice/*",
+        .help = "Leaves out processes that this holds for. See cgroup.",
+    },
+    {
+        .name = "exclude_container",
+        IN_TARGET(unless.container),
+        .type = CONF_TYPE_PATTERN,
+        .otherwise = "none",
+        .example = "shop-*",
+        .help = "Leaves out processes that this holds for. See container.",
+    },
+    {
+        .name = "exclude_systemd_unit",
+        IN_TARGET(unless.systemd_unit),
+        .type = CONF_TYPE_PATTERN,
+        .otherwise = "none",
+        .example = "shop@*.service",
+        .help = "Leaves out processes that this holds for. See systemd_unit.",
+    },
+    {
+        .name = "exclude_parent",
+        IN_TARGET(unless.parent),
+        .type = CONF_TYPE_REGEX,
+        .otherwise = "none",
+        .example = "^celery ",
+        .help = "Leaves out processes that this holds for. See parent.",
+    },
+    {
+        .kind = CONF_TARGET,
+        .name = "exclude_env.NAME",
+        .prefix = "exclude_env.",
+        .type = CONF_TYPE_ENV,
+        .otherwise = "none",
+        .example = "exclude_env.DD_ENV = ^test$",
+        .help = "Leaves out processes that this holds for. See env.NAME.",
+    },
+    {
         .name = "service",
         IN_TARGET(service),
-        .type = CONF_TYPE_SERVICE,
-        .otherwise = "the section's NAME",
-        .example = "shop",
-        .help = "What these processes are called in profiles. Processes of one service share a "
-                "profile.",
+        .type = CONF_TYPE_TEMPLATE,
+        .usual = "${otel:service.name:-${target}}",
+        .help = "What these processes are called in profiles. Processes of one service, "
+                "with the same labels, share a profile. ${script} is the .py file or the "
+                "module of -m that they run, or the app that gunicorn, uvicorn, celery "
+                "and their like serve; ${exe} the name of the executable; ${otel:NAME} a "
+                "resource attribute of OpenTelemetry; ${env:NAME} a variable that "
+                "env_allow allows; there are ${user}, ${systemd_unit}, ${container}, "
+                "${cgroup} and ${target}, the NAME of this section, too. ${NAME:-DEFAULT} "
+                "takes DEFAULT where there is no such thing. $$ is a $. If nothing is "
+                "left, it is the script or the executable.",
+    },
+    {
+        .kind = CONF_TARGET,
+        .name = "label.NAME",
+        .prefix = "label.",
+        .type = CONF_TYPE_LABEL_TEMPLATE,
+        .otherwise = "no such label",
+        .example = "label.team = ${env:DD_ENV:-none}",
+        .help = "A label of this name on the profiles of these processes, made like "
+                "service. It goes before those of [labels] and auto_labels. An empty one "
+                "is left out.",
     },
     {
         .name = "rate",

@@ -39,12 +39,16 @@ enum conf_type {
     CONF_TYPE_REGEX,    /* const char *, from here on */
     CONF_TYPE_GLOB,
     CONF_TYPE_TEXT,
-    CONF_TYPE_SERVICE,
+    CONF_TYPE_PATTERN,
+    CONF_TYPE_TEMPLATE,
+    CONF_TYPE_NAMES, /* names with blanks between */
     CONF_TYPE_PATH,
     CONF_TYPE_SPOOL, /* a path, or "off" */
     CONF_TYPE_URL,
     CONF_TYPE_LABEL, /* a free key, kept in the section's entries */
     CONF_TYPE_HEADER,
+    CONF_TYPE_ENV,
+    CONF_TYPE_LABEL_TEMPLATE,
     CONF_TYPES
 };
 

@@ -161,11 +161,45 @@ enum conf_rc conf_glob_check(const char *text, struct err *err)
     return refuse(err, text, "matches no absolute path");
 }
 
-enum conf_rc conf_service_check(const char *text, struct err *err)
+static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_.-";
+
+enum conf_rc conf_names_check(const char *text, struct err *err)
 {
-    if (!strstr(text, "${"))
+    const char *at = text;
+    size_t size;
+
+    for (; *at; at += size) {
+        at += strspn(at, " \t");
+        size = strspn(at, name_letters);
+        size += at[size] == '*';
+        if (at[size] && !strchr(" \t", at[size]))
+            return refuse(err, text, "has something else than names and blanks");
+    }
+    return CONF_OK;
+}
+
+bool conf_is_listed(const char *list, const char *name)
+{
+    size_t size;
+
+    for (; *list; list += size) {
+        list += strspn(list, " \t");
+        size = strcspn(list, " \t");
+        if (size > 0 && list[size - 1] == '*'
+                ? strncmp(list, name, size - 1) == 0
+                : size == strlen(name) && strncmp(list, name, size) == 0)
+            return size > 0;
+    }
+    return false;
+}
+
+enum conf_rc conf_env_name_check(const char *name, struct err *err)
+{
+    if (*name && strlen(name) <= 128 && strchr(name, '=') == NULL)
         return CONF_OK;
-    return refuse(err, text, "has a \"${\", but nothing is replaced in it");
+    err_set(err, "has no name of a variable; allowed: up to 128 bytes without \"=\"");
+    return CONF_BAD;
 }
 
 enum conf_rc conf_path_check(const char *text, struct err *err)

@@ -17,8 +17,11 @@ MUST_CHECK enum conf_rc conf_regex_check(const char *text, struct err *err);
 /* A pattern that an absolute path can match. */
 MUST_CHECK enum conf_rc conf_glob_check(const char *text, struct err *err);
 
-/* No ${...}: nothing is replaced in it, so it would not be what was meant. */
-MUST_CHECK enum conf_rc conf_service_check(const char *text, struct err *err);
+/* Names with blanks between, each perhaps with a "*" at its end. */
+MUST_CHECK enum conf_rc conf_names_check(const char *text, struct err *err);
+
+/* What may be the name of an environment variable. */
+MUST_CHECK enum conf_rc conf_env_name_check(const char *name, struct err *err);
 
 MUST_CHECK enum conf_rc conf_path_check(const char *text, struct err *err);
 

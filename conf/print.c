@@ -36,6 +36,8 @@ static void print_entries(const struct conf *conf, const struct conf_section *se
     const struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next) {
+        if (entry->option != option)
+            continue;
         buf_add_fmt(out, "%s%s = %s", option->prefix, entry->pair.name,
                     option->secret ? "***" : entry->pair.value);
         print_source(conf, entry->line, "", out);

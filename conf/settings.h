@@ -25,8 +25,9 @@ enum {
 /* A free key: a label, a header. */
 struct conf_entry {
     struct conf_entry *next;
-    struct conf_label pair; /* the name is without the option's prefix */
-    unsigned line;          /* a place, as all below */
+    const struct conf_option *option; /* static: its row */
+    struct conf_label pair;           /* the name is without the option's prefix */
+    unsigned line;                    /* a place, as all below */
 };
 
 struct conf_section {

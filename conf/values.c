@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conf/patterns.h"
+#include "conf/template.h"
 #include "conf/text.h"
 #include "conf/units.h"
 
@@ -201,9 +202,14 @@ static const struct value_type types[CONF_TYPES] = {
                         .print = print_string,
                         .allowed = "a path with * ? [...] that starts with / or *"},
     [CONF_TYPE_TEXT] = {.print = print_string, .allowed = "text of up to 1024 bytes"},
-    [CONF_TYPE_SERVICE] = {.check = conf_service_check,
-                           .print = print_string,
-                           .allowed = "text of up to 1024 bytes, taken as it is written"},
+    [CONF_TYPE_PATTERN] = {.print = print_string,
+                           .allowed = "text of up to 1024 bytes with * ? [...]"},
+    [CONF_TYPE_TEMPLATE] = {.check = conf_template_check,
+                            .print = print_string,
+                            .allowed = "text of up to 1024 bytes with ${NAME}, ${NAME:-DEFAULT}"},
+    [CONF_TYPE_NAMES] = {.check = conf_names_check,
+                         .print = print_string,
+                         .allowed = "names with blanks between; NAME* for all that start so"},
     [CONF_TYPE_PATH] = {.check = conf_path_check,
                         .print = print_string,
                         .allowed = "an absolute path"},
@@ -215,6 +221,10 @@ static const struct value_type types[CONF_TYPES] = {
                        .allowed = "http://HOST or https://HOST, then :PORT and /PATH if needed"},
     [CONF_TYPE_LABEL] = {.allowed = "text of up to 2048 bytes"},
     [CONF_TYPE_HEADER] = {.allowed = "printable ASCII of up to 2048 bytes"},
+    [CONF_TYPE_ENV] = {.check = conf_regex_check, .allowed = "a POSIX extended regular expression"},
+    [CONF_TYPE_LABEL_TEMPLATE] = {.check = conf_template_check,
+                                  .allowed =
+                                      "text of up to 2048 bytes with ${NAME}, ${NAME:-DEFAULT}"},
 };
 
 /* What holds for strings of every type, then what holds for this one. */
@@ -281,7 +291,12 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
 {
     struct err cause = {.text = "has no value"};
 
-    if (option->type == CONF_TYPE_LABEL && conf_label_name_check(name, err) != CONF_OK)
+    checks *check = types[option->type].check;
+
+    if ((option->type == CONF_TYPE_LABEL || option->type == CONF_TYPE_LABEL_TEMPLATE) &&
+        conf_label_name_check(name, err) != CONF_OK)
+        return CONF_BAD;
+    if (option->type == CONF_TYPE_ENV && conf_env_name_check(name, err) != CONF_OK)
         return CONF_BAD;
     if (option->type == CONF_TYPE_HEADER && conf_header_name_check(name, err) != CONF_OK)
         return CONF_BAD;
@@ -289,7 +304,7 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
         err_set(&cause, "is longer than %d bytes", CONF_LABEL_VALUE_MAX);
     else if (option->type == CONF_TYPE_HEADER && !conf_is_printable_ascii(value))
         err_set(&cause, "has a character that HTTP does not take");
-    else if (*value)
+    else if (*value && (!check || check(value, &cause) == CONF_OK))
         return CONF_OK;
     complete(option, value, &cause, err);
     return CONF_BAD;

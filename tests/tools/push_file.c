@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push_file.c - sends a file as a profile, once, and prints the outcome and its text.
+ * push_file.c - sends a file as a profile, and prints the outcome and its text.
  *
  * Use: push_file FILE type=pyroscope url=URL [ca_file=... token_file=... tenant=...]
  *      push_file FILE type=store path=DIR
+ *
+ * With times=N it sends it N times, one after the other whatever comes, and prints a line
+ * a try: outcome, 1 if denied, the pause asked for in ms, how long it took in ms, the text.
+ * timeout_ms=N: of a try.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,34 +65,79 @@ static bool set(struct exporter_settings *settings, const char *argument)
     return false;
 }
 
-static enum exporter_rc send_file(const struct exporter_settings *settings, const struct buf *file,
-                                  struct err *err)
+/* The two options of the tool itself. False: it is none of them. */
+static bool set_own(struct exporter_settings *settings, unsigned long *times, const char *argument)
+{
+    if (strncmp(argument, "times=", 6) == 0)
+        *times = strtoul(argument + 6, NULL, 10);
+    else if (strncmp(argument, "timeout_ms=", 11) == 0)
+        settings->timeout_ns = strtoull(argument + 11, NULL, 10) * 1000000;
+    else
+        return false;
+    return true;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    (void)clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static enum exporter_rc send_file(struct exporter *exporter, const struct buf *file,
+                                  struct exporter_answer *answer)
 {
     const struct exporter_label label = {"tool", "push_file"};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = &label, .label_count = 1};
-    struct exporter_answer answer;
-    struct exporter *exporter;
-    struct timespec now;
-    enum exporter_rc rc = exporter_open(settings, &exporter, err);
 
-    if (rc != EXPORTER_OK)
-        return rc;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    profile.end_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    profile.end_ns = clock_ns(CLOCK_REALTIME);
     profile.start_ns = profile.end_ns - INT64_C(15000000000);
     profile.bytes = file->data;
     profile.size = file->size;
-    rc = exporter_send(exporter, &profile, profile.end_ns, &answer);
-    *err = answer.err;
-    exporter_close(exporter);
+    return exporter_send(exporter, &profile, profile.end_ns, answer);
+}
+
+static enum exporter_rc send_often(struct exporter *exporter, const struct buf *file,
+                                   unsigned long times)
+{
+    enum exporter_rc rc = EXPORTER_OK;
+
+    for (unsigned long i = 0; i < times; i++) {
+        struct exporter_answer answer;
+        int64_t started_ns = clock_ns(CLOCK_MONOTONIC);
+
+        rc = send_file(exporter, file, &answer);
+        (void)printf("%s %d %llu %lld %s\n", exporter_rc_label(rc), answer.denied,
+                     (unsigned long long)answer.retry_after_ns / 1000000,
+                     (long long)(clock_ns(CLOCK_MONOTONIC) - started_ns) / 1000000,
+                     answer.err.text);
+        (void)fflush(stdout);
+    }
+    return rc;
+}
+
+static enum exporter_rc run(const struct exporter_settings *settings, const struct buf *file,
+                            unsigned long times)
+{
+    struct exporter_answer answer = {.err = {""}};
+    struct exporter *exporter;
+    enum exporter_rc rc = exporter_open(settings, &exporter, &answer.err);
+
+    if (rc == EXPORTER_OK) {
+        rc = times > 0 ? send_often(exporter, file, times) : send_file(exporter, file, &answer);
+        exporter_close(exporter);
+    }
+    if (times == 0)
+        (void)printf("%s\n%s\n", exporter_rc_label(rc), answer.err.text);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
     struct exporter_settings settings = {.name = "tool", .timeout_ns = UINT64_C(5000000000)};
-    struct err err = {""};
+    unsigned long times = 0; /* 0: once, and said in two lines */
     enum exporter_rc rc;
     struct buf file;
 
@@ -96,13 +145,12 @@ int main(int argc, char **argv)
     if (argc < 2 || !read_file(argv[1], &file))
         return fail("cannot read the file");
     for (int i = 2; i < argc; i++) {
-        if (!set(&settings, argv[i]))
+        if (!set(&settings, argv[i]) && !set_own(&settings, &times, argv[i]))
             return fail(argv[i]);
     }
     if (exporter_global_init() != EXPORTER_OK)
         return fail("libcurl");
-    rc = send_file(&settings, &file, &err);
-    (void)printf("%s\n%s\n", exporter_rc_label(rc), err.text);
+    rc = run(&settings, &file, times);
     exporter_global_finish();
     buf_finish(&file);
     return rc == EXPORTER_OK ? 0 : 1;

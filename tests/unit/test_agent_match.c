@@ -26,6 +26,7 @@ static char child_exe[1024];
 static int start_child(void **state)
 {
     char *argv[] = {(char[]){"shop worker"}, (char[]){"1000"}, NULL}, path[64], byte;
+    char arguments[PROC_COMMAND_MAX];
     int started[2];
     ssize_t size;
 
@@ -43,6 +44,9 @@ static int start_child(void **state)
     (void)close(started[0]);
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)child);
     size = readlink(path, child_exe, sizeof(child_exe) - 1);
+    do /* the kernel closes files before it puts the arguments in place */
+        proc_command_line(child, arguments);
+    while (!arguments[0] && kill(child, 0) == 0);
     return size <= 0;
 }
 

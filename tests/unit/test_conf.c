@@ -39,9 +39,9 @@ static void reads_every_setting_of_a_target(void **state)
     (void)state;
     assert_int_equal(conf->target_count, 1);
     assert_string_equal(target->name, "web");
-    assert_string_equal(target->cmdline, "a|b");
-    assert_string_equal(target->exe, "/usr/bin/py*");
-    assert_string_equal(target->user, "www");
+    assert_string_equal(target->when.cmdline, "a|b");
+    assert_string_equal(target->when.exe, "/usr/bin/py*");
+    assert_string_equal(target->when.user, "www");
     assert_string_equal(target->service, "shop \"1\"");
     assert_true(target->rate_hz == 49.5);
     assert_int_equal(target->split, CONF_SPLIT_PROCESS);
@@ -55,8 +55,8 @@ static void gives_a_target_the_rate_of_an_agent_that_stands_below(void **state)
 
     (void)state;
     assert_true(conf->targets[0].rate_hz == 7);
-    assert_string_equal(conf->targets[0].service, "a");
-    assert_null(conf->targets[0].cmdline);
+    assert_string_equal(conf->targets[0].service, "${otel:service.name:-${target}}");
+    assert_null(conf->targets[0].when.cmdline);
     assert_true(conf->targets[1].rate_hz == 5);
     conf_free(conf);
 }
@@ -166,7 +166,7 @@ static void takes_regular_expressions_that_are_used_in_earnest(void **state)
 
         (void)snprintf(text, sizeof(text), "[target t]\ncmdline = %s\n", good[i]);
         conf = conf_must_parse(text);
-        assert_string_equal(conf->targets[0].cmdline, good[i]);
+        assert_string_equal(conf->targets[0].when.cmdline, good[i]);
         conf_free(conf);
     }
 }
@@ -179,7 +179,7 @@ static void lists_errors_by_line_whenever_they_are_found(void **state)
     (void)state;
     conf_must_fail(ini, strlen(ini),
                    "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, "
-                   "user\n"
+                   "user, cgroup, container, systemd_unit, parent, env.NAME\n"
                    "t.ini:4: [agent] rate: \"5\" has no unit; units: Hz; allowed: 0.1Hz to 1000Hz\n"
                    "t.ini:5: [exporter p] url: is missing; allowed: http://HOST or https://HOST, "
                    "then :PORT and /PATH if needed\n"

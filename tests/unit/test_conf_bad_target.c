@@ -21,8 +21,8 @@ static struct conf_row rows[] = {
      "[target t]\n"
      "user = u\n"
      "Service = x\n",
-     "t.ini:3: [target t]: key \"Service\" is not known; allowed: cmdline, exe, user, service, "
-     "rate, split; did you mean \"service\"?\n"},
+     "t.ini:3: [target t]: key \"Service\" is not known; allowed: those of "
+     "[target NAME] in pystrobe.ini(5); did you mean \"service\"?\n"},
     {"a_target_rate_that_gives_no_sample",
      "[target t]\n"
      "user = u\n"
@@ -34,7 +34,8 @@ static struct conf_row rows[] = {
     {"a_target_without_a_condition",
      "[target t]\n"
      "service = x\n",
-     "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, user\n"},
+     "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, user, cgroup, "
+     "container, systemd_unit, parent, env.NAME\n"},
     {"a_regular_expression_with_an_open_group",
      "[target t]\n"
      "cmdline = gunicorn(\n",
@@ -133,8 +134,35 @@ static struct conf_row rows[] = {
      "[target t]\n"
      "user = u\n"
      "service = ${env:X}\n",
-     "t.ini:3: [target t] service: \"${env:X}\" has a \"${\", but nothing is replaced in it; "
-     "allowed: text of up to 1024 bytes, taken as it is written\n"},
+     "t.ini:3: [target t]: variable \"X\" may not be read; allowed: those in env_allow of "
+     "[agent]\n"},
+    {"a_condition_on_a_variable_that_may_not_be_read",
+     "[agent]\n"
+     "env_allow = A B*\n"
+     "[target t]\n"
+     "env.A = x\n"
+     "env.BC = x\n"
+     "env.PASSWORD = x\n",
+     "t.ini:6: [target t]: variable \"PASSWORD\" may not be read; allowed: those in env_allow of "
+     "[agent]\n"},
+    {"a_template_that_is_not_closed",
+     "[target t]\n"
+     "user = u\n"
+     "service = ${script:-${exe}\n",
+     "t.ini:3: [target t] service: has a \"${\" without its \"}\"; allowed: text of up to 1024 "
+     "bytes with ${NAME}, ${NAME:-DEFAULT}\n"},
+    {"a_label_that_is_no_template",
+     "[target t]\n"
+     "user = u\n"
+     "label.a = ${nothing}\n",
+     "t.ini:3: [target t] label.a: has a ${...} that is not known; there are ${env:NAME}, "
+     "${otel:NAME}, ${script}, ${exe}, ${user}, ${systemd_unit}, ${container}, ${cgroup} and "
+     "${target}; allowed: text of up to 2048 bytes with ${NAME}, ${NAME:-DEFAULT}\n"},
+    {"an_exclusion_without_a_condition",
+     "[target t]\n"
+     "exclude_user = u\n",
+     "t.ini:1: [target t]: has no condition; allowed: at least one of cmdline, exe, user, cgroup, "
+     "container, systemd_unit, parent, env.NAME\n"},
     {"a_split_near_one",
      "[target t]\n"
      "user = u\n"

@@ -59,9 +59,9 @@ static void assert_same(const char *a, const char *b)
 static void assert_same_target(const struct conf_target *a, const struct conf_target *b)
 {
     assert_same(a->name, b->name);
-    assert_same(a->cmdline, b->cmdline);
-    assert_same(a->exe, b->exe);
-    assert_same(a->user, b->user);
+    assert_same(a->when.cmdline, b->when.cmdline);
+    assert_same(a->when.exe, b->when.exe);
+    assert_same(a->when.user, b->when.user);
     assert_same(a->service, b->service);
     assert_true(a->rate_hz == b->rate_hz);
     assert_int_equal(a->split, b->split);
@@ -136,23 +136,47 @@ static void says_where_each_setting_came_from(void **state)
     buf_init(&out, CONF_TEXT_MAX);
     conf_print(conf, &out);
 
-    assert_string_equal(conf_text_of(&out), "[agent]\n"
-                                            "rate = 7Hz ; t.ini:5\n"
-                                            "interval = 15s ; default\n"
-                                            "scan = 1s ; default\n"
-                                            "log_level = info ; default\n"
-                                            "log_format = text ; default\n"
-                                            "\n"
-                                            "[labels]\n"
-                                            "env = a ; t.ini:7\n"
-                                            "\n"
-                                            "[target web]\n"
-                                            "; cmdline: not set (any)\n"
-                                            "; exe: not set (any)\n"
-                                            "user = 0 ; t.ini:2\n"
-                                            "service = web ; the section's NAME\n"
-                                            "rate = 7Hz ; the rate of [agent]\n"
-                                            "split = none ; default\n");
+    assert_string_equal(
+        conf_text_of(&out),
+        "[agent]\n"
+        "rate = 7Hz ; t.ini:5\n"
+        "interval = 15s ; default\n"
+        "scan = 1s ; default\n"
+        "log_level = info ; default\n"
+        "log_format = text ; default\n"
+        "; spool: not set (pystrobe agent under a service manager that gives it a directory for "
+        "its state: spool in there; else off)\n"
+        "spool_max_size = 256MiB ; default\n"
+        "spool_max_age = 1d ; default\n"
+        "spool_min_free = 100MiB ; default\n"
+        "env_allow = OTEL_* DD_SERVICE DD_ENV DD_VERSION POD_* K8S_* HOSTNAME ; default\n"
+        "auto_labels = host.name container.id k8s.pod.uid k8s.namespace.name "
+        "process.runtime.version service.namespace service.version deployment.environment* ; "
+        "default\n"
+        "max_services = 100 ; default\n"
+        "max_split = 100 ; default\n"
+        "\n"
+        "[labels]\n"
+        "env = a ; t.ini:7\n"
+        "\n"
+        "[target web]\n"
+        "; cmdline: not set (any)\n"
+        "; exe: not set (any)\n"
+        "user = 0 ; t.ini:2\n"
+        "; cgroup: not set (any)\n"
+        "; container: not set (any)\n"
+        "; systemd_unit: not set (any)\n"
+        "; parent: not set (any)\n"
+        "; exclude_cmdline: not set (none)\n"
+        "; exclude_exe: not set (none)\n"
+        "; exclude_user: not set (none)\n"
+        "; exclude_cgroup: not set (none)\n"
+        "; exclude_container: not set (none)\n"
+        "; exclude_systemd_unit: not set (none)\n"
+        "; exclude_parent: not set (none)\n"
+        "service = ${otel:service.name:-${target}} ; default\n"
+        "rate = 7Hz ; the rate of [agent]\n"
+        "split = none ; default\n");
     conf_free(conf);
     buf_finish(&out);
 }

@@ -132,7 +132,7 @@ static void reads_drop_ins_in_the_order_of_their_names(void **state)
     assert_true(conf->agent.rate_hz == 3);
     assert_int_equal(conf->agent.scan_ns, UINT64_C(2000000000));
     assert_int_equal(conf->target_count, 2);
-    assert_string_equal(conf->targets[0].user, "u");
+    assert_string_equal(conf->targets[0].when.user, "u");
     assert_string_equal(conf->targets[0].service, "s");
     assert_string_equal(conf->targets[1].name, "b");
     assert_int_equal(conf->label_count, 2);
