@@ -196,6 +196,8 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
         return false;
     snapshot(lane, &stats);
     (void)pthread_mutex_unlock(&lane->lock);
+    if (answer.note.text[0])
+        delivery_note(&lane->talk, answer.note.text);
     if (read != SPOOL_GONE && read != SPOOL_BUSY)
         delivery_tell(&lane->talk, rc, now(lane), &stats);
     (void)pthread_mutex_lock(&lane->lock);

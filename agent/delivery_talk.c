@@ -100,3 +100,8 @@ void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now
     tell_drops(talk, now_ns, stats);
     tell_rejected(talk, now_ns, stats);
 }
+
+void delivery_note(const struct delivery_talk *talk, const char *note)
+{
+    say(talk, DELIVERY_WARNING, "%s", note);
+}

@@ -32,4 +32,7 @@ void delivery_talk_init(struct delivery_talk *talk, const char *name,
 void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now_ns,
                    const struct delivery_stats *stats);
 
+/* Says what an exporter has noted; it does so once for each thing. */
+void delivery_note(const struct delivery_talk *talk, const char *note);
+
 #endif

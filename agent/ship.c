@@ -8,6 +8,7 @@
 
 #include "agent/clock.h"
 #include "agent/log.h"
+#include "agent/secrets.h"
 #include "agent/version.h"
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
@@ -52,26 +53,36 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
                                   const struct exporter_label *headers, struct exporter **out,
                                   struct err *err)
 {
-    const struct exporter_settings settings = {
+    struct exporter_settings settings = {
         .name = conf->name,
         .type = conf->type,
         .path = conf->path,
+        .pattern = conf->pattern,
         .max_size_bytes = conf->max_size_bytes,
         .max_age_ns = conf->max_age_ns,
         .url = conf->url,
         .user = conf->user,
-        .password_file = conf->password_file,
-        .token_file = conf->token_file,
+        .proxy = conf->proxy,
         .tenant = conf->tenant,
         .headers = headers,
         .header_count = conf->header_count,
         .ca_file = conf->ca_file,
+        .cert_file = conf->cert_file,
+        .key_file = conf->key_file,
         .timeout_ns = conf->timeout_ns,
+        .connect_timeout_ns = conf->connect_timeout_ns,
+        .stall_timeout_ns = conf->stall_timeout_ns,
+        .legacy = conf->legacy,
         .gil = conf->gil,
         .user_agent = version_agent,
     };
+    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    struct secrets secrets;
 
-    return exporter_open(&settings, out, err);
+    if (secrets_fetch(conf, &settings, &secrets, err))
+        rc = exporter_open(&settings, out, err);
+    secrets_release(&secrets);
+    return rc;
 }
 
 /* Opens one exporter and gives it its thread. */
@@ -89,7 +100,7 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
         err_within(err, "exporter %s", conf->name);
         return false;
     }
-    if (exporter_form(exporter) != EXPORTER_WHOLE)
+    if (conf->url) /* it is a server that takes no old ones, not a disk */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     if (conf->url) /* a server that many agents share */
         limits.spread_ns = ship->spread_ns;

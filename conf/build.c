@@ -272,9 +272,10 @@ static struct conf_entry *find_entry(const struct conf_section *section,
     struct conf_entry *entry = section->entries;
 
     for (; entry; entry = entry->next)
-        if (entry->option == option &&
-            (option->type == CONF_TYPE_HEADER ? strcasecmp(entry->pair.name, name) == 0
-                                              : strcmp(entry->pair.name, name) == 0))
+        if ((entry->option == option ||
+             (conf_is_header(entry->option) && conf_is_header(option))) &&
+            (conf_is_header(option) ? strcasecmp(entry->pair.name, name) == 0
+                                    : strcmp(entry->pair.name, name) == 0))
             return entry;
     return NULL;
 }

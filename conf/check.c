@@ -105,7 +105,7 @@ static void misplaced(struct conf_build *build, const struct conf_section *secti
 
     conf_errors_add(&build->errors, line, "%s %s: is not for type %s; allowed: with type %s",
                     conf_section_head(section, head), option->name, exporter->type,
-                    option->used_by & CONF_STORE ? "store" : "pyroscope");
+                    conf_exporter_types[__builtin_ctz(option->used_by)]);
 }
 
 /* Holds one key of the table to the type of the exporter. */
@@ -127,22 +127,51 @@ static void check_use(struct conf_build *build, const struct conf_section *secti
     if (line)
         misplaced(build, section, option, line);
     for (; entry; entry = entry->next)
-        misplaced(build, section, option, entry->line);
+        if (entry->option == option)
+            misplaced(build, section, option, entry->line);
+}
+
+/* Where a secret is set, as BASE_file, BASE_env or BASE_credential; 0: nowhere. Once is enough. */
+static unsigned line_of_secret(struct conf_build *build, const struct conf_section *section,
+                               const char *base)
+{
+    static const char *const sources[] = {"file", "env", "credential"};
+    unsigned line = 0, here;
+    char key[64], why[160];
+    size_t i;
+
+    for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        (void)snprintf(key, sizeof(key), "%s_%s", base, sources[i]);
+        here = line_of(section, key);
+        if (here && line) {
+            (void)snprintf(why, sizeof(why),
+                           "is set in another way, too; allowed: one of %s_file, %s_env and "
+                           "%s_credential",
+                           base, base, base);
+            refuse(build, section, key, why);
+        }
+        line = here ? here : line;
+    }
+    return line;
 }
 
 /* One Authorization header is all that a request has. */
 static void check_login(struct conf_build *build, const struct conf_section *section)
 {
     unsigned user = line_of(section, "user");
-    unsigned password = line_of(section, "password_file");
+    unsigned password = line_of_secret(build, section, "password");
+    unsigned token = line_of_secret(build, section, "token");
 
+    (void)line_of_secret(build, section, "proxy_login");
     if (user && !password)
         refuse(build, section, "user", "has no password; allowed: with password_file");
     if (password && !user)
         refuse(build, section, "password_file", "has no user; allowed: with user");
-    if ((user || password) && line_of(section, "token_file"))
+    if ((user || password) && token)
         refuse(build, section, "token_file",
                "stands beside user; allowed: token_file, or user and password_file");
+    if (line_of(section, "key_file") && !line_of(section, "cert_file"))
+        refuse(build, section, "key_file", "has no certificate; allowed: with cert_file");
 }
 
 /* Two stores that trim one directory would take each other's profiles away. */
@@ -172,7 +201,7 @@ static void check_exporter(struct conf_build *build, const struct conf_section *
 
     if (!exporter->type) {
         if (!line_of(section, "type"))
-            refuse(build, section, "type", "is missing; allowed: store, pyroscope");
+            refuse(build, section, "type", "is missing; allowed: store, pyroscope, file");
         return; /* which keys belong cannot be said */
     }
     for (; option < conf_options + conf_option_count; option++)

@@ -90,6 +90,33 @@ static const struct conf_label *gather_entries(struct conf_build *build,
     return array;
 }
 
+/* The headers of an exporter: those with a value, and those that say where theirs is. */
+static void gather_headers(struct conf_build *build, const struct conf_section *section)
+{
+    struct conf_exporter *exporter = section->values;
+    size_t count = section->entry_count;
+    struct conf_label *plain = conf_build_take(build, count * sizeof(*plain));
+    struct conf_secret_header *secret = conf_build_take(build, count * sizeof(*secret));
+    const struct conf_entry *entry = section->entries;
+
+    exporter->headers = plain;
+    exporter->secret_headers = secret;
+    for (; plain && secret && entry; entry = entry->next) {
+        enum conf_type type = entry->option->type;
+        struct conf_secret_header *header;
+
+        if (type == CONF_TYPE_HEADER) {
+            plain[exporter->header_count++] = entry->pair;
+            continue;
+        }
+        header = &secret[exporter->secret_header_count++];
+        header->name = entry->pair.name;
+        header->file = type == CONF_TYPE_HEADER_FILE ? entry->pair.value : NULL;
+        header->env = type == CONF_TYPE_HEADER_ENV ? entry->pair.value : NULL;
+        header->credential = type == CONF_TYPE_HEADER_CREDENTIAL ? entry->pair.value : NULL;
+    }
+}
+
 static void gather_target(struct conf_build *build, const struct conf_section *section)
 {
     struct conf_target *target = section->values;
@@ -103,12 +130,9 @@ void conf_build_finish(struct conf_build *build)
 {
     struct conf *conf = build->conf;
     struct conf_section *section;
-    struct conf_exporter *exporter;
 
-    for (section = conf->origin->first[CONF_EXPORTER]; section; section = section->next) {
-        exporter = section->values;
-        exporter->headers = gather_entries(build, section, "header.", &exporter->header_count);
-    }
+    for (section = conf->origin->first[CONF_EXPORTER]; section; section = section->next)
+        gather_headers(build, section);
     for (section = conf->origin->first[CONF_TARGET]; section; section = section->next)
         gather_target(build, section);
     conf->labels = gather_entries(build, conf->origin->first[CONF_LABELS], "", &conf->label_count);

@@ -48,7 +48,7 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         },
 };
 
-const char *const conf_exporter_types[] = {"store", "pyroscope", NULL};
+const char *const conf_exporter_types[] = {"store", "pyroscope", "file", NULL};
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -59,6 +59,7 @@ static const char *const splits[] = {
     NULL,
 };
 
+static const char *const legacies[] = {"ingest", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 #define IN_AGENT(field)    .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
@@ -393,10 +394,11 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(type),
         .type = CONF_TYPE_CHOICE,
         .choices = conf_exporter_types,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE,
         .need = CONF_REQUIRED,
         .otherwise = "an error",
-        .help = "What takes the profiles: a directory on this machine, or a Pyroscope server.",
+        .help = "What takes the profiles: a directory on this machine, a Pyroscope server, or a "
+                "file for each profile.",
     },
     {
         .name = "path",
@@ -407,10 +409,23 @@ const struct conf_option conf_options[] = {
         .help = "The directory that holds the profiles. It is made if it is absent.",
     },
     {
+        .name = "pattern",
+        IN_EXPORTER(pattern),
+        .type = CONF_TYPE_FILE_PATTERN,
+        .used_by = CONF_FILE,
+        .need = CONF_REQUIRED,
+        .otherwise = "an error",
+        .example = "/var/tmp/profiles/{service}-{type}-{start}.pb.gz",
+        .help =
+            "The path of each profile. {service}, {type} and {start} in its last part stand for "
+            "those of the profile. With {type} there is a file for each type, else one with all "
+            "values. The directory is made if it is absent; no file is ever overwritten.",
+    },
+    {
         .name = "max_size",
         IN_EXPORTER(max_size_bytes),
         .type = CONF_TYPE_SIZE,
-        .used_by = CONF_STORE,
+        .used_by = CONF_STORE | CONF_FILE,
         .usual = "256MiB",
         .min = "1MiB",
         .max = "1TiB",
@@ -420,7 +435,7 @@ const struct conf_option conf_options[] = {
         .name = "max_age",
         IN_EXPORTER(max_age_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_STORE,
+        .used_by = CONF_STORE | CONF_FILE,
         .usual = "7d",
         .min = "1m",
         .max = "3650d",
@@ -465,6 +480,26 @@ const struct conf_option conf_options[] = {
         .help = "A file whose first line is the password of user.",
     },
     {
+        .name = "password_env",
+        IN_EXPORTER(password_env),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no basic authentication",
+        .example = "PASSWORD",
+        .help = "The environment variable that has the password of user. It is taken out of the "
+                "environment.",
+    },
+    {
+        .name = "password_credential",
+        IN_EXPORTER(password_credential),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no basic authentication",
+        .example = "password",
+        .help =
+            "The systemd credential (LoadCredential=) whose first line is the password of user.",
+    },
+    {
         .name = "token_file",
         IN_EXPORTER(token_file),
         .type = CONF_TYPE_PATH,
@@ -474,6 +509,25 @@ const struct conf_option conf_options[] = {
         .help = "A file whose first line is sent as a bearer token. It excludes user.",
     },
     {
+        .name = "token_env",
+        IN_EXPORTER(token_env),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no bearer token",
+        .example = "TOKEN",
+        .help = "The environment variable that has the bearer token. It is taken out of the "
+                "environment.",
+    },
+    {
+        .name = "token_credential",
+        IN_EXPORTER(token_credential),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no bearer token",
+        .example = "token",
+        .help = "The systemd credential (LoadCredential=) whose first line is the bearer token.",
+    },
+    {
         .name = "ca_file",
         IN_EXPORTER(ca_file),
         .type = CONF_TYPE_PATH,
@@ -481,6 +535,62 @@ const struct conf_option conf_options[] = {
         .otherwise = "the certificates of the system",
         .example = "/etc/pystrobe/ca.pem",
         .help = "A file of certificates, in PEM, that the server is verified against.",
+    },
+    {
+        .name = "cert_file",
+        IN_EXPORTER(cert_file),
+        .type = CONF_TYPE_PATH,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no client certificate",
+        .example = "/etc/pystrobe/client.pem",
+        .help = "The certificate, in PEM, that is shown to a server that asks for one.",
+    },
+    {
+        .name = "key_file",
+        IN_EXPORTER(key_file),
+        .type = CONF_TYPE_PATH,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "the key is in cert_file",
+        .example = "/etc/pystrobe/client.key",
+        .help = "The private key of cert_file, in PEM.",
+    },
+    {
+        .name = "proxy",
+        IN_EXPORTER(proxy),
+        .type = CONF_TYPE_PROXY,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "as http_proxy, https_proxy and no_proxy say",
+        .example = "http://proxy.example:3128",
+        .help = "The proxy that the server is reached through.",
+    },
+    {
+        .name = "proxy_login_file",
+        IN_EXPORTER(proxy_login_file),
+        .type = CONF_TYPE_PATH,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no login",
+        .example = "/etc/pystrobe/proxy-login",
+        .help = "A file whose first line is USER:PASSWORD for the proxy.",
+    },
+    {
+        .name = "proxy_login_env",
+        IN_EXPORTER(proxy_login_env),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no login",
+        .example = "PROXY_LOGIN",
+        .help = "The environment variable that has USER:PASSWORD for the proxy. It is taken out of "
+                "the environment.",
+    },
+    {
+        .name = "proxy_login_credential",
+        IN_EXPORTER(proxy_login_credential),
+        .type = CONF_TYPE_NAME,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no login",
+        .example = "proxy-login",
+        .help = "The systemd credential (LoadCredential=) whose first line is USER:PASSWORD for "
+                "the proxy.",
     },
     {
         .kind = CONF_EXPORTER,
@@ -494,6 +604,36 @@ const struct conf_option conf_options[] = {
         .help = "An HTTP header of this name that is sent with each request.",
     },
     {
+        .kind = CONF_EXPORTER,
+        .name = "header_file.NAME",
+        .prefix = "header_file.",
+        .type = CONF_TYPE_HEADER_FILE,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no such header",
+        .example = "header_file.X-Key = /etc/pystrobe/key",
+        .help = "An HTTP header of this name whose value is the first line of a file.",
+    },
+    {
+        .kind = CONF_EXPORTER,
+        .name = "header_env.NAME",
+        .prefix = "header_env.",
+        .type = CONF_TYPE_HEADER_ENV,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no such header",
+        .example = "header_env.X-Api-Key = API_KEY",
+        .help = "The same, with the value of an environment variable.",
+    },
+    {
+        .kind = CONF_EXPORTER,
+        .name = "header_credential.NAME",
+        .prefix = "header_credential.",
+        .type = CONF_TYPE_HEADER_CREDENTIAL,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "no such header",
+        .example = "header_credential.X-Auth = api-key",
+        .help = "The same, with the first line of a systemd credential.",
+    },
+    {
         .name = "timeout",
         IN_EXPORTER(timeout_ns),
         .type = CONF_TYPE_DURATION,
@@ -504,11 +644,42 @@ const struct conf_option conf_options[] = {
         .help = "How long one try to send a profile may take.",
     },
     {
+        .name = "connect_timeout",
+        IN_EXPORTER(connect_timeout_ns),
+        .type = CONF_TYPE_DURATION,
+        .used_by = CONF_PYROSCOPE,
+        .usual = "5s",
+        .min = "100ms",
+        .max = "10m",
+        .help =
+            "How long it may take until the connection stands. It ends with timeout in any case.",
+    },
+    {
+        .name = "stall_timeout",
+        IN_EXPORTER(stall_timeout_ns),
+        .type = CONF_TYPE_DURATION,
+        .used_by = CONF_PYROSCOPE,
+        .usual = "10s",
+        .min = "1s",
+        .max = "10m",
+        .help = "How long a connection may stand still, in whole seconds.",
+    },
+    {
+        .name = "legacy",
+        IN_EXPORTER(legacy),
+        .type = CONF_TYPE_CHOICE,
+        .choices = legacies,
+        .used_by = CONF_PYROSCOPE,
+        .otherwise = "push",
+        .example = "ingest",
+        .help = "For a Pyroscope that has no push.v1 yet: send to /ingest.",
+    },
+    {
         .name = "gil",
         IN_EXPORTER(gil),
         .type = CONF_TYPE_SWITCH,
         .choices = switches,
-        .used_by = CONF_PYROSCOPE,
+        .used_by = CONF_PYROSCOPE | CONF_FILE,
         .usual = "off",
         .help = "Whether profiles of the time that threads held the GIL are sent, too.",
     },
@@ -516,7 +687,7 @@ const struct conf_option conf_options[] = {
         .name = "queue",
         IN_EXPORTER(queue),
         .type = CONF_TYPE_COUNT,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE,
         .usual = "32",
         .min = "1",
         .max = "1000",
@@ -526,7 +697,7 @@ const struct conf_option conf_options[] = {
         .name = "retry",
         IN_EXPORTER(retry_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_STORE | CONF_PYROSCOPE,
+        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE,
         .usual = "5m",
         .min = "0s",
         .max = "1d",

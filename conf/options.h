@@ -45,15 +45,21 @@ enum conf_type {
     CONF_TYPE_PATH,
     CONF_TYPE_SPOOL, /* a path, or "off" */
     CONF_TYPE_URL,
+    CONF_TYPE_PROXY,
+    CONF_TYPE_NAME, /* of a variable, of a credential */
+    CONF_TYPE_FILE_PATTERN,
     CONF_TYPE_LABEL, /* a free key, kept in the section's entries */
     CONF_TYPE_HEADER,
+    CONF_TYPE_HEADER_FILE,
+    CONF_TYPE_HEADER_ENV,
+    CONF_TYPE_HEADER_CREDENTIAL,
     CONF_TYPE_ENV,
     CONF_TYPE_LABEL_TEMPLATE,
     CONF_TYPES
 };
 
 /* Exporter types, as bits of conf_option.used_by. */
-enum { CONF_STORE = 1, CONF_PYROSCOPE = 2 };
+enum { CONF_STORE = 1, CONF_PYROSCOPE = 2, CONF_FILE = 4 };
 
 /* What a section must have of a key. */
 enum conf_need {

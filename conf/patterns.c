@@ -320,3 +320,58 @@ enum conf_rc conf_header_name_check(const char *name, struct err *err)
         }
     return CONF_OK;
 }
+
+enum conf_rc conf_proxy_check(const char *text, struct err *err)
+{
+    static const char *const schemes[] = {"http://", "https://", "socks5://", "socks5h://"};
+    const char *why = "does not start with http://, https://, socks5:// or socks5h://";
+    size_t i;
+
+    if (strcmp(text, "none") == 0)
+        return CONF_OK;
+    for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0)
+            why = host_problem(text + strlen(schemes[i]));
+    if (!conf_is_printable_ascii(text) || strpbrk(text, " ?#"))
+        why = "has a character that no proxy has";
+    if (strchr(text, '@')) /* not to be repeated: it may be a password */
+        why = "has a login in it, which belongs into proxy_login_file";
+    if (!why)
+        return CONF_OK;
+    err_set(err, "%s", why);
+    return CONF_BAD;
+}
+
+enum conf_rc conf_name_check(const char *text, struct err *err)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+    if (text[0] != '.' && strlen(text) <= 255 && text[strspn(text, allowed)] == '\0')
+        return CONF_OK;
+    err_set(err, "is not a name"); /* it may be the secret itself, put here by mistake */
+    return CONF_BAD;
+}
+
+enum conf_rc conf_file_pattern_check(const char *text, struct err *err)
+{
+    static const char *const parts[] = {"{service}", "{type}", "{start}"};
+    const char *last = strrchr(text, '/'), *at = last ? last + 1 : text;
+    size_t i;
+
+    if (*text != '/')
+        return refuse(err, text, "is a relative path");
+    if (*at == '\0' || *at == '.')
+        return refuse(err, text, "does not end in the name of a file");
+    if (strcspn(text, "{}") < (size_t)(at - text))
+        return refuse(err, text, "has braces before its last part");
+    for (; *at; at++) {
+        for (i = 0; i < 3 && strncmp(at, parts[i], strlen(parts[i])) != 0; i++)
+            continue;
+        if (i < 3)
+            at += strlen(parts[i]) - 1;
+        else if (*at == '{' || *at == '}')
+            return refuse(err, text, "has braces that stand for nothing");
+    }
+    return CONF_OK;
+}

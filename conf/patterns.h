@@ -37,6 +37,15 @@ MUST_CHECK enum conf_rc conf_label_name_check(const char *name, struct err *err)
 /* A token as HTTP has it, and none that the exporter sets itself. */
 MUST_CHECK enum conf_rc conf_header_name_check(const char *name, struct err *err);
 
+/* "none", or the URL of a proxy without a login in it. */
+MUST_CHECK enum conf_rc conf_proxy_check(const char *text, struct err *err);
+
+/* What may be the name of a variable or of a credential, which is a file's. */
+MUST_CHECK enum conf_rc conf_name_check(const char *text, struct err *err);
+
+/* The pattern of a `type = file` exporter, as far as its braces go. */
+MUST_CHECK enum conf_rc conf_file_pattern_check(const char *text, struct err *err);
+
 bool conf_is_printable_ascii(const char *text);
 
 #endif

@@ -219,6 +219,24 @@ static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_URL] = {.check = conf_url_check,
                        .print = print_string,
                        .allowed = "http://HOST or https://HOST, then :PORT and /PATH if needed"},
+    [CONF_TYPE_PROXY] = {.check = conf_proxy_check,
+                         .print = print_string,
+                         .allowed = "none, or SCHEME://HOST:PORT with http, https, socks5 or "
+                                    "socks5h"},
+    [CONF_TYPE_NAME] = {.check = conf_name_check,
+                        .print = print_string,
+                        .allowed = "a name of letters, digits, \"_\", \"-\" and \".\""},
+    [CONF_TYPE_FILE_PATTERN] = {.check = conf_file_pattern_check,
+                                .print = print_string,
+                                .allowed =
+                                    "an absolute path, with {service}, {type} and {start} in its "
+                                    "last part"},
+    [CONF_TYPE_HEADER_FILE] = {.check = conf_path_check, .allowed = "an absolute path"},
+    [CONF_TYPE_HEADER_ENV] = {.check = conf_name_check,
+                              .allowed = "a name of letters, digits, \"_\", \"-\" and \".\""},
+    [CONF_TYPE_HEADER_CREDENTIAL] = {.check = conf_name_check,
+                                     .allowed =
+                                         "a name of letters, digits, \"_\", \"-\" and \".\""},
     [CONF_TYPE_LABEL] = {.allowed = "text of up to 2048 bytes"},
     [CONF_TYPE_HEADER] = {.allowed = "printable ASCII of up to 2048 bytes"},
     [CONF_TYPE_ENV] = {.check = conf_regex_check, .allowed = "a POSIX extended regular expression"},
@@ -286,6 +304,12 @@ enum conf_rc conf_value_read(const struct conf_option *option, const char *text,
     return rc;
 }
 
+bool conf_is_header(const struct conf_option *option)
+{
+    return option->type == CONF_TYPE_HEADER || option->type == CONF_TYPE_HEADER_FILE ||
+           option->type == CONF_TYPE_HEADER_ENV || option->type == CONF_TYPE_HEADER_CREDENTIAL;
+}
+
 enum conf_rc conf_entry_check(const struct conf_option *option, const char *name, const char *value,
                               struct err *err)
 {
@@ -298,7 +322,7 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
         return CONF_BAD;
     if (option->type == CONF_TYPE_ENV && conf_env_name_check(name, err) != CONF_OK)
         return CONF_BAD;
-    if (option->type == CONF_TYPE_HEADER && conf_header_name_check(name, err) != CONF_OK)
+    if (conf_is_header(option) && conf_header_name_check(name, err) != CONF_OK)
         return CONF_BAD;
     if (strlen(value) > CONF_LABEL_VALUE_MAX)
         err_set(&cause, "is longer than %d bytes", CONF_LABEL_VALUE_MAX);

@@ -34,4 +34,7 @@ bool conf_value_print(const struct conf_option *option, const void *section, str
 /* Writes what values the option allows: "0.1Hz to 1000Hz". Returns out. */
 const char *conf_value_allowed(const struct conf_option *option, char out[CONF_ALLOWED_MAX]);
 
+/* True for free keys that become headers. */
+bool conf_is_header(const struct conf_option *option);
+
 #endif

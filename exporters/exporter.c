@@ -11,7 +11,7 @@
 #include "exporters/type.h"
 
 /* To add a type, add a row. */
-static const struct exporter_type *const types[] = {&store_type, &pyroscope_type};
+static const struct exporter_type *const types[] = {&store_type, &pyroscope_type, &file_type};
 
 enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
 

@@ -66,7 +66,8 @@ struct exporter_settings {
     const char *name;
     const char *type; /* "store", "pyroscope" */
 
-    const char *path; /* store: the directory, made if absent (0700) */
+    const char *path;    /* store: the directory, made if absent (0700) */
+    const char *pattern; /* file: see file_name.h */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
 
@@ -90,6 +91,7 @@ struct exporter_settings {
     uint64_t timeout_ns;         /* of one try */
     uint64_t connect_timeout_ns; /* until the connection stands, TLS included */
     uint64_t stall_timeout_ns;   /* without a byte either way */
+    const char *legacy;          /* pyroscope: "ingest" for a server without Push; or NULL */
     bool gil;                    /* pyroscope: profiles of the time that the GIL was held, too */
     const char *user_agent;
 };
@@ -103,6 +105,7 @@ struct exporter_answer {
     struct err err;          /* why it was not taken; "" with EXPORTER_OK */
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
+    struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples that the server rejected out of what it took */
 };
 

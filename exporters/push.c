@@ -36,15 +36,20 @@ static bool has_name(const struct push_labels *labels, const char *name)
 static enum exporter_rc add(struct push_labels *labels, struct arena *arena, const char *name,
                             const char *value)
 {
-    char *name_copy = copy_text(arena, name, PUSH_NAME_MAX);
-    char *value_copy = copy_text(arena, value, PUSH_VALUE_MAX);
+    char *name_copy, *value_copy;
 
+    if (labels->count == PUSH_LABELS_MAX && labels->left_out)
+        return EXPORTER_OK;
+    name_copy = copy_text(arena, name, PUSH_NAME_MAX);
+    value_copy = copy_text(arena, value, PUSH_VALUE_MAX);
     if (!name_copy || !value_copy)
         return EXPORTER_NOMEM;
     if (has_name(labels, name_copy))
         return EXPORTER_OK;
-    if (labels->count == PUSH_LABELS_MAX)
-        return EXPORTER_REFUSED;
+    if (labels->count == PUSH_LABELS_MAX) {
+        labels->left_out = name_copy;
+        return EXPORTER_OK;
+    }
     labels->items[labels->count++] = (struct exporter_label){name_copy, value_copy};
     return EXPORTER_OK;
 }
@@ -92,8 +97,6 @@ enum exporter_rc push_labels(const struct exporter_profile *profile, struct aren
     if (!labels.items)
         return EXPORTER_NOMEM;
     rc = gather(profile, arena, &labels);
-    if (rc == EXPORTER_REFUSED)
-        err_set(err, "the profile has more than %d labels", PUSH_LABELS_MAX);
     if (rc != EXPORTER_OK)
         return rc;
     qsort(labels.items, labels.count, sizeof(labels.items[0]), compare);

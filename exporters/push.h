@@ -15,7 +15,7 @@
 
 /* What a Pyroscope takes by default (its -validation.* flags). */
 enum {
-    PUSH_LABELS_MAX = 64, /* it takes 30; more than a misconfiguration is not held in memory */
+    PUSH_LABELS_MAX = 28, /* it takes 30, with its own __delta__ and one that a sample may have */
     PUSH_NAME_MAX = 1024,
     PUSH_VALUE_MAX = 2048
 };
@@ -23,17 +23,18 @@ enum {
 struct push_labels {
     struct exporter_label *items; /* borrowed from the arena */
     size_t count;
+    const char *left_out; /* the first that there was no room for; NULL: none */
 };
 
 /*
  * Gathers the series labels of a profile, sorted by name, valid for the server:
  * `__name__` and `service_name` from the profile's type and service, then the
  * profile's own. Of two with one name the earlier stays; names that are empty, too
- * long or begin with "__" (the server's own) and empty values are left out; long
- * values are cut.
+ * long or begin with "__" (the server's own), empty values, and what is over
+ * PUSH_LABELS_MAX are left out; long values are cut.
  *
  * Lends:  out's items, until the arena is reset.
- * Errors: EXPORTER_REFUSED (no type, or too many labels), EXPORTER_NOMEM.
+ * Errors: EXPORTER_REFUSED (no type), EXPORTER_NOMEM.
  */
 MUST_CHECK enum exporter_rc push_labels(const struct exporter_profile *profile, struct arena *arena,
                                         struct push_labels *out, struct err *err);

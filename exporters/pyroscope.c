@@ -8,26 +8,34 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "exporters/http_client.h"
+#include "exporters/ingest.h"
 #include "exporters/push.h"
 #include "exporters/text.h"
 #include "exporters/type.h"
 
 enum {
     MESSAGE_MAX = 64 * 1024 * 1024, /* servers take 4 MiB of plain pprof by default */
-    SCRATCH_MAX = 512 * 1024,       /* labels: 64 of at most 3 KiB, and their messages */
-    ID_SIZE = 37                    /* a UUID as text */
+    SCRATCH_MAX = 512 * 1024,       /* labels: 28 of at most 3 KiB, and their messages */
+    QUERY_MAX = 512 * 1024,         /* 28 labels, each byte as %XX */
+    ID_SIZE = 37,                   /* a UUID as text */
+    BOUNDARY_SIZE = ID_SIZE + 9
 };
 
 struct pyroscope {
     struct http_client *client; /* owned */
     bool gil;
+    bool ingest; /* the server is older than Push */
+    bool told;   /* of labels that are left out */
+    char boundary[BOUNDARY_SIZE];
     struct arena scratch; /* owned: of one send */
     struct buf message;   /* owned: of one send, memory kept */
+    struct buf query;     /* owned: of one send; empty with Push */
 };
 
 static void pyroscope_close(void *self)
@@ -39,27 +47,8 @@ static void pyroscope_close(void *self)
     http_client_close(pyroscope->client);
     arena_finish(&pyroscope->scratch);
     buf_finish(&pyroscope->message);
+    buf_finish(&pyroscope->query);
     free(pyroscope);
-}
-
-static enum exporter_rc pyroscope_open(const struct exporter_settings *settings, void **out,
-                                       struct err *err)
-{
-    struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
-    enum exporter_rc rc;
-
-    if (!pyroscope)
-        return EXPORTER_NOMEM;
-    pyroscope->gil = settings->gil;
-    arena_init(&pyroscope->scratch, SCRATCH_MAX);
-    buf_init(&pyroscope->message, MESSAGE_MAX);
-    rc = http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
-                          &pyroscope->client, err);
-    if (rc == EXPORTER_OK)
-        *out = pyroscope;
-    else
-        pyroscope_close(pyroscope);
-    return rc;
 }
 
 /* A random UUID, RFC 9562 version 4. */
@@ -78,25 +67,104 @@ static bool make_id(char id[ID_SIZE])
     return true;
 }
 
+static enum exporter_rc open_client(struct pyroscope *pyroscope,
+                                    const struct exporter_settings *settings, struct err *err)
+{
+    char id[ID_SIZE], type[BOUNDARY_SIZE + 32];
+
+    if (!pyroscope->ingest)
+        return http_client_open(settings, "push.v1.PusherService/Push", "application/proto",
+                                &pyroscope->client, err);
+    if (!make_id(id)) {
+        err_set(err, "no random numbers from the kernel");
+        return EXPORTER_BAD_CONFIG;
+    }
+    (void)snprintf(pyroscope->boundary, sizeof(pyroscope->boundary), "pystrobe-%s", id);
+    (void)snprintf(type, sizeof(type), "multipart/form-data; boundary=%s", pyroscope->boundary);
+    return http_client_open(settings, "ingest", type, &pyroscope->client, err);
+}
+
+static enum exporter_rc pyroscope_open(const struct exporter_settings *settings, void **out,
+                                       struct err *err)
+{
+    struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
+    enum exporter_rc rc;
+
+    if (!pyroscope)
+        return EXPORTER_NOMEM;
+    pyroscope->gil = settings->gil;
+    pyroscope->ingest = settings->legacy && strcmp(settings->legacy, "ingest") == 0;
+    arena_init(&pyroscope->scratch, SCRATCH_MAX);
+    buf_init(&pyroscope->message, MESSAGE_MAX);
+    buf_init(&pyroscope->query, QUERY_MAX);
+    rc = open_client(pyroscope, settings, err);
+    if (rc == EXPORTER_OK)
+        *out = pyroscope;
+    else
+        pyroscope_close(pyroscope);
+    return rc;
+}
+
+/* A type comes from a spool, too, and goes into JSON. */
+static bool is_plain(const char *type)
+{
+    return type[strspn(type, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
+                                      const struct exporter_profile *profile,
+                                      const struct push_labels *labels)
+{
+    if (!is_plain(profile->type))
+        return EXPORTER_REFUSED;
+    ingest_query(profile, labels, &pyroscope->query);
+    ingest_body(profile, pyroscope->boundary, &pyroscope->message);
+    buf_add(&pyroscope->query, "", 1); /* its NUL */
+    return buf_failed(&pyroscope->query) || buf_failed(&pyroscope->message) ? EXPORTER_REFUSED
+                                                                            : EXPORTER_OK;
+}
+
+static enum exporter_rc encode_push(struct pyroscope *pyroscope,
+                                    const struct exporter_profile *profile,
+                                    const struct push_labels *labels, struct err *err)
+{
+    char id[ID_SIZE];
+
+    if (make_id(id))
+        return push_encode(labels, id, profile, &pyroscope->scratch, &pyroscope->message);
+    err_set(err, "no random numbers from the kernel");
+    return EXPORTER_RETRY;
+}
+
+/* Once: the labels of the next profile are most likely the same. */
+static void tell(struct pyroscope *pyroscope, const struct push_labels *labels, struct err *note)
+{
+    if (!labels->left_out || pyroscope->told)
+        return;
+    pyroscope->told = true;
+    err_set(note,
+            "a Pyroscope takes no more than %d labels: \"%.64s\", and what comes after it, "
+            "is left out",
+            PUSH_LABELS_MAX, labels->left_out);
+}
+
 static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporter_profile *profile,
-                               struct err *err)
+                               struct exporter_answer *answer)
 {
     struct push_labels labels;
     enum exporter_rc rc;
-    char id[ID_SIZE];
 
     arena_reset(&pyroscope->scratch);
     buf_reset(&pyroscope->message);
-    if (!make_id(id)) {
-        err_set(err, "no random numbers from the kernel");
-        return EXPORTER_RETRY;
-    }
-    rc = push_labels(profile, &pyroscope->scratch, &labels, err);
+    buf_reset(&pyroscope->query);
+    rc = push_labels(profile, &pyroscope->scratch, &labels, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    rc = push_encode(&labels, id, profile, &pyroscope->scratch, &pyroscope->message);
+    tell(pyroscope, &labels, &answer->note);
+    rc = pyroscope->ingest ? encode_ingest(pyroscope, profile, &labels)
+                           : encode_push(pyroscope, profile, &labels, &answer->err);
     if (rc == EXPORTER_REFUSED)
-        err_set(err, "the profile is larger than 64 MiB");
+        err_set(&answer->err, "the profile is larger than 64 MiB, or its type is not known");
     return rc;
 }
 
@@ -107,13 +175,15 @@ static enum exporter_rc encode(struct pyroscope *pyroscope, const struct exporte
  * the caller's tries must be finite. 401, 403 and 407 wait: the secret has been read
  * again by then, and somebody will give us another.
  */
-static enum exporter_rc judge(long status, bool *denied)
+static enum exporter_rc judge(long status, bool ingest, bool *denied)
 {
     *denied = status == 401 || status == 403 || status == 407;
     if (*denied)
         return EXPORTER_RETRY;
     if (status >= 200 && status <= 299)
         return EXPORTER_OK;
+    if (status == 422 && ingest) /* also what it says when its storage is down */
+        return EXPORTER_RETRY;
     if (status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504))
         return EXPORTER_RETRY;
     return EXPORTER_REFUSED;
@@ -128,7 +198,7 @@ static const char *advice(long status)
     if (status == 407)
         return " (the proxy wants a login: look at proxy_login_file)";
     if (status == 404 || status == 405 || status == 415)
-        return " (is there a Pyroscope at url?)";
+        return " (is there a Pyroscope at url? One from before Push wants legacy = ingest)";
     return "";
 }
 
@@ -147,15 +217,18 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
     struct pyroscope *pyroscope = self;
     struct http_reply reply;
     struct http_body body;
-    enum exporter_rc rc = encode(pyroscope, profile, &answer->err);
+    enum exporter_rc rc = encode(pyroscope, profile, answer);
 
     if (rc != EXPORTER_OK)
         return rc;
-    body = (struct http_body){.bytes = pyroscope->message.data, .size = pyroscope->message.size};
+    body =
+        (struct http_body){.bytes = pyroscope->message.data,
+                           .size = pyroscope->message.size,
+                           .query = pyroscope->ingest ? (const char *)pyroscope->query.data : NULL};
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    rc = judge(reply.status, &answer->denied);
+    rc = judge(reply.status, pyroscope->ingest, &answer->denied);
     if (rc == EXPORTER_OK)
         return rc;
     answer->retry_after_ns = reply.retry_after_ns;

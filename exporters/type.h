@@ -23,5 +23,6 @@ struct exporter_type {
 
 extern const struct exporter_type store_type;
 extern const struct exporter_type pyroscope_type;
+extern const struct exporter_type file_type;
 
 #endif

@@ -19,16 +19,17 @@ static struct conf_row rows[] = {
     {"an_exporter_without_a_type",
      "[exporter x]\n"
      "path = /x\n",
-     "t.ini:1: [exporter x] type: is missing; allowed: store, pyroscope\n"},
+     "t.ini:1: [exporter x] type: is missing; allowed: store, pyroscope, file\n"},
     {"a_type_that_is_not_there_yet",
      "[exporter x]\n"
      "type = otlp\n"
      "url = http://h\n",
-     "t.ini:2: [exporter x] type: \"otlp\" is not known; allowed: store, pyroscope\n"},
+     "t.ini:2: [exporter x] type: \"otlp\" is not known; allowed: store, pyroscope, file\n"},
     {"a_type_near_one",
      "[exporter x]\n"
      "type = pyrascope\n",
-     "t.ini:2: [exporter x] type: \"pyrascope\" is not known; allowed: store, pyroscope; did you "
+     "t.ini:2: [exporter x] type: \"pyrascope\" is not known; allowed: store, pyroscope, file; did "
+     "you "
      "mean \"pyroscope\"?\n"},
     {"a_pyroscope_without_a_url",
      "[exporter p]\n"

@@ -673,7 +673,8 @@ static void refuses_a_type_that_it_does_not_know(void **state)
     struct fixture *fix = *state;
 
     fix->settings.type = "parca";
-    expect_bad_config(fix, "type: \"parca\" is not known; it is one of those: store pyroscope");
+    expect_bad_config(fix,
+                      "type: \"parca\" is not known; it is one of those: store pyroscope file");
     fix->settings.type = NULL;
     expect_bad_config(fix, "type: ");
 }

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.c - writes each profile into a file of its own, for cron jobs and hosts without
+ * a network. What it has written is anybody's to take away: nothing is remembered but
+ * how much there was.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/durable.h"
+#include "exporters/file_name.h"
+#include "exporters/type.h"
+
+enum {
+    SAME_NAME_MAX = 10000, /* files of one name, told apart by their number */
+    LIST_MAX = 64 << 20    /* bytes for the list of a directory: half a million files */
+};
+
+#define LOOK_EVERY_NS INT64_C(60000000000)
+#define ASIDE         ".pystrobe-" /* what an unfinished file begins with */
+
+struct file {
+    char *pattern;   /* owned */
+    char *directory; /* owned */
+    regex_t matcher;
+    bool has_matcher, gil;
+    uint64_t max_size_bytes, max_age_ns; /* 0: no limit */
+    uint64_t bytes;                      /* of all files, as far as they are known */
+    int64_t looked_ns;                   /* when they were counted; 0: not yet */
+    atomic_bool canceled;
+};
+
+/* A file that is there. */
+struct found {
+    const char *name; /* in an arena */
+    int64_t written_ns;
+    uint64_t size;
+};
+
+static void file_close(void *self)
+{
+    struct file *file = self;
+
+    if (!file)
+        return;
+    if (file->has_matcher)
+        regfree(&file->matcher);
+    free(file->pattern);
+    free(file->directory);
+    free(file);
+}
+
+static enum exporter_rc failed(const struct file *file, const char *what, struct err *err)
+{
+    err_set(err, "%s %s: %s", file->directory, what, strerror(errno));
+    return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
+}
+
+static int open_directory(const struct file *file)
+{
+    if (!durable_make_path(file->directory))
+        return -1;
+    return open(file->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum exporter_rc prepare(struct file *file, const struct exporter_settings *settings,
+                                struct err *err)
+{
+    const char *pattern = settings->pattern ? settings->pattern : "";
+    const char *wrong = file_name_check(pattern), *last = file_name_last(pattern);
+    int dir;
+
+    if (wrong) {
+        err_set(err, "pattern: %s", wrong);
+        return EXPORTER_BAD_CONFIG;
+    }
+    file->pattern = strdup(pattern);
+    file->directory =
+        last - pattern > 1 ? strndup(pattern, (size_t)(last - pattern) - 1) : strdup("/");
+    file->has_matcher = file_name_matcher(pattern, &file->matcher);
+    if (!file->pattern || !file->directory || !file->has_matcher)
+        return EXPORTER_NOMEM;
+    dir = open_directory(file);
+    if (dir >= 0) {
+        (void)close(dir);
+        return EXPORTER_OK;
+    }
+    return failed(file, "cannot be made or opened", err) == EXPORTER_NOMEM ? EXPORTER_NOMEM
+                                                                           : EXPORTER_BAD_CONFIG;
+}
+
+static enum exporter_rc file_open(const struct exporter_settings *settings, void **out,
+                                  struct err *err)
+{
+    struct file *file = calloc(1, sizeof(*file));
+    enum exporter_rc rc;
+
+    if (!file)
+        return EXPORTER_NOMEM;
+    atomic_init(&file->canceled, false);
+    file->max_size_bytes = settings->max_size_bytes;
+    file->max_age_ns = settings->max_age_ns;
+    file->gil = settings->gil;
+    rc = prepare(file, settings, err);
+    if (rc == EXPORTER_OK)
+        *out = file;
+    else
+        file_close(file);
+    return rc;
+}
+
+static enum exporter_form file_form(const void *self)
+{
+    const struct file *file = self;
+
+    if (!file_name_has_type(file->pattern))
+        return EXPORTER_WHOLE;
+    return file->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
+}
+
+/* Gives a finished file its name if no file has it: 0, or the errno why not. */
+static int give_name(int dir, const char *from, const char *name)
+{
+    if (renameat2(dir, from, dir, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (linkat(dir, from, dir, name, 0) != 0) /* a file system that lacks the flag */
+        return errno;
+    return unlinkat(dir, from, 0) == 0 ? 0 : errno;
+}
+
+/* Gives it the first name of its pattern that is free. */
+static enum exporter_rc name_it(const struct file *file, const struct exporter_profile *profile,
+                                int dir, const char *from, struct err *err)
+{
+    char name[FILE_NAME_SIZE];
+    unsigned number;
+
+    for (number = 1; number <= SAME_NAME_MAX; number++) {
+        if (!file_name_write(file->pattern, profile, number, name)) {
+            err_set(err, "%s: the name of the file would be longer than 255 bytes", file->pattern);
+            return EXPORTER_REFUSED;
+        }
+        errno = give_name(dir, from, name);
+        if (errno == 0)
+            return durable_sync(dir) ? EXPORTER_OK : failed(file, "cannot be synced", err);
+        if (errno != EEXIST)
+            return failed(file, "cannot take another file", err);
+    }
+    err_set(err, "%s: there are %d files of this name; put {start} into pattern", file->pattern,
+            SAME_NAME_MAX);
+    return EXPORTER_REFUSED;
+}
+
+static enum exporter_rc keep(struct file *file, const struct exporter_profile *profile, int dir,
+                             struct err *err)
+{
+    const struct durable_part part = {profile->bytes, profile->size};
+    char aside[64], whole[64];
+    enum exporter_rc rc;
+    uint64_t id;
+
+    if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+        return failed(file, "gets no random number", err);
+    (void)snprintf(aside, sizeof(aside), ASIDE "%016llx.tmp", (unsigned long long)id);
+    (void)snprintf(whole, sizeof(whole), ASIDE "%016llx.new", (unsigned long long)id);
+    if (!durable_write(dir, aside, whole, &part, 1))
+        return failed(file, "cannot be written to", err);
+    rc = name_it(file, profile, dir, whole, err);
+    if (rc == EXPORTER_OK)
+        file->bytes += profile->size;
+    else
+        (void)unlinkat(dir, whole, 0);
+    return rc;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+
+    if (x->written_ns != y->written_ns)
+        return x->written_ns < y->written_ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void add_found(const struct file *file, int dir, const char *name, struct arena *names,
+                      struct buf *list)
+{
+    struct found found;
+    struct stat info;
+
+    if (strncmp(name, ASIDE, sizeof(ASIDE) - 1) == 0)
+        durable_remove_leftover(dir, name);
+    if (regexec(&file->matcher, name, 0, NULL, 0) != 0 ||
+        fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+        return;
+    found.name = arena_strndup(names, name, strlen(name));
+    found.written_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    found.size = info.st_size > 0 ? (uint64_t)info.st_size : 0;
+    if (found.name)
+        buf_add(list, &found, sizeof(found));
+}
+
+/* Lists the directory; what there is no memory for is passed over, the next look sees it. */
+static void look(const struct file *file, int dir, struct arena *names, struct buf *list)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+    const struct dirent *entry;
+
+    if (!stream && copy >= 0)
+        (void)close(copy);
+    while (stream && (entry = readdir(stream)))
+        add_found(file, dir, entry->d_name, names, list);
+    if (stream)
+        (void)closedir(stream);
+    if (list->size > 0)
+        qsort(list->data, list->size / sizeof(struct found), sizeof(struct found), compare);
+}
+
+static bool must_go(const struct file *file, const struct found *found, uint64_t bytes,
+                    int64_t now_ns)
+{
+    if (file->max_size_bytes > 0 && bytes > file->max_size_bytes)
+        return true;
+    return file->max_age_ns > 0 && now_ns > found->written_ns &&
+           (uint64_t)(now_ns - found->written_ns) > file->max_age_ns;
+}
+
+/* Removes the oldest files as far as the limits want it; only those that the pattern makes. */
+static void trim(struct file *file, int dir, int64_t now_ns)
+{
+    const struct found *found;
+    struct arena names;
+    struct buf list;
+    uint64_t bytes = 0;
+    size_t i, count;
+
+    arena_init(&names, LIST_MAX);
+    buf_init(&list, LIST_MAX);
+    look(file, dir, &names, &list);
+    found = (const struct found *)(const void *)list.data;
+    count = list.size / sizeof(*found);
+    for (i = 0; i < count; i++)
+        bytes += found[i].size;
+    for (i = 0; i < count && must_go(file, &found[i], bytes, now_ns); i++)
+        if (unlinkat(dir, found[i].name, 0) == 0)
+            bytes -= found[i].size;
+    file->bytes = bytes;
+    file->looked_ns = now_ns;
+    buf_finish(&list);
+    arena_finish(&names);
+}
+
+/* A look costs a call a file: it is taken when it is needed, and once a minute. */
+static void trim_if_due(struct file *file, int dir, int64_t now_ns)
+{
+    bool full = file->max_size_bytes > 0 && file->bytes > file->max_size_bytes;
+    int64_t since = now_ns - file->looked_ns;
+
+    if (file->max_size_bytes == 0 && file->max_age_ns == 0)
+        return;
+    if (full || file->looked_ns == 0 || since < 0 || since > LOOK_EVERY_NS)
+        trim(file, dir, now_ns);
+}
+
+static enum exporter_rc file_send(void *self, const struct exporter_profile *profile,
+                                  int64_t now_ns, struct exporter_answer *answer)
+{
+    struct file *file = self;
+    enum exporter_rc rc;
+    int dir;
+
+    if (atomic_load(&file->canceled)) {
+        err_set(&answer->err, "%s: given up, as asked", file->directory);
+        return EXPORTER_RETRY;
+    }
+    dir = open_directory(file);
+    if (dir < 0)
+        return failed(file, "cannot be made or opened", &answer->err);
+    rc = keep(file, profile, dir, &answer->err);
+    trim_if_due(file, dir, now_ns);
+    (void)close(dir);
+    return rc;
+}
+
+/* The disk cannot be hurried: a write that is under way is finished. */
+static void file_cancel(void *self)
+{
+    struct file *file = self;
+
+    atomic_store(&file->canceled, true);
+}
+
+const struct exporter_type file_type = {
+    .name = "file",
+    .form_of = file_form,
+    .open = file_open,
+    .send = file_send,
+    .cancel = file_cancel,
+    .close = file_close,
+};
