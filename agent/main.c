@@ -17,6 +17,7 @@ static const struct {
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
     {"report", cmd_report, "print the hottest functions of pprof files"},
     {"config", cmd_config, "check an ini file and print the settings in effect"},
+    {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
 };
 

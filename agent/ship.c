@@ -85,25 +85,31 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
     return rc;
 }
 
+bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
+{
+    struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
+    enum exporter_rc rc = headers ? open_with(conf, headers, out, err) : EXPORTER_NOMEM;
+
+    free(headers);
+    if (rc != EXPORTER_OK)
+        err_within(err, "exporter %s", conf->name);
+    return rc == EXPORTER_OK;
+}
+
 /* Opens one exporter and gives it its thread. */
 static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
 {
-    struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
     struct delivery_limits limits = {.queue_profiles = conf->queue,
                                      .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
     struct exporter *exporter;
     struct delivery_sink sink;
-    enum exporter_rc rc = headers ? open_with(conf, headers, &exporter, err) : EXPORTER_NOMEM;
 
-    free(headers);
-    if (rc != EXPORTER_OK) {
-        err_within(err, "exporter %s", conf->name);
+    if (!ship_exporter(conf, &exporter, err))
         return false;
-    }
-    if (conf->url) /* it is a server that takes no old ones, not a disk */
+    if (conf->url) { /* a server that many agents share and that takes no old ones, not a disk */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
-    if (conf->url) /* a server that many agents share */
         limits.spread_ns = ship->spread_ns;
+    }
     sink = delivery_sink_of(exporter);
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
         return true;

@@ -24,6 +24,10 @@ struct ship {
  */
 MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err *err);
 
+/* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
+MUST_CHECK bool ship_exporter(const struct conf_exporter *conf, struct exporter **out,
+                              struct err *err);
+
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
 
