@@ -109,6 +109,7 @@ static int run_agent(struct run *run)
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
+        .max_services = run->conf->agent.max_services,
     };
     struct err err = {""};
     sigset_t before;

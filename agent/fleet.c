@@ -249,12 +249,10 @@ static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct fleet *f = ctx;
     uint64_t now_ns = clock_mono_ns();
-    struct charge *charge = NULL;
+    struct charge *charge;
     struct err err;
 
-    heed_clock(&f->services, &f->utc);
-    if (services_get(&f->services, choice->service, clock_utc_ns(), now_ns))
-        charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
+    charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
     if (!charge) {
         err_set(&err, "process %d: out of memory", (int)id.pid);
         finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
@@ -352,6 +350,8 @@ struct fleet *fleet_new(const struct engine_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
+    f->services.max = settings->max_services;
+    f->services.begin_ns = clock_mono_ns();
     f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
     f->utc = utc_now();
     f->interval = 1;
@@ -415,6 +415,10 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    services_trim(&f->services);
+    for (service = f->services.first; service; service = service->next)
+        service->users = 0; /* until pieces come for it */
+    f->services.begin_ns = now_ns;
     for (i = 0; i < SLOTS; i++)
         slot_renew(&f->slots[i]);
     charges_sweep(&f->charges);

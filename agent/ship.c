@@ -203,14 +203,32 @@ enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
     return pprof_encode(service->profile, &meta, out);
 }
 
+enum { SHIP_LABELS_MAX = LABELS_MAX + 32 };
+
+/* The labels of a service, then those of the settings that it has none of. */
+static size_t labels_of(const struct ship *ship, const struct service *service,
+                        struct exporter_label out[SHIP_LABELS_MAX])
+{
+    size_t count = 0, at = 0, i;
+
+    while (count < LABELS_MAX &&
+           labels_next(&service->labels, &at, &out[count].name, &out[count].value))
+        count++;
+    for (i = 0; i < ship->label_count && count < SHIP_LABELS_MAX; i++)
+        if (!labels_get(&service->labels, ship->labels[i].name))
+            out[count++] = ship->labels[i];
+    return count;
+}
+
 static void put(struct ship *ship, const struct service *service, enum exporter_form form,
                 const char *type, uint64_t now_ns)
 {
+    struct exporter_label labels[SHIP_LABELS_MAX];
     const struct exporter_profile profile = {
         .service = service->name,
         .type = type,
-        .labels = ship->labels,
-        .label_count = ship->label_count,
+        .labels = labels,
+        .label_count = labels_of(ship, service, labels),
         .start_ns = service->start_utc_ns,
         .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
         .bytes = ship->bytes.data,
@@ -282,6 +300,7 @@ static void ship_types(struct ship *ship, const struct service *service, uint64_
 
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns)
 {
+    struct exporter_label labels[SHIP_LABELS_MAX];
     enum pprof_rc rc;
 
     if (pprof_total(service->profile, VALUE_SAMPLES) == 0 &&
@@ -292,7 +311,7 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
                  service->name, (unsigned long long)service->overflow);
     if (delivery_wanted(ship->delivery, EXPORTER_WHOLE) > 0) {
         buf_reset(&ship->bytes);
-        rc = ship_encode(service, now_ns, ship->labels, ship->label_count, &ship->bytes);
+        rc = ship_encode(service, now_ns, labels, labels_of(ship, service, labels), &ship->bytes);
         if (rc == PPROF_OK)
             put(ship, service, EXPORTER_WHOLE, NULL, now_ns);
         else
