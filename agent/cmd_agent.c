@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,18 @@ static int sample_until_stopped(struct run *run)
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
+/* A service manager that keeps a directory for us says where: systemd.exec(5), StateDirectory=. */
+void run_choose_spool(struct run *run, struct conf *conf)
+{
+    const char *state = getenv("STATE_DIRECTORY"); /* the first of them, if there are several */
+    int size = state ? (int)strcspn(state, ":") : 0;
+
+    if (conf->agent.spool || size == 0 || size > PATH_MAX / 2)
+        return;
+    (void)snprintf(run->spool, sizeof(run->spool), "%.*s/spool", size, state);
+    conf->agent.spool = run->spool;
+}
+
 static int run_agent(struct run *run)
 {
     struct engine_settings settings = {
@@ -189,6 +202,7 @@ static int run_agent(struct run *run)
         log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
         return EXIT_FAILED;
     }
+    run_choose_spool(run, run->conf);
     if (!ship_open(&run->ship, run->conf, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "agent/delivery_lane.h"
-#include "agent/delivery_queue.h"
+#include "agent/delivery_shelf.h"
 
 enum { LINE_SIZE = 256 };
 
@@ -22,20 +22,32 @@ struct delivery {
     struct delivery_world world;
     struct lane **lanes; /* owned */
     size_t count;
-    atomic_uint_fast64_t order; /* of the profiles put */
+    struct shelf *shelf;        /* owned; NULL: there is no spool */
+    atomic_uint_fast64_t order; /* of the profiles put, without a spool */
     bool flushed;
 };
 
-bool delivery_new(const struct delivery_world *world, struct delivery **out)
+bool delivery_new(const struct delivery_world *world, const struct delivery_spool *spool,
+                  struct delivery **out, struct err *err)
 {
     struct delivery *delivery = calloc(1, sizeof(*delivery));
 
+    err_set(err, "out of memory");
     if (!delivery)
         return false;
     delivery->world = *world;
-    atomic_init(&delivery->order, 0);
+    atomic_init(&delivery->order, 1);
+    if (spool && !shelf_new(world, spool, &delivery->shelf, err)) {
+        free(delivery);
+        return false;
+    }
     *out = delivery;
     return true;
+}
+
+bool delivery_start(struct delivery *delivery)
+{
+    return !delivery->shelf || shelf_start(delivery->shelf, delivery->lanes, delivery->count);
 }
 
 static enum exporter_rc sink_send(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
@@ -73,6 +85,8 @@ static struct delivery_limits with_defaults(const struct delivery_limits *limits
         full.backoff_min_ns = 500 * MS_NS;
     if (full.backoff_max_ns == 0)
         full.backoff_max_ns = 30 * S_NS;
+    if (full.denied_max_ns == 0)
+        full.denied_max_ns = 300 * S_NS;
     if (full.log_every_ns == 0)
         full.log_every_ns = 60 * S_NS;
     return full;
@@ -87,6 +101,7 @@ bool delivery_add(struct delivery *delivery, const char *name, enum exporter_for
         .sink = *sink,
         .limits = with_defaults(limits),
         .world = delivery->world,
+        .shelf = delivery->shelf,
     };
     size_t bytes = (delivery->count + 1) * sizeof(delivery->lanes[0]);
     struct lane **lanes = realloc(delivery->lanes, bytes);
@@ -110,23 +125,46 @@ size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
     return wanted;
 }
 
+/* Without a spool: to each exporter of the form at once. */
+static void put_in_memory(struct delivery *delivery, enum exporter_form form,
+                          struct delivery_parcel *parcel)
+{
+    struct delivery_item item = {
+        .order = atomic_fetch_add(&delivery->order, 1),
+        .start_ns = delivery_parcel_profile(parcel)->start_ns,
+        .put_ns = delivery->world.now_ns(delivery->world.ctx),
+    };
+
+    for (size_t i = 0; i < delivery->count; i++) {
+        if (lane_form(delivery->lanes[i]) != form)
+            continue;
+        item.parcel = delivery_parcel_keep(parcel);
+        lane_put(delivery->lanes[i], &item);
+    }
+}
+
+static void count_lost(struct delivery *delivery, enum exporter_form form)
+{
+    for (size_t i = 0; i < delivery->count; i++) {
+        if (lane_form(delivery->lanes[i]) == form)
+            lane_count_lost(delivery->lanes[i]);
+    }
+}
+
 void delivery_put(struct delivery *delivery, enum exporter_form form,
                   const struct exporter_profile *profile)
 {
-    uint64_t order = atomic_fetch_add(&delivery->order, 1);
     struct delivery_parcel *parcel;
 
     if (delivery_wanted(delivery, form) == 0)
         return;
     parcel = delivery_parcel_new(profile);
-    for (size_t i = 0; i < delivery->count; i++) {
-        if (lane_form(delivery->lanes[i]) != form)
-            continue;
-        if (parcel)
-            lane_put(delivery->lanes[i], parcel, order);
-        else
-            lane_count_lost(delivery->lanes[i]);
-    }
+    if (!parcel)
+        count_lost(delivery, form);
+    else if (!delivery->shelf || delivery->flushed)
+        put_in_memory(delivery, form, parcel);
+    else if (!shelf_put(delivery->shelf, form, parcel))
+        put_in_memory(delivery, form, parcel);
     delivery_parcel_drop(parcel);
 }
 
@@ -141,6 +179,13 @@ const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_
     return lane_name(delivery->lanes[i]);
 }
 
+void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats *out)
+{
+    *out = (struct delivery_spool_stats){0};
+    if (delivery->shelf)
+        shelf_stats(delivery->shelf, out);
+}
+
 /* Says what is lost now. True: nothing is. */
 static bool take_stock(struct delivery *delivery, struct lane *lane)
 {
@@ -149,7 +194,8 @@ static bool take_stock(struct delivery *delivery, struct lane *lane)
     uint64_t lost;
 
     lane_stats(lane, &stats);
-    lost = stats.dropped_stop + stats.queued; /* queued: under way in a thread that is stuck */
+    /* What is queued still is under way in a thread that is stuck. */
+    lost = stats.dropped_stop + stats.queued - stats.in_spool;
     if (lost == 0)
         return true;
     (void)snprintf(line, sizeof(line),
@@ -165,6 +211,8 @@ bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
     uint64_t last_ns = (deadline_ns > now_ns ? deadline_ns : now_ns) + GRACE_NS;
     bool whole = true;
 
+    if (delivery->shelf)
+        shelf_settle(delivery->shelf, now_ns + (last_ns - GRACE_NS - now_ns) / 2);
     delivery->flushed = true;
     for (size_t i = 0; i < delivery->count; i++)
         lane_hurry(delivery->lanes[i]);
@@ -176,6 +224,8 @@ bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
     }
     for (size_t i = 0; i < delivery->count; i++)
         (void)lane_wait(delivery->lanes[i], last_ns);
+    if (delivery->shelf)
+        shelf_end(delivery->shelf, last_ns);
     for (size_t i = 0; i < delivery->count; i++)
         whole = take_stock(delivery, delivery->lanes[i]) && whole;
     return whole;
@@ -191,6 +241,8 @@ bool delivery_free(struct delivery *delivery)
         (void)delivery_flush(delivery, 0);
     for (size_t i = 0; i < delivery->count; i++)
         whole = lane_free(delivery->lanes[i]) && whole;
+    if (whole) /* else a lane that is left behind uses it still */
+        whole = shelf_free(delivery->shelf);
     free(delivery->lanes);
     free(delivery);
     return whole;

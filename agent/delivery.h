@@ -2,16 +2,20 @@
 /*
  * delivery.h - brings profiles to the exporters beside the sampling, without ever holding it up.
  *
- * Shape:   delivery_new, delivery_add for each exporter, delivery_put for each
+ * Shape:   delivery_new, delivery_add for each exporter, delivery_start, delivery_put for each
  *          profile, delivery_flush once at the end, delivery_free.
- * Threads: one for each exporter, with all signals blocked. delivery_put and
+ * Threads: one for each exporter and one for the spool, with all signals blocked. delivery_put and
  *          delivery_stats may be called from any thread once all exporters are
  *          added; the rest belongs to one thread. The log is called from any.
  *
- * Each exporter has a queue of its own. What fails for now is tried again after a
- * pause that doubles (exponential backoff with full jitter), the least tried
- * first, so that a profile that never gets through holds up no other. What is
- * dropped is counted: a full queue loses its oldest.
+ * With a spool a profile is on disk before it is first sent, and leaves it when all
+ * exporters that it is for have it, have refused it for good, or would not take it any more.
+ * Without one, or while the disk fails, each exporter has a bounded queue in memory that
+ * loses its oldest. A thread of its own writes to the disk: nobody waits for that.
+ *
+ * What fails for now is tried again, in order, after a pause that doubles (exponential
+ * backoff with full jitter). An outage counts against no profile; one that fails while
+ * others get through holds them up no longer, and is given up in the end (delivery_plan.h).
  */
 #ifndef AGENT_DELIVERY_H
 #define AGENT_DELIVERY_H
@@ -27,10 +31,11 @@ enum delivery_level { DELIVERY_INFO, DELIVERY_WARNING };
 
 /* The world as it looks from here. The pointers are static, `ctx` is borrowed. */
 struct delivery_world {
-    uint64_t (*now_ns)(void *ctx); /* monotonic; runs as fast as CLOCK_MONOTONIC */
+    uint64_t (*now_ns)(void *ctx); /* monotonic, never 0 */
     int64_t (*utc_ns)(void *ctx);
     void (*log)(void *ctx, enum delivery_level level, const char *line); /* without a newline */
     void *ctx;
+    unsigned speed; /* so many times faster than CLOCK_MONOTONIC is now_ns; 0: as fast */
 };
 
 /* Where profiles go: an exporter, or a test's own. */
@@ -44,26 +49,59 @@ struct delivery_sink {
 
 /* 0 stands for the default that is named. */
 struct delivery_limits {
-    size_t queue_profiles;   /* that wait, beside the one under way: 32 */
-    size_t queue_bytes;      /* of those: 32 MiB */
-    uint64_t retry_ns;       /* from a profile's first try to its last: 5 min */
-    uint64_t max_age_ns;     /* since a profile's start, by the UTC clock: no limit */
+    size_t queue_profiles; /* that wait in memory, beside the one under way: 32 */
+    size_t queue_bytes;    /* of those: 32 MiB */
+    uint64_t retry_ns;   /* for how long one in memory, or one that fails alone, is tried: 5 min */
+    uint64_t max_age_ns; /* since a profile's start, by the UTC clock: no limit */
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
-    uint64_t log_every_ns;   /* the least time between two lines about failures: 1 min */
+    uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
+    uint64_t spread_ns;    /* profiles wait for a share of it, each agent for its own: not at all */
+    uint64_t log_every_ns; /* the least time between two lines about failures: 1 min */
+};
+
+/* A directory for profiles that wait. 0 stands for the default that is named. */
+struct delivery_spool {
+    const char *path;
+    uint64_t max_size_bytes; /* 256 MiB */
+    uint64_t max_age_ns;     /* since a profile's start: no limit */
+    uint64_t min_free_bytes; /* of the disk, that are left to others: none */
+    uint64_t patience_ns;    /* a write that takes longer is not waited for: 5 s */
+    uint64_t log_every_ns;   /* the least time between two lines of one kind: 1 min */
 };
 
 struct delivery_stats {
-    uint64_t sent;         /* profiles that were taken */
-    uint64_t sent_bytes;   /* of those */
-    uint64_t retried;      /* tries that failed and were to be tried again */
-    uint64_t refused;      /* profiles refused for good */
-    uint64_t dropped_full; /* profiles that a full queue lost, or no memory was there for */
-    uint64_t dropped_old;  /* profiles that were tried for too long, or are too old to be taken */
-    uint64_t dropped_stop; /* profiles that were there still when delivery_flush gave up */
+    uint64_t sent;       /* profiles that were taken */
+    uint64_t sent_bytes; /* of those */
+    uint64_t rejected;   /* samples that a server left out of what it took */
+    uint64_t retried;    /* tries that failed and were to be tried again */
+    uint64_t denied;     /* of those: for want of a secret that is accepted */
+    uint64_t refused;    /* profiles refused for good */
+    uint64_t
+        dropped_full;     /* profiles that a full queue or spool lost, or no memory was there for */
+    uint64_t dropped_old; /* profiles that were tried for too long, or are too old to be taken */
+    uint64_t dropped_stop; /* profiles that were in memory still when delivery_flush gave up */
     size_t queued;         /* profiles, with the one under way */
-    size_t queued_bytes;
+    size_t queued_bytes;   /* of those in memory */
+    size_t in_spool;       /* of those queued: on disk */
     struct err last_error; /* "" until there was one */
+};
+
+struct delivery_spool_stats {
+    bool on;                  /* there is a spool; without, all else is 0 */
+    bool failing;             /* the disk does not take profiles now */
+    size_t entries;           /* on disk */
+    uint64_t bytes;           /* that those take there */
+    uint64_t written;         /* entries, since the start */
+    uint64_t found;           /* entries that an earlier run had left */
+    uint64_t dropped_size;    /* to make room for newer ones */
+    uint64_t dropped_age;     /* older than max_age */
+    uint64_t dropped_free;    /* to leave room on the disk */
+    uint64_t dropped_unknown; /* for exporters that are configured no more */
+    uint64_t bad;             /* entries set aside: no whole profile, or a newer version's */
+    uint64_t in_memory;       /* profiles that went past the spool, as the disk failed */
+    size_t pending;           /* profiles that are to be written */
+    struct err last_error;    /* "" until there was one */
 };
 
 struct delivery; /* private */
@@ -71,8 +109,16 @@ struct delivery; /* private */
 /* A Pyroscope takes no profile that began over an hour ago: what to set max_age_ns to. */
 #define DELIVERY_AGE_PYROSCOPE_NS (UINT64_C(50) * 60 * 1000000000)
 
-/* Gives: *out, which the caller ends with delivery_free. False: out of memory. */
-MUST_CHECK bool delivery_new(const struct delivery_world *world, struct delivery **out);
+/*
+ * Makes a delivery without exporters; with a `spool` unless it is NULL, whose path is copied.
+ * One that cannot be used now is told in the log and tried again later, but for one that
+ * another agent has.
+ *
+ * Gives:  *out, which the caller ends with delivery_free.
+ * Errors: false: `err` says that another agent has the spool, or out of memory.
+ */
+MUST_CHECK bool delivery_new(const struct delivery_world *world, const struct delivery_spool *spool,
+                             struct delivery **out, struct err *err);
 
 /* The sink that an exporter is; whoever gets it owns the exporter. */
 struct delivery_sink delivery_sink_of(struct exporter *exporter);
@@ -87,6 +133,12 @@ MUST_CHECK bool delivery_add(struct delivery *delivery, const char *name, enum e
                              const struct delivery_sink *sink,
                              const struct delivery_limits *limits);
 
+/*
+ * Goes on with what an earlier run left in the spool; after the last delivery_add. Without a
+ * spool it does nothing. False: out of threads.
+ */
+MUST_CHECK bool delivery_start(struct delivery *delivery);
+
 /* How many exporters want profiles of this form. */
 size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form);
 
@@ -94,7 +146,7 @@ size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
  * Copies a profile and queues it for every exporter of its form. After
  * delivery_flush it is dropped.
  *
- * Cost: one copy; waits for no send.
+ * Cost: one copy; waits for no send and no disk.
  */
 void delivery_put(struct delivery *delivery, enum exporter_form form,
                   const struct exporter_profile *profile);
@@ -106,10 +158,14 @@ size_t delivery_count(const struct delivery *delivery);
  */
 const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_stats *out);
 
+/* The counters of the spool. */
+void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats *out);
+
 /*
- * Tries what is queued until `deadline_ns` (monotonic), then cancels the sends,
- * drops the rest and ends the threads. Returns as soon as all is done, and at the
- * latest 200 ms after the deadline: a thread that a disk or a name server holds up
+ * Puts what is queued on disk if there is a spool, tries it until `deadline_ns`
+ * (monotonic), then cancels the sends, drops what is in memory only and ends the threads.
+ * With a spool an exporter that fails is not tried again. Returns as soon as all is done, and at
+ * the latest 200 ms after the deadline: a thread that a disk or a name server holds up
  * even then is left behind with its exporter. It says nothing any more.
  *
  * Gives: true if nothing was dropped by it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * delivery_lane.h - one exporter of a delivery: its thread, its queue, its counters.
+ * delivery_lane.h - one exporter of a delivery: its thread, its plan, its counters.
  *
  * Shape:   lane_new starts the thread; lane_put; at the end lane_hurry, lane_wait,
  *          and for one that has not ended lane_stop and lane_wait; lane_free.
@@ -10,9 +10,10 @@
 #define AGENT_DELIVERY_LANE_H
 
 #include "agent/delivery.h"
-#include "agent/delivery_queue.h"
+#include "agent/delivery_plan.h"
 
-struct lane; /* private */
+struct lane;  /* private */
+struct shelf; /* agent/delivery_shelf.h */
 
 /* What a lane is made from. Borrowed, but for the sink. */
 struct lane_settings {
@@ -21,6 +22,7 @@ struct lane_settings {
     struct delivery_sink sink;
     struct delivery_limits limits;
     struct delivery_world world;
+    struct shelf *shelf; /* NULL: there is no spool */
 };
 
 /* Gives: *out, and the sink to it. False: no memory or no thread; then the sink is not taken. */
@@ -30,16 +32,22 @@ enum exporter_form lane_form(const struct lane *lane);
 const char *lane_name(const struct lane *lane);
 void lane_stats(struct lane *lane, struct delivery_stats *out);
 
-/* Queues a parcel, taking a reference of its own; drops it once the lane is to end. */
-void lane_put(struct lane *lane, struct delivery_parcel *parcel, uint64_t order);
+/* Queues an item; drops it once the lane is to end. Gives: its parcel to the lane. */
+void lane_put(struct lane *lane, const struct delivery_item *item);
+
+/* The spool has dropped all its entries up to this one. */
+void lane_gone(struct lane *lane, uint64_t order);
 
 /* Counts a profile that there was no memory for. */
 void lane_count_lost(struct lane *lane);
 
-/* Tries at once all that is queued, and ends the thread when the queue is empty. */
+/*
+ * Tries at once all that is queued, and ends the thread when there is no more, or when it
+ * fails and what is left is in the spool.
+ */
 void lane_hurry(struct lane *lane);
 
-/* Cancels the send, drops what is queued and ends the thread. */
+/* Cancels the send, drops what is in memory only and ends the thread. */
 void lane_stop(struct lane *lane);
 
 /* Waits for the thread's end, until `deadline_ns`. True: it has ended. */

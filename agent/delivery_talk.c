@@ -76,6 +76,17 @@ static void tell_drops(struct delivery_talk *talk, uint64_t now_ns,
     talk->dropped = dropped;
 }
 
+static void tell_rejected(struct delivery_talk *talk, uint64_t now_ns,
+                          const struct delivery_stats *stats)
+{
+    if (stats->rejected == talk->rejected || !may_say(talk, &talk->reject_ns, now_ns))
+        return;
+    say(talk, DELIVERY_WARNING,
+        "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
+        stats->rejected - talk->rejected, stats->rejected);
+    talk->rejected = stats->rejected;
+}
+
 void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now_ns,
                    const struct delivery_stats *stats)
 {
@@ -87,6 +98,7 @@ void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now
         say(talk, DELIVERY_WARNING, "a profile was refused (%" PRIu64 " so far): %s",
             stats->refused, stats->last_error.text);
     tell_drops(talk, now_ns, stats);
+    tell_rejected(talk, now_ns, stats);
 }
 
 void delivery_note(const struct delivery_talk *talk, const char *note)

@@ -11,13 +11,14 @@
 #include "agent/delivery.h"
 
 struct delivery_talk {
-    const char *name;                         /* borrowed: of the exporter */
-    const struct delivery_world *world;       /* borrowed */
-    uint64_t every_ns;                        /* between two lines of one kind */
-    bool announced;                           /* that it fails has been said */
-    uint64_t failed_tries;                    /* since it last worked */
-    uint64_t dropped;                         /* of all that were lost, so many have been told */
-    uint64_t failure_ns, refusal_ns, drop_ns; /* the last line of each kind; 0: none yet */
+    const char *name;                   /* borrowed: of the exporter */
+    const struct delivery_world *world; /* borrowed */
+    uint64_t every_ns;                  /* between two lines of one kind */
+    bool announced;                     /* that it fails has been said */
+    uint64_t failed_tries;              /* since it last worked */
+    uint64_t dropped;                   /* of all that were lost, so many have been told */
+    uint64_t rejected;                  /* ... and of the samples that servers left out */
+    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns; /* the last line of each kind; 0: none */
 };
 
 /* Makes it so that nothing has been said. */

@@ -15,6 +15,9 @@
 /* Exporters that are no more deliver what they hold for so long, beside everything else. */
 #define END_NS (5 * NS_PER_S)
 
+/* A spool changes hands within so long; sampling goes on meanwhile. */
+#define HAND_OVER_NS NS_PER_S
+
 enum { ERRORS_MAX = 1 << 16 };
 
 /* Exporters that are being ended. */
@@ -97,12 +100,58 @@ static struct conf *read_conf(struct run *run, struct err *err)
     else if (rc == CONF_NOMEM)
         err_set(err, "out of memory");
     buf_finish(&errors);
+    if (conf)
+        run_choose_spool(run, conf);
     return conf;
+}
+
+/* True if both settings keep profiles in one directory, which only one delivery can have. */
+static bool share_spool(const struct conf *a, const struct conf *b)
+{
+    const char *one = a->agent.spool, *other = b->agent.spool;
+
+    return one && other && strcmp(one, other) == 0 && strcmp(one, "off") != 0;
+}
+
+/* Opens exporters without the spool, to see whether they can work. */
+static bool try_exporters(struct conf *conf, struct err *err)
+{
+    const char *spool = conf->agent.spool;
+    struct ship ship;
+    bool good;
+
+    conf->agent.spool = "off";
+    good = ship_open(&ship, conf, err);
+    conf->agent.spool = spool;
+    return good && ship_close(&ship, 0);
+}
+
+/*
+ * Hands a spool over: what the exporters hold goes to the disk, and from there to the new ones.
+ * Once they have been tried, only a want of memory can keep them from being opened.
+ */
+static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, struct err *err)
+{
+    uint64_t profiles = run->ship.profiles;
+    struct err again;
+
+    if (!try_exporters(conf, err))
+        return false;
+    if (!ship_close(&run->ship, clock_mono_ns() + HAND_OVER_NS))
+        run->hangs = true;
+    if (ship_open(opened, conf, err))
+        return true;
+    if (!ship_open(&run->ship, run->ship_conf, &again))
+        log_line(LOG_LEVEL_ERROR, "profiles go nowhere until the next reload: %s", again.text);
+    run->ship.profiles = profiles;
+    return false;
 }
 
 /* Opens the exporters of new settings, if they are others than before. */
 static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
 {
+    uint64_t profiles = run->ship.profiles;
+    bool handed = share_spool(run->ship_conf, conf);
     struct ended *ended;
     struct ship opened;
 
@@ -113,12 +162,12 @@ static bool change_exporters(struct run *run, struct conf *conf, struct err *err
         err_set(err, "out of memory");
         return false;
     }
-    if (!ship_open(&opened, conf, err)) {
+    if (!(handed ? hand_over(run, conf, &opened, err) : ship_open(&opened, conf, err))) {
         free(ended);
         return false;
     }
-    opened.profiles = run->ship.profiles;
-    ended->ship = run->ship;
+    opened.profiles = profiles;
+    ended->ship = run->ship; /* nothing, if it was handed over */
     ended->conf = run->ship_conf == run->conf ? NULL : run->ship_conf;
     if (!ended->conf) { /* it stays with its exporters, and is in effect no more in a moment */
         ended->conf = run->conf;

@@ -4,6 +4,8 @@
 #ifndef AGENT_RUN_H
 #define AGENT_RUN_H
 
+#include <limits.h>
+
 #include "agent/fleet.h"
 #include "agent/match.h"
 #include "agent/ship.h"
@@ -17,8 +19,12 @@ struct run {
     struct ship ship;
     struct fleet *fleet; /* owned */
     struct watch watch;
-    bool hangs; /* an exporter could not be ended */
+    char spool[PATH_MAX]; /* of a service manager, where the settings name none */
+    bool hangs;           /* an exporter could not be ended */
 };
+
+/* Gives settings that name no spool the one that a service manager has made for us, if any. */
+void run_choose_spool(struct run *run, struct conf *conf);
 
 /*
  * Reads the settings anew. What did not change goes on as it is: targets are sampled on,

@@ -16,6 +16,9 @@ enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 /* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, and 16,000. */
 enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
 
+/* Agents that were started together send at different times, within this of each other. */
+#define SPREAD_NS (15 * NS_PER_S)
+
 static uint64_t world_now(void *ctx)
 {
     (void)ctx;
@@ -95,24 +98,44 @@ static bool add_meter(struct ship *ship, struct delivery_sink *sink)
     return true;
 }
 
-/* Opens one exporter and gives it its thread. */
-static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
+/* Opens one exporter by what its section and the environment say. */
+static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
+                    struct exporter **out, struct err *err)
 {
     struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
-    struct delivery_limits limits = {.queue_profiles = conf->queue, .retry_ns = conf->retry_ns};
-    struct exporter *exporter;
-    struct delivery_sink sink;
     enum exporter_rc rc = EXPORTER_NOMEM;
 
     if (headers)
-        rc = open_with(&ship->otel, conf, headers, &exporter, err);
+        rc = open_with(otel, conf, headers, out, err);
     free(headers);
-    if (rc != EXPORTER_OK) {
+    if (rc != EXPORTER_OK)
         err_within(err, "exporter %s", conf->name);
+    return rc == EXPORTER_OK;
+}
+
+bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
+{
+    struct otel otel = {0};
+    bool good = otel_read(getenv, &otel, err) && open_by(&otel, conf, out, err);
+
+    otel_finish(&otel);
+    return good;
+}
+
+/* Opens one exporter and gives it its thread. */
+static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
+{
+    struct delivery_limits limits = {.queue_profiles = conf->queue,
+                                     .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
+    struct exporter *exporter;
+    struct delivery_sink sink;
+
+    if (!open_by(&ship->otel, conf, &exporter, err))
         return false;
-    }
-    if (conf->url && strcmp(conf->type, "otlp") != 0) /* a server that takes no old ones */
+    if (conf->url && strcmp(conf->type, "otlp") != 0) /* it takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    if (conf->url) /* a server that many agents share, not a disk */
+        limits.spread_ns = ship->spread_ns;
     sink = delivery_sink_of(exporter);
     if (!add_meter(ship, &sink)) {
         sink.close(sink.ctx);
@@ -177,9 +200,23 @@ static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *er
     return false;
 }
 
+/* The delivery, with a spool if the settings name one. */
+static bool open_delivery(struct ship *ship, const struct conf_agent *conf, struct err *err)
+{
+    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
+    const struct delivery_spool spool = {
+        .path = conf->spool,
+        .max_size_bytes = conf->spool_max_size_bytes,
+        .max_age_ns = conf->spool_max_age_ns,
+        .min_free_bytes = conf->spool_min_free_bytes,
+    };
+    bool spooled = spool.path && strcmp(spool.path, "off") != 0;
+
+    return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
+}
+
 bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
 {
-    static const struct delivery_world world = {world_now, world_utc, world_log, NULL};
     size_t i;
     bool good;
 
@@ -189,11 +226,16 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     ship->labels = copy_labels(conf->labels, conf->label_count);
     ship->label_count = conf->label_count;
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
-    good = ship->labels && ship->meters && delivery_new(&world, &ship->delivery);
+    ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, err);
     good = good && otel_read(getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
     good = good && open_otlp(ship, conf, err);
+    if (good && !delivery_start(ship->delivery)) {
+        err_set(err, "out of threads");
+        good = false;
+    }
     if (!good)
         (void)ship_close(ship, 0);
     return good;

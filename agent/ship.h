@@ -6,8 +6,8 @@
 #define AGENT_SHIP_H
 
 #include "agent/delivery.h"
-#include "agent/push_meter.h"
 #include "agent/otel.h"
+#include "agent/push_meter.h"
 #include "agent/service.h"
 #include "agent/ship_otlp.h"
 #include "conf/conf.h"
@@ -22,6 +22,7 @@ struct ship {
     struct exporter_label *attributes; /* owned: the labels and those of the environment */
     struct ship_otlp *otlp;            /* owned: the requests of the interval */
     struct buf bytes;                  /* owned: what is being encoded */
+    uint64_t spread_ns;                /* over which servers are sent to */
     uint64_t profiles;                 /* encoded so far */
 };
 
@@ -34,6 +35,10 @@ MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err
 /* Takes the labels of other settings, which must outlive it. False: out of memory, `err` says so.
  */
 MUST_CHECK bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err);
+
+/* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
+MUST_CHECK bool ship_exporter(const struct conf_exporter *conf, struct exporter **out,
+                              struct err *err);
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);

@@ -30,18 +30,22 @@ enum conf_split { CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
 
 /* All strings are owned by the struct conf; NULL: not set. */
 struct conf_agent {
-    double rate_hz;          /* samples a second of each target */
-    uint64_t interval_ns;    /* what one profile covers */
-    uint64_t scan_ns;        /* how often /proc is looked through */
-    double max_cpu;          /* share of one core that pystrobe may use; 0: any */
-    uint64_t max_memory;     /* bytes */
-    const char *log_level;   /* "error", "warning", "info", "debug" */
-    const char *log_format;  /* "text", "json" */
-    const char *control;     /* the path of the control socket */
-    const char *env_allow;   /* names of variables of targets that may be read */
-    const char *auto_labels; /* names of labels that are found by themselves */
-    size_t max_services;     /* profiles of an interval */
-    size_t max_split;        /* processes or threads told apart in a profile */
+    double rate_hz;         /* samples a second of each target */
+    uint64_t interval_ns;   /* what one profile covers */
+    uint64_t scan_ns;       /* how often /proc is looked through */
+    double max_cpu;         /* share of one core that pystrobe may use; 0: any */
+    uint64_t max_memory;    /* bytes */
+    const char *log_level;  /* "error", "warning", "info", "debug" */
+    const char *log_format; /* "text", "json" */
+    const char *spool;      /* a directory, or "off"; NULL: the command decides */
+    uint64_t spool_max_size_bytes;
+    uint64_t spool_max_age_ns;
+    uint64_t spool_min_free_bytes; /* of the disk */
+    const char *control;           /* the path of the control socket */
+    const char *env_allow;         /* names of variables of targets that may be read */
+    const char *auto_labels;       /* names of labels that are found by themselves */
+    size_t max_services;           /* profiles of an interval */
+    size_t max_split;              /* processes or threads told apart in a profile */
 };
 
 /* What a process may be like. Regular expressions are POSIX extended, and searched. */

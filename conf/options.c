@@ -143,6 +143,45 @@ const struct conf_option conf_options[] = {
                 "set and cannot be had, the agent does not start.",
     },
     {
+        .name = "spool",
+        IN_AGENT(spool),
+        .type = CONF_TYPE_SPOOL,
+        .otherwise = "pystrobe agent under a service manager that gives it a directory for its "
+                     "state: spool in there; else off",
+        .example = "/var/lib/pystrobe/spool",
+        .help = "The directory where profiles wait that a server has not taken yet, so that "
+                "neither a dead network nor a restart loses them. It is made if it is absent. One "
+                "agent has it for itself. With off they wait in memory, few of them.",
+    },
+    {
+        .name = "spool_max_size",
+        IN_AGENT(spool_max_size_bytes),
+        .type = CONF_TYPE_SIZE,
+        .usual = "256MiB",
+        .min = "64KiB",
+        .max = "1TiB",
+        .help = "What the spool may take on the disk. The oldest profiles go first.",
+    },
+    {
+        .name = "spool_max_age",
+        IN_AGENT(spool_max_age_ns),
+        .type = CONF_TYPE_DURATION,
+        .usual = "1d",
+        .min = "1m",
+        .max = "3650d",
+        .help = "Older profiles are dropped. A Pyroscope server takes none of more than an hour, "
+                "so for it they are dropped after 50 minutes.",
+    },
+    {
+        .name = "spool_min_free",
+        IN_AGENT(spool_min_free_bytes),
+        .type = CONF_TYPE_SIZE,
+        .usual = "100MiB",
+        .min = "0B",
+        .max = "1TiB",
+        .help = "What the spool leaves free on its disk. It gives up its oldest profiles for that.",
+    },
+    {
         .name = "env_allow",
         IN_AGENT(env_allow),
         .type = CONF_TYPE_NAMES,

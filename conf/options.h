@@ -44,6 +44,7 @@ enum conf_type {
     CONF_TYPE_TEMPLATE,
     CONF_TYPE_NAMES, /* names with blanks between */
     CONF_TYPE_PATH,
+    CONF_TYPE_SPOOL, /* a path, or "off" */
     CONF_TYPE_URL,
     CONF_TYPE_PROXY,
     CONF_TYPE_NAME, /* of a variable, of a credential */

@@ -209,6 +209,11 @@ enum conf_rc conf_path_check(const char *text, struct err *err)
     return refuse(err, text, "is a relative path");
 }
 
+enum conf_rc conf_spool_check(const char *text, struct err *err)
+{
+    return strcmp(text, "off") == 0 ? CONF_OK : conf_path_check(text, err);
+}
+
 bool conf_is_printable_ascii(const char *text)
 {
     for (; *text; text++)

@@ -25,6 +25,9 @@ MUST_CHECK enum conf_rc conf_env_name_check(const char *name, struct err *err);
 
 MUST_CHECK enum conf_rc conf_path_check(const char *text, struct err *err);
 
+/* The same, or "off". */
+MUST_CHECK enum conf_rc conf_spool_check(const char *text, struct err *err);
+
 /* http or https, a host, a port and a path at most. */
 MUST_CHECK enum conf_rc conf_url_check(const char *text, struct err *err);
 

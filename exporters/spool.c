@@ -25,7 +25,9 @@
 enum {
     DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
     READ_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-    LOOK_SIZE = 4096,  /* most heads are shorter */
+    LOOK_SIZE = 4096, /* most heads are shorter */
+    LOCK_TRIES = 10,
+    LOCK_PAUSE_US = 50 * 1000,
     RENAMES_MAX = 8,   /* tries against another process that renames, too */
     BLOCK_SIZE = 4096, /* what a file takes is a multiple of it */
     STAT_BLOCK = 512,
@@ -72,12 +74,16 @@ static enum spool_rc lock(struct spool *spool, struct err *err)
     spool->lock = openat(spool->dir, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (spool->lock < 0)
         return failed(spool, "cannot be locked", err);
-    if (flock(spool->lock, LOCK_EX | LOCK_NB) == 0) {
-        write_owner(spool->lock);
-        return SPOOL_OK;
+    /* One that has just been killed may have children that take a moment to end. */
+    for (unsigned i = 0; i < LOCK_TRIES; i++) {
+        if (flock(spool->lock, LOCK_EX | LOCK_NB) == 0) {
+            write_owner(spool->lock);
+            return SPOOL_OK;
+        }
+        if (errno != EWOULDBLOCK)
+            return failed(spool, "cannot be locked", err);
+        (void)usleep(LOCK_PAUSE_US);
     }
-    if (errno != EWOULDBLOCK)
-        return failed(spool, "cannot be locked", err);
     err_set(err,
             "%s: another agent uses this spool (process %ld): end it, or give this one "
             "another directory",

@@ -119,7 +119,7 @@ static void fake_close(void *ctx)
 static int setup(void **state)
 {
     struct fixture *fix = calloc(1, sizeof(*fix));
-    struct delivery_world world = {now_ns, utc_ns, add_line, fix};
+    struct delivery_world world = {now_ns, utc_ns, add_line, fix, 0};
 
     assert_non_null(fix);
     (void)pthread_mutex_init(&fix->lock, NULL);
@@ -127,7 +127,7 @@ static int setup(void **state)
     atomic_store(&fix->utc_ns, 1000 * (int64_t)S_NS);
     fix->limits.backoff_min_ns = 1 * MS_NS;
     fix->limits.backoff_max_ns = 4 * MS_NS;
-    assert_true(delivery_new(&world, &fix->delivery));
+    assert_true(delivery_new(&world, NULL, &fix->delivery, NULL));
     *state = fix;
     return 0;
 }
