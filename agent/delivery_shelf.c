@@ -781,20 +781,23 @@ void shelf_end(struct shelf *shelf, uint64_t deadline_ns)
 
 bool shelf_free(struct shelf *shelf)
 {
-    bool ended;
+    pthread_t thread;
+    bool ended, started;
 
     if (!shelf)
         return true;
+    thread = shelf->thread; /* the shelf may be gone once it is unlocked */
+    started = shelf->started;
     (void)pthread_mutex_lock(&shelf->lock);
-    ended = shelf->ended || !shelf->started;
+    ended = shelf->ended || !started;
     shelf->abandoned = !ended;
     (void)pthread_mutex_unlock(&shelf->lock);
     if (!ended) {
-        (void)pthread_detach(shelf->thread);
+        (void)pthread_detach(thread);
         return false;
     }
-    if (shelf->started)
-        (void)pthread_join(shelf->thread, NULL);
+    if (started)
+        (void)pthread_join(thread, NULL);
     release(shelf);
     return true;
 }
