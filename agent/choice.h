@@ -13,9 +13,11 @@
 struct choice {
     char service[256];
     struct labels labels;
-    bool labels_version; /* the version of Python becomes a label, too */
+    uint32_t auto_labels; /* which of naming_auto are wanted, a bit each */
+    bool otel_name;       /* a service.name that the process publishes goes before `service` */
     double rate_hz;
     enum service_split split;
+    size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
 };
 
 #endif

@@ -9,7 +9,8 @@
 #include "agent/child.h"
 #include "agent/clock.h"
 #include "agent/commands.h"
-#include "agent/engine.h"
+#include "agent/confine.h"
+#include "agent/fleet.h"
 #include "agent/log.h"
 #include "agent/options.h"
 #include "agent/ship.h"
@@ -44,7 +45,8 @@ struct request {
 struct run {
     struct conf *conf; /* owned */
     struct ship ship;
-    struct engine *engine; /* owned */
+    struct fleet *fleet;   /* owned; or, where a helper may not read the command, */
+    struct engine *engine; /* owned: samples in this process */
     struct child child;
     struct choice choice;
     bool ships; /* the exporters are open */
@@ -136,11 +138,15 @@ static int profile(struct run *run)
     enum engine_event event = ENGINE_SIGNAL;
 
     while (!run->child.ended && event != ENGINE_FAILED) {
-        event = engine_run(run->engine, UINT64_MAX, &info);
+        event = run->fleet ? fleet_run(run->fleet, UINT64_MAX, &info)
+                           : engine_run(run->engine, UINT64_MAX, &info);
         if (event == ENGINE_SIGNAL)
             child_handle(&run->child, &info);
     }
-    engine_flush(run->engine);
+    if (run->fleet)
+        fleet_flush(run->fleet);
+    else
+        engine_flush(run->engine);
     if (run->ships)
         run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
     return child_wait(&run->child);
@@ -154,6 +160,7 @@ static int run_command(struct run *run, const struct request *request)
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
+        .max_services = run->conf->agent.max_services,
         .eager = true,
     };
     struct err err = {""};
@@ -170,8 +177,11 @@ static int run_command(struct run *run, const struct request *request)
     run->ships = ship_open(&run->ship, run->conf, &err);
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
-    run->engine = engine_new(&settings);
-    if (run->engine)
+    if (confine_may_help())
+        run->fleet = fleet_new(&settings);
+    else
+        run->engine = engine_new(&settings);
+    if (run->fleet || run->engine)
         return profile(run);
     log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
     return child_wait(&run->child);
@@ -233,6 +243,7 @@ int cmd_exec(int argc, char **argv)
         return EXIT_FAILED;
     fill_choice(&run, &request);
     status = run_command(&run, &request);
+    fleet_free(run.fleet);
     engine_free(run.engine);
     conf_free(run.conf);
     if (!run.hangs)

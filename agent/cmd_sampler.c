@@ -108,6 +108,7 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
         return false;
     memset(&head, 0, sizeof(head));
     (void)snprintf(head.service, sizeof(head.service), "%s", service->name);
+    head.labels = service->labels;
     (void)snprintf(head.python, sizeof(head.python), "%s", service->python);
     head.period_ns = service->period_ns;
     head.begins = !hand->began;

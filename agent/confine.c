@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,6 +41,19 @@ static bool keep_capabilities(void)
     }
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     return syscall(SYS_capset, &head, sets) == 0;
+}
+
+bool confine_may_help(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{0}};
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    int scope = file ? fgetc(file) : '0';
+
+    if (file)
+        (void)fclose(file);
+    return scope == '0' || (syscall(SYS_capget, &head, sets) == 0 &&
+                            sets[0].effective & UINT32_C(1) << CAP_SYS_PTRACE);
 }
 
 static void close_from(unsigned first)

@@ -18,4 +18,8 @@
  */
 MUST_CHECK bool confine(pid_t parent, unsigned first_fd, struct err *err);
 
+/* False: the kernel (Yama) and our rights let us read our own descendants alone, so that a helper
+ * could not read what its parent has started. */
+MUST_CHECK bool confine_may_help(void);
+
 #endif

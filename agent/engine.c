@@ -16,6 +16,7 @@
 #include "agent/finder.h"
 #include "agent/heed.h"
 #include "agent/log.h"
+#include "agent/naming.h"
 #include "agent/stats.h"
 #include "agent/target.h"
 
@@ -76,6 +77,7 @@ static void stop_sampling(struct engine *e, struct target *t)
     if (e->seated == t)
         e->seated = NULL;
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)t->id.pid);
+    t->process.service->users--;
     process_finish(&t->process);
     if (t->pidfd >= 0)
         (void)close(t->pidfd); /* which takes it out of the epoll set, too */
@@ -209,22 +211,27 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
                            struct cpy_target *opened)
 {
     uint64_t now_ns = clock_mono_ns();
+    struct choice named = *choice;
     struct service *service;
     struct target *t;
 
     heed_clock(&e->services, &e->utc);
-    service = services_get(&e->services, choice->service, clock_utc_ns(), now_ns);
-    t = service ? hold_target(e, id, choice, now_ns) : NULL;
+    naming_complete(&named, id.pid, cpy_info(opened)->version);
+    service =
+        services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
+    t = service ? hold_target(e, id, &named, now_ns) : NULL;
     if (!t) {
         cpy_close(opened);
         return false;
     }
     service->period_ns = t->tick.period_ns;
+    service->users++;
+    service->split.max = choice->max_split;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     e->stats.attached++;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
-             cpy_info(opened)->version, choice->service);
+             cpy_info(opened)->version, service->name);
     process_init(&t->process, id, opened, service, choice->split, now_ns);
     if (e->finder)
         finder_began(e->finder, id);
@@ -289,6 +296,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     if (!e)
         return NULL;
     e->settings = *settings;
+    e->services.max = settings->max_services;
     e->signal_fd = -1;
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -390,6 +398,7 @@ void engine_end_interval(struct engine *e)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    services_trim(&e->services);
     if (e->settings.interval_ns == 0)
         return;
     e->interval_end_ns += e->settings.interval_ns;

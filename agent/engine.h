@@ -39,6 +39,7 @@ struct engine_settings {
     uint64_t scan_ns;     /* how often /proc is looked through for processes */
     pid_t only;           /* look at this process alone; 0: at all of /proc */
     bool eager;           /* look five times a second, and at first still more often */
+    size_t max_services;  /* profiles of an interval; 0: no limit */
     sigset_t signals;     /* that engine_run reports */
 };
 

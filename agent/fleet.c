@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -249,12 +250,10 @@ static void take(void *ctx, struct proc_id id, const struct choice *choice)
 {
     struct fleet *f = ctx;
     uint64_t now_ns = clock_mono_ns();
-    struct charge *charge = NULL;
+    struct charge *charge;
     struct err err;
 
-    heed_clock(&f->services, &f->utc);
-    if (services_get(&f->services, choice->service, clock_utc_ns(), now_ns))
-        charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
+    charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
     if (!charge) {
         err_set(&err, "process %d: out of memory", (int)id.pid);
         finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
@@ -286,6 +285,31 @@ static struct charge *reported(const struct fleet *f, struct proc_id id)
     return charge && charge->sent && charge->slot == f->heard ? charge : NULL;
 }
 
+/* True if a process is sampled just so already. */
+static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    const struct fleet *f = ctx;
+    const struct charge *charge = charges_find(&f->charges, id);
+
+    return charge && strcmp(charge->choice.service, choice->service) == 0 &&
+           charge->choice.rate_hz == choice->rate_hz && charge->choice.split == choice->split &&
+           charge->choice.auto_labels == choice->auto_labels &&
+           charge->choice.otel_name == choice->otel_name &&
+           charge->choice.max_split == choice->max_split &&
+           labels_equal(&charge->choice.labels, &choice->labels);
+}
+
+void fleet_change(struct fleet *f, uint64_t interval_ns, uint64_t scan_ns)
+{
+    uint64_t end_ns = clock_mono_ns() + interval_ns;
+
+    f->settings.interval_ns = interval_ns;
+    f->settings.scan_ns = scan_ns;
+    if (f->late_ns == 0 && end_ns < f->interval_end_ns)
+        f->interval_end_ns = end_ns;
+    finder_reconsider(f->finder, scan_ns, holds);
+}
+
 static void hear_began(void *ctx, struct proc_id id, const char *version)
 {
     struct fleet *f = ctx;
@@ -297,6 +321,7 @@ static void hear_began(void *ctx, struct proc_id id, const char *version)
         log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
                  version, charge->choice.service);
     f->stats.attached += !charge->known;
+    (void)snprintf(charge->python, sizeof(charge->python), "%s", version);
     charge->known = true;
     charge->sampling = true;
     charge->began_ns = clock_mono_ns();
@@ -352,6 +377,8 @@ struct fleet *fleet_new(const struct engine_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
+    f->services.max = settings->max_services;
+    f->services.begin_ns = clock_mono_ns();
     f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
     f->utc = utc_now();
     f->interval = 1;
@@ -415,6 +442,10 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
         if (!service_begin(service, clock_utc_ns(), now_ns))
             log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
     }
+    services_trim(&f->services);
+    for (service = f->services.first; service; service = service->next)
+        service->users = 0; /* until pieces come for it */
+    f->services.begin_ns = now_ns;
     for (i = 0; i < SLOTS; i++)
         slot_renew(&f->slots[i]);
     charges_sweep(&f->charges);
@@ -535,6 +566,29 @@ void fleet_unwinder(const struct fleet *f, struct cpy_stats *out)
     for (i = 0; i < SLOTS; i++)
         slot_add_counts(&sum, &f->slots[i].now);
     *out = sum.unwinder;
+}
+
+void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_process *), void *ctx)
+{
+    uint64_t now_ns = clock_mono_ns();
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++) {
+        const struct charge *charge = &f->charges.items[i];
+        const struct burst *burst =
+            bursts_of(&f->bursts, charge->id.pid, charge->choice.service, now_ns);
+        const struct fleet_process process = {
+            .pid = charge->id.pid,
+            .service = charge->choice.service,
+            .python = charge->python,
+            .rate_hz = burst ? burst->rate_hz : charge->choice.rate_hz,
+            .burst = burst != NULL,
+            .sampling = charge->sampling,
+            .apart = charge->slot == &f->slots[APART],
+        };
+
+        each(ctx, &process);
+    }
 }
 
 const struct fleet_stats *fleet_stats(struct fleet *f)

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/clock.h"
@@ -25,7 +26,7 @@
 /* A helper that reads nothing begins something several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
 
-enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200 };
+enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = 1000000 };
 
 /* What a helper needs of our environment; the rest may hold secrets. */
 static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
@@ -115,10 +116,10 @@ bool helper_start(struct helper *helper, const char *program, char *const *argv,
         (void)close(fds[0]);
     if (fds[1] >= 0)
         (void)close(fds[1]);
-    helper->pidfd = cause == 0 ? (int)syscall(SYS_pidfd_open, helper->pid, 0) : -1;
-    if (helper->pidfd >= 0)
+    if (cause == 0) {
+        helper->pidfd = (int)syscall(SYS_pidfd_open, helper->pid, 0);
         return true;
-    cause = cause ? cause : errno;
+    }
     err_set(err, "a helper process cannot be started: %s", strerror(cause));
     helper_end(helper);
     return false;
@@ -164,37 +165,62 @@ enum helper_look helper_look(struct helper *helper, uint64_t now_ns)
     return again ? HELPER_BLOCKED : HELPER_WELL;
 }
 
+/* How it stands with our child of that pid; false: it is none any more, somebody else has reaped
+ * it. info->si_pid 0: it runs. */
+static bool child_of_ours(const struct helper *helper, siginfo_t *info)
+{
+    *info = (siginfo_t){0};
+    return waitid(P_PID, (id_t)helper->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Gives it a moment to end: its link is closed before its end can be told. */
+static bool wait_end(const struct helper *helper, siginfo_t *info)
+{
+    const struct timespec step = {.tv_nsec = REAP_STEP_NS};
+    struct pollfd end = {.fd = helper->pidfd, .events = POLLIN};
+    int i;
+
+    if (helper->pidfd > 0)
+        (void)poll(&end, 1, REAP_MS);
+    for (i = 0; helper->pidfd <= 0 && i < REAP_MS; i++) { /* before Linux 5.3 */
+        if (!child_of_ours(helper, info) || info->si_pid != 0)
+            break;
+        (void)nanosleep(&step, NULL);
+    }
+    return child_of_ours(helper, info);
+}
+
 int helper_status(struct helper *helper)
 {
-    siginfo_t info = {0};
+    siginfo_t info;
 
-    if (waitid(P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (!wait_end(helper, &info))
         return STATUS_UNKNOWN;
     if (info.si_pid == 0)
         return STATUS_RUNS;
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-/* Kills and reaps it, by its pidfd: somebody else may have reaped it, and its pid be another's.
- * One that the kernel does not let go of at once is left alone. */
+/* Kills and reaps it, if it is still ours: its pid could be another's by now. One that the kernel
+ * does not let go of at once is left alone. */
 static void kill_it(const struct helper *helper)
 {
-    struct pollfd end = {.fd = helper->pidfd, .events = POLLIN};
     siginfo_t info;
 
-    (void)syscall(SYS_pidfd_send_signal, helper->pidfd, SIGKILL, NULL, 0);
-    if (poll(&end, 1, REAP_MS) == 1)
-        (void)waitid(P_PIDFD, (id_t)helper->pidfd, &info, WEXITED | WNOHANG);
+    if (child_of_ours(helper, &info) && info.si_pid == 0)
+        (void)kill(helper->pid, SIGKILL);
+    if (wait_end(helper, &info) && info.si_pid != 0)
+        (void)waitpid(helper->pid, NULL, WNOHANG);
 }
 
 void helper_end(struct helper *helper)
 {
     if (helper->link.fd > 0)
         link_finish(&helper->link);
-    if (helper->pidfd > 0) {
+    if (helper->pid > 0)
         kill_it(helper);
+    if (helper->pidfd > 0)
         (void)close(helper->pidfd);
-    }
     if (helper->beat)
         (void)munmap(helper->beat, sizeof(*helper->beat));
     *helper = (struct helper){.pidfd = -1, .link = {.fd = -1}};

@@ -20,7 +20,7 @@ enum { HELPER_LINK_FD = 3, HELPER_BEAT_FD = 4 };
 
 struct helper {
     pid_t pid; /* 0: it does not run */
-    int pidfd; /* owned */
+    int pidfd; /* owned: tells its end, as the link does, too; -1: the kernel has none */
     struct link link;
     struct beat *beat; /* owned mapping, which both processes see */
     uint64_t started_ns;
@@ -55,8 +55,8 @@ enum helper_look helper_look(struct helper *helper, uint64_t now_ns);
 pid_t helper_reads(const struct helper *helper);
 
 /*
- * How it ended: its exit status, 128 + the signal that killed it; -1: it runs still, -2: not
- * known, as somebody else has reaped it.
+ * How it ended: its exit status, 128 + the signal that killed it; -1: it runs still, also a
+ * moment later; -2: not known, as somebody else has reaped it.
  */
 int helper_status(struct helper *helper);
 

@@ -32,6 +32,22 @@ bool labels_equal(const struct labels *a, const struct labels *b)
     return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
 }
 
+bool labels_are_good(const struct labels *labels)
+{
+    const char *name, *value;
+    size_t at = 0, count = 0, i, ends = 0;
+
+    if (labels->size > sizeof(labels->text) || labels->count > LABELS_MAX)
+        return false;
+    for (i = 0; i < labels->size; i++)
+        ends += labels->text[i] == '\0';
+    if (ends != 2 * labels->count || (labels->size > 0 && labels->text[labels->size - 1]))
+        return false;
+    while (labels_next(labels, &at, &name, &value))
+        count++;
+    return count == labels->count;
+}
+
 void labels_clean(const char *text, char *out, size_t size)
 {
     struct buf clean;

@@ -35,6 +35,9 @@ MUST_CHECK bool labels_next(const struct labels *labels, size_t *at, const char 
 
 MUST_CHECK bool labels_equal(const struct labels *a, const struct labels *b);
 
+/* True if they are such as labels_put makes: they may come from another process. */
+MUST_CHECK bool labels_are_good(const struct labels *labels);
+
 /* Writes foreign text so that it is printable UTF-8 of less than `size` bytes. */
 void labels_clean(const char *text, char *out, size_t size);
 

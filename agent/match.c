@@ -252,6 +252,7 @@ static void choose(const struct matcher *matcher, const struct conf_target *targ
     naming_apply(&naming, matcher->facts, out);
     out->rate_hz = target->rate_hz;
     out->split = match_split(target->split);
+    out->max_split = matcher->conf->agent.max_split;
 }
 
 bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out)

@@ -9,12 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/otel_context.h"
+
 const struct naming naming_usual = {
     .env_allow = "",
     .auto_labels = "",
     .service = "${otel:service.name:-${script}}",
     .target = "",
 };
+
+const char *const naming_auto[] = {"host.name",
+                                   "container.id",
+                                   "k8s.pod.uid",
+                                   "k8s.pod.name",
+                                   "k8s.namespace.name",
+                                   "k8s.container.name",
+                                   "service.namespace",
+                                   "service.version",
+                                   "deployment.environment",
+                                   "deployment.environment.name",
+                                   "process.runtime.version",
+                                   NULL};
+
+/* A template that begins like this wants what the SDK calls the service. */
+static const char otel_first[] = "${otel:service.name";
 
 struct run {
     const struct naming *naming;
@@ -223,27 +241,6 @@ static void add_found(struct run *run, const char *label, struct labels *labels)
         labels_put(labels, label, value);
 }
 
-/* Labels that are found by themselves, where `auto_labels` lists them. */
-static void add_all_found(struct run *run, struct labels *labels)
-{
-    static const char *const known[] = {"host.name",
-                                        "container.id",
-                                        "k8s.pod.uid",
-                                        "k8s.pod.name",
-                                        "k8s.namespace.name",
-                                        "k8s.container.name",
-                                        "service.namespace",
-                                        "service.version",
-                                        "deployment.environment",
-                                        "deployment.environment.name",
-                                        NULL};
-    size_t i;
-
-    for (i = 0; known[i]; i++)
-        if (conf_is_listed(run->naming->auto_labels, known[i]))
-            add_found(run, known[i], labels);
-}
-
 void naming_apply(const struct naming *naming, struct facts *facts, struct choice *out)
 {
     struct run run = {.naming = naming, .facts = facts};
@@ -251,12 +248,49 @@ void naming_apply(const struct naming *naming, struct facts *facts, struct choic
     size_t i;
 
     name_service(&run, out);
+    out->otel_name = strncmp(naming->service, otel_first, strlen(otel_first)) == 0;
     out->labels = (struct labels){.count = 0};
+    out->auto_labels = 0;
     for (i = 0; i < naming->label_count; i++) {
         conf_template_expand(naming->labels[i].value, look_up, &run, text, sizeof(text));
         trim(text);
         labels_put(&out->labels, naming->labels[i].name, text);
     }
-    add_all_found(&run, &out->labels);
-    out->labels_version = conf_is_listed(naming->auto_labels, "process.runtime.version");
+    for (i = 0; naming_auto[i]; i++)
+        if (conf_is_listed(naming->auto_labels, naming_auto[i])) {
+            out->auto_labels |= 1U << i;
+            add_found(&run, naming_auto[i], &out->labels);
+        }
+}
+
+/* One attribute that the process publishes. What an SDK makes up for want of a name is none. */
+static void take_published(void *ctx, const char *name, const char *value)
+{
+    struct choice *choice = ctx;
+    size_t i;
+
+    if (choice->otel_name && strcmp(name, "service.name") == 0 &&
+        strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
+        labels_clean(value, choice->service, sizeof(choice->service));
+        trim(choice->service);
+    }
+    for (i = 0; naming_auto[i]; i++)
+        if ((choice->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)
+            labels_put(&choice->labels, name, value);
+}
+
+void naming_complete(struct choice *choice, pid_t pid, const char *version)
+{
+    char before[sizeof(choice->service)];
+    size_t i;
+
+    memcpy(before, choice->service, sizeof(before));
+    if (choice->otel_name || choice->auto_labels)
+        (void)!otel_context_read(pid, take_published, choice);
+    if (!choice->service[0])
+        memcpy(choice->service, before, sizeof(before));
+    for (i = 0; naming_auto[i]; i++)
+        if ((choice->auto_labels & 1U << i) &&
+            strcmp(naming_auto[i], "process.runtime.version") == 0)
+            labels_put(&choice->labels, naming_auto[i], version);
 }

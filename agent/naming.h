@@ -22,11 +22,20 @@ struct naming {
     size_t label_count;
 };
 
+/* The labels that are found by themselves; ends with NULL. */
+extern const char *const naming_auto[];
+
 /* What holds without an ini file: the usual template, and no labels. */
 extern const struct naming naming_usual;
 
 /* Writes service and labels of a process into `out`. The service is never "". */
 void naming_apply(const struct naming *naming, struct facts *facts, struct choice *out);
+
+/*
+ * Completes what only those who may read the process's memory can: the version of Python, and
+ * the resource that an SDK of OpenTelemetry publishes.
+ */
+void naming_complete(struct choice *choice, pid_t pid, const char *version);
 
 /* True if the process asks not to be profiled: PYSTROBE_DISABLE. */
 MUST_CHECK bool naming_is_disabled(struct facts *facts);

@@ -59,6 +59,7 @@ struct report_put_off {
 
 struct report_rows {
     char service[sizeof(((struct choice *)NULL)->service)];
+    struct labels labels;
     char python[32];
     uint64_t period_ns;
     bool begins; /* the first piece of an interval: numbers begin anew */

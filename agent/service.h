@@ -5,6 +5,7 @@
 #ifndef AGENT_SERVICE_H
 #define AGENT_SERVICE_H
 
+#include "agent/labels.h"
 #include "pprof/pprof.h"
 #include "unwind/cpy.h"
 
@@ -25,8 +26,17 @@ enum { SERVICE_PROFILE_MAX = 48 << 20 }; /* bytes that one profile may take */
 /* How finely samples of one service are told apart. */
 enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 
+/* Processes or threads that a profile tells apart: a set of numbers. */
+struct split_set {
+    uint64_t *keys;              /* owned: `capacity` places, 0: free */
+    size_t capacity, count, max; /* max 0: no limit, and no set */
+};
+
 struct service {
-    char *name;            /* owned */
+    char *name;           /* owned */
+    struct labels labels; /* of the service, beside its name */
+    size_t users;         /* who it is kept for: see services_trim */
+    struct split_set split;
     struct pprof *profile; /* owned */
     int64_t start_utc_ns;  /* of the running interval */
     uint64_t start_ns;     /* the same, monotonic */
@@ -41,12 +51,24 @@ struct service {
 struct services {
     struct service *first; /* owned list */
     size_t count;
+    size_t max;        /* of them; what is beyond shares one; 0: no limit */
+    uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
+
+extern const char services_others[]; /* the service that all share for which there is no room */
 
 /* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
  */
 MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
                                         uint64_t now_ns);
+
+/* The same with labels, which must be equal, too. */
+MUST_CHECK struct service *services_get_labelled(struct services *services, const char *name,
+                                                 const struct labels *labels, int64_t utc_ns,
+                                                 uint64_t now_ns);
+
+/* Ends the services that have no users, once their profiles are delivered. */
+void services_trim(struct services *services);
 
 void services_finish(struct services *services);
 

@@ -105,30 +105,43 @@ struct receiving {
     bool bad;
 };
 
-static struct slot_feed *feed_of(struct receiving *r, const char *name)
+/* The feed of a service. A new one waits for the first piece of an interval. */
+static struct slot_feed *feed_of(struct receiving *r, const struct report_rows *head)
 {
     struct slot_feed *feed;
-    struct service *service;
 
     for (feed = r->slot->feeds; feed; feed = feed->next)
-        if (strcmp(feed->service->name, name) == 0)
+        if (strcmp(feed->name, head->service) == 0 && labels_equal(&feed->labels, &head->labels))
             return feed;
-    service = r->services->first;
-    while (service && strcmp(service->name, name) != 0)
-        service = service->next;
-    feed = service ? calloc(1, sizeof(*feed)) : NULL;
+    feed = calloc(1, sizeof(*feed));
     if (!feed)
         return NULL;
-    feed->service = service;
+    memcpy(feed->name, head->service, sizeof(feed->name));
+    feed->labels = head->labels;
+    feed->stale = true;
     feed->next = r->slot->feeds;
     r->slot->feeds = feed;
     return feed;
+}
+
+/* The service that a feed is for; NULL: out of memory. It is kept while pieces come. */
+static struct service *service_of(struct receiving *r, const struct slot_feed *feed)
+{
+    uint64_t now_ns = clock_mono_ns();
+    int64_t since_ns = (int64_t)(now_ns - r->services->begin_ns);
+    struct service *service = services_get_labelled(
+        r->services, feed->name, &feed->labels, clock_utc_ns() - since_ns, r->services->begin_ns);
+
+    if (service)
+        service->users = 1;
+    return service;
 }
 
 /* Adds a piece to its service's profile. False: it makes no sense. */
 static bool take_rows(struct receiving *r, const void *bytes, size_t size)
 {
     struct report_rows head;
+    struct service *service;
     struct slot_feed *feed;
     uint64_t overflow;
     enum pprof_rc rc;
@@ -138,7 +151,7 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
     memcpy(&head, bytes, sizeof(head));
     head.service[sizeof(head.service) - 1] = '\0';
     head.python[sizeof(head.python) - 1] = '\0';
-    feed = feed_of(r, head.service);
+    feed = labels_are_good(&head.labels) ? feed_of(r, &head) : NULL;
     if (!feed)
         return false;
     if (head.begins)
@@ -148,12 +161,15 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
         r->slot->lost_pieces++;
         return true;
     }
+    service = service_of(r, feed);
+    if (!service)
+        return false;
     overflow = feed->taker.overflow;
-    rc = pprof_take(&feed->taker, feed->service->profile, feed->service->overflow_row,
+    rc = pprof_take(&feed->taker, service->profile, service->overflow_row,
                     (const char *)bytes + sizeof(head), size - sizeof(head));
-    feed->service->overflow += feed->taker.overflow - overflow;
-    feed->service->period_ns = head.period_ns;
-    memcpy(feed->service->python, head.python, sizeof(head.python));
+    service->overflow += feed->taker.overflow - overflow;
+    service->period_ns = head.period_ns;
+    memcpy(service->python, head.python, sizeof(head.python));
     return rc == PPROF_OK;
 }
 
@@ -223,10 +239,5 @@ bool slot_receive(struct slot *slot, struct services *services, uint64_t running
 
 void slot_renew(struct slot *slot)
 {
-    struct slot_feed *feed;
-
-    for (feed = slot->feeds; feed; feed = feed->next) {
-        pprof_taker_reset(&feed->taker);
-        feed->stale = true;
-    }
+    free_feeds(slot);
 }

@@ -14,7 +14,8 @@
 
 /* One service's profile as it comes from one sampler. */
 struct slot_feed {
-    struct service *service; /* borrowed */
+    char name[sizeof(((struct choice *)NULL)->service)]; /* of the service, with its labels */
+    struct labels labels;
     struct pprof_taker taker;
     bool stale; /* what the numbers stood for is gone: not before a first piece comes */
     struct slot_feed *next;

@@ -92,6 +92,19 @@ def tids_of(pid):
     return [int(tid) for tid in os.listdir("/proc/%d/task" % pid)]
 
 
+def children_of(pid):
+    """The processes that a process has started and not yet lost, whichever thread did."""
+    found = []
+    for tid in tids_of(pid):
+        with open("/proc/%d/task/%d/children" % (pid, tid), encoding="ascii") as file:
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
+def fds_of(pid):
+    return os.listdir("/proc/%d/fd" % pid)
+
+
 def state_of(pid, tid):
     """The kernel's letter for what a thread does: R, S, T ..."""
     with open("/proc/%d/task/%d/stat" % (pid, tid), encoding="utf-8", errors="replace") as file:

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_naming.c - what targets choose themselves: cgroups, command lines, attributes; templates. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cgroup.h"
+#include "agent/cmdline.h"
+#include "agent/labels.h"
+#include "agent/naming.h"
+#include "agent/otel_context.h"
+#include "conf/conf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static const char *look_up(void *ctx, const char *name)
+{
+    return strlen(name) % 2 ? ctx : NULL;
+}
+
+static void put(void *ctx, const char *name, const char *value)
+{
+    labels_put(ctx, name, value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char text[4097];
+    char out[64];
+    struct cgroup cgroup;
+    struct labels labels = {0};
+
+    size = size < sizeof(text) - 1 ? size : sizeof(text) - 1;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    cgroup_parse(text, size, &cgroup);
+    require(strlen(cgroup.container) <= 64 && strlen(cgroup.pod) <= 36);
+    cmdline_name_of_text(text, size, out, sizeof(out));
+    require(strlen(out) < sizeof(out));
+    conf_template_expand(text, look_up, text, out, sizeof(out));
+    require(strlen(out) < sizeof(out));
+    if (naming_attribute(text, "service.name", out, sizeof(out)))
+        labels_put(&labels, "a", out);
+    (void)otel_context_decode(data, size, put, &labels);
+    require(labels.size <= sizeof(labels.text) && labels.count <= LABELS_MAX);
+    return 0;
+}

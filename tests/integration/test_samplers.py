@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of the agent when its samplers hang, are stopped or killed: nothing that others notice."""
+
+import contextlib
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+
+import live
+import profiles
+
+PYTHON = [python for python in live.load_pythons()[0] if not python["root"]][-1]
+THREADS = 3  # of busy.py: one that burns, the main one, and the one that waits for the end of its input
+SAMPLING = re.compile(r"process (\d+): sampling")
+
+INI = """
+[agent]
+rate = 50Hz
+interval = 1s
+scan = 200ms
+[target stall]
+cmdline = stall\\.py.* %(mark)s
+service = stall
+[target busy]
+cmdline = busy\\.py.* busy_%(mark)s:
+service = busy
+[exporter out]
+type = store
+path = %(store)s
+"""
+
+
+class Scene:
+    """An agent that samples busy programs of its own; with a clock of how long it did."""
+
+    def __init__(self, agent_of, start, folder, count):
+        self.mark = "m%d" % random.getrandbits(48)
+        self.store = folder / "store"
+        self.start = start
+        targets = [start(PYTHON, "busy.py", "--duty", 0.05, "--shares", "busy_%s:1" % self.mark) for _ in range(count)]
+        self.pids = [target.read_json()["pid"] for target in targets]
+        self.run = agent_of(INI % {"mark": self.mark, "store": self.store})
+        self.run.wait_for(self.pids)
+        self.began_ns = time.monotonic_ns()
+
+    def stall(self, after_s):
+        """Starts a program that blocks its reader; gives its pid."""
+        said = self.start(PYTHON, "stall.py", after_s, self.mark).read_json()
+        if "skip" in said:
+            pytest.skip(said["skip"])
+        return said["pid"]
+
+    def samplers(self):
+        """The pids of the samplers that run."""
+        found = []
+        for pid in live.children_of(self.run.process.pid):
+            with contextlib.suppress(OSError):
+                with open("/proc/%d/cmdline" % pid, "rb") as file:
+                    if file.read().split(b"\0")[1:2] == [b"sampler"]:
+                        found.append(pid)
+        return found
+
+    def lines(self, words):
+        return [line for line in self.run.log if words in line]
+
+    def wait_line(self, words, count=1):
+        live.wait_until(lambda: len(self.lines(words)) >= count, words)
+
+    def wait_profile(self):
+        """Waits for one more profile."""
+        count = len(profiles.paths_in_store(self.store, "busy"))
+        live.wait_until(lambda: len(profiles.paths_in_store(self.store, "busy")) > count, "a profile")
+
+    def end(self):
+        """Stops the agent; gives the share of the busy programs' time that is in their profiles."""
+        elapsed_ns = time.monotonic_ns() - self.began_ns
+        status, _ = self.run.stop()
+        assert status == 0
+        found = profiles.in_store(self.store, "busy")
+        return profiles.total(found, "wall") / (elapsed_ns * THREADS * len(self.pids))
+
+
+@pytest.fixture
+def scene(agent, start, tmp_path):
+    return lambda count=2: Scene(agent, start, tmp_path, count)
+
+
+def test_a_process_that_blocks_its_reader_is_put_apart_and_named_once(scene):
+    one = scene()
+    pid = one.stall(1)
+    words = "process %d blocked the sampler" % pid
+
+    one.wait_line(words)
+    time.sleep(4)  # it is tried again meanwhile
+    share = one.end()
+
+    assert len(one.lines(words)) == 1
+    assert share > 0.7  # a moment is lost, here of few seconds; how much, test_long_ tells
+
+
+def test_the_end_waits_for_no_blocked_read(scene):
+    one = scene(1)
+    one.stall(0)
+    one.wait_line("blocked the sampler")
+    time.sleep(2)
+
+    status, seconds = one.run.stop()
+
+    assert status == 0
+    assert seconds < 15  # it gives itself 2 s; a busy machine may take longer, a blocked read is for ever
+
+
+def test_samplers_that_are_killed_are_started_again(scene):
+    one = scene()
+    for count in range(1, 4):
+        live.wait_until(one.samplers, "a sampler runs")
+        os.kill(random.choice(one.samplers()), signal.SIGKILL)
+        one.wait_line("a sampler has ended (signal 9)", count)
+        time.sleep(1)
+    live.wait_until(one.samplers, "a sampler runs")
+
+    assert one.end() > 0.3
+    assert not one.lines("crashed the sampler")  # nobody is blamed for it
+
+
+def test_a_sampler_that_is_stopped_is_replaced(scene):
+    one = scene()
+    one.wait_profile()
+    stopped = one.samplers()
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+
+    one.wait_line("a sampler did nothing")
+    live.wait_until(lambda: one.samplers() and not set(one.samplers()) & set(stopped), "new samplers")
+    one.wait_profile()
+
+    assert one.end() > 0
+
+
+def test_no_sampler_outlives_the_agent(scene):
+    one = scene()
+    samplers = one.samplers()
+    assert samplers
+
+    one.run.process.kill()
+    one.run.process.wait()
+
+    live.wait_until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in samplers), "they are gone")
+
+
+def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    one = scene(1)
+    pid = one.samplers()[0]
+
+    with open("/proc/%d/environ" % pid, "rb") as file:
+        assert b"secret" not in file.read()
+    with open("/proc/%d/status" % pid, encoding="ascii") as file:
+        status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    allowed = 1 << 19 | 1 << 23 | 1 << 2 | 1 << 40  # SYS_PTRACE, SYS_NICE, DAC_READ_SEARCH, CHECKPOINT_RESTORE
+    assert int(status["CapPrm"], 16) & ~allowed == 0
+    assert status["NoNewPrivs"] == "1"
+    sockets = [link for link in (os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in live.fds_of(pid))
+               if link.startswith("socket:")]
+    assert len(sockets) <= 2  # the link; and the log may be one
+
+
+@pytest.mark.long
+def test_long_a_blocked_read_costs_others_less_than_a_hundredth(scene):
+    one = scene()
+    one.stall(5)
+    time.sleep(60)
+
+    share = one.end()
+
+    print("the others have %.2f %% of their time" % (100 * share))
+    assert one.lines("blocked the sampler")
+    assert 0.99 < share < 1.01
