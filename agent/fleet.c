@@ -564,12 +564,13 @@ static void hear(struct fleet *f, struct slot *slot)
         lose_ended(f, slot);
 }
 
-/* Waits until `until_ns`, a signal, or news of a sampler, and reads the latter. True: a signal. */
+/* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
+ * reads the latter. True: a signal. */
 static bool wait_until(struct fleet *f, uint64_t until_ns, struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
-    struct pollfd fds[EVENTS_MAX] = {{.fd = f->signal_fd, .events = POLLIN}};
+    struct pollfd fds[EVENTS_MAX] = {{.fd = out_signal ? f->signal_fd : -1, .events = POLLIN}};
     struct slot *slot;
     size_t i;
 
@@ -626,18 +627,24 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
     }
 }
 
-void fleet_flush(struct fleet *f)
+/* Waits for the samplers that have to end the interval, and ends it. */
+static void finish_interval(struct fleet *f, uint64_t end_ns)
 {
-    struct signalfd_siginfo info;
-    uint64_t now_ns = clock_mono_ns(), end_ns = now_ns + LAST_NS;
-
-    if (f->late_ns == 0)
-        begin_end(f, true, end_ns);
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         look(f, clock_mono_ns());
-        (void)wait_until(f, earlier(end_ns, f->look_ns), &info);
+        (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
     end_interval(f, clock_mono_ns());
+}
+
+void fleet_flush(struct fleet *f)
+{
+    uint64_t end_ns = clock_mono_ns() + LAST_NS;
+
+    if (f->late_ns != 0) /* one was ending just now: what came since belongs to the last one */
+        finish_interval(f, end_ns);
+    begin_end(f, true, end_ns);
+    finish_interval(f, end_ns);
 }
 
 const struct engine_stats *fleet_engine_stats(struct fleet *f)
