@@ -11,7 +11,7 @@
 #define CONF_AGENT_KEYS                                      \
     "rate, interval, scan, log_level, log_format, control, " \
     "env_allow, auto_labels, max_services, max_split"
-#define CONF_SECTION_TITLES "[agent], [labels], [target NAME], [exporter NAME]"
+#define CONF_SECTION_TITLES "[agent], [http], [labels], [target NAME], [exporter NAME]"
 
 /* An ini text and all that must be said about it. */
 struct conf_row {
