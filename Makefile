@@ -26,6 +26,7 @@ LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprot
 LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
 LIBS_Z := $(shell $(PKG_CONFIG) --libs zlib 2>/dev/null || echo -lz)
 LIBS_INI := -linih
+LIBS_MHD := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null || echo -lmicrohttpd)
 LIBS_TEST := -lcmocka
 
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
@@ -52,7 +53,7 @@ TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tool
 
 # The order in which archives are linked; unwind, pprof, conf and exporters need base only.
 LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
-            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) -lpthread
+            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) -lpthread
 
 .PHONY: all help clean
 all: $(BUILD)/pystrobe ## build build/pystrobe (the default)

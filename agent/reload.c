@@ -186,6 +186,11 @@ static void warn_of_rest(const struct conf *before, const struct conf *conf)
 
     if (a != b && (!a || !b || strcmp(a, b) != 0))
         log_line(LOG_LEVEL_WARNING, "reload: control changes when the agent is started again");
+    a = before->http.listen;
+    b = conf->http.listen;
+    if (a != b && (!a || !b || strcmp(a, b) != 0))
+        log_line(LOG_LEVEL_WARNING,
+                 "reload: [http] listen changes when the agent is started again");
     if (before->agent.max_services != conf->agent.max_services)
         log_line(LOG_LEVEL_WARNING, "reload: max_services changes when the agent is started again");
 }

@@ -70,7 +70,7 @@ struct state {
     size_t fds, fds_max;
     uint64_t log_left_out;
     uint64_t profiles; /* built */
-    uint64_t scans;    /* of /proc; 0: none yet */
+    bool ready;        /* it has looked for processes */
     struct state_config config;
     struct state_budget budget;
     struct engine_stats engine;

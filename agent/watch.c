@@ -31,7 +31,11 @@ bool watch_open(struct watch *watch, const char *path, const struct conf *conf, 
     (void)snprintf(watch->config.path, sizeof(watch->config.path), "%s", path);
     watch->config.good = true;
     watch->config.loaded_ns = watch->started_ns;
-    return open_control(watch, conf, err);
+    if (!open_control(watch, conf, err))
+        return false;
+    if (conf->http.listen)
+        watch->web = web_open(conf->http.listen, &watch->share, err);
+    return watch->web || !conf->http.listen;
 }
 
 void watch_reloaded(struct watch *watch, bool good, const struct err *err)
@@ -121,11 +125,14 @@ void watch_publish(struct watch *watch, const struct watched *watched)
     fleet_each(watched->fleet, add_process, state);
     state->profiles = watched->ship->profiles;
     add_exporters(state, watched);
+    state->ready = watch->published;
+    watch->published = true;
     state_share_put(&watch->share, state);
 }
 
 void watch_close(struct watch *watch)
 {
+    web_close(watch->web);
     control_close(watch->control);
     if (watch->shared)
         state_share_finish(&watch->share);

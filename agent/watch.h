@@ -13,17 +13,20 @@
 #include "agent/control.h"
 #include "agent/fleet.h"
 #include "agent/ship.h"
+#include "agent/web.h"
 #include "conf/conf.h"
 
 struct watch {
     struct state_share share;
     struct control *control; /* owned; NULL: there is none */
+    struct web *web;         /* owned; NULL: there is none */
     struct state_config config;
     int64_t started_ns;
     uint64_t started_mono_ns, next_ns;
     uint64_t last_mono_ns, last_cpu_ns; /* at the last gathering */
     double used_cpu;                    /* share of one core, since then */
     bool shared;                        /* `share` is there */
+    bool published;                     /* a state was, before the main loop went on */
 };
 
 /* What the state is gathered from. All borrowed. */

@@ -10,7 +10,7 @@
 
 enum { NAME_MAX_BYTES = 64, LISTED_KEYS_MAX = 12 };
 
-static const char allowed_sections[] = "[agent], [labels], [target NAME], [exporter NAME]";
+static const char allowed_sections[] = "[agent], [http], [labels], [target NAME], [exporter NAME]";
 
 void *conf_build_take(struct conf_build *build, size_t size)
 {

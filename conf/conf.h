@@ -48,6 +48,10 @@ struct conf_agent {
     size_t max_split;              /* processes or threads told apart in a profile */
 };
 
+struct conf_http {
+    const char *listen; /* ADDRESS:PORT */
+};
+
 /* What a process may be like. Regular expressions are POSIX extended, and searched. */
 struct conf_conditions {
     const char *cmdline;          /* regular expression: its command line */
@@ -110,6 +114,7 @@ struct conf_origin; /* private: settings.h */
 
 struct conf {
     struct conf_agent agent;
+    struct conf_http http;
     const struct conf_label *labels;
     size_t label_count;
     const struct conf_target *targets;

@@ -143,4 +143,7 @@ void conf_build_finish(struct conf_build *build)
     section = conf->origin->first[CONF_AGENT];
     conf->agent = *(struct conf_agent *)section->values;
     section->values = &conf->agent;
+    section = conf->origin->first[CONF_HTTP];
+    conf->http = *(struct conf_http *)section->values;
+    section->values = &conf->http;
 }

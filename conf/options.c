@@ -13,6 +13,16 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
             .size = sizeof(struct conf_agent),
             .count_max = 1,
         },
+    [CONF_HTTP] =
+        {
+            .word = "http",
+            .title = "[http]",
+            .help =
+                "What the agent tells of itself over HTTP: /metrics for Prometheus, /healthz and "
+                "/readyz. It takes no orders there.",
+            .size = sizeof(struct conf_http),
+            .count_max = 1,
+        },
     [CONF_LABELS] =
         {
             .word = "labels",
@@ -220,6 +230,16 @@ const struct conf_option conf_options[] = {
         .max = "10000",
         .help = "How many processes or threads a profile tells apart where split asks for it. "
                 "What comes beyond shares the label split = others.",
+    },
+    {
+        .name = "listen",
+        .kind = CONF_HTTP,
+        .offset = offsetof(struct conf_http, listen),
+        .type = CONF_TYPE_TEXT,
+        .otherwise = "off",
+        .example = "127.0.0.1:7997",
+        .help = "An IP address of this machine and a port. At other addresses than those of the "
+                "loopback, others can read there which services run here.",
     },
     {
         .kind = CONF_LABELS,

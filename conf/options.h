@@ -12,7 +12,7 @@
 
 #include "conf/conf.h"
 
-enum conf_kind { CONF_AGENT, CONF_LABELS, CONF_TARGET, CONF_EXPORTER, CONF_KINDS };
+enum conf_kind { CONF_AGENT, CONF_HTTP, CONF_LABELS, CONF_TARGET, CONF_EXPORTER, CONF_KINDS };
 
 /* A kind of section. */
 struct conf_kind_row {

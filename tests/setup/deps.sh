@@ -21,6 +21,7 @@ build libprotobuf-c-dev      protobuf-c-devel    module:libprotobuf-c
 build libcurl4-openssl-dev   libcurl-devel       module:libcurl
 build zlib1g-dev             zlib-devel          module:zlib
 build libinih-dev            inih-devel          module:inih
+build libmicrohttpd-dev      libmicrohttpd-devel module:libmicrohttpd
 demo  python3                python3             command:python3
 test  libcmocka-dev          libcmocka-devel     module:cmocka
 test  protobuf-compiler      protobuf-compiler   command:protoc

@@ -9,7 +9,7 @@
 
 /* What messages about unknown names list; a new row of the option table stands here, too. */
 #define CONF_AGENT_KEYS     "those of [agent] in pystrobe.ini(5)"
-#define CONF_SECTION_TITLES "[agent], [labels], [target NAME], [exporter NAME]"
+#define CONF_SECTION_TITLES "[agent], [http], [labels], [target NAME], [exporter NAME]"
 
 /* An ini text and all that must be said about it. */
 struct conf_row {

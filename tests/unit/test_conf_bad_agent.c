@@ -23,10 +23,6 @@ static struct conf_row rows[] = {
      "[zebra]\n"
      "x = 1\n",
      "t.ini:1: section \"zebra\" is not known; allowed: " CONF_SECTION_TITLES "\n"},
-    {"the_http_section_that_is_not_there_yet",
-     "[http]\n"
-     "listen = 127.0.0.1:7997\n",
-     "t.ini:1: section \"http\" is not known; allowed: " CONF_SECTION_TITLES "\n"},
     {"a_section_in_capitals", "[Agent]\n",
      "t.ini:1: section \"Agent\" is not known; allowed: " CONF_SECTION_TITLES
      "; did you mean [agent]?\n"},

@@ -21,6 +21,8 @@ static const char full[] = "[agent]\n"
                            "log_level = debug\n"
                            "log_format = json\n"
                            "control = /run/a.sock\n"
+                           "[http]\n"
+                           "listen = 127.0.0.1:7997\n"
                            "[labels]\n"
                            "env = prod #1\n"
                            "k8s/pod = a = b\n"
@@ -97,6 +99,7 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_same(a->agent.log_level, b->agent.log_level);
     assert_same(a->agent.log_format, b->agent.log_format);
     assert_same(a->agent.control, b->agent.control);
+    assert_same(a->http.listen, b->http.listen);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -160,6 +163,9 @@ static void says_where_each_setting_came_from(void **state)
         "default\n"
         "max_services = 100 ; default\n"
         "max_split = 100 ; default\n"
+        "\n"
+        "[http]\n"
+        "; listen: not set (off)\n"
         "\n"
         "[labels]\n"
         "env = a ; t.ini:7\n"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's HTTP server: metrics as Prometheus reads them, health, and what it refuses."""
+
+import http.client
+import re
+import socket
+
+import live
+
+INI = ("[agent]\ninterval = 1s\nscan = 200ms\ncontrol = %(dir)s/c.sock\n[http]\nlisten = 127.0.0.1:%(port)d\n"
+       "[target one]\ncmdline = %(dir)s/one\n[exporter out]\ntype = store\npath = %(dir)s/store\n")
+SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? (\S+)$')
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def ask(port, path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=live.DEADLINE_S)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), dict(answer.getheaders())
+    except OSError:
+        return 0, "", {}
+    finally:
+        connection.close()
+
+
+def parse(text):
+    """{name: {labels: value}}; each sample must follow the HELP and TYPE of its metric."""
+    found, current, kinds = {}, None, {}
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            current = line.split()[2]
+            assert current not in kinds, "told twice: " + current
+        elif line.startswith("# TYPE "):
+            name, kind = line.split()[2:]
+            assert name == current and kind in ("counter", "gauge", "histogram")
+            assert (kind == "counter") == name.endswith("_total")
+            kinds[name] = kind
+        else:
+            match = SAMPLE.match(line)
+            assert match, "no sample: " + line
+            name = match.group(1)
+            base = re.sub("_(bucket|sum|count)$", "", name) if kinds[current] == "histogram" else name
+            assert base == current, "out of place: " + line
+            series = found.setdefault(name, {})
+            assert (match.group(2) or "") not in series, "twice: " + line
+            series[match.group(2) or ""] = float(match.group(3))
+    return found
+
+
+def test_metrics_are_what_prometheus_reads_and_bounded(pystrobe, agent, tmp_path):
+    port = free_port()
+    run = agent(INI % {"dir": tmp_path, "port": port})
+    live.wait_until(lambda: ask(port, "/readyz")[0] == 200, "it is ready", 0.1)
+    status, text, headers = ask(port, "/metrics", Host="localhost:%d" % port)
+
+    assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    metrics = parse(text)
+    assert metrics["pystrobe_config_last_reload_successful"] == {"": 1}
+    assert metrics["pystrobe_targets"]['state="sampled"'] == 0
+    buckets = [value for labels, value in metrics["pystrobe_push_duration_seconds_bucket"].items()]
+    assert buckets == sorted(buckets)
+    assert metrics["process_open_fds"][""] > 3
+    assert run.stop()[0] == 0
+
+
+def test_it_only_reads_and_answers_to_no_foreign_name(pystrobe, agent, tmp_path):
+    port = free_port()
+    run = agent(INI % {"dir": tmp_path, "port": port})
+    live.wait_until(lambda: ask(port, "/healthz")[0] == 200, "it is healthy", 0.1)
+
+    assert ask(port, "/metrics", method="POST")[0] == 405
+    assert ask(port, "/metrics", method="DELETE")[0] == 405
+    assert ask(port, "/metrics", Host="evil.example")[0] == 421
+    assert ask(port, "/reload")[0] == 404
+    status, text, headers = ask(port, "/metrics", method="HEAD")
+    assert status == 200 and text == ""
+    assert ask(port, "/metrics", **{"X-Long": "x" * 20000})[0] in (0, 400, 413, 431)
+    hanging = [socket.create_connection(("127.0.0.1", port)) for _ in range(16)]
+    assert ask(port, "/healthz")[0] == 200
+    assert run.stop()[0] == 0
+    for client in hanging:
+        client.close()
+
+
+def test_an_address_that_cannot_be_had_is_told(pystrobe, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        (tmp_path / "a.ini").write_text(INI % {"dir": tmp_path, "port": taken.getsockname()[1]})
+        done = pystrobe.run("agent", "-c", tmp_path / "a.ini")
+    assert done.returncode == 1 and "Address already in use" in done.stderr
