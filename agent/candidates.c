@@ -50,3 +50,14 @@ void candidates_sweep(struct candidates *candidates,
             candidates->count--;
         }
 }
+
+void candidates_each(struct candidates *candidates,
+                     void (*each)(void *ctx, struct candidate *candidate), void *ctx)
+{
+    struct candidate *c;
+    size_t i;
+
+    for (i = 0; i < CANDIDATE_BUCKETS; i++)
+        for (c = candidates->buckets[i]; c; c = c->next)
+            each(ctx, c);
+}

@@ -44,6 +44,10 @@ struct candidate *candidates_find(const struct candidates *candidates, pid_t pid
 /* Adds a process; NULL: out of memory. */
 MUST_CHECK struct candidate *candidates_add(struct candidates *candidates, struct proc_id id);
 
+/* Calls `each` for all; it may neither add nor remove any. */
+void candidates_each(struct candidates *candidates,
+                     void (*each)(void *ctx, struct candidate *candidate), void *ctx);
+
 /* Removes those that `is_gone` says; `end` is called for each before it is freed. */
 void candidates_sweep(struct candidates *candidates,
                       bool (*is_gone)(void *ctx, const struct candidate *candidate),

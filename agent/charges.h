@@ -19,6 +19,7 @@ struct charge {
     bool sampling;     /* and samples it */
     bool known;        /* it was sampled before, by any */
     uint64_t began_ns; /* since when it is sampled */
+    char python[32];   /* its version; "" as long as it is not known */
 };
 
 struct charges {

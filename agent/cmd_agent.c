@@ -2,15 +2,16 @@
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "agent/child.h"
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/fleet.h"
 #include "agent/log.h"
-#include "agent/match.h"
 #include "agent/options.h"
-#include "agent/ship.h"
+#include "agent/run.h"
 #include "agent/stats.h"
 
 static const char help[] =
@@ -29,14 +30,6 @@ static const char help[] =
 #define STOP_NS (1500 * NS_PER_MS)
 
 enum { DROPPED_MAX = 4096 };
-
-struct run {
-    struct conf *conf;       /* owned */
-    struct matcher *matcher; /* owned */
-    struct ship ship;
-    struct fleet *fleet; /* owned */
-    bool hangs;          /* an exporter could not be ended */
-};
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -69,18 +62,100 @@ static void log_stopped(struct fleet *fleet)
     buf_finish(&dropped);
 }
 
+/* What a burst is of: a process id, a section whose service is known, else a service. */
+static struct burst burst_of(const struct run *run, const struct control_request *request)
+{
+    struct burst burst = {.rate_hz = request->rate_hz};
+    const char *service = request->target;
+    size_t i;
+
+    if (request->target[strspn(request->target, "0123456789")] == '\0' &&
+        strlen(request->target) < 10) {
+        burst.pid = (pid_t)strtol(request->target, NULL, 10);
+        return burst;
+    }
+    for (i = 0; i < run->conf->target_count; i++)
+        if (strcmp(run->conf->targets[i].name, request->target) == 0 &&
+            !strchr(run->conf->targets[i].service, '$'))
+            service = run->conf->targets[i].service;
+    (void)snprintf(burst.service, sizeof(burst.service), "%s", service);
+    return burst;
+}
+
+static void order_burst(struct run *run, const struct control_request *request)
+{
+    const struct burst burst = burst_of(run, request);
+    size_t count = fleet_burst(run->fleet, &burst, request->duration_ns);
+    char text[128];
+
+    if (count == SIZE_MAX) {
+        control_done(run->watch.control, false, "there are too many bursts already");
+        return;
+    }
+    log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu processes now", request->target,
+             request->rate_hz, (double)request->duration_ns / 1e9, count);
+    (void)snprintf(text, sizeof(text), "%zu processes%s", count,
+                   count > 0        ? ""
+                   : burst.pid != 0 ? ": it is not sampled now"
+                                    : " now; those that come are sampled so, too");
+    control_done(run->watch.control, true, text);
+}
+
+static void order_reload(struct run *run)
+{
+    struct err err = {""};
+    bool good = reload(run, &err);
+
+    control_done(run->watch.control, good, good ? "the settings are in effect" : err.text);
+}
+
+/* Carries out what has come over the control socket. */
+static void obey_orders(struct run *run)
+{
+    struct control_request request;
+
+    if (!control_next(run->watch.control, &request))
+        return;
+    if (request.kind == CONTROL_BURST)
+        order_burst(run, &request);
+    else
+        order_reload(run);
+}
+
+static void publish(struct run *run)
+{
+    const struct watched watched = {run->conf, run->fleet, &run->ship};
+
+    if (clock_mono_ns() >= run->watch.next_ns)
+        watch_publish(&run->watch, &watched);
+}
+
+static bool ends_it(uint32_t signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
+}
+
 static int sample_until_stopped(struct run *run)
 {
     struct signalfd_siginfo info = {0};
+    struct err err = {""};
     enum engine_event event;
+    uint64_t end_ns;
 
-    do
-        event = fleet_run(run->fleet, UINT64_MAX, &info);
-    while (event == ENGINE_SIGNAL && info.ssi_signo != SIGTERM && info.ssi_signo != SIGINT &&
-           info.ssi_signo != SIGQUIT);
+    do {
+        publish(run);
+        event = fleet_run(run->fleet, run->watch.next_ns, &info);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == WATCH_SIGNAL)
+            obey_orders(run);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
+            (void)reload(run, &err); /* which the log and the status tell */
+    } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
+    watch_close(&run->watch);
     fleet_flush(run->fleet);
-    run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
+    end_ns = clock_mono_ns() + STOP_NS;
+    run->hangs = !ship_close(&run->ship, end_ns);
+    run->hangs = !reload_settle(end_ns) || run->hangs;
     log_stopped(run->fleet);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
@@ -110,6 +185,12 @@ static int run_agent(struct run *run)
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;
     }
+    if (!watch_open(&run->watch, run->source.path, run->conf, &err)) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        run->hangs = !ship_close(&run->ship, 0);
+        watch_close(&run->watch);
+        return EXIT_FAILED;
+    }
     log_line(LOG_LEVEL_INFO, "started: %zu targets, %zu exporters", run->conf->target_count,
              run->conf->exporter_count);
     if (run->conf->target_count == 0)
@@ -126,7 +207,6 @@ int cmd_agent(int argc, char **argv)
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options_flags flags = {.count = 0};
-    struct conf_source source;
     const char *path = NULL;
     struct run run = {0};
     int c, status;
@@ -145,15 +225,18 @@ int cmd_agent(int argc, char **argv)
                       optind < argc ? " and nothing else" : "");
         return options_usage("agent");
     }
-    source = options_source(path, &flags);
-    status = options_conf(&source, &run.conf);
+    run.source = options_source(path, &flags);
+    status = options_conf(&run.source, &run.conf);
     if (status != EXIT_OK)
         return status;
+    run.ship_conf = run.conf;
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
     status = run_agent(&run);
     fleet_free(run.fleet);
     matcher_free(run.matcher);
+    if (run.ship_conf != run.conf)
+        conf_free(run.ship_conf);
     conf_free(run.conf);
     if (!run.hangs)
         exporter_global_finish();

@@ -24,6 +24,9 @@ int cmd_record(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_reload(int argc, char **argv);
+int cmd_burst(int argc, char **argv);
 int cmd_sampler(int argc, char **argv);
 
 #endif

@@ -43,6 +43,12 @@ struct finder {
     pid_t self;
 };
 
+/* What is handed through candidates_each. */
+struct reconsidered {
+    struct finder *finder;
+    bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice);
+};
+
 struct finder *finder_new(const struct finder_settings *settings)
 {
     struct finder *f = calloc(1, sizeof(*f));
@@ -184,6 +190,33 @@ static void keep_mark(struct finder *f, struct candidate *c, const struct proc_s
         return;
     c->runs_deep = true;
     c->mark = read_mark(f, c);
+}
+
+/* Tries new rules on a process; see finder_reconsider. */
+static void reconsider(void *ctx, struct candidate *c)
+{
+    struct reconsidered *r = ctx;
+    struct finder *f = r->finder;
+    struct choice choice = {0};
+    struct proc_stat stat;
+
+    if (c->state == CANDIDATE_TAKEN && proc_read_stat(c->id.pid, &stat) &&
+        f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &choice) &&
+        r->holds(f->settings.ctx, c->id, &choice))
+        return;
+    let_go(f, c);
+    c->wait_ns = c->next_try_ns = 0;
+    c->told = false;
+}
+
+void finder_reconsider(struct finder *f, uint64_t scan_ns,
+                       bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice))
+{
+    struct reconsidered all = {f, holds};
+
+    f->settings.scan_ns = scan_ns;
+    f->next_scan_ns = 0;
+    candidates_each(&f->candidates, reconsider, &all);
 }
 
 /* Tries the rules on a process, and has it taken if it is wanted. */

@@ -54,6 +54,14 @@ struct finder;
 /* Gives: the finder, ended with finder_free; NULL: out of memory. */
 MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
 
+/*
+ * The rules have changed: tries them on all processes anew, at the next scans, which begin at
+ * once. A process that was taken is lost unless it is wanted still and `holds` says that it is
+ * sampled just so; its ctx is that of `take`.
+ */
+void finder_reconsider(struct finder *finder, uint64_t scan_ns,
+                       bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice));
+
 /* Looks at all processes now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -376,6 +377,31 @@ static struct charge *reported(const struct fleet *f, struct proc_id id)
     return charge && charge->sent && charge->slot == f->heard ? charge : NULL;
 }
 
+/* True if a process is sampled just so already. */
+static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    const struct fleet *f = ctx;
+    const struct charge *charge = charges_find(&f->charges, id);
+
+    return charge && strcmp(charge->choice.service, choice->service) == 0 &&
+           charge->choice.rate_hz == choice->rate_hz && charge->choice.split == choice->split &&
+           charge->choice.auto_labels == choice->auto_labels &&
+           charge->choice.otel_name == choice->otel_name &&
+           charge->choice.max_split == choice->max_split &&
+           labels_equal(&charge->choice.labels, &choice->labels);
+}
+
+void fleet_change(struct fleet *f, uint64_t interval_ns, uint64_t scan_ns)
+{
+    uint64_t end_ns = clock_mono_ns() + interval_ns;
+
+    f->settings.interval_ns = interval_ns;
+    f->settings.scan_ns = scan_ns;
+    if (f->late_ns == 0 && end_ns < f->interval_end_ns)
+        f->interval_end_ns = end_ns;
+    finder_reconsider(f->finder, scan_ns, holds);
+}
+
 static void hear_began(void *ctx, struct proc_id id, const char *version)
 {
     struct fleet *f = ctx;
@@ -387,6 +413,7 @@ static void hear_began(void *ctx, struct proc_id id, const char *version)
         log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
                  version, charge->choice.service);
     f->stats.attached += !charge->known;
+    (void)snprintf(charge->python, sizeof(charge->python), "%s", version);
     charge->known = true;
     charge->sampling = true;
     charge->began_ns = clock_mono_ns();
@@ -634,6 +661,29 @@ void fleet_unwinder(const struct fleet *f, struct cpy_stats *out)
     for (i = 0; i < SLOTS; i++)
         slot_add_counts(&sum, &f->slots[i].now);
     *out = sum.unwinder;
+}
+
+void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_process *), void *ctx)
+{
+    uint64_t now_ns = clock_mono_ns();
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++) {
+        const struct charge *charge = &f->charges.items[i];
+        const struct burst *burst =
+            bursts_of(&f->bursts, charge->id.pid, charge->choice.service, now_ns);
+        const struct fleet_process process = {
+            .pid = charge->id.pid,
+            .service = charge->choice.service,
+            .python = charge->python,
+            .rate_hz = burst ? burst->rate_hz : charge->choice.rate_hz,
+            .burst = burst != NULL,
+            .sampling = charge->sampling,
+            .apart = charge->slot == &f->slots[APART],
+        };
+
+        each(ctx, &process);
+    }
 }
 
 const struct fleet_stats *fleet_stats(struct fleet *f)

@@ -42,6 +42,12 @@ MUST_CHECK enum engine_event fleet_run(struct fleet *fleet, uint64_t deadline_ns
 /* As engine_burst. */
 size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t duration_ns);
 
+/*
+ * The settings have changed: tries `choose` on all processes anew. Those that are chosen as they
+ * were are sampled on; `interval_ns` counts from the next interval.
+ */
+void fleet_change(struct fleet *fleet, uint64_t interval_ns, uint64_t scan_ns);
+
 /* As engine_flush; takes a second at most, whatever the targets do. */
 void fleet_flush(struct fleet *fleet);
 
@@ -54,6 +60,21 @@ const struct fleet_stats *fleet_stats(struct fleet *fleet);
 
 /* What was promised and what is used. Lends until fleet_free. */
 const struct budget_state *fleet_budget(const struct fleet *fleet);
+
+/* A process that the fleet is to sample. All borrowed. */
+struct fleet_process {
+    pid_t pid;
+    const char *service;
+    const char *python; /* "": not known yet */
+    double rate_hz;     /* that of its burst, if it has one */
+    bool burst;
+    bool sampling; /* false: it is being opened, or was lost with its sampler */
+    bool apart;    /* it has blocked a sampler */
+};
+
+/* Calls `each` for all of them, in no order. */
+void fleet_each(struct fleet *fleet, void (*each)(void *ctx, const struct fleet_process *),
+                void *ctx);
 
 /* The CPU time of all samplers that run now and of those that have ended, as far as known. */
 uint64_t fleet_cpu_ns(const struct fleet *fleet);

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "agent/visible.h"
+
+enum { JSON_FOREIGN_MAX = 64 * 1024 };
+
 void json_string(struct buf *out, const char *str)
 {
     const char *c;
@@ -22,4 +26,19 @@ void json_string(struct buf *out, const char *str)
             buf_add(out, c, 1);
     }
     buf_add_str(out, "\"");
+}
+
+void json_foreign(struct buf *out, const char *str)
+{
+    struct buf shown;
+
+    if (!str) {
+        json_string(out, NULL);
+        return;
+    }
+    buf_init(&shown, JSON_FOREIGN_MAX);
+    visible_add_str(&shown, str);
+    buf_add(&shown, "", 1);
+    json_string(out, buf_failed(&shown) ? "" : (const char *)shown.data);
+    buf_finish(&shown);
 }

@@ -8,4 +8,7 @@
 /* Appends a string in quotes, null for NULL. `str` is UTF-8. */
 void json_string(struct buf *out, const char *str);
 
+/* The same for text of others, which may be no UTF-8: written as visible.h has it. */
+void json_foreign(struct buf *out, const char *str);
+
 #endif

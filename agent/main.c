@@ -16,6 +16,9 @@ static const struct {
     {"record", cmd_record, "profile a process or a command into a pprof file"},
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
     {"report", cmd_report, "print the hottest functions of pprof files"},
+    {"status", cmd_status, "print what the agent that runs knows of itself"},
+    {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
+    {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},
     {"config", cmd_config, "check an ini file and print the settings in effect"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
 };

@@ -82,6 +82,15 @@ static enum exporter_rc open_with(const struct conf_exporter *conf,
     return rc;
 }
 
+/* Puts a meter around the sink; it is the next exporter's. */
+static bool add_meter(struct ship *ship, struct delivery_sink *sink)
+{
+    if (!push_meter_new(sink, sink, &ship->meters[ship->meter_count]))
+        return false;
+    ship->meter_count++;
+    return true;
+}
+
 /* Opens one exporter and gives it its thread. */
 static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
 {
@@ -99,10 +108,29 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
     if (conf->url) /* it is a server that takes no old ones, not a disk */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     sink = delivery_sink_of(exporter);
+    if (!add_meter(ship, &sink)) {
+        sink.close(sink.ctx);
+        err_set(err, "exporter %s: out of memory", conf->name);
+        return false;
+    }
     if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
         return true;
     err_set(err, "exporter %s: out of memory or threads", conf->name);
     return false;
+}
+
+bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err)
+{
+    struct exporter_label *labels = copy_labels(conf->labels, conf->label_count);
+
+    if (!labels) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    free(ship->labels);
+    ship->labels = labels;
+    ship->label_count = conf->label_count;
+    return true;
 }
 
 bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
@@ -116,7 +144,8 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     err_set(err, "out of memory");
     ship->labels = copy_labels(conf->labels, conf->label_count);
     ship->label_count = conf->label_count;
-    good = ship->labels && delivery_new(&world, &ship->delivery);
+    ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
+    good = ship->labels && ship->meters && delivery_new(&world, &ship->delivery);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
     if (!good)
@@ -131,6 +160,9 @@ bool ship_close(struct ship *ship, uint64_t deadline_ns)
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
+    while (ship->meter_count > 0)
+        push_meter_drop(ship->meters[--ship->meter_count]);
+    free(ship->meters);
     free(ship->labels);
     buf_finish(&ship->bytes);
     *ship = (struct ship){0};

@@ -6,11 +6,14 @@
 #define AGENT_SHIP_H
 
 #include "agent/delivery.h"
+#include "agent/push_meter.h"
 #include "agent/service.h"
 #include "conf/conf.h"
 
 struct ship {
-    struct delivery *delivery;     /* owned */
+    struct delivery *delivery;  /* owned */
+    struct push_meter **meters; /* owned: of each exporter, in the order they were added */
+    size_t meter_count;
     struct exporter_label *labels; /* owned; their strings are the settings' */
     size_t label_count;
     struct buf bytes;  /* owned: what is being encoded */
@@ -22,6 +25,10 @@ struct ship {
  * False: one cannot work, `err` says which and why.
  */
 MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err *err);
+
+/* Takes the labels of other settings, which must outlive it. False: out of memory, `err` says so.
+ */
+MUST_CHECK bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err);
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);

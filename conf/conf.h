@@ -37,6 +37,7 @@ struct conf_agent {
     uint64_t max_memory;     /* bytes */
     const char *log_level;   /* "error", "warning", "info", "debug" */
     const char *log_format;  /* "text", "json" */
+    const char *control;     /* the path of the control socket */
     const char *env_allow;   /* names of variables of targets that may be read */
     const char *auto_labels; /* names of labels that are found by themselves */
     size_t max_services;     /* profiles of an interval */
@@ -168,6 +169,9 @@ MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t si
 
 /* Settings without any file: no targets, no exporters. Fails with CONF_NOMEM only. */
 MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
+
+/* True if both have the same exporters in the same order, and the same spool. */
+bool conf_same_exporters(const struct conf *a, const struct conf *b);
 
 /* Frees settings. NULL is fine. */
 void conf_free(struct conf *conf);

@@ -133,6 +133,15 @@ const struct conf_option conf_options[] = {
         .help = "How a line of the log is written: as text, or as a JSON object.",
     },
     {
+        .name = "control",
+        IN_AGENT(control),
+        .type = CONF_TYPE_PATH,
+        .otherwise = "/run/pystrobe/control.sock, if it can be had",
+        .example = "/run/pystrobe/control.sock",
+        .help = "The socket at which pystrobe status, reload and burst reach the agent. If it is "
+                "set and cannot be had, the agent does not start.",
+    },
+    {
         .name = "env_allow",
         IN_AGENT(env_allow),
         .type = CONF_TYPE_NAMES,

@@ -115,8 +115,8 @@ coverage: ## line coverage of unit and integration tests as HTML
 	@lcov --summary $(BUILD)/coverage/own.info
 	@echo "coverage: see $(BUILD)/coverage/html/index.html"
 
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(LINK_LIBS)
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)

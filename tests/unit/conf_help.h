@@ -8,8 +8,8 @@
 #include "conf/conf.h"
 
 /* What messages about unknown names list; a new row of the option table stands here, too. */
-#define CONF_AGENT_KEYS                                                  \
-    "rate, interval, scan, max_cpu, max_memory, log_level, log_format, " \
+#define CONF_AGENT_KEYS                                                           \
+    "rate, interval, scan, max_cpu, max_memory, log_level, log_format, control, " \
     "env_allow, auto_labels, max_services, max_split"
 #define CONF_SECTION_TITLES "[agent], [labels], [target NAME], [exporter NAME]"
 

@@ -80,7 +80,7 @@ static void begin(struct scene *scene, const char *path, const char *wanted, boo
     if (scene->child == 0) {
         (void)close(gate[1]);
         if (read(gate[0], &byte, 1) >= 0)
-            (void)execl(path, path, "-c", "while :; do sleep 60; done; true", (char *)NULL);
+            (void)execl(path, path, "-c", "while :; do sleep 1; done; true", (char *)NULL);
         _exit(1);
     }
     (void)close(gate[0]);

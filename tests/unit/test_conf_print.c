@@ -20,6 +20,7 @@ static const char full[] = "[agent]\n"
                            "scan = 500ms\n"
                            "log_level = debug\n"
                            "log_format = json\n"
+                           "control = /run/a.sock\n"
                            "[labels]\n"
                            "env = prod #1\n"
                            "k8s/pod = a = b\n"
@@ -95,6 +96,7 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_int_equal(a->agent.scan_ns, b->agent.scan_ns);
     assert_same(a->agent.log_level, b->agent.log_level);
     assert_same(a->agent.log_format, b->agent.log_format);
+    assert_same(a->agent.control, b->agent.control);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -146,6 +148,7 @@ static void says_where_each_setting_came_from(void **state)
         "max_memory = 64MiB ; default\n"
         "log_level = info ; default\n"
         "log_format = text ; default\n"
+        "; control: not set (/run/pystrobe/control.sock, if it can be had)\n"
         "env_allow = OTEL_* DD_SERVICE DD_ENV DD_VERSION POD_* K8S_* HOSTNAME ; default\n"
         "auto_labels = host.name container.id k8s.pod.uid k8s.namespace.name "
         "process.runtime.version service.namespace service.version deployment.environment* ; "

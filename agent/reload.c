@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reload.c - new settings for an agent that runs; see run.h. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/clock.h"
+#include "agent/log.h"
+#include "agent/options.h"
+#include "agent/run.h"
+
+/* Exporters that are no more deliver what they hold for so long, beside everything else. */
+#define END_NS (5 * NS_PER_S)
+
+enum { ERRORS_MAX = 1 << 16 };
+
+/* Exporters that are being ended. */
+static atomic_uint ending;
+
+struct ended {
+    struct ship ship;  /* owned */
+    struct conf *conf; /* owned: the exporters' strings */
+};
+
+static void *end_ship(void *arg)
+{
+    struct ended *ended = arg;
+
+    if (ship_close(&ended->ship, clock_mono_ns() + END_NS)) {
+        conf_free(ended->conf);
+        free(ended);
+        atomic_fetch_sub(&ending, 1);
+    } /* else one hangs, and uses them still: they are left to it */
+    return NULL;
+}
+
+/* Ends exporters in the background; here and now if there can be no thread. */
+static void end_later(struct ended *ended)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    bool good;
+
+    atomic_fetch_add(&ending, 1);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    good = pthread_create(&thread, NULL, end_ship, ended) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (good)
+        (void)pthread_detach(thread);
+    else
+        (void)end_ship(ended);
+}
+
+bool reload_settle(uint64_t deadline_ns)
+{
+    static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+
+    while (atomic_load(&ending) > 0 && clock_mono_ns() < deadline_ns)
+        (void)nanosleep(&pause, NULL);
+    return atomic_load(&ending) == 0;
+}
+
+/* Logs each mistake on a line of its own; `err` gets the first. */
+static void log_mistakes(struct buf *errors, struct err *err)
+{
+    char *line, *end;
+
+    buf_add(errors, "", 1);
+    if (buf_failed(errors)) {
+        err_set(err, "out of memory");
+        return;
+    }
+    line = (char *)errors->data;
+    err_set(err, "%.*s", (int)strcspn(line, "\n"), line);
+    for (; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end)
+            *end++ = '\0';
+        log_line(LOG_LEVEL_ERROR, "%s", line);
+    }
+}
+
+static struct conf *read_conf(struct run *run, struct err *err)
+{
+    struct conf *conf = NULL;
+    struct buf errors;
+    enum conf_rc rc;
+
+    buf_init(&errors, ERRORS_MAX);
+    rc = conf_load(&run->source, &conf, &errors);
+    if (rc == CONF_BAD)
+        log_mistakes(&errors, err);
+    else if (rc == CONF_NOMEM)
+        err_set(err, "out of memory");
+    buf_finish(&errors);
+    return conf;
+}
+
+/* Opens the exporters of new settings, if they are others than before. */
+static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
+{
+    struct ended *ended;
+    struct ship opened;
+
+    if (conf_same_exporters(run->ship_conf, conf))
+        return ship_set_labels(&run->ship, conf, err);
+    ended = calloc(1, sizeof(*ended));
+    if (!ended) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    if (!ship_open(&opened, conf, err)) {
+        free(ended);
+        return false;
+    }
+    opened.profiles = run->ship.profiles;
+    ended->ship = run->ship;
+    ended->conf = run->ship_conf == run->conf ? NULL : run->ship_conf;
+    if (!ended->conf) { /* it stays with its exporters, and is in effect no more in a moment */
+        ended->conf = run->conf;
+        run->conf = NULL;
+    }
+    run->ship = opened;
+    run->ship_conf = conf;
+    end_later(ended);
+    return true;
+}
+
+/* What a new start only can change. */
+static void warn_of_rest(const struct conf *before, const struct conf *conf)
+{
+    const char *a = before->agent.control, *b = conf->agent.control;
+
+    if (a != b && (!a || !b || strcmp(a, b) != 0))
+        log_line(LOG_LEVEL_WARNING, "reload: control changes when the agent is started again");
+    if (before->agent.max_services != conf->agent.max_services)
+        log_line(LOG_LEVEL_WARNING, "reload: max_services changes when the agent is started again");
+}
+
+static bool apply(struct run *run, struct conf *conf, struct err *err)
+{
+    struct matcher *matcher = matcher_new(conf);
+    struct conf *before = run->conf;
+
+    if (!matcher) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    warn_of_rest(before, conf);
+    if (!change_exporters(run, conf, err)) {
+        matcher_free(matcher);
+        return false;
+    }
+    matcher_free(run->matcher);
+    run->matcher = matcher;
+    if (run->conf && run->conf != run->ship_conf)
+        conf_free(run->conf);
+    run->conf = conf;
+    options_log(conf);
+    fleet_change(run->fleet, conf->agent.interval_ns, conf->agent.scan_ns);
+    return true;
+}
+
+bool reload(struct run *run, struct err *err)
+{
+    struct conf *conf = read_conf(run, err);
+    bool good = conf && apply(run, conf, err);
+
+    if (conf && !good)
+        conf_free(conf);
+    watch_reloaded(&run->watch, good, err);
+    if (good)
+        log_line(LOG_LEVEL_INFO, "reloaded: %zu targets, %zu exporters", run->conf->target_count,
+                 run->conf->exporter_count);
+    else
+        log_line(LOG_LEVEL_ERROR, "reload failed, all stays as it was: %s", err->text);
+    return good;
+}

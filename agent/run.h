@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h - the parts of an agent that runs: cmd_agent.c starts and ends them, reload.c changes them.
+ */
+#ifndef AGENT_RUN_H
+#define AGENT_RUN_H
+
+#include "agent/fleet.h"
+#include "agent/match.h"
+#include "agent/ship.h"
+#include "agent/watch.h"
+
+struct run {
+    struct conf_source source; /* of the settings; borrowed */
+    struct conf *conf;         /* owned: in effect */
+    struct conf *ship_conf;    /* owned unless it is `conf`: what the exporters were opened with */
+    struct matcher *matcher;   /* owned */
+    struct ship ship;
+    struct fleet *fleet; /* owned */
+    struct watch watch;
+    bool hangs; /* an exporter could not be ended */
+};
+
+/*
+ * Reads the settings anew. What did not change goes on as it is: targets are sampled on,
+ * exporters keep their queues. With a mistake in them all stays as it was.
+ *
+ * False: `err` says why not, or the first of several mistakes; the log has all of them.
+ */
+bool reload(struct run *run, struct err *err);
+
+/* Waits up to `deadline_ns` for exporters that a reload ended. False: one hangs. */
+MUST_CHECK bool reload_settle(uint64_t deadline_ns);
+
+#endif

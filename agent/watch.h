@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.h - lets others see what the agent does: gathers its state once a second, serves the
+ * control socket.
+ *
+ * Shape:   watch_open once the fleet and the exporters are there; watch_publish whenever
+ *          watch_next_ns is over; watch_close.
+ * Threads: the main loop's; what it shares is for others.
+ */
+#ifndef AGENT_WATCH_H
+#define AGENT_WATCH_H
+
+#include "agent/control.h"
+#include "agent/fleet.h"
+#include "agent/ship.h"
+#include "conf/conf.h"
+
+struct watch {
+    struct state_share share;
+    struct control *control; /* owned; NULL: there is none */
+    struct state_config config;
+    int64_t started_ns;
+    uint64_t started_mono_ns, next_ns;
+    uint64_t last_mono_ns, last_cpu_ns; /* at the last gathering */
+    double used_cpu;                    /* share of one core, since then */
+    bool shared;                        /* `share` is there */
+};
+
+/* What the state is gathered from. All borrowed. */
+struct watched {
+    const struct conf *conf;
+    struct fleet *fleet;
+    const struct ship *ship;
+};
+
+/* The signal that wakes the main loop when an order has come: among those that are blocked. */
+enum { WATCH_SIGNAL = SIGUSR2 };
+
+/*
+ * Opens the control socket as `conf` has it. False: it is asked for and cannot be had, `err`
+ * says why. The default place is not worth that: then the log says why.
+ */
+MUST_CHECK bool watch_open(struct watch *watch, const char *path, const struct conf *conf,
+                           struct err *err);
+
+/* Notes how a reload went; `err` says why it did not go well. */
+void watch_reloaded(struct watch *watch, bool good, const struct err *err);
+
+/* Gathers the state and shares it. */
+void watch_publish(struct watch *watch, const struct watched *watched);
+
+/* Ends it. A struct of zeros is fine. */
+void watch_close(struct watch *watch);
+
+#endif

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the settings anew: what changed takes effect, what did not goes on, mistakes change nothing."""
+
+import json
+import os
+import signal
+
+import live
+
+PYTHON = [python for python in live.load_pythons()[0] if not python["root"]][-1]
+PROGRAM = "import time\nprint('{}', flush=True)\nwhile True:\n    sum(range(10000)); time.sleep(0.01)\n"
+
+
+def write_ini(tmp_path, rate="50Hz", second="", store="store", path="agent0.ini"):
+    text = ("[agent]\nrate = 50Hz\ninterval = 1s\nscan = 200ms\ncontrol = %s/c.sock\n"
+            "[target one]\ncmdline = %s/one\nrate = %s\n%s"
+            "[exporter out]\ntype = store\npath = %s/%s\n" % (tmp_path, tmp_path, rate, second, tmp_path, store))
+    (tmp_path / path).write_text(text)
+    return text
+
+
+def status(pystrobe, tmp_path):
+    done = pystrobe.run("status", "--json", "--socket", tmp_path / "c.sock")
+    return json.loads(done.stdout) if done.returncode == 0 else {"targets": []}
+
+
+def rates(told):
+    return {target["pid"]: (target["service"], target["rate_hz"]) for target in told["targets"]
+            if target["state"] == "sampled"}
+
+
+def fds_of(pid):
+    return len(os.listdir("/proc/%d/fd" % pid))
+
+
+def begin(start, tmp_path, name):
+    script = tmp_path / (name + ".py")
+    script.write_text(PROGRAM)
+    target = start(PYTHON, str(script))
+    target.read_json()
+    return target.pid
+
+
+def test_a_good_file_takes_effect_and_unchanged_targets_are_sampled_on(pystrobe, agent, start, tmp_path):
+    one, two = begin(start, tmp_path, "one"), begin(start, tmp_path, "two")
+    run = agent(write_ini(tmp_path))
+    run.wait_for([one])
+    second = "[target two]\ncmdline = %s/two\nservice = zwei\nrate = 20Hz\n" % tmp_path
+
+    write_ini(tmp_path, second=second, store="other")
+    done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+    assert (done.returncode, done.stderr) == (0, "")
+    live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {one: ("one", 50), two: ("zwei", 20)}, "both", 0.1)
+    assert sum("process %d: sampling" % one in line for line in run.log) == 1, "it was let go"
+    live.wait_until(lambda: list((tmp_path / "other").rglob("*.pb.gz")), "a profile in the other store", 0.1)
+
+    write_ini(tmp_path, rate="30Hz", store="other")
+    run.process.send_signal(signal.SIGHUP)
+    live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {one: ("one", 30)}, "the new rate", 0.1)
+    told = status(pystrobe, tmp_path)["config"]
+    assert told["reloads"] == 2 and told["last_reload"]["good"]
+    assert run.stop()[0] == 0
+
+
+def test_a_bad_file_changes_nothing_and_is_told(pystrobe, agent, start, tmp_path):
+    one = begin(start, tmp_path, "one")
+    run = agent(write_ini(tmp_path))
+    run.wait_for([one])
+
+    write_ini(tmp_path, rate="0Hz", second="nonsense = 1\n")
+    done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+
+    assert done.returncode == 1 and "agent0.ini:8" in done.stderr
+    told = status(pystrobe, tmp_path)
+    assert rates(told) == {one: ("one", 50)}
+    assert not told["config"]["last_reload"]["good"] and "agent0.ini:8" in told["config"]["last_reload"]["error"]
+    assert told["config"]["failed_reloads"] == 1
+    assert any("agent0.ini:9" in line and "nonsense" in line for line in run.log), "all mistakes are in the log"
+    assert "FAILED" in pystrobe.run("status", "--socket", tmp_path / "c.sock").stdout
+    assert run.stop()[0] == 0
+
+
+def test_many_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_path):
+    one = begin(start, tmp_path, "one")
+    run = agent(write_ini(tmp_path))
+    run.wait_for([one])
+    before = None
+    for number in range(60):
+        write_ini(tmp_path, rate="%dHz" % (20 + number), second="nonsense\n" if number % 2 else "")
+        run.process.send_signal(signal.SIGHUP)
+        if number == 10:
+            before = fds_of(run.process.pid)
+    write_ini(tmp_path, rate="99Hz")
+    run.process.send_signal(signal.SIGHUP)
+    live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {one: ("one", 99)}, "the last rate", 0.1)
+    live.wait_until(lambda: fds_of(run.process.pid) <= before + 2, "descriptors back where they were", 0.1)
+    assert run.stop()[0] == 0
+

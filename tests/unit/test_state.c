@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_state.c - a made-up state as text and as JSON; hostile names drive no terminal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/state.h"
+
+/* A state with something of everything. Ended by state_drop. */
+static struct state *make_state(void)
+{
+    struct state *s = state_new();
+    struct state_target *target;
+    struct state_exporter *exporter;
+
+    assert_non_null(s);
+    s->pid = 77;
+    s->started_mono_ns = 1;
+    s->taken_mono_ns = UINT64_C(3725000000001);
+    (void)snprintf(s->config.path, sizeof(s->config.path), "/etc/a.ini");
+    s->config.good = true;
+    s->budget = (struct state_budget){0.01, 0.0042, 64 << 20, 12 << 20, 2.5, 3};
+    s->engine.samples = 1000;
+    s->engine.missed = 2;
+    s->engine.sampling = 2;
+    s->profiles = 5;
+    target = state_add_target(s);
+    assert_non_null(target);
+    target->pid = 4242;
+    (void)snprintf(target->service, sizeof(target->service), "x\n\x1b[2J\"\xff");
+    target->doing = "sampled";
+    target->rate_hz = 19;
+    exporter = state_add_exporter(s);
+    assert_non_null(exporter);
+    (void)snprintf(exporter->name, sizeof(exporter->name), "far");
+    (void)snprintf(exporter->type, sizeof(exporter->type), "otlp");
+    exporter->delivery.sent = 9;
+    exporter->delivery.queued = 4;
+    err_set(&exporter->delivery.last_error, "503\nnot now");
+    return s;
+}
+
+static const char *shown(void (*print)(const struct state *, struct buf *), const struct state *s)
+{
+    static char text[1 << 16];
+    struct buf out;
+
+    buf_init(&out, sizeof(text));
+    print(s, &out);
+    buf_add(&out, "", 1);
+    assert_false(buf_failed(&out));
+    (void)snprintf(text, sizeof(text), "%s", (const char *)out.data);
+    buf_finish(&out);
+    return text;
+}
+
+static void prints_text_for_people(void **state)
+{
+    struct state *s = make_state();
+    const char *text = shown(state_text, s);
+
+    (void)state;
+    assert_non_null(strstr(text, "pid 77, up 1h 2m\n"));
+    assert_non_null(strstr(text, "samples:  1000, dropped: 2 ticks missed\n"));
+    assert_non_null(strstr(text, "cpu 0.42% of a core (promised: 1.00%)"));
+    assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
+    assert_non_null(strstr(text, "periods 2.50 times as long as asked for, 3 targets given up"));
+    assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
+    assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
+    assert_non_null(strstr(text, "and 1 more\n"));
+    state_drop(s);
+}
+
+static void lets_no_name_break_out(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(state_text, s), "x\\x0a\\x1b[2J\"\\xff"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"service\": \"x\\\\x0a\\\\x1b[2J\\\"\\\\xff\", \"python\": null"));
+    assert_null(strchr(shown(state_json, s), '\x1b'));
+    assert_ptr_equal(strchr(shown(state_json, s), '\n') + 1, strchr(shown(state_json, s), '\0'));
+    state_drop(s);
+}
+
+static void tells_of_a_reload_that_failed(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(state_json, s), "\"last_reload\": null"));
+    s->config.tried_ns = 1;
+    s->config.good = false;
+    s->config.failures = 1;
+    err_set(&s->config.error, "a.ini:3: no");
+    assert_non_null(
+        strstr(shown(state_text, s), "FAILED, settings stay as they were: a.ini:3: no"));
+    assert_non_null(strstr(shown(state_json, s), "\"good\": false, \"error\": \"a.ini:3: no\""));
+    state_drop(s);
+}
+
+static void lists_a_bounded_number_of_targets(void **state)
+{
+    struct state *s = state_new();
+    size_t i;
+
+    (void)state;
+    assert_non_null(s);
+    for (i = 0; i < STATE_TARGETS_MAX; i++)
+        assert_non_null(state_add_target(s));
+    assert_null(state_add_target(s));
+    assert_int_equal(s->target_count, STATE_TARGETS_MAX);
+    state_drop(s);
+}
+
+static void knows_what_it_uses(void **state)
+{
+    struct state *s = state_new();
+
+    (void)state;
+    assert_non_null(s);
+    state_own_use(s);
+    assert_true(s->cpu_ns > 0);
+    assert_true(s->memory_bytes > 0);
+    assert_in_range(s->fds, 3, s->fds_max);
+    state_drop(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(lets_no_name_break_out),
+        cmocka_unit_test(tells_of_a_reload_that_failed),
+        cmocka_unit_test(lists_a_bounded_number_of_targets),
+        cmocka_unit_test(knows_what_it_uses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
