@@ -29,7 +29,6 @@ LARGE = 12 << 20  # more than sockets hold
 # Statuses that are worth another try; all others but 2xx are final.
 RETRIED = {"pyroscope": {401, 403, 408, 429, 500, 502, 503, 504}, "otlp": {401, 403, 429, 502, 503, 504}}
 DENIED = {401, 403}
-OF_A_PROXY = 407  # no server sends it
 
 # What is to come of each fault: ok, retry or refused; or either, where releases of libcurl differ.
 OUTCOMES = {
@@ -103,7 +102,7 @@ def test_each_status_is_final_or_not(protocol, tmp_path):
     wrong = {}
     for status, one in enumerate(tries, 100):
         note("status %d" % status, protocol, one)
-        if status != OF_A_PROXY and (one.outcome, one.denied) != (expected(protocol, status), status in DENIED):
+        if (one.outcome, one.denied) != (expected(protocol, status), status in DENIED):
             wrong[status] = one.outcome, one.denied, one.text
     assert wrong == {}
     assert memory < MEMORY_MAX
