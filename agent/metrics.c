@@ -218,17 +218,38 @@ static void add_exporters(const struct state *s, struct buf *out)
                   "When a push last went through; 0: none has.", last_ok);
 }
 
+static void add_spool(const struct state *s, struct buf *out)
+{
+    static const char dropped[] = "pystrobe_spool_dropped_total";
+    const struct delivery_spool_stats *p = &s->spool;
+
+    if (!p->on)
+        return;
+    one(out, "pystrobe_spool_profiles", "gauge", "Profiles on disk.", (double)p->entries);
+    one(out, "pystrobe_spool_bytes", "gauge", "Bytes of those.", (double)p->bytes);
+    one(out, "pystrobe_spool_failing", "gauge", "Whether the disk takes no profiles now.",
+        p->failing);
+    one(out, "pystrobe_spool_written_total", "counter", "Profiles written to disk.",
+        (double)p->written);
+    one(out, "pystrobe_spool_corrupt_total", "counter", "Files set aside.", (double)p->bad);
+    head(out, dropped, "counter", "Profiles that the spool gave up.");
+    labelled(out, dropped, "reason", "size", NULL, NULL, (double)p->dropped_size);
+    labelled(out, dropped, "reason", "age", NULL, NULL, (double)p->dropped_age);
+    labelled(out, dropped, "reason", "free", NULL, NULL, (double)p->dropped_free);
+    labelled(out, dropped, "reason", "unknown", NULL, NULL, (double)p->dropped_unknown);
+}
+
 static void add_budget(const struct state *s, struct buf *out)
 {
-    const struct state_budget *b = &s->budget;
+    const struct budget_state *b = &s->budget;
 
     one(out, "pystrobe_budget_cpu_cores", "gauge", "Promised share of a core; 0: none was.",
-        b->promised_cpu);
+        b->promised.cpu);
     one(out, "pystrobe_used_cpu_cores", "gauge", "Used share of a core, of the last second.",
         b->used_cpu);
     one(out, "pystrobe_budget_memory_bytes", "gauge", "Promised memory; 0: none was.",
-        (double)b->promised_memory);
-    one(out, "pystrobe_used_memory_bytes", "gauge", "Used memory.", (double)b->used_memory);
+        (double)b->promised.memory_bytes);
+    one(out, "pystrobe_used_memory_bytes", "gauge", "Used memory.", (double)b->used_memory_bytes);
     one(out, "pystrobe_period_factor", "gauge", "Periods are so many times as long as asked for.",
         b->factor);
     one(out, "pystrobe_targets_shed_total", "counter", "Targets given up for the budget.",
@@ -269,4 +290,5 @@ void metrics_text(const struct state *state, struct buf *out)
     add_sampling(state, out);
     add_samplers(state, out);
     add_exporters(state, out);
+    add_spool(state, out);
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/commands.h"
 #include "agent/log.h"
 #include "agent/options.h"
 #include "agent/run.h"
@@ -141,8 +143,10 @@ static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, s
         run->hangs = true;
     if (ship_open(opened, conf, err))
         return true;
-    if (!ship_open(&run->ship, run->ship_conf, &again))
-        log_line(LOG_LEVEL_ERROR, "profiles go nowhere until the next reload: %s", again.text);
+    if (!ship_open(&run->ship, run->ship_conf, &again)) {
+        log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
+        _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
+    }
     run->ship.profiles = profiles;
     return false;
 }

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "agent/budget.h"
 #include "agent/delivery.h"
 #include "agent/fleet.h"
 #include "agent/push_meter.h"
@@ -52,14 +53,6 @@ struct state_config {
     struct err error;  /* the first mistake of the last one; "" if it was good */
 };
 
-/* What was promised, and what was used. */
-struct state_budget {
-    double promised_cpu, used_cpu; /* share of one core; promised 0: nothing was */
-    uint64_t promised_memory, used_memory;
-    double factor; /* periods are so many times as long as asked for */
-    uint64_t shed; /* targets given up for it so far */
-};
-
 struct state {
     atomic_uint references;
     pid_t pid;
@@ -72,7 +65,8 @@ struct state {
     uint64_t profiles; /* built */
     bool ready;        /* it has looked for processes */
     struct state_config config;
-    struct state_budget budget;
+    struct budget_state budget;
+    struct delivery_spool_stats spool;
     struct engine_stats engine;
     struct fleet_stats fleet;
     struct cpy_stats unwinder;

@@ -75,18 +75,36 @@ static void config_text(const struct state_config *config, struct buf *out)
 
 static void budget_text(const struct state *state, struct buf *out)
 {
-    const struct state_budget *budget = &state->budget;
+    const struct budget_state *budget = &state->budget;
 
     buf_add_fmt(out, "budget:   cpu %.2f%% of a core", 100 * budget->used_cpu);
-    if (budget->promised_cpu > 0)
-        buf_add_fmt(out, " (promised: %.2f%%)", 100 * budget->promised_cpu);
-    buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory));
-    if (budget->promised_memory > 0)
-        buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised_memory));
+    if (budget->promised.cpu > 0)
+        buf_add_fmt(out, " (promised: %.2f%%)", 100 * budget->promised.cpu);
+    buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory_bytes));
+    if (budget->promised.memory_bytes > 0)
+        buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
     if (budget->factor > 1)
         buf_add_fmt(out, ", periods %.2f times as long as asked for", budget->factor);
     if (budget->shed > 0)
         buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->shed);
+    buf_add_str(out, "\n");
+}
+
+static void spool_text(const struct delivery_spool_stats *spool, struct buf *out)
+{
+    if (!spool->on)
+        return;
+    buf_add_fmt(out,
+                "spool:    %zu profiles, %.1fMiB, %" PRIu64 " written, %" PRIu64 " found, %" PRIu64
+                " dropped, %" PRIu64 " bad%s",
+                spool->entries, mebibytes(spool->bytes), spool->written, spool->found,
+                spool->dropped_size + spool->dropped_age + spool->dropped_free +
+                    spool->dropped_unknown,
+                spool->bad, spool->failing ? "; the disk FAILS, profiles wait in memory" : "");
+    if (spool->last_error.text[0]) {
+        buf_add_str(out, "\n          last error: ");
+        visible_add_str(out, spool->last_error.text);
+    }
     buf_add_str(out, "\n");
 }
 
@@ -151,6 +169,7 @@ void state_text(const struct state *state, struct buf *out)
     budget_text(state, out);
     if (state->log_left_out > 0)
         buf_add_fmt(out, "log:      %" PRIu64 " lines left out\n", state->log_left_out);
+    spool_text(&state->spool, out);
     exporters_text(state, out);
     targets_text(state, out);
 }
@@ -173,14 +192,33 @@ static void config_json(const struct state_config *config, struct buf *out)
     buf_add_str(out, "}}");
 }
 
-static void budget_json(const struct state_budget *budget, struct buf *out)
+static void budget_json(const struct budget_state *budget, struct buf *out)
 {
     buf_add_fmt(out,
                 "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
                 "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
                 ", \"period_factor\": %.3f, \"targets_shed\": %" PRIu64 "}",
-                budget->promised_cpu, budget->used_cpu, budget->promised_memory,
-                budget->used_memory, budget->factor > 0 ? budget->factor : 1.0, budget->shed);
+                budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
+                budget->used_memory_bytes, budget->factor > 0 ? budget->factor : 1.0, budget->shed);
+}
+
+static void spool_json(const struct delivery_spool_stats *spool, struct buf *out)
+{
+    if (!spool->on) {
+        buf_add_str(out, "\"spool\": null");
+        return;
+    }
+    buf_add_fmt(out,
+                "\"spool\": {\"failing\": %s, \"entries\": %zu, \"bytes\": %" PRIu64
+                ", \"written\": %" PRIu64 ", \"found\": %" PRIu64
+                ", \"dropped\": {\"size\": %" PRIu64 ", \"age\": %" PRIu64 ", \"free\": %" PRIu64
+                ", \"unknown\": %" PRIu64 "}, \"bad\": %" PRIu64 ", \"in_memory\": %" PRIu64
+                ", \"last_error\": ",
+                spool->failing ? "true" : "false", spool->entries, spool->bytes, spool->written,
+                spool->found, spool->dropped_size, spool->dropped_age, spool->dropped_free,
+                spool->dropped_unknown, spool->bad, spool->in_memory);
+    json_foreign(out, spool->last_error.text[0] ? spool->last_error.text : NULL);
+    buf_add_str(out, "}");
 }
 
 static void exporters_json(const struct state *state, struct buf *out)
@@ -240,6 +278,8 @@ void state_json(const struct state *state, struct buf *out)
     config_json(&state->config, out);
     buf_add_str(out, ", ");
     budget_json(&state->budget, out);
+    buf_add_str(out, ", ");
+    spool_json(&state->spool, out);
     buf_add_str(out, ", ");
     exporters_json(state, out);
     buf_add_str(out, ", ");

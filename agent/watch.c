@@ -88,20 +88,6 @@ static void add_exporters(struct state *state, const struct watched *watched)
     }
 }
 
-/* What was used since the last gathering, as a share of one core. */
-static void measure_cpu(struct watch *watch, struct state *state)
-{
-    uint64_t wall_ns = state->taken_mono_ns - watch->last_mono_ns;
-
-    if (watch->last_mono_ns != 0 && wall_ns > 0 && state->cpu_ns >= watch->last_cpu_ns)
-        watch->used_cpu = (double)(state->cpu_ns - watch->last_cpu_ns) / (double)wall_ns;
-    watch->last_mono_ns = state->taken_mono_ns;
-    watch->last_cpu_ns = state->cpu_ns;
-    state->budget.used_cpu = watch->used_cpu;
-    state->budget.used_memory = state->memory_bytes;
-    state->budget.factor = 1;
-}
-
 void watch_publish(struct watch *watch, const struct watched *watched)
 {
     struct state *state = state_new();
@@ -118,13 +104,14 @@ void watch_publish(struct watch *watch, const struct watched *watched)
     state->config = watch->config;
     state_own_use(state);
     state->cpu_ns += fleet_cpu_ns(watched->fleet);
-    measure_cpu(watch, state);
+    state->budget = *fleet_budget(watched->fleet);
     state->engine = *fleet_engine_stats(watched->fleet);
     state->fleet = *fleet_stats(watched->fleet);
     fleet_unwinder(watched->fleet, &state->unwinder);
     fleet_each(watched->fleet, add_process, state);
     state->profiles = watched->ship->profiles;
     add_exporters(state, watched);
+    delivery_spool_stats(watched->ship->delivery, &state->spool);
     state->ready = watch->published;
     watch->published = true;
     state_share_put(&watch->share, state);

@@ -23,10 +23,8 @@ struct watch {
     struct state_config config;
     int64_t started_ns;
     uint64_t started_mono_ns, next_ns;
-    uint64_t last_mono_ns, last_cpu_ns; /* at the last gathering */
-    double used_cpu;                    /* share of one core, since then */
-    bool shared;                        /* `share` is there */
-    bool published;                     /* a state was, before the main loop went on */
+    bool shared;    /* `share` is there */
+    bool published; /* a state was, before the main loop went on */
 };
 
 /* What the state is gathered from. All borrowed. */

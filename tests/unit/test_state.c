@@ -25,7 +25,18 @@ static struct state *make_state(void)
     s->taken_mono_ns = UINT64_C(3725000000001);
     (void)snprintf(s->config.path, sizeof(s->config.path), "/etc/a.ini");
     s->config.good = true;
-    s->budget = (struct state_budget){0.01, 0.0042, 64 << 20, 12 << 20, 2.5, 3};
+    s->budget = (struct budget_state){.promised = {0.01, 64 << 20},
+                                      .used_cpu = 0.0042,
+                                      .used_memory_bytes = 12 << 20,
+                                      .factor = 2.5,
+                                      .shed = 3};
+    s->spool = (struct delivery_spool_stats){.on = true,
+                                             .failing = true,
+                                             .entries = 6,
+                                             .bytes = 3 << 20,
+                                             .written = 8,
+                                             .dropped_age = 2};
+    err_set(&s->spool.last_error, "no room\x1b");
     s->engine.samples = 1000;
     s->engine.missed = 2;
     s->engine.sampling = 2;
@@ -70,6 +81,8 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "samples:  1000, dropped: 2 ticks missed\n"));
     assert_non_null(strstr(text, "cpu 0.42% of a core (promised: 1.00%)"));
     assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
+    assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
+    assert_non_null(strstr(text, "the disk FAILS"));
     assert_non_null(strstr(text, "periods 2.50 times as long as asked for, 3 targets given up"));
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
