@@ -249,7 +249,7 @@ int cmd_agent(int argc, char **argv)
     }
     run.source = options_source(path, &flags);
     status = options_conf(&run.source, &run.conf);
-    if (status != EXIT_OK)
+    if (!run.conf) /* as options_conf says, unless all is well */
         return status;
     run.ship_conf = run.conf;
     if (exporter_global_init() != EXPORTER_OK)

@@ -244,14 +244,15 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
 bool ship_close(struct ship *ship, uint64_t deadline_ns)
 {
     bool ended;
+    size_t i;
 
     if (ship->otlp)
         ship_interval_end(ship);
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
-    while (ship->meter_count > 0)
-        push_meter_drop(ship->meters[--ship->meter_count]);
+    for (i = 0; ship->meters && i < ship->meter_count; i++)
+        push_meter_drop(ship->meters[i]);
     free(ship->meters);
     ship_otlp_free(ship->otlp);
     free(ship->attributes);

@@ -297,8 +297,11 @@ static pid_t start_sleeper(void)
     struct proc_stat stat = {.state = 'R'};
 
     assert_true(pid >= 0);
-    for (; pid == 0; burn(NS_PER_MS))
-        (void)kill(getpid(), SIGSTOP);
+    if (pid == 0)
+        for (;;) {
+            (void)kill(getpid(), SIGSTOP);
+            burn(NS_PER_MS);
+        }
     while (stat.state != 'T')
         assert_true(proc_read_stat(pid, &stat));
     return pid;
@@ -307,7 +310,7 @@ static pid_t start_sleeper(void)
 static void wake_sleeper(pid_t pid)
 {
     struct proc_stat stat = {.state = 'T'};
-    uint64_t before, now;
+    uint64_t before = 0, now = 0;
     clockid_t clock;
 
     assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &before));

@@ -161,7 +161,7 @@ static void does_what_a_server_asks_for_within_bounds(void **state)
         add(&world, 1, world.now_ns);
         add(&world, 2, world.now_ns);
         for (int n = 0; n < 5; n++) { /* probes keep to it, too */
-            uint64_t before = world.now_ns;
+            uint64_t before;
 
             assert_int_not_equal(answer(&world, EXPORTER_RETRY, &said), 0);
             before = world.now_ns;

@@ -163,8 +163,11 @@ static int setup(void **state)
 {
     struct fixture *fix = calloc(1, sizeof(*fix));
 
-    if (!fix || tree_make(state) != 0)
+    assert_non_null(fix);
+    if (tree_make(state) != 0) {
+        free(fix);
         return -1;
+    }
     (void)snprintf(fix->path, sizeof(fix->path), "%s", tree_path("spool"));
     fix->spool.path = fix->path;
     fix->spool.patience_ns = PATIENCE_S * SPEED * S_NS;

@@ -22,11 +22,13 @@ static bool is_left_out(const void *memory)
     FILE *maps = fopen("/proc/self/smaps", "r");
     unsigned long from, to, at = (unsigned long)(uintptr_t)memory;
     bool inside = false, out = false;
-    char line[512];
+    char line[512], *dash, *blank;
 
     assert_non_null(maps);
     while (fgets(line, sizeof(line), maps)) {
-        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+        from = strtoul(line, &dash, 16); /* "FROM-TO ..." or "VmFlags: ..." and the like */
+        to = *dash == '-' ? strtoul(dash + 1, &blank, 16) : 0;
+        if (*dash == '-' && *blank == ' ')
             inside = at >= from && at < to;
         else if (inside && strncmp(line, "VmFlags:", 8) == 0)
             out = strstr(line, " dd") != NULL;
