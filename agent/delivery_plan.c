@@ -418,6 +418,11 @@ void delivery_plan_settle(struct delivery_plan *plan, struct delivery_item *item
 void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *item, uint64_t now_ns,
                            uint64_t pause)
 {
+    if (plan->probing) { /* the next probe is another one */
+        plan->probes++;
+        plan->probing = false;
+        plan->failing_tries -= plan->failing_tries > 0 ? 1 : 0;
+    }
     plan->not_before_ns = now_ns + pause;
     insert(plan, item);
 }

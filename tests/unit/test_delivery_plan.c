@@ -75,6 +75,27 @@ static uint64_t say(struct world *world, enum exporter_rc rc)
     return answer(world, rc, &(struct exporter_answer){.denied = false});
 }
 
+/* Else whoever holds a profile that is the probe would hold up all others. */
+static void probes_with_another_where_one_is_held_by_somebody_else(void **state)
+{
+    struct delivery_item item;
+    struct world world;
+    uint64_t due_ns;
+
+    (void)state;
+    begin(&world, &usual, 3);
+    for (uint64_t i = 1; i <= 3; i++)
+        add(&world, i, world.now_ns);
+    for (int n = 0; n < 3; n++)
+        assert_int_equal(say(&world, EXPORTER_RETRY), 1);
+    assert_true(delivery_plan_take(&world.plan, world.now_ns, 0, &item, &due_ns));
+    assert_int_equal(item.order, 2);
+    delivery_plan_put_off(&world.plan, &item, world.now_ns, S_NS);
+    assert_int_equal(say(&world, EXPORTER_RETRY), 1);
+    assert_int_equal(say(&world, EXPORTER_OK), 3);
+    delivery_plan_finish(&world.plan);
+}
+
 static void keeps_the_order_through_an_outage(void **state)
 {
     struct world world;
@@ -277,6 +298,7 @@ static void takes_items_out_of_order_in_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(probes_with_another_where_one_is_held_by_somebody_else),
         cmocka_unit_test(keeps_the_order_through_an_outage),
         cmocka_unit_test(tells_poison_from_an_outage),
         cmocka_unit_test(gives_poison_up_only_if_others_get_through),
