@@ -16,6 +16,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TREE = os.path.dirname(TESTS)
 TARGETS = os.path.join(TESTS, "targets")
 INSIDE = "/srv/pystrobe-tests"  # where a root keeps the scripts
+SANITIZED = bool(os.environ.get("PYSTROBE_ONLY"))  # such builds take memory of their own
 DEADLINE_S = 120  # for what takes no time on an idle machine; a busy one may be slow, but not for ever
 SHORT_WAIT_S = 0.03  # longer than a thread waits for the GIL at a time
 

@@ -105,7 +105,7 @@ def test_each_status_is_final_or_not(protocol, tmp_path):
         if (one.outcome, one.denied) != (expected(protocol, status), status in DENIED):
             wrong[status] = one.outcome, one.denied, one.text
     assert wrong == {}
-    assert memory < MEMORY_MAX
+    assert memory < MEMORY_MAX or live.SANITIZED
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -119,7 +119,7 @@ def test_each_fault_has_its_outcome(protocol, fault, tmp_path):
     assert one.outcome in OUTCOMES[fault].split(), one.text
     assert (one.text == "") == (one.outcome == "ok")
     assert one.took_ms < (TIMEOUT_S + OVER_S) * 1000
-    assert memory < MEMORY_MAX + 4 * LARGE
+    assert memory < MEMORY_MAX + 4 * LARGE or live.SANITIZED
 
 
 def test_the_table_has_each_fault():

@@ -121,6 +121,7 @@ def dumpable(pid):
     return b"".join(found)
 
 
+@pytest.mark.timing  # a sanitizer keeps a copy of the environment
 def test_secrets_are_in_no_log_no_listing_and_no_core(agent, tmp_path, monkeypatch):
     """Five canaries, each in a place of its own, and an agent that is told no."""
     unique = str(tmp_path).replace("/", "_")

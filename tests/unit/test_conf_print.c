@@ -239,6 +239,7 @@ static void prints_a_sample_that_equals_the_defaults(void **state)
     (void)state;
     buf_init(&text, CONF_TEXT_MAX);
     buf_init(&printed, CONF_TEXT_MAX);
+    buf_init(&expected, CONF_TEXT_MAX);
     conf_print_sample(&text);
     sample = conf_must_parse(conf_text_of(&text));
     assert_int_equal(conf_defaults(&defaults), CONF_OK);
