@@ -102,9 +102,10 @@ tsan: ## unit and integration tests under ThreadSanitizer
 	+@$(SANITIZED)="-fsanitize=thread" RUN="$(TSAN_WRAPPER)" $(NOT_TIMING) \
 	    UNIT_SRC="$(filter-out %/test_pause.c,$(UNIT_SRC))" test
 
+# What glibc keeps for threads that were never joined is only "possibly" lost.
 valgrind: ## unit tests under valgrind
 	+@$(AGAIN) BUILD=$(BUILD)/valgrind OPT="-O1 -g" \
-	    RUN="valgrind -q --leak-check=full --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" unit
+	    RUN="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" unit
 
 coverage: ## line coverage of unit and integration tests as HTML
 	+@$(AGAIN) CC=gcc BUILD=$(BUILD)/coverage OPT="-O0 -g" HARDEN= LDHARDEN= SAN=--coverage test

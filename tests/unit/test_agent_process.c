@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/prctl.h>
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -290,20 +291,36 @@ static void gives_out_the_rest_when_it_ends(void **state)
     begin(f, SPLIT_NONE, NS_PER_S);
 }
 
+/* Waits until no thread of it runs any more: a sanitizer has one of its own. */
+static void await_stillness(pid_t pid)
+{
+    uint64_t before = 0, now = 1;
+    struct proc_stat stat = {.state = 'R'};
+    clockid_t clock;
+
+    while (stat.state != 'T')
+        assert_true(proc_read_stat(pid, &stat));
+    while (now != before) {
+        before = now;
+        (void)usleep(20000);
+        assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &now));
+    }
+}
+
 /* A process that has never run since it was made, but for what `wake_sleeper` lets it do. */
 static pid_t start_sleeper(void)
 {
     pid_t pid = fork();
-    struct proc_stat stat = {.state = 'R'};
 
     assert_true(pid >= 0);
-    if (pid == 0)
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
         for (;;) {
             (void)kill(getpid(), SIGSTOP);
             burn(NS_PER_MS);
         }
-    while (stat.state != 'T')
-        assert_true(proc_read_stat(pid, &stat));
+    }
+    await_stillness(pid);
     return pid;
 }
 
@@ -318,6 +335,7 @@ static void wake_sleeper(pid_t pid)
     do
         assert_true(proc_clock_ns(clock, &now) && proc_read_stat(pid, &stat));
     while (now < before + NS_PER_MS || stat.state != 'T');
+    await_stillness(pid);
 }
 
 static void end_sleeper(pid_t pid)
