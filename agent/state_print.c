@@ -110,9 +110,10 @@ static void spool_text(const struct delivery_spool_stats *spool, struct buf *out
 
 static void exporters_text(const struct state *state, struct buf *out)
 {
-    const struct state_exporter *exporter = state->exporters;
+    size_t i;
 
-    for (; exporter < state->exporters + state->exporter_count; exporter++) {
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct state_exporter *exporter = &state->exporters[i];
         const struct delivery_stats *d = &exporter->delivery;
 
         buf_add_str(out, "exporter: ");
@@ -134,12 +135,14 @@ static void exporters_text(const struct state *state, struct buf *out)
 
 static void targets_text(const struct state *state, struct buf *out)
 {
-    const struct state_target *target = state->targets;
+    size_t i;
 
     if (state->target_count == 0)
         return;
     buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %8s\n", "PID", "SERVICE", "PYTHON", "STATE", "RATE");
-    for (; target < state->targets + state->target_count; target++) {
+    for (i = 0; i < state->target_count; i++) {
+        const struct state_target *target = &state->targets[i];
+
         buf_add_fmt(out, "%8d ", (int)target->pid);
         add_column(out, target->service, 40);
         add_column(out, target->python[0] ? target->python : "-", 10);

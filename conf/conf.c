@@ -143,9 +143,11 @@ static enum conf_rc read_main(struct conf_build *build, const struct conf_source
 
 static void read_flags(struct conf_build *build, const struct conf_source *source)
 {
-    const struct conf_flag *flag = source->flags;
+    const struct conf_flag *flag;
+    size_t i;
 
-    for (; flag < source->flags + source->flag_count; flag++) {
+    for (i = 0; i < source->flag_count; i++) {
+        flag = &source->flags[i];
         conf_build_file(build, flag->name);
         conf_build_open(build, CONF_AGENT, NULL, true);
         conf_build_pair(build, build->file, flag->key, flag->value);
