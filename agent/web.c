@@ -49,22 +49,24 @@ bool web_address(const char *listen, char host[64], uint16_t *out_port)
     return true;
 }
 
-static bool is_address(const char *text)
+static bool is_address(int family, const char *text)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
 
-    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+    return inet_pton(family, text, bytes) == 1;
 }
 
 bool web_host_allowed(const char *header)
 {
     char host[64];
+    bool bracketed;
     size_t size;
 
     if (!header)
         return false;
-    size = header[0] == '[' ? strcspn(header, "]") : strcspn(header, ":");
-    if (header[0] == '[') {
+    bracketed = header[0] == '[';
+    size = strcspn(header, bracketed ? "]" : ":");
+    if (bracketed) {
         if (header[size] != ']')
             return false;
         header++;
@@ -76,7 +78,9 @@ bool web_host_allowed(const char *header)
     header += size + (header[size] == ']');
     if (*header && (*header != ':' || header[1 + strspn(header + 1, "0123456789")] != '\0'))
         return false;
-    return strcmp(host, "localhost") == 0 || is_address(host);
+    if (bracketed)
+        return is_address(AF_INET6, host);
+    return strcmp(host, "localhost") == 0 || is_address(AF_INET, host);
 }
 
 static bool is_fresh(const struct state *state)

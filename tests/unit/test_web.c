@@ -11,7 +11,9 @@
 
 static void takes_an_address_and_a_port(void **state)
 {
-    static const char *const bad[] = {"",
+    static const char *const bad[] = {"[localhost]",
+                                      "[127.0.0.1]:80",
+                                      "",
                                       "7997",
                                       ":7997",
                                       "127.0.0.1",
