@@ -416,8 +416,9 @@ static inline bool check_identities(struct otlp_check *c, const Otlp__Profile *p
         samples[i] = *p->samples[i];
         samples[i].n_values = 0;
         samples[i].n_timestamps_unix_nano = 0;
-        qsort(samples[i].attribute_indices, samples[i].n_attribute_indices, sizeof(int32_t),
-              check_compare_numbers);
+        if (samples[i].n_attribute_indices > 1)
+            qsort(samples[i].attribute_indices, samples[i].n_attribute_indices, sizeof(int32_t),
+                  check_compare_numbers);
         list[i] = &samples[i].base;
     }
     unique = check_unique(list, p->n_samples);
