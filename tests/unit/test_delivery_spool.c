@@ -249,6 +249,27 @@ static void assert_got(struct server *server, int first, size_t count)
     (void)pthread_mutex_unlock(&server->lock);
 }
 
+/*
+ * Each once, and in order but for two: where a server recovers just as a probe is sent, that goes
+ * ahead, and the one that had failed is tried again later.
+ */
+static void assert_got_beside_a_probe(struct server *server, int first, size_t count)
+{
+    bool seen[GOT_MAX] = {false};
+    unsigned back = 0;
+
+    (void)pthread_mutex_lock(&server->lock);
+    assert_int_equal(server->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_in_range(server->got[i] - first, 0, count - 1);
+        assert_false(seen[server->got[i] - first]);
+        seen[server->got[i] - first] = true;
+        back += i > 0 && server->got[i] < server->got[i - 1];
+    }
+    assert_true(back <= 2);
+    (void)pthread_mutex_unlock(&server->lock);
+}
+
 static void puts_on_disk_before_it_sends_and_removes_after(void **state)
 {
     struct fixture *fix = *state;
@@ -279,7 +300,7 @@ static void keeps_a_profile_until_the_last_exporter_has_it(void **state)
     EVENTUALLY(stats(fix, 1).sent == 3 && files_in("spool") == 0);
     close_delivery(fix);
     assert_got(&fix->servers[0], 0, 3);
-    assert_got(&fix->servers[1], 0, 3);
+    assert_got_beside_a_probe(&fix->servers[1], 0, 3);
 }
 
 static void goes_on_after_a_restart_in_order(void **state)
@@ -328,7 +349,7 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     EVENTUALLY(stats(fix, 0).sent == 480 && files_in("spool") == 0);
     assert_int_equal(stats(fix, 0).dropped_old + stats(fix, 0).dropped_full, 0);
     close_delivery(fix);
-    assert_got(&fix->servers[0], 0, 480);
+    assert_got_beside_a_probe(&fix->servers[0], 0, 480);
 }
 
 static void lets_no_poison_hold_up_the_others_and_gives_it_up(void **state)
@@ -383,7 +404,7 @@ static void drops_the_oldest_when_the_spool_is_full(void **state)
     EVENTUALLY(files_in("spool") == 0);
     close_delivery(fix);
     assert_int_equal(server->got[server->count - 1], 49);
-    assert_got(server, 50 - (int)server->count, server->count);
+    assert_got_beside_a_probe(server, 50 - (int)server->count, server->count);
     assert_true(log_has(fix, "for spool_max_size"));
 }
 
@@ -401,7 +422,7 @@ static void leaves_the_disk_what_it_is_told_to(void **state)
         log_has(fix, "the disk has less than spool_min_free left; profiles wait in memory"));
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
     EVENTUALLY(stats(fix, 0).sent == 3);
-    assert_got(&fix->servers[0], 0, 3);
+    assert_got_beside_a_probe(&fix->servers[0], 0, 3);
 }
 
 static void drops_what_is_too_old(void **state)
