@@ -179,7 +179,10 @@ static bool change_exporters(struct run *run, struct conf *conf, struct err *err
     }
     run->ship = opened;
     run->ship_conf = conf;
-    end_later(ended);
+    if (handed && run->hangs)
+        free(ended); /* its settings are left to the exporter that hangs */
+    else
+        end_later(ended);
     return true;
 }
 
