@@ -111,6 +111,6 @@ $(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/tests/tools/print_sample
 	@rm -f $@.options
 
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
 include tests/tests.mk
