@@ -5,6 +5,8 @@
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
 FUZZ_SECONDS ?= 30
+# 0: by chance. The same in every run otherwise, so that a run tells about the tree and not about luck.
+FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
 # Which live tests run; those that take their time are `make integration-long`.
 PYTEST_ARGS ?= -m "not long"
@@ -32,7 +34,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -77,7 +79,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz clean-root
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
@@ -91,11 +93,8 @@ tidy: $(PB_H) ## clang-tidy and the static analyzer
 	    --config-file=tests/lint/clang-tidy.yaml {} -- $(WARN) $(CPPFLAGS) \
 	    -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
-asan: ## unit and integration tests under AddressSanitizer and LeakSanitizer
-	+@$(SANITIZED)="-fsanitize=address" $(NOT_TIMING) test
-
-ubsan: ## unit and integration tests under UndefinedBehaviorSanitizer
-	+@$(SANITIZED)="-fsanitize=undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
+asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+	+@$(SANITIZED)="-fsanitize=address,undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
 
 # test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine.
 tsan: ## unit and integration tests under ThreadSanitizer
@@ -120,9 +119,9 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
-	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
+	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time
+fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 

@@ -120,10 +120,10 @@ set -- $missing
 echo "deps: installing $*"
 case $manager in
 apt)
-    as_root apt-get -q update
+    as_root apt-get -q -o Acquire::Retries=3 update
     [ "$mode" != test ] || missing=$(leave_out_unknown "$@")
     # shellcheck disable=SC2086 # a list of words
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install $missing
     ;;
 dnf) as_root dnf -q -y install "$@" ;;
 none)
