@@ -5,6 +5,7 @@ strace breaks system calls of a real agent, and takes CPU time for it; a tmpfs o
 """
 
 import contextlib
+import gzip
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import time
 
 import pytest
 
+import entries
 import live
 import profiles
 from conftest import MACHINES
@@ -166,6 +168,21 @@ def test_a_disk_that_hangs_holds_up_neither_delivery_nor_the_end(disk):
     assert took_s < STOP_S
     assert any("the disk does not answer" in line for line in run.log)
     assert_none_twice(disk.receiver.pushes)
+
+
+@with_strace
+def test_an_entry_that_cannot_be_read_now_is_not_set_aside(disk):
+    for order in (1, 2, 3):
+        entries.put(disk.spool, order, "shop", gzip.compress(b"\x32\x00"))
+
+    # The thread that takes them up opens the directory, then one after the other.
+    run = disk.run(*STRACE, "-e", "trace=openat", "-P", str(disk.spool), "-e", "inject=openat:error=EMFILE:when=4")
+    disk.pushes(2)
+    status, _ = run.stop()
+
+    assert status == 0
+    assert "0000000000000003-0001.profile" in os.listdir(disk.spool)
+    assert "bad" not in os.listdir(disk.spool)
 
 
 # A tmpfs of its own, and what the shell says in between.
