@@ -65,7 +65,7 @@ static enum spool_rc write_entry(struct shelf *shelf, const struct pending *node
     struct spool_head head = {.form = node->form,
                               .put_ns = shelf->world.utc_ns(shelf->world.ctx),
                               .profile = *delivery_parcel_profile(node->parcel)};
-    struct delivery_entry entry = {.order = node->order, .start_ns = head.profile.start_ns};
+    struct delivery_entry entry = {.order = node->order, .born_ns = node->born_ns};
     struct spool_name name;
     enum spool_rc rc = SPOOL_FAILED;
     uint64_t size;

@@ -5,21 +5,21 @@
 #include "agent/delivery_shelf_own.h"
 
 /* Of those who owe an entry, the ones that are configured still are given it. */
-static uint16_t give_found(struct shelf *shelf, const struct spool_name *name,
+static uint16_t give_found(struct shelf *shelf, const struct delivery_entry *entry,
                            const struct spool_head *head)
 {
     uint16_t known = 0;
 
     if (!shelf_begin_giving(shelf))
-        return name->owed;
+        return entry->owed;
     for (unsigned bit = 0; bit < head->ower_count; bit++) {
-        for (size_t i = 0; (name->owed >> bit & 1) != 0 && i < shelf->lane_count; i++) {
-            struct delivery_item item = {.order = name->order, .bit = (unsigned char)bit};
+        struct delivery_item item = {
+            .order = entry->order, .born_ns = entry->born_ns, .bit = (unsigned char)bit};
 
+        for (size_t i = 0; (entry->owed >> bit & 1) != 0 && i < shelf->lane_count; i++) {
             if (strcmp(lane_name(shelf->lanes[i]), head->owers[bit]) != 0 ||
                 (unsigned)lane_form(shelf->lanes[i]) != head->form)
                 continue;
-            item.start_ns = head->profile.start_ns;
             lane_put(shelf->lanes[i], &item);
             known |= (uint16_t)(1U << bit);
             break;
@@ -29,38 +29,58 @@ static uint16_t give_found(struct shelf *shelf, const struct spool_name *name,
     return known;
 }
 
-/* Takes up an entry that an earlier run left. The order in which all are met is theirs. */
+/* Puts an entry into the index and gives it. SPOOL_CORRUPT: another one has its number. */
+static enum spool_rc take_in(struct shelf *shelf, const struct spool_item *found,
+                             const struct spool_head *head)
+{
+    int64_t utc_ns = shelf->world.utc_ns(shelf->world.ctx);
+    const struct delivery_entry entry = {
+        .order = found->name.order,
+        .born_ns = delivery_born_ns(shelf_now(shelf), head->profile.start_ns, utc_ns),
+        .kib = (uint32_t)(found->size / KIB),
+        .on_disk = found->name.owed,
+        .owed = found->name.owed,
+    };
+    struct delivery_entry *kept;
+    enum spool_rc rc = SPOOL_CORRUPT;
+    uint16_t known;
+
+    (void)pthread_mutex_lock(&shelf->lock);
+    if (!delivery_index_find(&shelf->index, entry.order))
+        rc = delivery_index_add(&shelf->index, &entry) ? SPOOL_OK : SPOOL_NOMEM;
+    (void)pthread_mutex_unlock(&shelf->lock);
+    if (rc != SPOOL_OK)
+        return rc;
+    known = give_found(shelf, &entry, head);
+    (void)pthread_mutex_lock(&shelf->lock);
+    kept = delivery_index_find(&shelf->index, entry.order);
+    if (kept)
+        delivery_index_set(&shelf->index, kept, kept->owed & known, kept->bad);
+    shelf->stats.dropped_unknown += known == 0 ? 1 : 0;
+    shelf->stats.found += known != 0 ? 1 : 0;
+    (void)pthread_mutex_unlock(&shelf->lock);
+    return rc;
+}
+
+/*
+ * Takes up an entry that an earlier run left. The order in which all are met is theirs. What
+ * cannot be read now, as there are no descriptors or no memory, stays for the next run.
+ */
 static void take_up(struct shelf *shelf, const struct spool_item *found)
 {
-    struct delivery_entry entry = {.order = found->name.order, .on_disk = found->name.owed};
     struct spool_held held;
     struct err err;
     enum spool_rc rc = spool_look(shelf->spool, &found->name, &held, &err);
-    bool added = false;
 
     if (rc == SPOOL_OK) {
-        entry.owed = found->name.owed;
-        entry.kib = (uint32_t)(found->size / KIB);
-        entry.start_ns = held.head.profile.start_ns;
-        (void)pthread_mutex_lock(&shelf->lock);
-        added = delivery_index_add(&shelf->index, &entry);
-        (void)pthread_mutex_unlock(&shelf->lock);
-        entry.owed = added ? give_found(shelf, &found->name, &held.head) : 0;
+        rc = take_in(shelf, found, &held.head);
         spool_let_go(&held);
     }
-    if (!added && rc != SPOOL_GONE) /* also one whose number another has */
-        spool_set_aside(shelf->spool, &found->name);
+    if (rc != SPOOL_CORRUPT && rc != SPOOL_NEWER)
+        return;
+    spool_set_aside(shelf->spool, &found->name);
     (void)pthread_mutex_lock(&shelf->lock);
-    if (added) {
-        struct delivery_entry *kept = delivery_index_find(&shelf->index, entry.order);
-
-        if (kept)
-            delivery_index_set(&shelf->index, kept, kept->owed & entry.owed, kept->bad);
-        shelf->stats.dropped_unknown += entry.owed == 0 ? 1 : 0;
-        shelf->stats.found += entry.owed != 0 ? 1 : 0;
-    } else if (rc != SPOOL_GONE) {
-        shelf->stats.bad++;
-    }
+    shelf->stats.bad++;
     (void)pthread_mutex_unlock(&shelf->lock);
 }
 

@@ -25,8 +25,9 @@ struct pending {
     struct delivery_parcel *parcel; /* owned: one reference */
     enum exporter_form form;
     uint64_t put_ns;
-    uint64_t order; /* 0: not yet */
-    bool handed;    /* the lanes have it already */
+    int64_t born_ns; /* as delivery_item has it */
+    uint64_t order;  /* 0: not yet */
+    bool handed;     /* the lanes have it already */
 };
 
 struct shelf {

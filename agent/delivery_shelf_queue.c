@@ -16,7 +16,7 @@ void shelf_give_lanes(struct shelf *shelf, const struct pending *node, bool in_m
     for (size_t i = 0; i < shelf->lane_count; i++) {
         struct delivery_item item = {
             .order = node->order,
-            .start_ns = delivery_parcel_profile(node->parcel)->start_ns,
+            .born_ns = node->born_ns,
             .put_ns = node->put_ns,
             .bit = bit,
         };
@@ -122,6 +122,7 @@ static bool note_stuck(struct shelf *shelf, struct err *err)
 bool shelf_put(struct shelf *shelf, enum exporter_form form, struct delivery_parcel *parcel)
 {
     struct pending *node = calloc(1, sizeof(*node)), *all = NULL, under_way = {0};
+    const struct exporter_profile *profile = delivery_parcel_profile(parcel);
     bool said = true;
     struct err err;
 
@@ -129,6 +130,7 @@ bool shelf_put(struct shelf *shelf, enum exporter_form form, struct delivery_par
         return false;
     *node = (struct pending){.parcel = delivery_parcel_keep(parcel), .form = form};
     node->put_ns = shelf_now(shelf);
+    node->born_ns = delivery_born_ns(node->put_ns, profile->start_ns, profile->end_ns);
     (void)pthread_mutex_lock(&shelf->lock);
     *shelf->last = node;
     shelf->last = &node->next;

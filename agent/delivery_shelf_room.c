@@ -43,14 +43,14 @@ static bool evict(struct shelf *shelf, uint64_t *counter)
 
 static bool is_too_old(struct shelf *shelf)
 {
-    int64_t utc_ns = shelf->world.utc_ns(shelf->world.ctx);
+    uint64_t now_ns = shelf_now(shelf);
     const struct delivery_entry *oldest;
     bool old;
 
     (void)pthread_mutex_lock(&shelf->lock);
     oldest = delivery_index_oldest(&shelf->index);
-    old = oldest && shelf->settings.max_age_ns > 0 && utc_ns > oldest->start_ns &&
-          (uint64_t)utc_ns - (uint64_t)oldest->start_ns > shelf->settings.max_age_ns;
+    old = oldest && shelf->settings.max_age_ns > 0 &&
+          (int64_t)now_ns - oldest->born_ns > (int64_t)shelf->settings.max_age_ns;
     (void)pthread_mutex_unlock(&shelf->lock);
     return old;
 }
