@@ -15,6 +15,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
+SPOOL ?=
 WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
@@ -34,8 +35,9 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
+.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
+        asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
+        bench-target bench-scale demo clean-root install truth truth-short weights spool
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -155,6 +157,9 @@ truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUT
 
 truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
 	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
+
+spool: $(BUILD)/pystrobe ## kill -9 agents at 500 random moments, and see that all that was on disk arrives (SPOOL="--kills 50")
+	@$(TEST_PYTHON) tests/integration/kills.py --build $(BUILD) $(SPOOL)
 
 demo: ## watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh
