@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that has done nothing for so long is looked at each REST_EACH times only. */
-#define REST_LONG_NS UINT64_C(1000000000)
+/* A process that has done nothing for so long is looked at in each REST_EACH-th tick only. */
+#define REST_LONG_NS UINT64_C(500000000)
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -18,7 +18,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
                           .service = service,
                           .split = split,
                           .last_ns = now_ns,
-                          .rest = {.moved_ns = now_ns}};
+                          .rest = {.moved_ns = now_ns, .ticks = 1}};
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
     cpy_set_options(target, &options);
@@ -84,7 +84,7 @@ static void end_rest(struct process *p)
     uint64_t rested;
     size_t i;
 
-    for (i = 0; p->rest.count > 0 && i < p->thread_count; i++) {
+    for (i = 0; p->rest.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
         rested = p->rest.since_ns - thread->last_ns;
         const int64_t values[VALUES] = {
@@ -95,7 +95,7 @@ static void end_rest(struct process *p)
         pprof_add(p->service->profile, thread->row, values);
         thread->last_ns = p->rest.since_ns;
     }
-    p->rest.count = p->rest.pending = 0;
+    p->rest.since_ns = p->rest.count = 0;
 }
 
 /* Brings the CPU time up to date; false: it has not moved. What was read last stands at the end. */
@@ -121,12 +121,22 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
-/* All threads have rested until now, and so in all samples that were not taken. */
-static void note_rest(struct process *p, uint64_t now_ns)
+/* All threads have rested until now, and so in `count` samples that were not taken. */
+static void note_rest(struct process *p, uint64_t count, uint64_t now_ns)
 {
-    p->rest.count += p->rest.pending;
-    p->rest.pending = 0;
+    p->rest.count += count;
     p->rest.since_ns = p->last_ns = now_ns;
+}
+
+/* The same in the midst of the ticks that the next sample stands for. */
+static void note_rest_so_far(struct process *p, uint64_t now_ns)
+{
+    uint64_t period_ns = p->service->period_ns;
+    uint64_t passed = period_ns > 0 ? (now_ns - p->last_ns) / period_ns : 0;
+
+    passed = passed < p->rest.ticks ? passed : p->rest.ticks - 1;
+    p->rest.ticks -= passed;
+    note_rest(p, passed, now_ns);
 }
 
 void process_settle(struct process *p, uint64_t now_ns)
@@ -137,8 +147,8 @@ void process_settle(struct process *p, uint64_t now_ns)
 
     if (moved)
         p->rest.moved_ns = now_ns;
-    else if (p->rest.count + p->rest.pending > 0 && process_may_rest(p) && cpy_asleep(p->target))
-        note_rest(p, now_ns);
+    else if (process_may_rest(p) && cpy_asleep(p->target))
+        note_rest_so_far(p, now_ns);
     end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
@@ -159,6 +169,7 @@ void process_finish(struct process *p)
 
     if (!p->target)
         return;
+    p->rest.whole_ns = 0; /* it is not read again */
     process_settle(p, p->last_ns);
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
@@ -321,31 +332,44 @@ static void drop_ended(struct process *p)
 
 /*
  * For how many samples one now would stand, as to what it finds running; 0: it would be as the
- * last, or that will be found out later. Whoever asks has found out before whether we are alone: a
- * thread that ran then has moved the clock by now, or runs on.
+ * last. Whoever asks has found out before whether we are alone: a thread that ran then has moved
+ * the clock by now, or runs on.
  */
 static uint64_t odds_of(struct process *p, uint64_t now_ns, bool alone)
 {
-    bool may_rest = process_may_rest(p);
-    bool for_long = may_rest && p->rest.since_ns >= p->rest.moved_ns + REST_LONG_NS;
-    uint64_t odds = for_long ? REST_EACH : 1;
+    uint64_t odds = p->rest.ticks;
 
-    p->rest.pending++;
-    if (p->rest.pending < odds)
-        return 0;
     if (read_clock(p)) {
         p->rest.moved_ns = now_ns;
         return odds;
     }
-    if (!may_rest || (!alone && !cpy_asleep(p->target)))
+    if (!process_may_rest(p))
         return odds;
-    note_rest(p, now_ns);
+    if (!alone && !cpy_asleep(p->target)) {
+        p->rest.moved_ns = now_ns;
+        return odds;
+    }
+    note_rest(p, odds, now_ns);
     return 0;
+}
+
+uint64_t process_ticks(const struct process *p)
+{
+    return p->rest.ticks;
 }
 
 void process_rouse(struct process *p, uint64_t now_ns)
 {
     p->rest.moved_ns = now_ns;
+    p->rest.ticks = 1;
+}
+
+/* When to look at it next. */
+static void set_ticks(struct process *p, uint64_t now_ns)
+{
+    bool for_long = process_may_rest(p) && now_ns >= p->rest.moved_ns + REST_LONG_NS;
+
+    p->rest.ticks = for_long ? REST_EACH : 1;
 }
 
 bool process_may_rest(const struct process *p)
@@ -360,10 +384,12 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
 
     if (out_read)
         *out_read = sampling.odds > 0;
+    set_ticks(p, now_ns);
     if (sampling.odds == 0)
         return CPY_OK;
     end_rest(p);
     p->rest.whole_ns = 0;
+    p->rest.ticks = 1;
     p->sample++;
     rc = cpy_sample(p->target, each_thread, &sampling);
     if (rc != CPY_OK)
@@ -372,5 +398,6 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
     p->last_ns = now_ns;
     if (sampling.whole)
         p->rest.whole_ns = p->service->start_ns;
+    set_ticks(p, now_ns);
     return p->failed ? CPY_NOMEM : CPY_OK;
 }

@@ -169,11 +169,12 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void *ctx);
 
 /*
- * True if the kernel says that every thread of the last sample slept then and has slept since, so
- * that a sample would give the same again; to be asked only where that one gave no torn stack.
- * With CPY_STATUS_CPU only.
+ * True if every thread of the last sample slept then and has slept since, so that a sample would
+ * give the same again; to be asked only where that one gave no torn stack. With CPY_STATUS_CPU
+ * only. Where there are many threads, and a GIL that tells (3.12 and later), one that woke up
+ * in C code and has not taken the GIL yet counts as asleep: its stack is the same.
  *
- * Cost: one short system call a thread, up to the first that has run.
+ * Cost: one short system call a thread, up to the first that has run; or two in all.
  */
 MUST_CHECK bool cpy_asleep(struct cpy_target *target);
 

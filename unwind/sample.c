@@ -382,14 +382,26 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     return rc;
 }
 
-bool cpy_asleep(struct cpy_target *t)
+/* True if all threads were seen to sleep; `still`: the kernel says that they have slept on. */
+static bool all_sleep(struct cpy_target *t, bool still)
 {
     bool asleep = t->options.status & CPY_STATUS_CPU && t->thread_count > 0;
+    struct slumber *slumber;
     size_t i;
 
-    for (i = 0; asleep && i < t->thread_count; i++)
-        asleep = t->threads[i].joined || slumber_goes_on(&t->threads[i].kept->slumber);
+    for (i = 0; asleep && i < t->thread_count; i++) {
+        slumber = &t->threads[i].kept->slumber;
+        asleep = t->threads[i].joined || (still ? slumber_goes_on(slumber) : slumber->asleep);
+    }
     return asleep;
+}
+
+bool cpy_asleep(struct cpy_target *t)
+{
+    /* What light_rests asks is a read, and the thread that had the GIL last. */
+    if (t->ready && t->thread_count > 2 && all_sleep(t, false))
+        return light_rests(t);
+    return all_sleep(t, true);
 }
 
 bool cpy_seat(struct cpy_target *t)

@@ -360,13 +360,14 @@ static pid_t begin_asleep(struct fixture *f)
     return pid;
 }
 
-/* Takes the samples `first` to `last`, a tenth of a second each; gives how many of them read. */
+/* Takes the samples that are to be taken at the ticks `first` to `last`, a tenth of a second each;
+ * gives how many of them read. */
 static unsigned sample_all(struct fixture *f, unsigned first, unsigned last, bool alone)
 {
     unsigned i, count = 0;
     bool read = false;
 
-    for (i = first; i <= last; i++) {
+    for (i = first; i <= last; i += (unsigned)process_ticks(&f->process)) {
         assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, alone, &read), CPY_OK);
         count += read;
     }
@@ -378,12 +379,12 @@ static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 9, true), 0);
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
     assert_int_equal(cpy_stats(f->target)->samples, 2);
-    process_settle(&f->process, NS_PER_S + 9 * TICK);
+    process_settle(&f->process, NS_PER_S + 5 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 9 * TICK);
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 9);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 5 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 5);
     end_sleeper(pid);
 }
 
@@ -392,16 +393,35 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 10, true), 0);
-    assert_int_equal(sample_all(f, 11, 10 + 2 * REST_EACH, true), 0);
-    assert_int_equal(f->process.rest.pending, 0);
-    assert_int_equal(sample_all(f, 27, 29, true), 0);
-    assert_int_equal(f->process.rest.pending, 3);
-    process_settle(&f->process, NS_PER_S + 29 * TICK);
+    assert_int_equal(sample_all(f, 2, 4, true), 0);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, 5, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, true), 0);
+    process_settle(&f->process, NS_PER_S + 24 * TICK); /* in the midst of the next eight */
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 26 * TICK); /* the others are not sure yet */
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 26);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 21 * TICK); /* the others are not sure yet */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 21);
     end_sleeper(pid);
+}
+
+static void lets_what_a_rare_look_finds_running_weigh_for_all_ticks(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t now = NS_PER_S;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    f->process.rest.ticks = REST_EACH;
+    burn(50 * NS_PER_MS); /* our thread stands in for one of the image's */
+    now += REST_EACH * TICK;
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+
+    for (size_t i = 0; i < THREADS; i++)
+        if (f->process.threads[i].counts && f->process.threads[i].spread.count > 0)
+            assert_int_equal(f->process.threads[i].spread.total, REST_EACH * REST_EACH * TICK);
+    assert_int_equal(process_ticks(&f->process), 1);
 }
 
 static void reads_what_has_run(void **state)
@@ -437,13 +457,14 @@ static void looks_at_once_when_it_is_roused(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 10, true), 0);
-    assert_int_equal(sample_all(f, 11, 13, false), 0);
-    process_rouse(&f->process, NS_PER_S + 14 * TICK);
-    assert_int_equal(sample_all(f, 14, 14, false), 1);
-    process_settle(&f->process, NS_PER_S + 14 * TICK);
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    process_rouse(&f->process, NS_PER_S + 7 * TICK);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, 7, 7, false), 1);
+    process_settle(&f->process, NS_PER_S + 7 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 14 * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 7 * TICK);
     end_sleeper(pid);
 }
 
@@ -512,6 +533,7 @@ int main(void)
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
+        TEST(lets_what_a_rare_look_finds_running_weigh_for_all_ticks),
         TEST(reads_what_has_run),
         TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),
