@@ -33,7 +33,8 @@ struct engine {
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct finder *finder;  /* owned */
-    struct target **sampling; /* owned, and so is each */
+    struct cpy_scratch *scratch; /* owned: of all that are sampled */
+    struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;
     struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
@@ -115,6 +116,7 @@ void engine_free(struct engine *e)
     services_finish(&e->services);
     ticks_finish(&e->ticks);
     free(e->sampling);
+    cpy_scratch_free(e->scratch);
     if (e->running_fd >= 0)
         (void)close(e->running_fd);
     if (e->signal_fd >= 0)
@@ -230,6 +232,7 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
         cpy_close(opened);
         return false;
     }
+    cpy_use_scratch(opened, e->scratch);
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = choice->max_split;
@@ -308,7 +311,8 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = settings->choose ? open_finder(e) : NULL;
-    if ((settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
+    e->scratch = cpy_scratch_new();
+    if (!e->scratch || (settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
         !watch(e, e->signal_fd, NULL) ||
         (settings->orders_fd && !watch(e, settings->orders_fd, e))) {
         engine_free(e);

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that has done nothing for so long is looked at in each REST_EACH-th tick only. */
+/* A process that has done nothing for so long is looked at in each REST_EACH-th tick only, later
+ * each time a REST_PART of what it has rested has passed, and at least each REST_MOST_NS. */
 #define REST_LONG_NS UINT64_C(500000000)
+#define REST_MOST_NS UINT64_C(400000000)
+
+enum { REST_PART = 16 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -364,12 +368,28 @@ void process_rouse(struct process *p, uint64_t now_ns)
     p->rest.ticks = 1;
 }
 
+/* How many ticks to leave a process alone that has rested for so long. */
+static uint64_t ticks_of_rest(const struct process *p, uint64_t rested_ns)
+{
+    uint64_t span_ns = rested_ns / REST_PART, period_ns = p->service->period_ns, ticks;
+
+    span_ns = span_ns < REST_MOST_NS ? span_ns : REST_MOST_NS;
+    ticks = period_ns > 0 ? span_ns / period_ns : 0;
+    return ticks > REST_EACH ? ticks : REST_EACH;
+}
+
 /* When to look at it next. */
 static void set_ticks(struct process *p, uint64_t now_ns)
 {
-    bool for_long = process_may_rest(p) && now_ns >= p->rest.moved_ns + REST_LONG_NS;
+    uint64_t rested_ns = process_may_rest(p) ? now_ns - p->rest.moved_ns : 0;
 
-    p->rest.ticks = for_long ? REST_EACH : 1;
+    if (rested_ns < REST_LONG_NS) {
+        p->rest.ticks = 1;
+        return;
+    }
+    if (p->rest.ticks == 1)
+        cpy_trim(p->target);
+    p->rest.ticks = ticks_of_rest(p, rested_ns);
 }
 
 bool process_may_rest(const struct process *p)

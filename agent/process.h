@@ -14,9 +14,10 @@
  * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
  * either no other thread at all runs on this host now, or each thread of the process is asked.
  *
- * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, see
- * process_ticks: the look stands for the ticks before it. They count if it finds that the process
- * rested all the time, and what it finds running weighs for them.
+ * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, or
+ * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
+ * They count if it finds that the process rested all the time, and what it finds running weighs for
+ * them.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
@@ -46,9 +47,10 @@ struct process_rest {
     uint64_t moved_ns; /* monotonic: when its CPU time was last seen to have moved */
     uint64_t
         whole_ns; /* the last sample has a row of each thread, in the interval that began then */
-    uint64_t since_ns; /* it is known to have rested until then since its last sample; 0: it is not */
-    uint64_t count;    /* samples in that time, which would have been as the one before */
-    uint64_t ticks;    /* that the next sample stands for */
+    uint64_t
+        since_ns;   /* it is known to have rested until then since its last sample; 0: it is not */
+    uint64_t count; /* samples in that time, which would have been as the one before */
+    uint64_t ticks; /* that the next sample stands for */
 };
 
 enum { REST_EACH = 8 };

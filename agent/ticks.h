@@ -62,8 +62,8 @@ void ticks_remove(struct ticks *ticks, struct tick *tick);
 /* The one that has been due longest; NULL: none is. */
 struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns);
 
-/* It was sampled at `now_ns`, and is due again `count` ticks later. Gives: the ticks that it missed,
- * 0 if it came in time. */
+/* It was sampled at `now_ns`, and is due again `count` ticks later. Gives: the ticks that it
+ * missed, 0 if it came in time. */
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns);
 
 /* When to wake up next, after a wake-up at `now_ns`; UINT64_MAX: never. */

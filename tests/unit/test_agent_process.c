@@ -405,6 +405,20 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     end_sleeper(pid);
 }
 
+static void looks_more_rarely_where_ticks_are_short(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    f->service->period_ns = TICK / 100;
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), 31); /* a 16th of the half second */
+    for (unsigned i = 6; i < 99; i++)
+        assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, true, NULL), CPY_OK);
+    assert_int_equal(process_ticks(&f->process), 400); /* 0.4 s, however long it rests */
+    end_sleeper(pid);
+}
+
 static void lets_what_a_rare_look_finds_running_weigh_for_all_ticks(void **state)
 {
     struct fixture *f = *state;
@@ -533,6 +547,7 @@ int main(void)
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
+        TEST(looks_more_rarely_where_ticks_are_short),
         TEST(lets_what_a_rare_look_finds_running_weigh_for_all_ticks),
         TEST(reads_what_has_run),
         TEST(looks_at_once_when_it_is_roused),
