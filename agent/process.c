@@ -81,6 +81,26 @@ static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t 
         thread->times.wait_ns = wait_ns;
 }
 
+/* Gives a thread's wall time, and that of the GIL, to its row; less what it is to pay back. Gives
+ * what the row keeps. */
+static uint64_t add_wall(struct process *p, struct process_thread *thread, uint64_t samples,
+                         uint64_t wall_ns)
+{
+    uint64_t paid = wall_ns < thread->owed_ns ? wall_ns : thread->owed_ns, kept = wall_ns - paid;
+    const int64_t values[VALUES] = {
+        [VALUE_SAMPLES] = (int64_t)samples,
+        [VALUE_WALL] = (int64_t)kept,
+        [VALUE_GIL] = thread->has_gil ? (int64_t)kept : 0,
+    };
+    const int64_t back[VALUES] = {[VALUE_WALL] = (int64_t)paid};
+
+    pprof_add(p->service->profile, thread->row, values);
+    if (paid > 0)
+        pprof_add(p->service->profile, thread->owed_row, back);
+    thread->owed_ns -= paid;
+    return kept;
+}
+
 /* Gives threads the time in which they were known to rest, with the stack that they had. */
 static void end_rest(struct process *p)
 {
@@ -91,12 +111,7 @@ static void end_rest(struct process *p)
     for (i = 0; p->rest.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
         rested = p->rest.since_ns - thread->last_ns;
-        const int64_t values[VALUES] = {
-            [VALUE_SAMPLES] = (int64_t)p->rest.count,
-            [VALUE_WALL] = (int64_t)rested,
-            [VALUE_GIL] = thread->has_gil ? (int64_t)rested : 0,
-        };
-        pprof_add(p->service->profile, thread->row, values);
+        (void)add_wall(p, thread, p->rest.count, rested);
         thread->last_ns = p->rest.since_ns;
     }
     p->rest.since_ns = p->rest.count = 0;
@@ -211,8 +226,28 @@ static uint64_t before_us(const struct process *p, uint64_t took_ns, uint64_t no
     return took_ns > most ? took_ns - most : 0;
 }
 
-static struct process_thread *new_thread(struct process *p, const struct cpy_thread *seen)
+/*
+ * From when on a new thread's time is counted. Its own time before the sample is not known, but
+ * on average it is what is lost of one that ends: half a tick. Where many ticks passed since the
+ * last sample, that would be too much by far: the kernel tells when it began.
+ */
+static uint64_t counted_from(const struct sampling *sampling, pid_t tid)
 {
+    const struct process *p = sampling->process;
+    uint64_t passed = sampling->now_ns - p->last_ns, age;
+
+    if (sampling->odds <= 1)
+        return p->last_ns;
+    if (!proc_thread_age(p->id.pid, tid, &age))
+        age = passed / 2;
+    age += passed / sampling->odds / 2;
+    return age < passed ? sampling->now_ns - age : p->last_ns;
+}
+
+static struct process_thread *new_thread(const struct sampling *sampling,
+                                         const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
     size_t capacity = p->thread_capacity ? p->thread_capacity * 2 : 8;
     struct process_thread *wider, *thread;
 
@@ -224,16 +259,18 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
         p->thread_capacity = capacity;
     }
     thread = &p->threads[p->thread_count];
-    *thread =
-        (struct process_thread){.state = seen->state, .tid = seen->tid, .last_ns = p->last_ns};
+    *thread = (struct process_thread){
+        .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
     spread_init(&thread->spread);
     thread->counts = seen->tid && !is_counted(p, seen->tid);
     p->thread_count++;
     return thread;
 }
 
-static struct process_thread *thread_of(struct process *p, const struct cpy_thread *seen)
+static struct process_thread *thread_of(const struct sampling *sampling,
+                                        const struct cpy_thread *seen)
 {
+    struct process *p = sampling->process;
     struct process_thread *thread;
     size_t i;
 
@@ -244,7 +281,7 @@ static struct process_thread *thread_of(struct process *p, const struct cpy_thre
         p->next = (size_t)(thread - p->threads) + 1;
         return thread;
     }
-    return new_thread(p, seen);
+    return new_thread(sampling, seen);
 }
 
 /* The kernel's numbers of a thread, as they were in the sample. */
@@ -286,9 +323,9 @@ static void weigh(struct sampling *sampling, struct process_thread *thread,
                   const struct cpy_thread *seen)
 {
     struct process *p = sampling->process;
-    uint64_t weight = sampling->now_ns - thread->last_ns;
-    int64_t values[VALUES] = {[VALUE_SAMPLES] = 1, [VALUE_WALL] = (int64_t)weight};
-    uint32_t row;
+    uint64_t weight = sampling->now_ns - thread->last_ns, kept;
+    bool is_known = thread->row_ns == p->service->start_ns, is_met;
+    uint32_t row, before = thread->row;
 
     thread->last_ns = sampling->now_ns;
     thread->has_gil = seen->status & CPY_STATUS_GIL;
@@ -297,17 +334,23 @@ static void weigh(struct sampling *sampling, struct process_thread *thread,
         return;
     }
     row = row_of(p, thread, seen);
-    values[VALUE_GIL] = thread->has_gil ? (int64_t)weight : 0;
-    pprof_add(p->service->profile, row, values);
+    is_met = sampling->odds > 1 && is_known && row != before;
+    if (is_met || !is_known || row == thread->owed_row)
+        thread->owed_ns = 0; /* it is back, or begins anew */
+    kept = add_wall(p, thread, 1, weight);
+    if (is_met) {
+        thread->owed_ns = weight / 2;
+        thread->owed_row = before;
+    }
     if (seen->status & CPY_STATUS_CPU && thread->counts)
-        note_running(p, thread, row, weight * sampling->odds);
+        note_running(p, thread, row, kept > 0 ? kept : 1);
 }
 
 static void each_thread(void *ctx, const struct cpy_thread *seen)
 {
     struct sampling *sampling = ctx;
     struct process *p = sampling->process;
-    struct process_thread *thread = thread_of(p, seen);
+    struct process_thread *thread = thread_of(sampling, seen);
 
     p->failed |= !thread;
     if (!thread)

@@ -419,23 +419,50 @@ static void looks_more_rarely_where_ticks_are_short(void **state)
     end_sleeper(pid);
 }
 
-static void lets_what_a_rare_look_finds_running_weigh_for_all_ticks(void **state)
+static void pays_back_half_of_what_a_rare_look_gave_to_what_goes_on(void **state)
 {
     struct fixture *f = *state;
-    uint64_t now = NS_PER_S;
+    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+    struct process_thread *thread;
+    uint32_t rested;
 
-    stand_in(f->target);
-    begin(f, SPLIT_NONE, now);
-    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    thread = &f->process.threads[0];
+    thread->row = rested = thread[1].row; /* as if it had rested where the other one does */
+    cpy_set_options(f->target, &options); /* nothing is known of its stack any more */
     f->process.rest.ticks = REST_EACH;
-    burn(50 * NS_PER_MS); /* our thread stands in for one of the image's */
-    now += REST_EACH * TICK;
-    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 10 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_not_equal(thread->row, rested);
+    assert_int_equal(thread->owed_ns, 4 * NS_PER_S);
+    assert_int_equal(thread->owed_row, rested);
+    assert_int_equal(process_sample(&f->process, 13 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(thread->owed_ns, NS_PER_S);
+    thread->owed_row = thread->row; /* as if it were back */
+    assert_int_equal(process_sample(&f->process, 14 * NS_PER_S, false, NULL), CPY_OK);
 
-    for (size_t i = 0; i < THREADS; i++)
-        if (f->process.threads[i].counts && f->process.threads[i].spread.count > 0)
-            assert_int_equal(f->process.threads[i].spread.total, REST_EACH * REST_EACH * TICK);
-    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(thread->owed_ns, 0);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 13 * NS_PER_S);
+}
+
+static void counts_a_thread_that_came_between_rare_looks_from_its_begin_on(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t gap = REST_EACH * NS_PER_S, fresh = 80 * NS_PER_S;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    f->process.thread_count = 0; /* all that is found next is new, and no thread of ours */
+    f->process.sample++;
+    f->process.last_ns = fresh - gap;
+    f->process.rest.ticks = REST_EACH;
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, fresh, false, NULL), CPY_OK);
+
+    /* Half of the time, and half a tick. */
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (gap / 2 + NS_PER_S / 2));
 }
 
 static void reads_what_has_run(void **state)
@@ -548,7 +575,8 @@ int main(void)
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
         TEST(looks_more_rarely_where_ticks_are_short),
-        TEST(lets_what_a_rare_look_finds_running_weigh_for_all_ticks),
+        TEST(pays_back_half_of_what_a_rare_look_gave_to_what_goes_on),
+        TEST(counts_a_thread_that_came_between_rare_looks_from_its_begin_on),
         TEST(reads_what_has_run),
         TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),
