@@ -20,7 +20,9 @@ HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDHARDEN ?= -pie -Wl,-z,relro,-z,now
 SAN ?=
 WERROR ?=
-REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# A packed source (make dist) says which revision it is; its files have the time of that.
+REVISION := $(shell cat REVISION 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
 
 LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprotobuf-c)
 LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
@@ -102,15 +104,8 @@ $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
-# pystrobe.ini(5) has its keys from the option table.
-MAN_INI := $(BUILD)/man/pystrobe.ini.5
-$(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/tests/tools/print_sample
-	@mkdir -p $(@D)
-	$(BUILD)/tests/tools/print_sample mdoc >$@.options
-	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
-	@rm -f $@.options
-
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
+include packaging/packaging.mk
 include tests/tests.mk

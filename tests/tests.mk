@@ -22,7 +22,6 @@ WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
-MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
 # program's own speed and are left out there.
@@ -41,7 +40,7 @@ export PYTHONDONTWRITEBYTECODE = 1
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
         bench-target bench-scale demo clean-root install truth truth-short weights spool soak servers
 
-deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
+deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
@@ -175,11 +174,3 @@ demo: ## watch a small shop for ten seconds and print where its time goes
 
 clean-root: ## run README's commands on a bare Debian 12 (needs root)
 	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)
-
-install: $(BUILD)/pystrobe $(MAN_INI) ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
-	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
-	for page in $(MAN_PAGES) $(MAN_INI); do \
-	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
-	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || { \
-	    $(BUILD)/pystrobe config --sample >$(BUILD)/sample.ini && \
-	    install -D -m 644 $(BUILD)/sample.ini $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini; }
