@@ -35,6 +35,9 @@ CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
 CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
 
+# libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
+LATE ?= $(BUILD)/agent/late.o
+
 LIBRARIES := base unwind pprof conf exporters
 PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
@@ -45,7 +48,7 @@ lib_sources = $(wildcard $(1)/*.c)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
               $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
 ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
-AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard agent/*.c))
+AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out agent/late.c,$(wildcard agent/*.c)))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -92,8 +95,9 @@ $(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/main.o,$(AGENT_O))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a \
+	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)

@@ -45,6 +45,7 @@ test  git                    git                 command:git
 test  shellcheck             ShellCheck          command:shellcheck
 test  mandoc                 mandoc              command:mandoc
 test  strace                 strace              command:strace
+test  tini                   tini                command:tini
 test  universal-ctags        ctags               command:ctags
 packages debhelper           -                   command:dh
 packages dpkg-dev            -                   command:dpkg-buildpackage
