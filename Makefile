@@ -38,11 +38,12 @@ LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
 LATE ?= $(BUILD)/agent/late.o
 
-LIBRARIES := base unwind pprof conf exporters
+LIBRARIES := base unwind pprof formats conf exporters
 PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
 PB_H := $(PB_C:.c=.h)
 PB_O := $(PB_C:.c=.o)
+PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(wildcard formats/*.html))
 
 lib_sources = $(wildcard $(1)/*.c)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
@@ -56,8 +57,8 @@ BENCH := $(BUILD)/tests/bench/bench_unwind
 BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c)
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-# The order in which archives are linked; unwind, pprof, conf and exporters need base only.
-LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
+# The order in which archives are linked; formats needs pprof and base, the others base only.
+LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
             $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) -lpthread
 
 .PHONY: all help clean
@@ -75,12 +76,20 @@ $(BUILD)/gen/%.pb-c.c: %.proto
 	protoc-c --c_out=$(BUILD)/gen -I. $<
 $(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
 
+# A page as the bytes of an array.
+$(BUILD)/gen/%.html.inc: %.html
+	@mkdir -p $(@D)
+	od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
+
+$(BUILD)/formats/flame.o: $(BUILD)/gen/formats/flame.html.inc
+$(BUILD)/formats/heatmap.o: $(BUILD)/gen/formats/heatmap.html.inc
+
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
 
 $(BUILD)/agent/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
-$(BUILD)/%.o: %.c | $(PB_H)
+$(BUILD)/%.o: %.c | $(PB_H) $(PAGES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 

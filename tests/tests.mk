@@ -98,7 +98,7 @@ lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths
 format: ## format the C files in place
 	@tests/lint/format.sh --fix
 
-tidy: $(PB_H) ## clang-tidy and the static analyzer
+tidy: $(PB_H) $(PAGES) ## clang-tidy and the static analyzer
 	@printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} clang-tidy-14 --quiet \
 	    --config-file=tests/lint/clang-tidy.yaml {} -- $(WARN) $(CPPFLAGS) \
 	    -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
