@@ -235,7 +235,7 @@ static int run_command(struct run *run, const struct request *request)
         return status;
     }
     /* The command runs: from here on trouble of ours must not end it. */
-    run->ships = ship_open(&run->ship, run->conf, &err);
+    run->ships = ship_open(&run->ship, run->conf, false, &err);
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())

@@ -283,7 +283,8 @@ bool shelf_new(const struct delivery_world *world, const struct delivery_spool *
         shelf_talk_init(&shelf->talk, &shelf->world, shelf->settings.log_every_ns);
         rc = spool_open(settings->path, true, &shelf->spool, err);
     }
-    if (rc == SPOOL_OK || rc == SPOOL_FAILED) { /* what fails now, the thread tries again */
+    /* What fails now, the thread tries again. */
+    if (rc == SPOOL_OK || rc == SPOOL_FAILED || (rc == SPOOL_LOCKED && settings->held)) {
         *out = shelf;
         return true;
     }
