@@ -204,7 +204,7 @@ static int run_agent(struct run *run)
         return EXIT_FAILED;
     }
     run_choose_spool(run, run->conf);
-    if (!ship_open(&run->ship, run->conf, &err)) {
+    if (!ship_open(&run->ship, run->conf, false, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;
     }

@@ -243,8 +243,7 @@ bool delivery_free(struct delivery *delivery)
         (void)delivery_flush(delivery, 0);
     for (size_t i = 0; i < delivery->count; i++)
         whole = lane_free(delivery->lanes[i]) && whole;
-    if (whole) /* else a lane that is left behind uses it still */
-        whole = shelf_free(delivery->shelf);
+    whole = shelf_free(delivery->shelf) && whole;
     free(delivery->lanes);
     free(delivery);
     return whole;

@@ -68,6 +68,7 @@ struct delivery_spool {
     uint64_t min_free_bytes; /* of the disk, that are left to others: none */
     uint64_t patience_ns;    /* a write that takes longer is not waited for: 5 s */
     uint64_t log_every_ns;   /* the least time between two lines of one kind: 1 min */
+    bool held;               /* a delivery that was left behind may have it: it is waited for */
 };
 
 struct delivery_stats {

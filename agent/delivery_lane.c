@@ -28,7 +28,7 @@ struct lane {
     enum exporter_form form;
     struct delivery_sink sink; /* owned */
     struct delivery_world world;
-    struct shelf *shelf; /* borrowed; NULL: there is none */
+    struct shelf *shelf; /* kept; NULL: there is none */
     pthread_t thread;
     struct delivery_talk talk; /* the lane's thread only */
 
@@ -202,6 +202,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
 /* Frees a lane that has no thread any more, or whose thread calls this last of all. */
 static void release(struct lane *lane)
 {
+    shelf_drop(lane->shelf);
     lane->sink.close(lane->sink.ctx);
     delivery_plan_finish(&lane->plan);
     (void)pthread_cond_destroy(&lane->over);
@@ -240,7 +241,7 @@ bool lane_new(const struct lane_settings *settings, struct lane **out)
     lane->form = settings->form;
     lane->sink = settings->sink;
     lane->world = settings->world;
-    lane->shelf = settings->shelf;
+    lane->shelf = shelf_keep(settings->shelf);
     lane->name = strdup(settings->name);
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = now(lane);
@@ -255,6 +256,7 @@ bool lane_new(const struct lane_settings *settings, struct lane **out)
         *out = lane;
         return true;
     }
+    shelf_drop(lane->shelf);
     free(lane->name);
     free(lane);
     return false;

@@ -386,6 +386,14 @@ static void settle_regular(struct delivery_plan *plan, const struct delivery_ite
     plan->not_before_ns = now_ns + asked_ns; /* at once, so that one answer bears on the other */
 }
 
+/* No server was reached, which no profile is to blame for. */
+static void settle_outage(struct delivery_plan *plan, uint64_t now_ns)
+{
+    plan->failures++;
+    plan->probing = false;
+    plan->not_before_ns = now_ns + pause_ns(plan, plan->failures);
+}
+
 static void settle_retry(struct delivery_plan *plan, struct delivery_item *item,
                          const struct exporter_answer *answer, uint64_t now_ns)
 {
@@ -402,6 +410,8 @@ static void settle_retry(struct delivery_plan *plan, struct delivery_item *item,
             item->first_ns = now_ns;
         if (item->suspect)
             settle_suspect(plan, item, now_ns);
+        else if (answer->unsent)
+            settle_outage(plan, now_ns);
         else
             settle_regular(plan, item, asked_ns, now_ns);
         plan->not_before_ns = longer(plan->not_before_ns, asked_ns > 0 ? now_ns + asked_ns : 0);

@@ -11,7 +11,8 @@
  * few failures another profile is tried right after it, a probe. If the probe fails too, it is an
  * outage: all stays in order, and nobody's tries are counted. If it gets through, the first one
  * becomes a suspect: the others pass it by, it is tried beside them, and after enough tries that
- * failed while others got through it is given up.
+ * failed while others got through it is given up. Where no server was reached at all, it is an
+ * outage without a probe.
  */
 #ifndef AGENT_DELIVERY_PLAN_H
 #define AGENT_DELIVERY_PLAN_H

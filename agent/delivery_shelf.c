@@ -183,19 +183,6 @@ static void rest(struct shelf *shelf, bool worked)
     (void)pthread_mutex_lock(&shelf->lock);
 }
 
-static void release(struct shelf *shelf)
-{
-    while (shelf->first)
-        shelf_free_pending(shelf_pop(shelf));
-    delivery_index_finish(&shelf->index);
-    spool_close(shelf->spool);
-    (void)pthread_cond_destroy(&shelf->idle);
-    (void)pthread_cond_destroy(&shelf->changed);
-    (void)pthread_mutex_destroy(&shelf->lock);
-    free((void *)(uintptr_t)shelf->settings.path); /* our own copy */
-    free(shelf);
-}
-
 /* Something came while the lock was not held. Called with it. */
 static bool has_work(const struct shelf *shelf)
 {
@@ -213,10 +200,35 @@ static void wait_for_work(struct shelf *shelf)
         delivery_thread_wait(&shelf->world, &shelf->changed, &shelf->lock, due_ns);
 }
 
+static void release(struct shelf *shelf)
+{
+    while (shelf->first)
+        shelf_free_pending(shelf_pop(shelf));
+    delivery_index_finish(&shelf->index);
+    spool_close(shelf->spool);
+    (void)pthread_cond_destroy(&shelf->idle);
+    (void)pthread_cond_destroy(&shelf->changed);
+    (void)pthread_mutex_destroy(&shelf->lock);
+    free((void *)(uintptr_t)shelf->settings.path); /* our own copy */
+    free(shelf);
+}
+
+struct shelf *shelf_keep(struct shelf *shelf)
+{
+    if (shelf)
+        (void)atomic_fetch_add(&shelf->references, 1);
+    return shelf;
+}
+
+void shelf_drop(struct shelf *shelf)
+{
+    if (shelf && atomic_fetch_sub(&shelf->references, 1) == 1)
+        release(shelf);
+}
+
 static void *run(void *ctx)
 {
     struct shelf *shelf = ctx;
-    bool abandoned;
 
     (void)pthread_mutex_lock(&shelf->lock);
     while (shelf->mode != SHELF_STOPPED) {
@@ -232,11 +244,10 @@ static void *run(void *ctx)
         wait_for_work(shelf);
     }
     shelf->ended = true;
-    abandoned = shelf->abandoned;
     (void)pthread_cond_broadcast(&shelf->idle);
     (void)pthread_mutex_unlock(&shelf->lock);
-    if (abandoned)
-        release(shelf);
+    spool_unlock(shelf->spool); /* a lane that hangs may keep the shelf for long */
+    shelf_drop(shelf);
     return NULL;
 }
 
@@ -263,6 +274,7 @@ bool shelf_new(const struct delivery_world *world, const struct delivery_spool *
     shelf->settings = *settings;
     shelf->settings.path = strdup(settings->path);
     set_defaults(&shelf->settings);
+    atomic_init(&shelf->references, 1);
     shelf->last = &shelf->first;
     shelf->next_order = 1;
     shelf->stats.on = true;
@@ -271,7 +283,8 @@ bool shelf_new(const struct delivery_world *world, const struct delivery_spool *
         shelf_talk_init(&shelf->talk, &shelf->world, shelf->settings.log_every_ns);
         rc = spool_open(settings->path, true, &shelf->spool, err);
     }
-    if (rc == SPOOL_OK || rc == SPOOL_FAILED) { /* what fails now, the thread tries again */
+    /* What fails now, the thread tries again. */
+    if (rc == SPOOL_OK || rc == SPOOL_FAILED || (rc == SPOOL_LOCKED && settings->held)) {
         *out = shelf;
         return true;
     }
@@ -284,7 +297,9 @@ bool shelf_start(struct shelf *shelf, struct lane **lanes, size_t count)
 {
     shelf->lanes = lanes;
     shelf->lane_count = count;
-    shelf->started = delivery_thread_start(&shelf->thread, run, shelf, "spool");
+    shelf->started = delivery_thread_start(&shelf->thread, run, shelf_keep(shelf), "spool");
+    if (!shelf->started)
+        shelf_drop(shelf);
     return shelf->started;
 }
 
@@ -379,23 +394,17 @@ void shelf_end(struct shelf *shelf, uint64_t deadline_ns)
 
 bool shelf_free(struct shelf *shelf)
 {
-    pthread_t thread;
-    bool ended, started;
+    bool ended;
 
     if (!shelf)
         return true;
-    thread = shelf->thread; /* the shelf may be gone once it is unlocked */
-    started = shelf->started;
     (void)pthread_mutex_lock(&shelf->lock);
-    ended = shelf->ended || !started;
-    shelf->abandoned = !ended;
+    ended = shelf->ended || !shelf->started;
     (void)pthread_mutex_unlock(&shelf->lock);
-    if (!ended) {
-        (void)pthread_detach(thread);
-        return false;
-    }
-    if (started)
-        (void)pthread_join(thread, NULL);
-    release(shelf);
-    return true;
+    if (!ended)
+        (void)pthread_detach(shelf->thread);
+    else if (shelf->started)
+        (void)pthread_join(shelf->thread, NULL);
+    shelf_drop(shelf);
+    return ended;
 }

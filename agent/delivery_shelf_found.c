@@ -123,15 +123,18 @@ static bool list(struct shelf *shelf, struct err *err)
 
 void shelf_open_spool(struct shelf *shelf)
 {
+    enum spool_rc rc = SPOOL_OK;
     struct err err = {""};
-    bool good = true;
+    bool good;
 
     if (shelf_now(shelf) < shelf->open_ns)
         return;
     if (!shelf->spool)
-        good = spool_open(shelf->settings.path, true, &shelf->spool, &err) == SPOOL_OK;
-    if (good)
-        good = list(shelf, &err);
+        rc = spool_open(shelf->settings.path, true, &shelf->spool, &err);
+    if (rc == SPOOL_LOCKED && shelf->settings.held)
+        err_set(&err, "%s: a write from before the settings changed has the spool still",
+                shelf->settings.path);
+    good = rc == SPOOL_OK && list(shelf, &err);
     shelf->listed = good;
     shelf->open_ns = shelf_now(shelf) + RETRY_EVERY_NS;
     shelf_tell(shelf, good ? NULL : &err);

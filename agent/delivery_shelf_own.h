@@ -8,6 +8,7 @@
 #define AGENT_DELIVERY_SHELF_OWN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "agent/delivery_index.h"
 #include "agent/delivery_shelf.h"
@@ -35,6 +36,7 @@ struct shelf {
     struct delivery_spool settings; /* its path is owned */
     struct lane **lanes;            /* borrowed */
     size_t lane_count;
+    atomic_uint references; /* the owner's, the thread's, each lane's */
     pthread_t thread;
     bool started;
 
@@ -47,7 +49,7 @@ struct shelf {
     pthread_mutex_t lock; /* guards all below; never held while the disk or a lane is waited for */
     pthread_cond_t changed, idle;
     enum shelf_mode mode;
-    bool ended, abandoned;
+    bool ended;
     bool giving;                   /* the thread uses the lanes */
     struct pending *first, **last; /* the first may be under way */
     size_t pending, pending_bytes;

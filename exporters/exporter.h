@@ -110,6 +110,7 @@ struct exporter_answer {
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
     long status;             /* of the server's answer; 0: it gave none, or there is no server */
+    bool unsent;             /* no server was reached: it says nothing about this profile */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
 };

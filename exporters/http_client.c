@@ -371,6 +371,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
                                   struct err *err)
 {
     CURLcode code = CURLE_FAILED_INIT;
+    long sent = 0;
 
     memset(reply, 0, sizeof(*reply));
     client->reply = reply;
@@ -384,6 +385,8 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     client->reply = NULL;
     if (client->answered)
         return EXPORTER_OK;
+    reply->unsent =
+        curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
     explain(client, code, err);
     return EXPORTER_RETRY;
 }
@@ -422,6 +425,7 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
     enum exporter_rc rc;
 
     client->now_ns = now_ns;
+    reply->unsent = true;
     if (code == CURLE_OK)
         code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)

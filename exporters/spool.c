@@ -138,12 +138,19 @@ void spool_close(struct spool *spool)
 {
     if (!spool)
         return;
-    if (spool->lock >= 0)
-        (void)close(spool->lock);
+    spool_unlock(spool);
     if (spool->dir >= 0)
         (void)close(spool->dir);
     free(spool->path);
     free(spool);
+}
+
+void spool_unlock(struct spool *spool)
+{
+    if (!spool || spool->lock < 0)
+        return;
+    (void)close(spool->lock);
+    spool->lock = -1;
 }
 
 /* Gives: a stream over a directory of the spool; NULL and errno. */

@@ -15,6 +15,7 @@ class Agent:
 
     def __init__(self, pystrobe, ini, under=()):
         """`under`: words that run it, and become it."""
+        self.ini = ini
         self.process = subprocess.Popen([*under, *pystrobe.words, pystrobe.path, "agent", "-c", ini],
                                         stderr=subprocess.PIPE, text=True)
         self.log, self.attached, self._changed = [], set(), threading.Condition()

@@ -170,6 +170,24 @@ def test_a_disk_that_hangs_holds_up_neither_delivery_nor_the_end(disk):
     assert_none_twice(disk.receiver.pushes)
 
 
+@pytest.mark.long
+@with_strace
+def test_new_settings_while_a_disk_hangs_leave_the_agent_running(disk):
+    disk.spool.mkdir(0o700)
+
+    run = disk.run(*broken(disk, "fsync", "delay_enter=%d:when=1" % (HANG_S * 10**6)))
+    live.wait_until(disk.half_written, "it hangs")
+    with open(run.ini, "a", encoding="utf-8") as file:
+        file.write("timeout = 7s\n")
+    run.process.send_signal(signal.SIGHUP)
+    run.wait_for_line("reloaded: ")
+    disk.pushes(4)
+    end_traced(run)
+
+    assert any("has the spool still" in line for line in run.log)
+    assert_none_twice(disk.receiver.pushes)
+
+
 @with_strace
 def test_an_entry_that_cannot_be_read_now_is_not_set_aside(disk):
     for order in (1, 2, 3):

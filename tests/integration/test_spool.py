@@ -4,10 +4,15 @@
 import gzip
 import json
 import os
+import re
+import time
+
+import pytest
 
 import entries
 import kills
 import live
+import servers
 from receiver import Receiver
 
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
@@ -54,6 +59,42 @@ def write_ini(path, tmp_path, url, marker):
     path.write_text("[agent]\nrate = 50Hz\ninterval = 1s\nspool = %s\nspool_min_free = 0B\n"
                     "[target busy]\ncmdline = %s\n[exporter server]\ntype = pyroscope\nurl = %s\n"
                     % (tmp_path / "spool", marker, url))
+
+
+OUTAGE_S = 300
+GROWTH_MAX = 2 << 20
+
+
+def resident(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
+
+
+@pytest.mark.long
+def test_an_outage_of_minutes_loses_nothing_and_takes_no_memory(pystrobe, tmp_path):
+    spool, ini = tmp_path / "spool", tmp_path / "pystrobe.ini"
+    marker = "spool-target-%d" % os.getpid()
+    target = live.Target(["/usr/bin/python3", "-c", kills.TARGET, marker])
+    port, = servers.free_ports(1)
+    write_ini(ini, tmp_path, "http://127.0.0.1:%d" % port, marker)
+    one = pystrobe.start("agent", "-c", ini)
+    try:
+        live.wait_until(lambda: len(entries.read_all(spool)) >= 10, "the first profiles are on disk", 0.2)
+        before = resident(one.pid)
+        time.sleep(OUTAGE_S)
+        growth = resident(one.pid) - before
+        waiting = [entry.start_ns for entry in entries.read_all(spool) if entry.kind == "cpu"]
+        with Receiver(BUILD, port=port) as receiver:
+            live.wait_until(lambda: waiting[-1] in [push.profile.time_nanos for push in receiver.pushes], "all came", 1)
+            came = [push.profile.time_nanos for push in receiver.pushes if push.labels["__name__"] == "process_cpu"]
+    finally:
+        for process in (one, target.process):
+            process.kill()
+            process.wait()
+    print("%d profiles of each kind waited; %d bytes more" % (len(waiting), growth))
+    assert len(waiting) > OUTAGE_S * 0.9
+    assert came[:len(waiting)] == waiting  # all, in order, none twice
+    assert growth < GROWTH_MAX
 
 
 def test_what_was_on_disk_arrives_after_a_kill_at_any_moment(pystrobe, tmp_path):

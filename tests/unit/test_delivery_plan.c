@@ -113,6 +113,22 @@ static void keeps_the_order_through_an_outage(void **state)
     delivery_plan_finish(&world.plan);
 }
 
+static void sends_no_probe_where_no_server_was_reached(void **state)
+{
+    const struct exporter_answer unsent = {.unsent = true};
+    struct world world;
+
+    (void)state;
+    begin(&world, &usual, 7);
+    for (uint64_t order = 1; order <= 10; order++)
+        add(&world, order, world.now_ns);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(answer(&world, EXPORTER_RETRY, &unsent), 1);
+    for (uint64_t order = 1; order <= 10; order++)
+        assert_int_equal(say(&world, EXPORTER_OK), order);
+    delivery_plan_finish(&world.plan);
+}
+
 /* Those whose number is in `poison` fail, the others pass; until nothing is left or `tries`. */
 static void run_poisoned(struct world *world, uint64_t from, uint64_t to, unsigned tries)
 {
@@ -300,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probes_with_another_where_one_is_held_by_somebody_else),
         cmocka_unit_test(keeps_the_order_through_an_outage),
+        cmocka_unit_test(sends_no_probe_where_no_server_was_reached),
         cmocka_unit_test(tells_poison_from_an_outage),
         cmocka_unit_test(gives_poison_up_only_if_others_get_through),
         cmocka_unit_test(does_what_a_server_asks_for_within_bounds),
