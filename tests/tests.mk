@@ -38,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root install truth truth-short weights spool soak servers
+        bench-target bench-scale demo clean-root install truth truth-short weights spool soak servers packages
 
 deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -90,6 +90,11 @@ test: ## install what is missing, build, run unit and integration tests
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
 	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz clean-root
+
+packages: ## make the packages and live through their lives on a system of their own (needs root)
+	@sh tests/setup/deps.sh packages
+	+@$(AGAIN) all deb rpm
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \

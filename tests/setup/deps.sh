@@ -63,6 +63,7 @@ packages golang-go           golang              command:go
 packages python3-pytest      python3-pytest      package
 packages zsh                 zsh                 command:zsh
 packages fish                fish                command:fish
+packages faketime            libfaketime         command:faketime
 packages qemu-user-static    qemu-user-static    command:qemu-aarch64-static
 '
 
