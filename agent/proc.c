@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { ANCESTORS_MAX = 256 };
+
 /* Reads a small file of /proc whole; gives the number of bytes, -1 if it cannot be read. */
 static ssize_t read_small(const char *path, char *out, size_t size)
 {
@@ -62,6 +64,21 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
     memcpy(out->name, open_mark + 1, size);
     return true;
+}
+
+bool proc_descends(pid_t pid, pid_t ancestor)
+{
+    struct proc_stat stat;
+    int i;
+
+    for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+        if (!proc_read_stat(pid, &stat))
+            return false;
+        if (stat.parent == ancestor)
+            return true;
+        pid = stat.parent;
+    }
+    return false;
 }
 
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])

@@ -35,6 +35,9 @@ struct proc_stat {
 /* Reads /proc/PID/stat. False: it is gone. */
 MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
 
+/* True if the process has `ancestor` above it. */
+MUST_CHECK bool proc_descends(pid_t pid, pid_t ancestor);
+
 /* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 
