@@ -34,7 +34,7 @@ static const char help[] =
     "Example:\n"
     "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
 
-/* The command is gone: what is not delivered after this is lost. */
+/* The command is gone: what is not delivered after this is lost. Nobody waits for over 5 s. */
 #define STOP_NS (3 * NS_PER_S)
 
 enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
