@@ -62,6 +62,7 @@ class Agent:
         started = time.monotonic()
         with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
             tracer = int(re.search(r"TracerPid:\s+(\d+)", file.read()).group(1))
+        assert tracer > 0, "nobody traces it"
         self.process.send_signal(signal.SIGTERM)
         try:
             self.wait_for_line("stopped: ")
