@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running `pystrobe agent`, as the tests of it see it."""
 
+import os
 import re
 import signal
 import subprocess
@@ -55,3 +56,17 @@ class Agent:
         status = self.process.wait(live.DEADLINE_S)
         self._reader.join()
         return status, time.monotonic() - started
+
+    def end_traced(self):
+        """Gives the seconds until its last word, although strace holds one of its threads then."""
+        started = time.monotonic()
+        with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
+            tracer = int(re.search(r"TracerPid:\s+(\d+)", file.read()).group(1))
+        assert tracer > 0, "nobody traces it"
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.wait_for_line("stopped: ")
+            return time.monotonic() - started
+        finally:
+            os.kill(tracer, signal.SIGKILL)  # which it would not end without
+            assert self.process.wait(live.DEADLINE_S) == 0
