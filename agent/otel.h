@@ -21,13 +21,14 @@ struct otel_pairs {
 };
 
 struct otel {
-    struct arena arena;   /* owned: what is decoded */
+    struct arena arena;   /* owned: what is decoded, but for secrets */
     const char *endpoint; /* NULL: none is named. These are the environment's */
     bool endpoint_is_whole;
     const char *certificate, *client_certificate, *client_key;
-    uint64_t timeout_ns; /* 0: none is named */
-    bool plain;          /* bodies go out unpacked */
-    struct otel_pairs headers;
+    uint64_t timeout_ns;                                   /* 0: none is named */
+    bool plain;                                            /* bodies go out unpacked */
+    struct exporter_secret_header headers[OTEL_PAIRS_MAX]; /* texts owned: exporter_hide */
+    size_t header_count;
     struct otel_pairs attributes; /* of all resources; their service.name is not ours to take */
     bool makes_exporter;
 };

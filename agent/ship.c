@@ -116,7 +116,7 @@ static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
 bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
 {
     struct otel otel = {0};
-    bool good = otel_read(getenv, &otel, err) && open_by(&otel, conf, out, err);
+    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, conf, out, err);
 
     otel_finish(&otel);
     return good;
@@ -230,7 +230,7 @@ bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
     ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
     good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
-    good = good && otel_read(getenv, &ship->otel, err);
+    good = good && otel_read(secrets_getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
     good = good && open_otlp(ship, conf, err);

@@ -68,8 +68,9 @@ static void what_is_for_profiles_wins(void **state)
     otel_fill(&otel, false, &settings);
     assert_string_equal(settings.url, "http://p/x");
     assert_true(settings.url_is_whole);
-    assert_int_equal(settings.header_count, 1);
-    assert_string_equal(settings.headers[0].name, "b");
+    assert_int_equal(settings.secret_header_count, 1);
+    assert_string_equal(settings.secret_headers[0].name, "b");
+    assert_string_equal(settings.secret_headers[0].text, "2");
     otel_finish(&otel);
 }
 
@@ -92,6 +93,7 @@ static void settings_that_are_there_stay(void **state)
     assert_int_equal(settings.timeout_ns, 1);
     assert_string_equal(settings.ca_file, "/mine");
     assert_ptr_equal(settings.headers, &header);
+    assert_int_equal(settings.secret_header_count, 0);
     otel_finish(&otel);
 }
 
@@ -110,7 +112,7 @@ static void what_a_section_leaves_open_is_filled_in(void **state)
     otel_fill(&otel, false, &settings);
     assert_true(settings.plain);
     assert_int_equal(settings.timeout_ns, 5000000);
-    assert_int_equal(settings.header_count, 1);
+    assert_int_equal(settings.secret_header_count, 1);
     assert_string_equal(settings.cert_file, "/mine");
     assert_null(settings.key_file); /* it is another certificate's */
     otel_finish(&otel);
@@ -133,7 +135,7 @@ static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **
     for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
         settings = with[i];
         otel_fill(&otel, false, &settings);
-        assert_int_equal(settings.header_count, 0);
+        assert_ptr_equal(settings.secret_headers, with[i].secret_headers);
     }
     otel_finish(&otel);
 }
