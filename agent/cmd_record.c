@@ -17,6 +17,7 @@
 #include "agent/naming.h"
 #include "agent/options.h"
 #include "agent/ship.h"
+#include "agent/stall.h"
 #include "agent/stats.h"
 
 static const char help[] =
@@ -60,6 +61,14 @@ struct run {
     bool any;
     uint64_t start_ns;
 };
+
+/* A process blocks us: the profile is lost, but not the command. */
+static int give_up(void *ctx)
+{
+    struct run *run = ctx;
+
+    return run->child.pid > 0 ? child_wait(&run->child) : EXIT_UNAVAILABLE;
+}
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -218,6 +227,7 @@ static int run_record(struct run *run)
     int status;
 
     child_block_signals(&settings.signals, &before);
+    settings.beat = stall_beat();
     run->engine = engine_new(&settings);
     if (!run->engine) {
         (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
@@ -230,6 +240,7 @@ static int run_record(struct run *run)
             return status;
         }
     }
+    stall_watch(give_up, run); /* from here on there is more than one thread */
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);
