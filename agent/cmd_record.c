@@ -17,6 +17,7 @@
 #include "agent/output.h"
 #include "agent/record_text.h"
 #include "agent/ship.h"
+#include "agent/stall.h"
 #include "agent/stats.h"
 #include "agent/version.h"
 #include "formats/format.h"
@@ -86,6 +87,14 @@ static bool has_name(const struct run *run, pid_t pid)
         return false;
     naming_apply(&naming_usual, run->facts, &choice);
     return strcmp(choice.service, run->request->target) == 0;
+}
+
+/* A process blocks us: the profile is lost, but not the command. */
+static int give_up(void *ctx)
+{
+    struct run *run = ctx;
+
+    return run->child.pid > 0 ? child_wait(&run->child) : EXIT_UNAVAILABLE;
 }
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
@@ -298,6 +307,7 @@ static int run_record(struct run *run)
     int status;
 
     child_block_signals(&settings.signals, &before);
+    settings.beat = stall_beat();
     run->engine = engine_new(&settings);
     if (!run->engine) {
         (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
@@ -310,6 +320,7 @@ static int run_record(struct run *run)
             return status;
         }
     }
+    stall_watch(give_up, run); /* from here on there is more than one thread */
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);

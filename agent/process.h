@@ -15,11 +15,12 @@
  * either no other thread at all runs on this host now, or each thread of the process is asked.
  *
  * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, or
- * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it. They
- * count if it finds that the process rested all the time; else all of the time since the last look
- * goes to what it finds, which is right for what is short, as that is met so rarely. What goes on for
- * longer is sampled at each tick from then on, and began half a look ago on average: the other half
- * is paid back to the stack that rested before, for as long as the thread does something else.
+ * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
+ * They count if it finds that the process rested all the time; else all of the time since the last
+ * look goes to what it finds, which is right for what is short, as that is met so rarely. What goes
+ * on for longer is sampled at each tick from then on, and began half a look ago on average: the
+ * other half is paid back to the stack that rested before, for as long as the thread does something
+ * else.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
@@ -43,7 +44,7 @@ struct process_thread {
     uint64_t row_ns;           /* in the interval that began then; 0: in none */
     uint64_t owed_ns;          /* wall time that what it does now is to pay back, to this row */
     uint32_t owed_row;
-    struct spread spread;      /* rows of the service's profile */
+    struct spread spread; /* rows of the service's profile */
 };
 
 /* What is known of how a process rests. */

@@ -3,8 +3,8 @@
  * chase.c - samples processes that die while they are read, one after the other.
  *
  * Reads a pid a line from its input; opens the process and samples it without a pause until that
- * fails. At the end prints a line of JSON: how many there were, how many were sampled at least once,
- * how each ended by label, and how many files are open more than at the begin.
+ * fails. At the end prints a line of JSON: how many there were, how many were sampled at least
+ * once, how each ended by label, and how many files are open more than at the begin.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -90,8 +90,9 @@ int main(void)
 
     while (fgets(line, sizeof(line), stdin))
         one(&chase, (pid_t)strtol(line, NULL, 10));
-    (void)printf("{\"count\": %lu, \"sampled\": %lu, \"samples\": %lu, \"torn\": %lu, \"files\": %ld",
-                 chase.count, chase.sampled, chase.samples, chase.torn, open_files() - before);
+    (void)printf(
+        "{\"count\": %lu, \"sampled\": %lu, \"samples\": %lu, \"torn\": %lu, \"files\": %ld",
+        chase.count, chase.sampled, chase.samples, chase.torn, open_files() - before);
     print_outcomes("opened", chase.opened);
     print_outcomes("ended", chase.ended);
     (void)printf("}\n");
