@@ -28,6 +28,7 @@ int cmd_config(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_burst(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 int cmd_sampler(int argc, char **argv);
 

@@ -19,6 +19,7 @@ static const struct {
     {"status", cmd_status, "print what the agent that runs knows of itself"},
     {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
     {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},
+    {"doctor", cmd_doctor, "try what pystrobe needs, and tell what stops it"},
     {"config", cmd_config, "check an ini file and print the settings in effect"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */

@@ -235,35 +235,3 @@ bool proc_thread_state(pid_t pid, pid_t tid, char *out)
         *out = *state;
     return state != NULL;
 }
-
-/* The number in a small file, -1 if there is none. */
-static long number_in(const char *path)
-{
-    char text[32];
-
-    return read_small(path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) : -1;
-}
-
-void proc_explain_denied(pid_t pid, char *out, size_t size)
-{
-    long yama = number_in("/proc/sys/kernel/yama/ptrace_scope");
-    uid_t user = 0;
-
-    if (yama >= 3)
-        (void)snprintf(out, size,
-                       "kernel.yama.ptrace_scope is 3, which forbids it to everyone "
-                       "until the next boot");
-    else if (geteuid() != 0 && proc_user(pid, &user) && user != geteuid())
-        (void)snprintf(out, size,
-                       "it belongs to another user; run pystrobe as root, as that "
-                       "user, or with CAP_SYS_PTRACE");
-    else if (yama >= 1 && geteuid() != 0)
-        (void)snprintf(out, size,
-                       "kernel.yama.ptrace_scope is %ld; run pystrobe as root, with "
-                       "CAP_SYS_PTRACE, or put it in front: pystrobe exec -- COMMAND",
-                       yama);
-    else
-        (void)snprintf(out, size,
-                       "run pystrobe as root or with CAP_SYS_PTRACE; in a container, "
-                       "add that capability");
-}

@@ -84,9 +84,4 @@ MUST_CHECK bool proc_running(int fd, unsigned long *out);
 /* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
 MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);
 
-/*
- * Why a process may not be read, and the cure, for people.
- */
-void proc_explain_denied(pid_t pid, char *out, size_t size);
-
 #endif

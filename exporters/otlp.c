@@ -132,6 +132,13 @@ static enum exporter_form otlp_form(const void *self)
     return otlp->form;
 }
 
+static struct http_client *otlp_client(void *self)
+{
+    struct otlp *otlp = self;
+
+    return otlp->client;
+}
+
 static void otlp_cancel(void *self)
 {
     struct otlp *otlp = self;
@@ -144,6 +151,7 @@ const struct exporter_type otlp_type = {
     .form_of = otlp_form,
     .open = otlp_open,
     .send = otlp_send,
+    .client = otlp_client,
     .cancel = otlp_cancel,
     .close = otlp_close,
 };
