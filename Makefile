@@ -20,7 +20,9 @@ HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDHARDEN ?= -pie -Wl,-z,relro,-z,now
 SAN ?=
 WERROR ?=
-REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# A packed source (make dist) says which revision it is; its files have the time of that.
+REVISION := $(shell cat REVISION 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
 
 LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprotobuf-c)
 LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
@@ -33,6 +35,9 @@ CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
 CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
 
+# libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
+LATE ?= $(BUILD)/agent/late.o
+
 LIBRARIES := base unwind pprof formats conf exporters
 PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
@@ -44,7 +49,7 @@ lib_sources = $(wildcard $(1)/*.c)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
               $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
 ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
-AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(wildcard agent/*.c))
+AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out agent/late.c,$(wildcard agent/*.c)))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -99,8 +104,9 @@ $(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/main.o,$(AGENT_O))
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a \
+	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
@@ -111,15 +117,8 @@ $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
-# pystrobe.ini(5) has its keys from the option table.
-MAN_INI := $(BUILD)/man/pystrobe.ini.5
-$(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/tests/tools/print_sample
-	@mkdir -p $(@D)
-	$(BUILD)/tests/tools/print_sample mdoc >$@.options
-	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
-	@rm -f $@.options
-
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
+include packaging/packaging.mk
 include tests/tests.mk

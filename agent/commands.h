@@ -14,6 +14,7 @@ enum {
     EXIT_UNAVAILABLE = 69, /* no such process, or no Python in it */
     EXIT_NO_PERMISSION = 77,
     EXIT_CONFIG = 78,
+    EXIT_NOT_STARTED = 125, /* of exec: no process for the command */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
 };

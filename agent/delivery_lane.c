@@ -49,11 +49,6 @@ static uint64_t now(const struct lane *lane)
     return lane->world.now_ns(lane->world.ctx);
 }
 
-static int64_t utc(const struct lane *lane)
-{
-    return lane->world.utc_ns(lane->world.ctx);
-}
-
 /* Counts what the plan gives up. Called with the lock. */
 static void lose(void *ctx, const struct delivery_item *item, enum delivery_loss why)
 {
@@ -83,7 +78,7 @@ static bool next_item(struct lane *lane, struct delivery_item *out)
     while (lane->mode != LANE_STOPPED) {
         if (may_rest(lane))
             return false;
-        if (delivery_plan_take(&lane->plan, now(lane), utc(lane), out, &due_ns))
+        if (delivery_plan_take(&lane->plan, now(lane), out, &due_ns))
             return true;
         if (!may_rest(lane))
             delivery_thread_wait(&lane->world, &lane->changed, &lane->lock, due_ns);
@@ -109,7 +104,7 @@ static void settle(struct lane *lane, struct delivery_item *item, enum exporter_
     }
     if (!item->parcel && (rc == EXPORTER_OK || rc == EXPORTER_REFUSED))
         shelf_done(lane->shelf, item);
-    delivery_plan_settle(&lane->plan, item, rc, answer, now(lane), utc(lane));
+    delivery_plan_settle(&lane->plan, item, rc, answer, now(lane));
 }
 
 /* What was read from the spool is no profile, or nobody wants it, or the disk fails. With the lock.
@@ -181,7 +176,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     profile = item->parcel ? delivery_parcel_profile(item->parcel) : &held.head.profile;
     size = profile->size;
     if (read == SPOOL_OK)
-        rc = lane->sink.send(lane->sink.ctx, profile, utc(lane), &answer);
+        rc = lane->sink.send(lane->sink.ctx, profile, lane->world.utc_ns(lane->world.ctx), &answer);
     if (!item->parcel && read == SPOOL_OK)
         spool_let_go(&held);
     (void)pthread_mutex_lock(&lane->lock);

@@ -21,7 +21,7 @@
 
 struct delivery_item {
     uint64_t order;                 /* of its coming */
-    int64_t start_ns;               /* of the profile, UTC */
+    int64_t born_ns;                /* when the profile began, as delivery_born_ns has it */
     uint64_t put_ns;                /* when it came; 0: an earlier run left it */
     struct delivery_parcel *parcel; /* owned: one reference; NULL: it is in the spool */
     unsigned char bit;              /* in the spool: which of its owers this exporter is */
@@ -66,6 +66,12 @@ struct delivery_plan {
     uint64_t phase_ns;          /* this agent's share of limits.spread_ns */
 };
 
+/*
+ * What began at `from_ns` and was seen at `to_ns`, both UTC, which is now: when that was by the
+ * clock of now_ns. Ages are counted with it, so that whoever sets the UTC clock ages nothing.
+ */
+int64_t delivery_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
+
 /* Makes an empty plan. `random` is anything; the limits have no zeros that stand for defaults. */
 void delivery_plan_init(struct delivery_plan *plan, const struct delivery_limits *limits,
                         uint64_t random, uint64_t now_ns);
@@ -88,8 +94,8 @@ void delivery_plan_gone(struct delivery_plan *plan, uint64_t order);
  *
  * Gives: *out with its reference; or false, and in *due_ns when to ask again.
  */
-bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, int64_t utc_ns,
-                        struct delivery_item *out, uint64_t *due_ns);
+bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, struct delivery_item *out,
+                        uint64_t *due_ns);
 
 /*
  * Takes account of the answer to an item that was taken out: it ends, comes back or is lost.
@@ -98,7 +104,7 @@ bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, int64_t utc
  */
 void delivery_plan_settle(struct delivery_plan *plan, struct delivery_item *item,
                           enum exporter_rc rc, const struct exporter_answer *answer,
-                          uint64_t now_ns, int64_t utc_ns);
+                          uint64_t now_ns);
 
 /* Puts an item back that could not be tried, and waits for `pause_ns`. */
 void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *item, uint64_t now_ns,

@@ -125,7 +125,6 @@ static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
     if (value && !read_timeout(value, &otel->timeout_ns))
         return complain(err, name, "1 to 600000 milliseconds");
     value = look_twice(lookup, "COMPRESSION", name);
-    otel->has_compression = value != NULL;
     otel->plain = value && strcmp(value, "none") == 0;
     if (value && !otel->plain && strcmp(value, "gzip") != 0)
         return complain(err, name, "gzip or none");
@@ -160,16 +159,24 @@ bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *
     return true;
 }
 
-void otel_fill(const struct otel *otel, struct exporter_settings *settings)
+/* True if a section has headers of its own, or a login: they are for another server than ours. */
+static bool has_headers(const struct exporter_settings *settings)
 {
-    if (!settings->url && otel->endpoint) {
+    return settings->header_count > 0 || settings->secret_header_count > 0 || settings->user ||
+           settings->token || settings->token_file;
+}
+
+void otel_fill(const struct otel *otel, bool packing_is_set, struct exporter_settings *settings)
+{
+    if (!settings->url) {
         settings->url = otel->endpoint;
         settings->url_is_whole = otel->endpoint_is_whole;
-        settings->plain = otel->has_compression ? otel->plain : settings->plain;
     }
+    if (!packing_is_set)
+        settings->plain = otel->plain;
     if (settings->timeout_ns == 0)
         settings->timeout_ns = otel->timeout_ns;
-    if (settings->header_count == 0) {
+    if (!has_headers(settings)) {
         settings->headers = otel->headers.items;
         settings->header_count = otel->headers.count;
     }

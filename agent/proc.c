@@ -66,7 +66,7 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     return true;
 }
 
-bool proc_descends(pid_t pid, pid_t ancestor)
+bool proc_descends(pid_t pid, pid_t from)
 {
     struct proc_stat stat;
     int i;
@@ -74,7 +74,7 @@ bool proc_descends(pid_t pid, pid_t ancestor)
     for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
         if (!proc_read_stat(pid, &stat))
             return false;
-        if (stat.parent == ancestor)
+        if (stat.parent == from)
             return true;
         pid = stat.parent;
     }
@@ -173,6 +173,26 @@ bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
         return false;
     out->cpu_ns = strtoull(text, &at, 10);
     out->wait_ns = strtoull(at, NULL, 10);
+    return true;
+}
+
+bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
+{
+    const uint64_t second = 1000000000, hundredth = second / 100; /* USER_HZ is 100 everywhere */
+    char path[96], text[1024];
+    struct timespec now;
+    const char *start;
+    uint64_t now_ns, start_ns;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    if (read_small(path, text, sizeof(text)) <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return false;
+    start = stat_field(text, 22);
+    if (!start)
+        return false;
+    now_ns = (uint64_t)now.tv_sec * second + (uint64_t)now.tv_nsec;
+    start_ns = strtoull(start, NULL, 10) * hundredth;
+    *out_ns = now_ns > start_ns ? now_ns - start_ns : 0;
     return true;
 }
 

@@ -82,7 +82,7 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
 
     if (secrets_fetch(conf, &settings, &secrets, err)) {
         if (strcmp(conf->type, "otlp") == 0)
-            otel_fill(otel, &settings);
+            otel_fill(otel, conf->compression != NULL, &settings);
         rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
@@ -132,9 +132,9 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
 
     if (!open_by(&ship->otel, conf, &exporter, err))
         return false;
-    if (conf->url && strcmp(conf->type, "otlp") != 0) /* it takes no old ones */
+    if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
-    if (conf->url) /* a server that many agents share, not a disk */
+    if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
         limits.spread_ns = ship->spread_ns;
     sink = delivery_sink_of(exporter);
     if (!add_meter(ship, &sink)) {

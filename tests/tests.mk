@@ -10,16 +10,18 @@ FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
 # Which live tests run; those that take their time are `make integration-long`.
 PYTEST_ARGS ?= -m "not long"
+# Seconds of `make soak`; an hour says much more of the same.
+SOAK ?= 180
 BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
+SPOOL ?=
 WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
-MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
 # program's own speed and are left out there.
@@ -34,10 +36,11 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
+.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
+        asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
+        bench-target bench-scale demo clean-root install truth truth-short weights spool soak servers
 
-deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
+deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
@@ -57,6 +60,13 @@ integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tes
 
 integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
+
+servers: pythons $(BUILD)/pystrobe ## real servers from PyPI whose workers come and go: gunicorn, uvicorn, celery
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest tests/integration/test_servers.py
+
+soak: $(BUILD)/pystrobe ## does an agent grow while processes come and go (SOAK=3600 for an hour)
+	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
 
 test-pyroscope: pythons $(BUILD)/pystrobe ## end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
 	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
@@ -156,16 +166,11 @@ truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUT
 truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
 	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
 
+spool: $(BUILD)/pystrobe ## kill -9 agents at 500 random moments, and see that all that was on disk arrives (SPOOL="--kills 50")
+	@$(TEST_PYTHON) tests/integration/kills.py --build $(BUILD) $(SPOOL)
+
 demo: ## watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh
 
 clean-root: ## run README's commands on a bare Debian 12 (needs root)
 	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)
-
-install: $(BUILD)/pystrobe $(MAN_INI) ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
-	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
-	for page in $(MAN_PAGES) $(MAN_INI); do \
-	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
-	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || { \
-	    $(BUILD)/pystrobe config --sample >$(BUILD)/sample.ini && \
-	    install -D -m 644 $(BUILD)/sample.ini $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini; }

@@ -13,8 +13,10 @@ import live
 class Agent:
     """A running agent, its log as it comes, and the processes that it says it samples."""
 
-    def __init__(self, pystrobe, ini):
-        self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
+    def __init__(self, pystrobe, ini, under=()):
+        """`under`: words that run it, and become it."""
+        self.process = subprocess.Popen([*under, *pystrobe.words, pystrobe.path, "agent", "-c", ini],
+                                        stderr=subprocess.PIPE, text=True)
         self.log, self.attached, self._changed = [], set(), threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -31,6 +33,15 @@ class Agent:
     def wait_for(self, pids):
         with self._changed:
             assert self._changed.wait_for(lambda: set(pids) <= self.attached, live.DEADLINE_S), self.log
+
+    def wait_for_line(self, text):
+        """The first line of the log with that text, once it is there."""
+        def found():
+            return next((line for line in self.log if text in line), None)
+
+        with self._changed:
+            assert self._changed.wait_for(found, live.DEADLINE_S), "no %r in %s" % (text, self.log)
+            return found()
 
     def stop(self, bounds=None):
         """Gives (exit status, seconds it took)."""

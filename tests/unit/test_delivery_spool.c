@@ -452,6 +452,57 @@ static void drops_what_the_server_would_not_take_any_more(void **state)
     assert_int_equal(spool_stats(fix).dropped_age, 0);
 }
 
+/* A day ahead, two back, and so on: clocks are set while profiles wait. */
+static void drops_nothing_because_a_clock_was_set(void **state)
+{
+    static const int64_t days[] = {1000, -1000, 0, 365, -1, 20000, -20000, 2};
+    struct fixture *fix = *state;
+    size_t count = sizeof(days) / sizeof(days[0]);
+
+    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
+    open_delivery(fix, 1);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t retried = stats(fix, 0).retried;
+
+        put_many(fix, (int)i * 5, 5);
+        EVENTUALLY(spool_stats(fix).written == (i + 1) * 5);
+        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)S_NS);
+        EVENTUALLY(stats(fix, 0).retried > retried + 1);
+    }
+    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
+    EVENTUALLY(stats(fix, 0).queued == 0);
+    assert_int_equal(spool_stats(fix).dropped_age, 0);
+    assert_int_equal(stats(fix, 0).dropped_old, 0);
+    close_delivery(fix);
+    assert_got_beside_a_probe(&fix->servers[0], 0, count * 5);
+}
+
+/* A host whose clock starts in 1970, until it hears of the time. */
+static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    open_delivery(fix, 1);
+    put_many(fix, 0, 5);
+    close_delivery(fix);
+    atomic_store(&fix->utc_offset_ns, 0);
+    open_delivery(fix, 1);
+    EVENTUALLY(spool_stats(fix).found == 5 && stats(fix, 0).retried > 0);
+    put_many(fix, 5, 5);
+    EVENTUALLY(spool_stats(fix).written == 5);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    EVENTUALLY(stats(fix, 0).retried > 4);
+    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
+    EVENTUALLY(stats(fix, 0).sent == 10);
+    assert_int_equal(spool_stats(fix).dropped_age, 0);
+    assert_got_beside_a_probe(&fix->servers[0], 0, 10);
+}
+
 static void drops_what_is_for_an_exporter_that_is_gone(void **state)
 {
     struct fixture *fix = *state;
@@ -573,6 +624,8 @@ int main(void)
         WITH_SPOOL(leaves_the_disk_what_it_is_told_to),
         WITH_SPOOL(drops_what_is_too_old),
         WITH_SPOOL(drops_what_the_server_would_not_take_any_more),
+        WITH_SPOOL(drops_nothing_because_a_clock_was_set),
+        WITH_SPOOL(keeps_what_an_earlier_run_left_while_the_clock_is_behind),
         WITH_SPOOL(drops_what_is_for_an_exporter_that_is_gone),
         WITH_SPOOL(passes_by_what_is_no_profile),
         WITH_SPOOL(goes_without_a_disk_and_back_to_it),

@@ -8,15 +8,19 @@
 
 #include <cmocka.h>
 
-#include "exporters/compress.h"
 #include "exporters/exporter.h"
 #include "exporters/otlp_reply.h"
+#include "exporters/unpack.h"
 #include "http_server.h"
-#include "pprof/gzip.h"
 
 #define MS_NS  UINT64_C(1000000)
 #define ANSWER "HTTP/1.1 %d Why\r\n%sContent-Length: %zu\r\n\r\n%s"
 #define STATUS "\x08\x03\x12\x07invalid" /* google.rpc.Status */
+
+/* "\x0a\x01x" as gzip packs it. */
+static const char packed[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xe3\x62\xac\x00\x00\x8b\x94\x13\xb5\x03\x00\x00\x00";
+enum { PACKED_SIZE = sizeof(packed) - 1 };
 
 struct fixture {
     struct server server;
@@ -62,7 +66,7 @@ static void start(struct fixture *fix, int status, const char *headers, const ch
 
 static enum exporter_rc send_one(struct fixture *fix)
 {
-    const struct exporter_profile profile = {.bytes = "\x0a\x01x", .size = 3};
+    const struct exporter_profile profile = {.bytes = packed, .size = PACKED_SIZE};
 
     fix->settings.url = fix->settings.url ? fix->settings.url : fix->server.url;
     if (!fix->exporter)
@@ -80,26 +84,20 @@ static bool seen(struct fixture *fix, const char *part)
     return found;
 }
 
-static void posts_a_packed_request_to_the_path_of_profiles(void **state)
+static void posts_a_request_as_it_is_to_the_path_of_profiles(void **state)
 {
     struct fixture *fix = *state;
-    const char *body;
-    struct buf plain;
 
     start(fix, 200, "", "");
-    buf_init(&plain, 100);
 
     assert_int_equal(send_one(fix), EXPORTER_OK);
     assert_true(seen(fix, "POST /v1development/profiles HTTP/1.1\r\n"));
     assert_true(seen(fix, "\r\nContent-Type: application/x-protobuf\r\n"));
     assert_true(seen(fix, "\r\nContent-Encoding: gzip\r\n"));
     assert_true(seen(fix, "\r\nUser-Agent: pystrobe/1.2.3\r\n"));
-    body = strstr(fix->server.seen, "\r\n\r\n") + 4;
-    assert_int_equal(gzip_unpack(body, server_body_size(fix->server.seen), &plain, NULL), PPROF_OK);
-    assert_int_equal(plain.size, 3);
-    assert_memory_equal(plain.data, "\x0a\x01x", 3);
+    assert_int_equal(server_body_size(fix->server.seen), PACKED_SIZE);
+    assert_memory_equal(strstr(fix->server.seen, "\r\n\r\n") + 4, packed, PACKED_SIZE);
     assert_int_equal(exporter_form(fix->exporter), EXPORTER_REQUEST);
-    buf_finish(&plain);
 }
 
 static void posts_plainly_to_a_whole_url_where_asked(void **state)
@@ -256,20 +254,33 @@ static void texts_are_no_status(void **state)
     assert_false(otlp_reply_status("", 0, &reply));
 }
 
-static void packing_says_when_there_is_no_room(void **state)
+static void each_damaged_request_is_told_from_a_lack_of_room(void **state)
 {
+    char bytes[PACKED_SIZE + 1];
     struct buf out;
+    size_t i;
 
     (void)state;
-    buf_init(&out, 10);
-    assert_false(compress_gzip("abc", 3, &out));
+    buf_init(&out, 3);
+    for (i = 0; i < PACKED_SIZE; i++) {
+        buf_reset(&out);
+        assert_int_equal(unpack_gzip(packed, i, &out), EXPORTER_REFUSED);
+    }
+    memcpy(bytes, packed, PACKED_SIZE);
+    bytes[PACKED_SIZE] = 'x';
+    buf_reset(&out);
+    assert_int_equal(unpack_gzip(bytes, PACKED_SIZE + 1, &out), EXPORTER_REFUSED);
+    buf_reset(&out);
+    assert_int_equal(unpack_gzip(packed, PACKED_SIZE, &out), EXPORTER_OK);
+    assert_memory_equal(out.data, "\x0a\x01x", 3);
+    assert_int_equal(unpack_gzip(packed, PACKED_SIZE, &out), EXPORTER_NOMEM); /* no room twice */
     buf_finish(&out);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(posts_a_packed_request_to_the_path_of_profiles, setup,
+        cmocka_unit_test_setup_teardown(posts_a_request_as_it_is_to_the_path_of_profiles, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(posts_plainly_to_a_whole_url_where_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(tries_again_only_what_the_protocol_names, setup, teardown),
@@ -283,7 +294,7 @@ int main(void)
         cmocka_unit_test(replies_that_say_nothing_are_full_successes),
         cmocka_unit_test(a_reply_that_is_cut_off_tells_what_is_there),
         cmocka_unit_test(texts_are_no_status),
-        cmocka_unit_test(packing_says_when_there_is_no_room),
+        cmocka_unit_test(each_damaged_request_is_told_from_a_lack_of_room),
     };
 
     if (exporter_global_init() != EXPORTER_OK)
