@@ -133,6 +133,16 @@ static void say_no_value(const struct report_sum *sum)
         (void)fprintf(stderr, "pystrobe: %.*s\n", (int)sum->other.size, (char *)sum->other.data);
 }
 
+/* What the report is called: its service, its store, or its files. */
+static void name_report(const struct request *request, char **paths, size_t count,
+                        char title[TITLE_SIZE])
+{
+    const char *of = request->wants_store ? request->store : paths[0];
+
+    (void)snprintf(title, TITLE_SIZE, "%s%s", request->service ? request->service : of,
+                   !request->wants_store && count > 1 ? " and others" : "");
+}
+
 static int report(const struct request *request, char **paths, size_t count)
 {
     struct report_sum sum;
@@ -147,8 +157,7 @@ static int report(const struct request *request, char **paths, size_t count)
             status = EXIT_FAILED;
     say_no_value(&sum);
     buf_init(&out, OUTPUT_MAX);
-    (void)snprintf(title, sizeof(title), "%s%s%s", request->service ? request->service : paths[0],
-                   count > 1 ? " and others" : "", "");
+    name_report(request, paths, count, title);
     if (!sum.profile)
         status = EXIT_FAILED;
     else if (finish(request,

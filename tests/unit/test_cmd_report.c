@@ -128,7 +128,8 @@ static char opt_type[] = "--type", opt_store[] = "--store", opt_service[] = "--s
             opt_json[] = "--json", opt_top[] = "--top", opt_help[] = "--help";
 static char opt_diff[] = "--diff", opt_format[] = "--format", opt_output[] = "--output",
             opt_since[] = "--since";
-static char tree[] = "tree", collapsed[] = "collapsed", table[] = "table", two_hours[] = "2h";
+static char jsonl[] = "jsonl", tree[] = "tree", collapsed[] = "collapsed", table[] = "table",
+            two_hours[] = "2h";
 static char wall[] = "wall", nope[] = "nope", web[] = "web", blank[] = "a b", zero[] = "0",
             one[] = "1", up[] = "..";
 
@@ -286,6 +287,22 @@ static void a_format_can_be_named(void **state)
     assert_non_null(strstr(text, "there is no format 'nope'"));
 }
 
+static void a_report_is_called_as_what_it_is_of(void **state)
+{
+    char wanted[PATH_SIZE + 32];
+
+    (void)state;
+    (void)snprintf(wanted, sizeof(wanted), "{\"profile\":\"%s\"", in_folder("store"));
+    assert_int_equal(RUN(text, opt_format, jsonl, opt_store, in_folder("store")), EXIT_OK);
+    assert_memory_equal(text, wanted, strlen(wanted));
+    assert_int_equal(RUN(text, opt_format, jsonl, opt_store, in_folder("store"), opt_service, web),
+                     EXIT_OK);
+    assert_memory_equal(text, "{\"profile\":\"web\"", 16);
+    assert_int_equal(
+        RUN(text, opt_format, jsonl, in_folder("after.pb.gz"), in_folder("before.pb.gz")), EXIT_OK);
+    assert_non_null(strstr(text, "after.pb.gz and others\""));
+}
+
 static void old_profiles_of_a_store_can_be_left_out(void **state)
 {
     (void)state;
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_difference_needs_two_files_and_a_format_for_it),
         cmocka_unit_test(the_outputs_name_chooses_the_format),
         cmocka_unit_test(a_format_can_be_named),
+        cmocka_unit_test(a_report_is_called_as_what_it_is_of),
         cmocka_unit_test(old_profiles_of_a_store_can_be_left_out),
     };
 

@@ -140,6 +140,28 @@ static void pstats_are_marshalled(void **state)
     pprof_free(p);
 }
 
+static void large_numbers_of_pstats_have_digits(void **state)
+{
+    static const char *const names[] = {"f"};
+    static const char wanted[] = "l\3\0\0\0\0\0\0\0\4\0g"; /* 2^32 = 4 * (2^15)^2 */
+    static const int32_t lines[] = {1};
+    const int64_t more[EXAMPLE_TYPES] = {(INT64_C(1) << 32) - 1, 0, 1};
+    struct pprof *p = format_profile("");
+    size_t size, i;
+    bool found = false;
+    char *text;
+
+    (void)state;
+    format_row(p, names, lines, 1, "/a.py", 1);
+    pprof_add(p, 0, more);
+    assert_int_equal(format_write(p, "pstats", FORMAT_NO_BASE, 4096, &text, &size), PPROF_OK);
+    for (i = 0; i + sizeof(wanted) - 1 <= size; i++)
+        found = found || memcmp(text + i, wanted, sizeof(wanted) - 1) == 0;
+    assert_true(found);
+    free(text);
+    pprof_free(p);
+}
+
 static void pages_hold_titles_and_data_as_text(void **state)
 {
     static const char *const pages[] = {"flame", "heatmap"};
@@ -266,6 +288,7 @@ int main(void)
         cmocka_unit_test(speedscope_has_a_profile_for_each_value),
         cmocka_unit_test(gecko_has_a_thread_for_each_that_labels_tell_apart),
         cmocka_unit_test(pstats_are_marshalled),
+        cmocka_unit_test(large_numbers_of_pstats_have_digits),
         cmocka_unit_test(pages_hold_titles_and_data_as_text),
         cmocka_unit_test(hostile_names_end_nothing),
         cmocka_unit_test(no_samples_are_no_failure),
