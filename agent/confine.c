@@ -59,7 +59,7 @@ bool confine_may_help(void)
                             sets[0].effective & UINT32_C(1) << CAP_SYS_PTRACE);
 }
 
-static void close_from(unsigned first)
+void confine_close_from(unsigned first)
 {
     unsigned fd;
 
@@ -78,7 +78,7 @@ bool confine(pid_t parent, unsigned first_fd, struct err *err)
         err_set(err, "rights cannot be given up: %s", strerror(errno));
         return false;
     }
-    close_from(first_fd);
+    confine_close_from(first_fd);
     if (getppid() == parent) /* it may have ended before the signal was asked for */
         return true;
     err_set(err, "process %d has ended", (int)parent);

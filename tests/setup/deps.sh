@@ -45,6 +45,7 @@ test  git                    git                 command:git
 test  shellcheck             ShellCheck          command:shellcheck
 test  mandoc                 mandoc              command:mandoc
 test  strace                 strace              command:strace
+test  tini                   tini                command:tini
 test  universal-ctags        ctags               command:ctags
 packages debhelper           -                   command:dh
 packages dpkg-dev            -                   command:dpkg-buildpackage
@@ -143,10 +144,10 @@ set -- $missing
 echo "deps: installing $*"
 case $manager in
 apt)
-    as_root apt-get -q update
+    as_root apt-get -q -o Acquire::Retries=3 update
     [ "$mode" != test ] || missing=$(leave_out_unknown "$@")
     # shellcheck disable=SC2086 # a list of words
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install $missing
     ;;
 dnf) as_root dnf -q -y install "$@" ;;
 none)
