@@ -298,5 +298,6 @@ def test_removal_keeps_settings_and_profiles_and_purge_leaves_nothing(installed)
 
     installed.run("cp /var/lib/dpkg/info/pystrobe.postrm /root/postrm; dpkg -P pystrobe; sh /root/postrm purge")
     left = installed.run("find / -xdev -name '*pystrobe*' ! -path '/proc/*' ! -path '/root/*' ! -path '/sys/*' "
-                         "! -path '/var/log/*' ! -name pystrobe-root.json ! -name pystrobe-tests; ls -d /run/*pystrobe*", check=False)
+                         "! -path '/var/log/*' ! -name pystrobe-root.json ! -name pystrobe-tests; "
+                         "ls -d /run/*pystrobe*", check=False)
     assert left == "ls: cannot access '/run/*pystrobe*': No such file or directory\n"
