@@ -29,7 +29,7 @@ def package():
 @pytest.fixture(scope="module")
 def system(machine, package):
     """A machine with rpm, the libraries and the package's file, but without the package."""
-    machine.run("apt-get -q update && apt-get -q -y --no-install-recommends install " + " ".join(LIBRARIES))
+    machine.install(*LIBRARIES)
     with open(package, "rb") as file:
         machine.write("/root/pystrobe.rpm", file.read())
     return machine

@@ -32,7 +32,7 @@ def installed(machine, deb):
     for name in ("spin.py", "probe.py"):
         with open(os.path.join(HERE, name), encoding="utf-8") as file:
             machine.write("/srv/" + name, file.read())
-    machine.run("apt-get -q update && apt-get -q -y --no-install-recommends install /root/pystrobe.deb")
+    machine.install("/root/pystrobe.deb")
     return machine
 
 
