@@ -16,7 +16,7 @@ folder=$5
 
 mkdir -p "$folder"
 folder=$(realpath "$folder")
-rm -rf "$folder/source"
+rm -rf "$folder/source" "$folder"/pystrobe*_"$arch".*
 mkdir "$folder/source"
 umask 022
 tar -C "$folder/source" --strip-components=1 -xzf "$source"
