@@ -159,6 +159,7 @@ static int sample_until_stopped(struct run *run)
             (void)reload(run, &err); /* which the log and the status tell */
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
+    watch_ending(&run->watch);
     watch_close(&run->watch);
     fleet_flush(run->fleet);
     end_ns = clock_mono_ns() + STOP_NS;

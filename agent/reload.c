@@ -228,9 +228,12 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
 
 bool reload(struct run *run, struct err *err)
 {
-    struct conf *conf = read_conf(run, err);
-    bool good = conf && apply(run, conf, err);
+    struct conf *conf;
+    bool good;
 
+    watch_reloading(&run->watch);
+    conf = read_conf(run, err);
+    good = conf && apply(run, conf, err);
     if (conf && !good)
         conf_free(conf);
     watch_reloaded(&run->watch, good, err);

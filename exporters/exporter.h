@@ -36,7 +36,7 @@ enum exporter_form {
     EXPORTER_WHOLE,        /* one pprof with all value types */
     EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
     EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
-    EXPORTER_REQUEST,      /* an OTLP request of all services, not packed; no service, no type */
+    EXPORTER_REQUEST,      /* a gzip'd OTLP request of all services; no service, no type */
     EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
 };
 
@@ -59,7 +59,7 @@ struct exporter_profile {
     const struct exporter_label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
-    const void *bytes;        /* gzip'd pprof, or what the form says */
+    const void *bytes;        /* gzip'd: a pprof, or what the form says */
     size_t size;
 };
 
@@ -75,7 +75,7 @@ struct exporter_settings {
 
     const char *url;   /* of a server: scheme, host, port and a path prefix if any */
     bool url_is_whole; /* otlp: the protocol's path is not put behind url */
-    bool plain;        /* otlp: bodies are not packed */
+    bool plain;        /* otlp: bodies go out unpacked */
     const char *user;
     const char *password_file;    /* basic: its first line */
     const char *password;         /* or itself, where it has no file */
@@ -109,9 +109,29 @@ struct exporter_answer {
     struct err err;          /* why it was not taken; "" with EXPORTER_OK */
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
+    long status;             /* of the server's answer; 0: it gave none, or there is no server */
     bool unsent;             /* no server was reached: it says nothing about this profile */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
+};
+
+/* The steps of a request. */
+enum exporter_step {
+    EXPORTER_STEP_NAME,
+    EXPORTER_STEP_CONNECTION,
+    EXPORTER_STEP_TLS,
+    EXPORTER_STEP_ANSWER
+};
+
+/* How far a request without a profile came. */
+struct exporter_probe {
+    enum exporter_step step; /* the last one: where it failed, without a status */
+    bool secure;             /* by TLS */
+    uint64_t resolved_ns, connected_ns, answered_ns; /* since its start; 0: not reached */
+    uint64_t secured_ns;
+    long status;     /* of the answer; 0: there was none */
+    int64_t date_ns; /* the server's clock, UTC, as of a second; 0: it did not say */
+    struct err err;  /* why there was no answer */
 };
 
 /* Once per process, before threads start; the pair of exporter_global_finish. */
@@ -151,6 +171,14 @@ enum exporter_form exporter_form(const struct exporter *exporter);
 MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
                                           const struct exporter_profile *profile, int64_t now_ns,
                                           struct exporter_answer *answer);
+
+/*
+ * Tries a server: a request with all that a send has but a profile.
+ *
+ * Gives:  false: it sends to no server.
+ * Cost:   as exporter_send.
+ */
+bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out);
 
 /* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void exporter_cancel(struct exporter *exporter);

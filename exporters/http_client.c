@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "exporters/http_advice.h"
 #include "exporters/http_login.h"
 #include "exporters/http_setup.h"
+#include "exporters/http_tls.h"
 #include "exporters/retry_after.h"
 #include "exporters/text.h"
 
@@ -30,6 +29,7 @@ struct http_client {
     CURL *easy;                 /* owned */
     CURLM *multi;               /* owned: has the connection that is kept */
     struct http_login *login;   /* owned */
+    struct http_tls tls;        /* owned */
     struct curl_slist *headers; /* owned: those without a secret */
     struct curl_slist *sent;    /* owned: all of them */
     char *url;                  /* owned */
@@ -40,6 +40,7 @@ struct http_client {
     int64_t now_ns;           /* UTC */
     size_t header_bytes, body_bytes;
     bool answered; /* the final headers are complete */
+    CURLcode code; /* how the last transfer ended */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -65,6 +66,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     struct http_client *client = ctx;
     size_t value_size;
     const char *value;
+    int64_t seconds;
     long status = 0;
 
     (void)one;
@@ -73,6 +75,8 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     client->header_bytes += size;
     if (retry_after_find(bytes, size, &value, &value_size))
         client->reply->retry_after_ns = retry_after_ns(value, value_size, client->now_ns);
+    if (retry_after_date(bytes, size, &seconds))
+        client->reply->date_ns = seconds * NS_PER_MS * 1000;
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
         (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
         client->reply->status = status;
@@ -154,23 +158,6 @@ static CURLcode set_callbacks(CURL *easy, struct http_client *client)
     return code;
 }
 
-static CURLcode set_tls(CURL *easy, const struct exporter_settings *settings)
-{
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (code == CURLE_OK && settings->ca_file)
-        code = curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
-    if (code == CURLE_OK && settings->cert_file)
-        code = curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert_file);
-    if (code == CURLE_OK && settings->key_file)
-        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, settings->key_file);
-    return code;
-}
-
 /* Without a setting curl does as http_proxy, https_proxy and no_proxy say. */
 static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
 {
@@ -214,38 +201,6 @@ static CURLcode set_secrets(struct http_client *client)
     return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
 }
 
-/* curl looks at them only when it connects; a mistake is to be told at the start. */
-static enum exporter_rc check_file(const char *key, const char *path, struct err *err)
-{
-    struct stat info;
-
-    if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
-        return EXPORTER_OK;
-    err_set(err, "%s: %s is not a file that can be read", key, path);
-    return EXPORTER_BAD_CONFIG;
-}
-
-static enum exporter_rc check_files(const struct exporter_settings *settings, struct err *err)
-{
-    enum exporter_rc rc = check_file("ca_file", settings->ca_file, err);
-    struct stat info;
-
-    if (rc == EXPORTER_OK)
-        rc = check_file("cert_file", settings->cert_file, err);
-    if (rc == EXPORTER_OK)
-        rc = check_file("key_file", settings->key_file, err);
-    if (rc != EXPORTER_OK || !settings->key_file)
-        return rc;
-    if (!settings->cert_file)
-        err_set(err, "key_file: needs cert_file");
-    else if (stat(settings->key_file, &info) == 0 && (info.st_mode & S_IROTH) != 0)
-        err_set(err, "key_file: %s holds a secret and may be read by everybody: chmod o-r it",
-                settings->key_file);
-    else
-        return EXPORTER_OK;
-    return EXPORTER_BAD_CONFIG;
-}
-
 static enum exporter_rc prepare(struct http_client *client,
                                 const struct exporter_settings *settings,
                                 const struct http_resource *resource, struct err *err)
@@ -257,7 +212,7 @@ static enum exporter_rc prepare(struct http_client *client,
     if (rc == EXPORTER_OK)
         rc = http_setup_headers(settings, resource, &client->headers, err);
     if (rc == EXPORTER_OK)
-        rc = check_files(settings, err);
+        rc = http_tls_open(settings, &client->tls, err);
     if (rc == EXPORTER_OK)
         rc = http_login_open(settings, &client->login, err);
     return rc;
@@ -276,7 +231,7 @@ static enum exporter_rc prepare_curl(struct http_client *client,
     if (code == CURLE_OK)
         code = set_callbacks(client->easy, client);
     if (code == CURLE_OK)
-        code = set_tls(client->easy, settings);
+        code = http_tls_set(settings, client->easy);
     if (code == CURLE_OK)
         code = set_request(client->easy, client, settings->user_agent);
     if (code == CURLE_OK)
@@ -322,8 +277,51 @@ void http_client_close(struct http_client *client)
     curl_slist_free_all(client->headers);
     curl_slist_free_all(client->sent);
     http_login_close(client->login);
+    http_tls_close(&client->tls);
     free(client->url);
     free(client);
+}
+
+static uint64_t step_ns(CURL *easy, CURLINFO which)
+{
+    curl_off_t us = 0;
+
+    return curl_easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * 1000 : 0;
+}
+
+/* Where the last transfer ended: by what curl says, or by the time that it ran out in. */
+static enum exporter_step last_step(const struct http_client *client,
+                                    const struct exporter_probe *times)
+{
+    switch ((int)client->code) { /* of which there are too many to name */
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return EXPORTER_STEP_NAME;
+    case CURLE_COULDNT_CONNECT:
+        return EXPORTER_STEP_CONNECTION;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        return EXPORTER_STEP_TLS;
+    default:
+        return times->resolved_ns == 0                   ? EXPORTER_STEP_NAME
+               : times->connected_ns == 0                ? EXPORTER_STEP_CONNECTION
+               : times->secure && times->secured_ns == 0 ? EXPORTER_STEP_TLS
+                                                         : EXPORTER_STEP_ANSWER;
+    }
+}
+
+void http_client_steps(struct http_client *client, struct exporter_probe *out)
+{
+    out->secure = strncmp(client->url, "https:", 6) == 0;
+    out->resolved_ns = step_ns(client->easy, CURLINFO_NAMELOOKUP_TIME_T);
+    out->connected_ns = step_ns(client->easy, CURLINFO_CONNECT_TIME_T);
+    out->secured_ns = step_ns(client->easy, CURLINFO_APPCONNECT_TIME_T);
+    out->answered_ns = step_ns(client->easy, CURLINFO_STARTTRANSFER_TIME_T);
+    out->step = client->answered ? EXPORTER_STEP_ANSWER : last_step(client, out);
 }
 
 void http_client_cancel(struct http_client *client)
@@ -364,6 +362,7 @@ static void explain(const struct http_client *client, CURLcode code, struct err 
         text = "out of memory, or the reply has a header line without an end";
     /* curl's text can quote the server. */
     (void)text_printable(text, strlen(text), shown, sizeof(shown));
+    http_login_scrub(client->login, shown, strlen(shown));
     err_set(err, "%s: %s%s", client->url, shown, http_advice(code, text));
 }
 
@@ -383,6 +382,8 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
         (void)curl_multi_remove_handle(client->multi, client->easy);
     }
     client->reply = NULL;
+    http_login_scrub(client->login, reply->body, reply->size);
+    client->code = code;
     if (client->answered)
         return EXPORTER_OK;
     reply->unsent =
@@ -432,7 +433,9 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
         code = set_url(client, body->query);
     if (code != CURLE_OK)
         return EXPORTER_NOMEM;
-    rc = post_all(client, reply, err);
+    rc = http_tls_load(&client->tls, client->easy, err);
+    if (rc == EXPORTER_OK)
+        rc = post_all(client, reply, err);
     (void)curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
     return rc;
 }

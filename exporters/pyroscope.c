@@ -221,6 +221,13 @@ static enum exporter_form pyroscope_form(const void *self)
     return pyroscope->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
 }
 
+static struct http_client *pyroscope_client(void *self)
+{
+    struct pyroscope *pyroscope = self;
+
+    return pyroscope->client;
+}
+
 static void pyroscope_cancel(void *self)
 {
     struct pyroscope *pyroscope = self;
@@ -233,6 +240,7 @@ const struct exporter_type pyroscope_type = {
     .form_of = pyroscope_form,
     .open = pyroscope_open,
     .send = pyroscope_send,
+    .client = pyroscope_client,
     .cancel = pyroscope_cancel,
     .close = pyroscope_close,
 };

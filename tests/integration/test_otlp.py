@@ -131,3 +131,20 @@ def test_the_environment_alone_makes_an_exporter(tmp_path, otlp_pb2):
     request = otlp_pb2.ExportProfilesServiceRequest.FromString(receiver.requests[0][2])
     told = attributes(request.resource_profiles[0].resource)
     assert told["service.name"] == "named" and told["team"] == "a,b"
+
+
+def test_the_environment_fills_in_what_a_section_leaves_out(tmp_path, otlp_pb2):
+    with OtlpReceiver() as receiver, OtlpReceiver() as other:
+        ini = tmp_path / "otlp.ini"
+        ini.write_text("[exporter open]\ntype = otlp\n"
+                       "[exporter said]\ntype = otlp\nurl = %s\ncompression = gzip\nheader.X-Mine = 1\n" % other.url)
+        run_exec(tmp_path, ["-c", str(ini)], {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+            "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT": receiver.url + "/whole", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=k"})
+    assert {path for path, _, _ in receiver.requests} == {"/whole"}
+    assert {path for path, _, _ in other.requests} == {"/v1development/profiles"}
+    for _, headers, _ in receiver.requests:
+        assert headers["x-key"] == "k" and "Content-Encoding" not in headers
+    for _, headers, _ in other.requests:
+        assert headers["X-Mine"] == "1" and headers["Content-Encoding"] == "gzip" and "x-key" not in headers
+    check(tmp_path, receiver.requests + other.requests)
