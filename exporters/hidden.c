@@ -175,7 +175,10 @@ static void *crypto_realloc(void *memory, size_t size, const char *file, int lin
 {
     (void)file;
     (void)line;
-    return hidden_realloc(memory, size);
+    if (size > 0)
+        return hidden_realloc(memory, size);
+    hidden_free(memory); /* OpenSSL's has that meaning of 0 */
+    return NULL;
 }
 
 static void crypto_free(void *memory, const char *file, int line)
