@@ -66,7 +66,7 @@ all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
 
 help: ## print the targets
 	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
 
 clean: ## remove build/
 	rm -rf $(BUILD)

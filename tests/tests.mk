@@ -38,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root install truth truth-short weights spool soak servers packages
+        bench-target bench-scale demo clean-root truth truth-short weights spool soak servers packages packages-arm64
 
 deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -95,6 +95,10 @@ packages: ## make the packages and live through their lives on a system of their
 	@sh tests/setup/deps.sh packages
 	+@$(AGAIN) all deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
+
+packages-arm64: dist ## cross-compile the Debian package, and run the unit tests by qemu (needs root)
+	@sh tests/setup/deps.sh packages
+	@$(TEST_PYTHON) tests/setup/cross.py --build $(BUILD)
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \

@@ -64,6 +64,9 @@ packages python3-pytest      python3-pytest      package
 packages zsh                 zsh                 command:zsh
 packages fish                fish                command:fish
 packages faketime            libfaketime         command:faketime
+packages python3-pip         python3-pip         package
+packages python3-yaml        python3-pyyaml      package
+packages python3-jsonschema  python3-jsonschema  package
 packages qemu-user-static    qemu-user-static    command:qemu-aarch64-static
 '
 
