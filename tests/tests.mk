@@ -32,7 +32,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
+.PHONY: deps unit integration integration-long entrypoint bench-exec test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
         valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
 
 deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
@@ -56,6 +56,10 @@ integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tes
 integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
 
+entrypoint: pythons $(BUILD)/pystrobe ## pystrobe exec as a container's first process: under runc, and next to tini
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest -m long tests/integration/test_entrypoint.py tests/integration/test_front.py
+
 test-pyroscope: pythons $(BUILD)/pystrobe ## end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
 	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
@@ -77,7 +81,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz entrypoint clean-root
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
@@ -142,6 +146,9 @@ bench-encode: $(TOOLS) ## what encoding a large profile costs, to pprof and to O
 
 bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
 	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
+
+bench-exec: $(BUILD)/pystrobe ## how much later a command starts under pystrobe exec, and what that takes
+	@$(TEST_PYTHON) tests/bench/exec.py --build $(BUILD) $(BENCH_ARGS)
 
 bench: ## all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=
