@@ -46,6 +46,8 @@ test  shellcheck             ShellCheck          command:shellcheck
 test  mandoc                 mandoc              command:mandoc
 test  strace                 strace              command:strace
 test  tini                   tini                command:tini
+test  runc                   runc                command:runc
+test  golang-github-containers-common containers-common package
 test  universal-ctags        ctags               command:ctags
 packages debhelper           -                   command:dh
 packages dpkg-dev            -                   command:dpkg-buildpackage
