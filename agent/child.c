@@ -12,8 +12,6 @@
 #include "agent/commands.h"
 #include "agent/proc.h"
 
-enum { ANCESTORS_MAX = 256 };
-
 /* What SIGPIPE did before us: what the command is to find. */
 static void (*pipe_before)(int) = SIG_DFL;
 
@@ -108,16 +106,5 @@ int child_wait(struct child *child)
 
 bool child_is_ours(pid_t pid)
 {
-    struct proc_stat stat;
-    pid_t self = getpid();
-    int i;
-
-    for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-        if (!proc_read_stat(pid, &stat))
-            return false;
-        if (stat.parent == self)
-            return true;
-        pid = stat.parent;
-    }
-    return false;
+    return proc_descends(pid, getpid());
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_exec.c - `pystrobe exec`: runs a command and profiles it and its Python descendants. */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/child.h"
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/confine.h"
 #include "agent/facts.h"
 #include "agent/fleet.h"
+#include "agent/front.h"
 #include "agent/log.h"
 #include "agent/match.h"
 #include "agent/naming.h"
@@ -20,14 +21,17 @@
 
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
-    "Runs a command, profiles it and its Python descendants as long as it lives, and exits\n"
-    "with its status. Signals are passed on to it. Without -c, profiles go to a store,\n"
-    "or to $OTEL_EXPORTER_OTLP_ENDPOINT where that is set and --store is not given.\n\n"
+    "Runs a command as if it ran alone, profiles it and its Python descendants, and exits\n"
+    "with its status. Signals are passed on, orphans are reaped: fit for a container's first\n"
+    "process. Whatever becomes of the profiler, the command runs on. Without -c, profiles go\n"
+    "to a store, or to $OTEL_EXPORTER_OTLP_ENDPOINT where that is set and --store is not\n"
+    "given; PYSTROBE_... variables set what the ini file would.\n\n"
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
     "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
     "                      for root, else ~/.local/state/pystrobe/store\n"
     "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the script's name\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
+    "      --strict        do not run the command with settings that have mistakes (status 78)\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
     "                      go before log_level and log_format of the ini file\n"
     "  -h, --help          this text\n\n"
@@ -35,23 +39,28 @@ static const char help[] =
     "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
 
 /* The command is gone: what is not delivered after this is lost. */
-#define STOP_NS (3 * NS_PER_S)
+#define STOP_NS (2 * NS_PER_S)
+/* How often the front sees that we live. */
+#define BEAT_NS (2 * NS_PER_S)
 
-enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
+enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, OPTION_STRICT = 512 };
 
 struct request {
-    const char *config, *store, *service;
+    char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
+    const char *service;
     double rate_hz; /* 0: as the settings have it */
+    bool strict;
     struct options_flags flags;
     char **command;
 };
 
 struct run {
+    const struct request *request;
+    const struct front_seat *seat;
     struct conf *conf; /* owned */
     struct ship ship;
     struct fleet *fleet;   /* owned; or, where a helper may not read the command, */
     struct engine *engine; /* owned: samples in this process */
-    struct child child;
     struct choice choice;
     bool named;              /* by an option: no other name counts */
     double asked_hz;         /* the rate by an option; 0: none */
@@ -59,6 +68,7 @@ struct run {
     struct facts *facts;     /* owned */
     struct matcher *matcher; /* owned */
     bool ships;              /* the exporters are open */
+    bool speaks;             /* some of them with servers */
     bool hangs;              /* one of them could not be ended */
 };
 
@@ -71,7 +81,7 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     struct run *run = ctx;
 
     (void)stat;
-    if (!child_is_ours(pid))
+    if (!proc_descends(pid, run->seat->root))
         return false;
     if (!run->named && matcher_choose(run->matcher, pid, out)) {
         out->rate_hz = run->asked_hz > 0 ? run->asked_hz : out->rate_hz;
@@ -119,38 +129,41 @@ static bool default_store(char *out, size_t size)
     return used > 0 && (size_t)used < size;
 }
 
-/* The ini knows absolute paths only: an agent has no folder that it is called in. */
-static bool make_absolute(const char *path, char *out, size_t size)
+/* For the profiler, which works in no folder of the command's. */
+static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
 {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-    int used = snprintf(out, size, "%s%s%s", here ? here : "", here ? "/" : "", path);
+    int used = snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "", here ? "/" : "", path);
 
     free(here);
-    return used > 0 && (size_t)used < size;
+    if (used > 0 && used < PATH_MAX_BYTES)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no path\n", path);
+    return false;
 }
 
 /* The settings: those of the file, or just a store. */
 static int read_conf(const struct request *request, struct conf **out)
 {
-    struct conf_source source = options_source(request->config, &request->flags);
+    struct conf_source source =
+        options_source(request->config[0] ? request->config : NULL, &request->flags);
     char store[PATH_MAX_BYTES], ini[INI_MAX];
 
-    if (request->config)
+    if (request->config[0])
         return options_conf(&source, out);
     source.path = "--store";
     source.drop_ins = false;
     source.text = "[agent]\nlog_level = warning\n";
     source.size = strlen(source.text);
-    if (!request->store && otel_makes_exporter(getenv))
+    if (!request->store[0] && otel_makes_exporter(getenv))
         return options_conf(&source, out);
-    if (!(request->store ? make_absolute(request->store, store, sizeof(store))
-                         : default_store(store, sizeof(store)))) {
+    if (!request->store[0] && !default_store(store, sizeof(store))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
         return EXIT_USAGE;
     }
     (void)snprintf(ini, sizeof(ini),
                    "[agent]\nlog_level = warning\n[exporter store]\ntype = store\npath = %s\n",
-                   store);
+                   request->store[0] ? request->store : store);
     source.text = ini;
     source.size = strlen(ini);
     return options_conf(&source, out);
@@ -170,8 +183,9 @@ static bool name_by_otel(char *out, size_t size)
 }
 
 /* How descendants are sampled. False: out of memory. */
-static bool fill_choice(struct run *run, const struct request *request)
+static bool fill_choice(struct run *run)
 {
+    const struct request *request = run->request;
     struct choice *choice = &run->choice;
     char name[sizeof(choice->service)];
 
@@ -191,28 +205,46 @@ static bool fill_choice(struct run *run, const struct request *request)
     return run->facts && run->matcher;
 }
 
-/* Profiles until the command has ended. Whatever happens to us, its status is passed on. */
-static int profile(struct run *run)
+static enum engine_event sample(struct run *run, struct signalfd_siginfo *info)
 {
-    struct signalfd_siginfo info;
-    enum engine_event event = ENGINE_SIGNAL;
+    uint64_t until_ns = clock_mono_ns() + BEAT_NS;
 
-    while (!run->child.ended && event != ENGINE_FAILED) {
-        event = run->fleet ? fleet_run(run->fleet, UINT64_MAX, &info)
-                           : engine_run(run->engine, UINT64_MAX, &info);
-        if (event == ENGINE_SIGNAL)
-            child_handle(&run->child, &info);
-    }
+    beat_rest(run->seat->beat);
+    return run->fleet ? fleet_run(run->fleet, until_ns, info)
+                      : engine_run(run->engine, until_ns, info);
+}
+
+/* Profiles until the command has ended, as the front tells. */
+static void sample_to_the_end(struct run *run)
+{
+    struct signalfd_siginfo info = {0};
+    enum engine_event event;
+
+    do {
+        event = sample(run, &info);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)
+            front_reap_others(run->seat);
+    } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && info.ssi_signo == SIGTERM));
     if (run->fleet)
         fleet_flush(run->fleet);
     else
         engine_flush(run->engine);
-    if (run->ships)
-        run->hangs = !ship_close(&run->ship, clock_mono_ns() + STOP_NS);
-    return child_wait(&run->child);
 }
 
-static int run_command(struct run *run, const struct request *request)
+/* Servers take a library that stores and files can do without. */
+static bool speaks_with_servers(const struct conf *conf)
+{
+    size_t i;
+
+    for (i = 0; i < conf->exporter_count; i++)
+        if (strcmp(conf->exporters[i].type, "store") != 0 &&
+            strcmp(conf->exporters[i].type, "file") != 0)
+            return true;
+    return otel_makes_exporter(getenv);
+}
+
+/* Opens the exporters, and what takes samples. */
+static bool open_run(struct run *run)
 {
     struct engine_settings settings = {
         .choose = choose,
@@ -225,27 +257,75 @@ static int run_command(struct run *run, const struct request *request)
         .eager = true,
     };
     struct err err = {""};
-    sigset_t before;
-    int status;
 
-    child_block_signals(&settings.signals, &before); /* before threads start */
-    status = child_start(&run->child, request->command, &before, &err);
-    if (status != EXIT_OK) {
-        log_line(LOG_LEVEL_ERROR, "%s", err.text);
-        return status;
-    }
-    /* The command runs: from here on trouble of ours must not end it. */
-    run->ships = ship_open(&run->ship, run->conf, &err);
+    (void)sigemptyset(&settings.signals);
+    (void)sigaddset(&settings.signals, SIGTERM);
+    if (run->seat->command)
+        (void)sigaddset(&settings.signals, SIGCHLD);
+    run->speaks = speaks_with_servers(run->conf) && exporter_global_init() == EXPORTER_OK;
+    run->ships = ship_open(&run->ship, run->conf, false, &err);
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())
         run->fleet = fleet_new(&settings);
     else
         run->engine = engine_new(&settings);
-    if (run->fleet || run->engine)
-        return profile(run);
-    log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
-    return child_wait(&run->child);
+    return fill_choice(run) && (run->fleet || run->engine);
+}
+
+/* True if the command has ended already: there is nothing to open anything for. */
+static bool is_over(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+}
+
+/* Profiles the command, in a process beside it. */
+static int profile(void *ctx, const struct front_seat *seat)
+{
+    struct run run = {.request = ctx, .seat = seat};
+    int status = read_conf(run.request, &run.conf);
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (status == EXIT_OK && is_over()) {
+        conf_free(run.conf);
+        return EXIT_OK;
+    }
+    if (status != EXIT_OK) {
+        log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: see above");
+        return status;
+    }
+    if (open_run(&run)) {
+        sample_to_the_end(&run);
+    } else {
+        log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
+        status = EXIT_FAILED;
+    }
+    if (run.ships)
+        run.hangs = !ship_close(&run.ship, clock_mono_ns() + STOP_NS);
+    fleet_free(run.fleet);
+    engine_free(run.engine);
+    matcher_free(run.matcher);
+    facts_free(run.facts);
+    conf_free(run.conf);
+    if (run.speaks && !run.hangs)
+        exporter_global_finish();
+    return status;
+}
+
+/* Takes an option with a value; false: it has said what is wrong, or getopt_long has. */
+static bool take_option(struct request *request, int c)
+{
+    if (c == 'c')
+        return make_absolute(optarg, request->config);
+    if (c == 's')
+        return make_absolute(optarg, request->store);
+    if (c == 'r')
+        return options_rate(optarg, &request->rate_hz);
+    if (c == 'n')
+        request->service = optarg;
+    return c == 'n' || options_flag(&request->flags, c, optarg);
 }
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
@@ -255,23 +335,18 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
                                           {"store", required_argument, NULL, 's'},
                                           {"service", required_argument, NULL, 'n'},
                                           {"rate", required_argument, NULL, 'r'},
+                                          {"strict", no_argument, NULL, OPTION_STRICT},
                                           OPTIONS_LOG,
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int c;
 
     while ((c = getopt_long(argc, argv, "+c:s:n:r:h", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->config = optarg;
-        else if (c == 's')
-            request->store = optarg;
-        else if (c == 'n')
-            request->service = optarg;
-        else if (c == 'h')
+        if (c == 'h')
             *wants_help = true;
-        else if (options_flag(&request->flags, c, optarg))
-            continue;
-        else if (c != 'r' || !options_rate(optarg, &request->rate_hz))
+        else if (c == OPTION_STRICT)
+            request->strict = true;
+        else if (!take_option(request, c))
             return options_usage("exec");
     }
     request->command = argv + optind;
@@ -281,7 +356,7 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
         (void)fprintf(stderr, "pystrobe: exec needs a command: pystrobe exec -- COMMAND\n");
         return options_usage("exec");
     }
-    if (request->config && request->store) {
+    if (request->config[0] && request->store[0]) {
         (void)fprintf(stderr, "pystrobe: --store goes without -c, which names the exporters\n");
         return options_usage("exec");
     }
@@ -290,25 +365,21 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
 
 int cmd_exec(int argc, char **argv)
 {
-    struct request request = {0};
-    struct run run = {0};
+    struct request request = {.rate_hz = 0};
+    struct front front = {.profile = profile, .ctx = &request};
     bool wants_help = false;
+    struct conf *conf = NULL;
     int status = read_request(argc, argv, &request, &wants_help);
 
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);
-    status = read_conf(&request, &run.conf);
+    log_init(LOG_LEVEL_WARNING);
+    if (request.strict)
+        status = read_conf(&request, &conf);
+    conf_free(conf);
     if (status != EXIT_OK)
         return status;
-    if (exporter_global_init() != EXPORTER_OK)
-        return EXIT_FAILED;
-    status = fill_choice(&run, &request) ? run_command(&run, &request) : EXIT_FAILED;
-    fleet_free(run.fleet);
-    engine_free(run.engine);
-    matcher_free(run.matcher);
-    facts_free(run.facts);
-    conf_free(run.conf);
-    if (!run.hangs)
-        exporter_global_finish();
-    return status;
+    front.command = request.command;
+    front.above = !confine_may_help();
+    return front_run(&front);
 }

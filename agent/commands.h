@@ -14,6 +14,7 @@ enum {
     EXIT_UNAVAILABLE = 69, /* no such process, or no Python in it */
     EXIT_NO_PERMISSION = 77,
     EXIT_CONFIG = 78,
+    EXIT_NOT_STARTED = 125, /* of exec: no process for the command */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
 };
@@ -27,6 +28,7 @@ int cmd_config(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_burst(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 int cmd_sampler(int argc, char **argv);
 

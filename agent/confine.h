@@ -18,6 +18,9 @@
  */
 MUST_CHECK bool confine(pid_t parent, unsigned first_fd, struct err *err);
 
+/* Closes all descriptors from `first_fd` on. */
+void confine_close_from(unsigned first_fd);
+
 /* False: the kernel (Yama) and our rights let us read our own descendants alone, so that a helper
  * could not read what its parent has started. */
 MUST_CHECK bool confine_may_help(void);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agent/commands.h"
+#include "agent/obstacle.h"
 #include "agent/pause.h"
 #include "agent/proc.h"
 
@@ -58,12 +59,12 @@ static int read_failed(pid_t pid, enum cpy_rc rc)
 /* Says why the process could not be stopped; gives the exit status. */
 static int pause_failed(pid_t pid, enum pause_rc rc, const struct err *err)
 {
-    char cure[256];
+    char cure[320];
 
     (void)fprintf(stderr, "pystrobe: %s\n", err->text);
     if (rc != PAUSE_DENIED)
         return EXIT_UNAVAILABLE;
-    proc_explain_denied(pid, cure, sizeof(cure));
+    obstacle_explain(pid, cure, sizeof(cure));
     (void)fprintf(stderr, "pystrobe: %s\n", cure);
     return EXIT_NO_PERMISSION;
 }

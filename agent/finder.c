@@ -12,6 +12,7 @@
 #include "agent/clock.h"
 #include "agent/execs.h"
 #include "agent/log.h"
+#include "agent/obstacle.h"
 
 #define WAIT_FIRST_NS     (10 * NS_PER_MS)
 #define WAIT_STARTING_NS  NS_PER_S
@@ -104,13 +105,13 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
 /* Says once why a process is not sampled. That it is no Python is nothing to tell. */
 static void explain(struct candidate *c, enum cpy_rc rc, const struct err *err)
 {
-    char cure[256] = "";
+    char cure[320] = "";
 
     if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || c->wait_ns < NS_PER_S)
         return;
     c->told = true;
     if (rc == CPY_DENIED)
-        proc_explain_denied(c->id.pid, cure, sizeof(cure));
+        obstacle_explain(c->id.pid, cure, sizeof(cure));
     log_line(rc == CPY_DENIED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "not sampled for now: %s%s%s",
              err->text, cure[0] ? "; " : "", cure);
 }

@@ -12,7 +12,7 @@
 #include "agent/cmdline.h"
 #include "agent/commands.h"
 #include "agent/log.h"
-#include "agent/proc.h"
+#include "agent/obstacle.h"
 
 int options_help(const char *text)
 {
@@ -141,11 +141,11 @@ void options_service(char **argv, char *out, size_t size)
 
 int options_open_failed(pid_t pid, enum cpy_rc rc, const struct err *err)
 {
-    char cure[256];
+    char cure[320];
 
     (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : cpy_rc_text(rc));
     if (rc == CPY_DENIED) {
-        proc_explain_denied(pid, cure, sizeof(cure));
+        obstacle_explain(pid, cure, sizeof(cure));
         (void)fprintf(stderr, "pystrobe: %s\n", cure);
         return EXIT_NO_PERMISSION;
     }

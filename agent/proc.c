@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { ANCESTORS_MAX = 256 };
+
 /* Reads a small file of /proc whole; gives the number of bytes, -1 if it cannot be read. */
 static ssize_t read_small(const char *path, char *out, size_t size)
 {
@@ -62,6 +64,21 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
     memcpy(out->name, open_mark + 1, size);
     return true;
+}
+
+bool proc_descends(pid_t pid, pid_t from)
+{
+    struct proc_stat stat;
+    int i;
+
+    for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+        if (!proc_read_stat(pid, &stat))
+            return false;
+        if (stat.parent == from)
+            return true;
+        pid = stat.parent;
+    }
+    return false;
 }
 
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
@@ -159,6 +176,26 @@ bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
     return true;
 }
 
+bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
+{
+    const uint64_t second = 1000000000, hundredth = second / 100; /* USER_HZ is 100 everywhere */
+    char path[96], text[1024];
+    struct timespec now;
+    const char *start;
+    uint64_t now_ns, start_ns;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    if (read_small(path, text, sizeof(text)) <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return false;
+    start = stat_field(text, 22);
+    if (!start)
+        return false;
+    now_ns = (uint64_t)now.tv_sec * second + (uint64_t)now.tv_nsec;
+    start_ns = strtoull(start, NULL, 10) * hundredth;
+    *out_ns = now_ns > start_ns ? now_ns - start_ns : 0;
+    return true;
+}
+
 /* A container's own idea of /proc/loadavg, which comes from elsewhere, is of no use. */
 int proc_open_running(void)
 {
@@ -197,36 +234,4 @@ bool proc_thread_state(pid_t pid, pid_t tid, char *out)
     if (state)
         *out = *state;
     return state != NULL;
-}
-
-/* The number in a small file, -1 if there is none. */
-static long number_in(const char *path)
-{
-    char text[32];
-
-    return read_small(path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) : -1;
-}
-
-void proc_explain_denied(pid_t pid, char *out, size_t size)
-{
-    long yama = number_in("/proc/sys/kernel/yama/ptrace_scope");
-    uid_t user = 0;
-
-    if (yama >= 3)
-        (void)snprintf(out, size,
-                       "kernel.yama.ptrace_scope is 3, which forbids it to everyone "
-                       "until the next boot");
-    else if (geteuid() != 0 && proc_user(pid, &user) && user != geteuid())
-        (void)snprintf(out, size,
-                       "it belongs to another user; run pystrobe as root, as that "
-                       "user, or with CAP_SYS_PTRACE");
-    else if (yama >= 1 && geteuid() != 0)
-        (void)snprintf(out, size,
-                       "kernel.yama.ptrace_scope is %ld; run pystrobe as root, with "
-                       "CAP_SYS_PTRACE, or put it in front: pystrobe exec -- COMMAND",
-                       yama);
-    else
-        (void)snprintf(out, size,
-                       "run pystrobe as root or with CAP_SYS_PTRACE; in a container, "
-                       "add that capability");
 }

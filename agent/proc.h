@@ -35,6 +35,9 @@ struct proc_stat {
 /* Reads /proc/PID/stat. False: it is gone. */
 MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
 
+/* True if a process is below that one: its child, a child's child, ... */
+MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
+
 /* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 
@@ -69,6 +72,9 @@ struct proc_times {
 /* False: the thread is gone. Cost: a file is opened and read. */
 MUST_CHECK bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out);
 
+/* How long a thread has lived, to a hundredth of a second, rounded up. False: it is gone. */
+MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
+
 /* The open file that proc_running reads; -1: there is none that tells of this very host. */
 int proc_open_running(void);
 
@@ -77,10 +83,5 @@ MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
 MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);
-
-/*
- * Why a process may not be read, and the cure, for people.
- */
-void proc_explain_denied(pid_t pid, char *out, size_t size);
 
 #endif

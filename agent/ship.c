@@ -201,7 +201,8 @@ static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *er
 }
 
 /* The delivery, with a spool if the settings name one. */
-static bool open_delivery(struct ship *ship, const struct conf_agent *conf, struct err *err)
+static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool held,
+                          struct err *err)
 {
     static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
     const struct delivery_spool spool = {
@@ -209,13 +210,14 @@ static bool open_delivery(struct ship *ship, const struct conf_agent *conf, stru
         .max_size_bytes = conf->spool_max_size_bytes,
         .max_age_ns = conf->spool_max_age_ns,
         .min_free_bytes = conf->spool_min_free_bytes,
+        .held = held,
     };
     bool spooled = spool.path && strcmp(spool.path, "off") != 0;
 
     return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
 }
 
-bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
+bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
 {
     size_t i;
     bool good;
@@ -227,7 +229,7 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     ship->label_count = conf->label_count;
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
     ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
-    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, err);
+    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
     good = good && otel_read(secrets_getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exporters/hidden.h"
+#include "exporters/http_client.h"
 #include "exporters/type.h"
 
 /* To add a type, add a row. */
@@ -101,6 +102,28 @@ enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_
         answer = &unasked;
     memset(answer, 0, sizeof(*answer));
     return exporter->type->send(exporter->self, profile, now_ns, answer);
+}
+
+bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out)
+{
+    const struct http_body nothing = {.bytes = "", .size = 0};
+    struct http_client *client =
+        exporter->type->client ? exporter->type->client(exporter->self) : NULL;
+    struct http_reply reply = {0};
+    enum exporter_rc rc;
+
+    if (!client)
+        return false;
+    *out = (struct exporter_probe){0};
+    rc = http_client_post(client, &nothing, now_ns, &reply, &out->err);
+    http_client_steps(client, out);
+    if (rc != EXPORTER_OK) {
+        out->answered_ns = 0;
+        return true;
+    }
+    out->status = reply.status;
+    out->date_ns = reply.date_ns;
+    return true;
 }
 
 void exporter_cancel(struct exporter *exporter)

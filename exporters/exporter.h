@@ -110,8 +110,28 @@ struct exporter_answer {
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
     long status;             /* of the server's answer; 0: it gave none, or there is no server */
+    bool unsent;             /* no server was reached: it says nothing about this profile */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
+};
+
+/* The steps of a request. */
+enum exporter_step {
+    EXPORTER_STEP_NAME,
+    EXPORTER_STEP_CONNECTION,
+    EXPORTER_STEP_TLS,
+    EXPORTER_STEP_ANSWER
+};
+
+/* How far a request without a profile came. */
+struct exporter_probe {
+    enum exporter_step step; /* the last one: where it failed, without a status */
+    bool secure;             /* by TLS */
+    uint64_t resolved_ns, connected_ns, answered_ns; /* since its start; 0: not reached */
+    uint64_t secured_ns;
+    long status;     /* of the answer; 0: there was none */
+    int64_t date_ns; /* the server's clock, UTC, as of a second; 0: it did not say */
+    struct err err;  /* why there was no answer */
 };
 
 /* Once per process, before threads start; the pair of exporter_global_finish. */
@@ -151,6 +171,14 @@ enum exporter_form exporter_form(const struct exporter *exporter);
 MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
                                           const struct exporter_profile *profile, int64_t now_ns,
                                           struct exporter_answer *answer);
+
+/*
+ * Tries a server: a request with all that a send has but a profile.
+ *
+ * Gives:  false: it sends to no server.
+ * Cost:   as exporter_send.
+ */
+bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out);
 
 /* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void exporter_cancel(struct exporter *exporter);

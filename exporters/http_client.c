@@ -40,6 +40,7 @@ struct http_client {
     int64_t now_ns;           /* UTC */
     size_t header_bytes, body_bytes;
     bool answered; /* the final headers are complete */
+    CURLcode code; /* how the last transfer ended */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -65,6 +66,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     struct http_client *client = ctx;
     size_t value_size;
     const char *value;
+    int64_t seconds;
     long status = 0;
 
     (void)one;
@@ -73,6 +75,8 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     client->header_bytes += size;
     if (retry_after_find(bytes, size, &value, &value_size))
         client->reply->retry_after_ns = retry_after_ns(value, value_size, client->now_ns);
+    if (retry_after_date(bytes, size, &seconds))
+        client->reply->date_ns = seconds * NS_PER_MS * 1000;
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
         (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
         client->reply->status = status;
@@ -278,6 +282,48 @@ void http_client_close(struct http_client *client)
     free(client);
 }
 
+static uint64_t step_ns(CURL *easy, CURLINFO which)
+{
+    curl_off_t us = 0;
+
+    return curl_easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * 1000 : 0;
+}
+
+/* Where the last transfer ended: by what curl says, or by the time that it ran out in. */
+static enum exporter_step last_step(const struct http_client *client,
+                                    const struct exporter_probe *times)
+{
+    switch ((int)client->code) { /* of which there are too many to name */
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return EXPORTER_STEP_NAME;
+    case CURLE_COULDNT_CONNECT:
+        return EXPORTER_STEP_CONNECTION;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        return EXPORTER_STEP_TLS;
+    default:
+        return times->resolved_ns == 0                   ? EXPORTER_STEP_NAME
+               : times->connected_ns == 0                ? EXPORTER_STEP_CONNECTION
+               : times->secure && times->secured_ns == 0 ? EXPORTER_STEP_TLS
+                                                         : EXPORTER_STEP_ANSWER;
+    }
+}
+
+void http_client_steps(struct http_client *client, struct exporter_probe *out)
+{
+    out->secure = strncmp(client->url, "https:", 6) == 0;
+    out->resolved_ns = step_ns(client->easy, CURLINFO_NAMELOOKUP_TIME_T);
+    out->connected_ns = step_ns(client->easy, CURLINFO_CONNECT_TIME_T);
+    out->secured_ns = step_ns(client->easy, CURLINFO_APPCONNECT_TIME_T);
+    out->answered_ns = step_ns(client->easy, CURLINFO_STARTTRANSFER_TIME_T);
+    out->step = client->answered ? EXPORTER_STEP_ANSWER : last_step(client, out);
+}
+
 void http_client_cancel(struct http_client *client)
 {
     atomic_store(&client->canceled, true);
@@ -324,6 +370,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
                                   struct err *err)
 {
     CURLcode code = CURLE_FAILED_INIT;
+    long sent = 0;
 
     memset(reply, 0, sizeof(*reply));
     client->reply = reply;
@@ -336,8 +383,11 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     }
     client->reply = NULL;
     http_login_scrub(client->login, reply->body, reply->size);
+    client->code = code;
     if (client->answered)
         return EXPORTER_OK;
+    reply->unsent =
+        curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
     explain(client, code, err);
     return EXPORTER_RETRY;
 }
@@ -376,6 +426,7 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
     enum exporter_rc rc;
 
     client->now_ns = now_ns;
+    reply->unsent = true;
     if (code == CURLE_OK)
         code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)

@@ -21,6 +21,8 @@ enum {
 struct http_reply {
     long status;             /* 100 to 599 as a rule; whatever the server wrote */
     uint64_t retry_after_ns; /* 0: the server named none; at most EXPORTER_RETRY_AFTER_MAX_NS */
+    bool unsent;             /* no byte of the request went out: nobody was reached */
+    int64_t date_ns;         /* the server's clock, UTC; 0: it did not say */
     size_t size;             /* of `body` */
     unsigned char body[HTTP_REPLY_KEPT];
 };
@@ -59,11 +61,14 @@ MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *set
  *
  * Takes:  now_ns, UTC, which a date in Retry-After is held against.
  * Gives:  *reply when it returns EXPORTER_OK: the server answered, whatever it said.
- * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer; `err` says why.
+ * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer, reply->unsent alone is set; `err` says why.
  */
 MUST_CHECK enum exporter_rc http_client_post(struct http_client *client,
                                              const struct http_body *body, int64_t now_ns,
                                              struct http_reply *reply, struct err *err);
+
+/* Tells how far the last post came, and when: all of `out` but status, date and err. */
+void http_client_steps(struct http_client *client, struct exporter_probe *out);
 
 /* Makes a post that is under way, and all later ones, end at once with EXPORTER_RETRY. */
 void http_client_cancel(struct http_client *client);

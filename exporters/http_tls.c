@@ -129,7 +129,7 @@ static bool takes_blobs(void)
 {
     const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
 
-    return about->version_num >= 0x074700 && about->ssl_version &&
+    return about && about->version_num >= 0x074700 && about->ssl_version &&
            strncmp(about->ssl_version, "OpenSSL/", 8) == 0;
 }
 

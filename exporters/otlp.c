@@ -110,10 +110,13 @@ static enum exporter_rc otlp_send(void *self, const struct exporter_profile *pro
     struct http_body body;
     enum exporter_rc rc = make_body(otlp, profile, &body, &answer->err);
 
-    if (rc == EXPORTER_OK)
-        rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
+    rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
+    if (rc != EXPORTER_OK) {
+        answer->unsent = reply.unsent;
+        return rc;
+    }
     if (!otlp_reply_status(reply.body, reply.size, &status))
         status = (struct otlp_reply){.words = reply.body, .words_size = reply.size};
     rc = http_judge(&protocol, &reply, status.words, status.words_size, answer);
@@ -129,6 +132,13 @@ static enum exporter_form otlp_form(const void *self)
     return otlp->form;
 }
 
+static struct http_client *otlp_client(void *self)
+{
+    struct otlp *otlp = self;
+
+    return otlp->client;
+}
+
 static void otlp_cancel(void *self)
 {
     struct otlp *otlp = self;
@@ -141,6 +151,7 @@ const struct exporter_type otlp_type = {
     .form_of = otlp_form,
     .open = otlp_open,
     .send = otlp_send,
+    .client = otlp_client,
     .cancel = otlp_cancel,
     .close = otlp_close,
 };

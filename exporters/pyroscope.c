@@ -206,8 +206,10 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
                            .size = pyroscope->message.size,
                            .query = pyroscope->ingest ? (const char *)pyroscope->query.data : NULL};
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
-    if (rc != EXPORTER_OK)
+    if (rc != EXPORTER_OK) {
+        answer->unsent = reply.unsent;
         return rc;
+    }
     return http_judge(pyroscope->ingest ? &ingest_protocol : &push_protocol, &reply, reply.body,
                       reply.size, answer);
 }
@@ -217,6 +219,13 @@ static enum exporter_form pyroscope_form(const void *self)
     const struct pyroscope *pyroscope = self;
 
     return pyroscope->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
+}
+
+static struct http_client *pyroscope_client(void *self)
+{
+    struct pyroscope *pyroscope = self;
+
+    return pyroscope->client;
 }
 
 static void pyroscope_cancel(void *self)
@@ -231,6 +240,7 @@ const struct exporter_type pyroscope_type = {
     .form_of = pyroscope_form,
     .open = pyroscope_open,
     .send = pyroscope_send,
+    .client = pyroscope_client,
     .cancel = pyroscope_cancel,
     .close = pyroscope_close,
 };

@@ -82,14 +82,31 @@ uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns)
     return capped(now_s < 0 ? MAX_S : seconds - now_s);
 }
 
-bool retry_after_find(const char *line, size_t size, const char **value, size_t *value_size)
+/* Finds the value behind a header's name and colon. */
+static bool find_value(const char *line, size_t size, const char *name, const char **value,
+                       size_t *value_size)
 {
-    static const char name[] = "Retry-After:";
-    size_t length = sizeof(name) - 1;
+    size_t length = strlen(name);
 
     if (size < length || strncasecmp(line, name, length) != 0)
         return false;
     *value = line + length;
     *value_size = size - length;
     return true;
+}
+
+bool retry_after_find(const char *line, size_t size, const char **value, size_t *value_size)
+{
+    return find_value(line, size, "Retry-After:", value, value_size);
+}
+
+bool retry_after_date(const char *line, size_t size, int64_t *out_s)
+{
+    const char *value;
+    size_t value_size;
+
+    if (!find_value(line, size, "Date:", &value, &value_size))
+        return false;
+    trim(&value, &value_size);
+    return read_date(value, value_size, out_s);
 }

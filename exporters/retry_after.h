@@ -28,4 +28,7 @@ uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns);
  */
 bool retry_after_find(const char *line, size_t size, const char **value, size_t *value_size);
 
+/* Reads a header line, if it is a Date. Gives: false when it is another, or no date. */
+bool retry_after_date(const char *line, size_t size, int64_t *out_s);
+
 #endif

@@ -10,6 +10,8 @@
 
 #include "exporters/exporter.h"
 
+struct http_client; /* http_client.h */
+
 struct exporter_type {
     const char *name;                                /* as in `type = NAME` */
     enum exporter_form form;                         /* where form_of is NULL */
@@ -17,6 +19,7 @@ struct exporter_type {
     enum exporter_rc (*open)(const struct exporter_settings *settings, void **out, struct err *err);
     enum exporter_rc (*send)(void *self, const struct exporter_profile *profile, int64_t now_ns,
                              struct exporter_answer *answer); /* all zero before; never NULL */
+    struct http_client *(*client)(void *self);                /* NULL: it speaks with no server */
     void (*cancel)(void *self);                               /* from any thread */
     void (*close)(void *self);                                /* NULL is fine */
 };

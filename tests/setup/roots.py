@@ -169,7 +169,11 @@ def ensure(suite, kind, wanted, install, log):
             return root
         log("putting Debian %s (%s) into %s (a minute or two, once)" % (suite, kind, root))
         with open(root + ".log", "w", encoding="utf-8") as log_file:
-            build(suite, wanted, root + ".partial", log_file)
+            try:
+                build(suite, wanted, root + ".partial", log_file)
+            except Unavailable as error:  # most often an archive that was away for a moment
+                log("%s; trying once more" % error)
+                build(suite, wanted, root + ".partial", log_file)
             remove(root, log_file)
             run(["mv", root + ".partial", root], log_file)
     return root

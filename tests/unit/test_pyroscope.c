@@ -409,6 +409,7 @@ static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
     start(fix);
     before = seconds();
     assert_int_equal(send_bytes(fix, bytes, size), EXPORTER_RETRY);
+    assert_false(fix->answer.unsent);
 
     assert_true(seconds() - before > 0.15);
     assert_true(seconds() - before < PATIENCE_S);
@@ -456,6 +457,7 @@ static void tries_again_after_a_reset(void **state)
 
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
     assert_true(fix->err.text[0] != '\0');
+    assert_false(fix->answer.unsent);
 }
 
 static void tries_again_when_nobody_listens(void **state)
@@ -467,6 +469,7 @@ static void tries_again_when_nobody_listens(void **state)
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
 
     expect_error(fix, "Couldn't connect");
+    assert_true(fix->answer.unsent);
     fix->server.url[0] = '\0'; /* stopped already */
 }
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_doctor.c - `pystrobe doctor`: tries what pystrobe needs, and tells what stops it. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/commands.h"
+#include "agent/examine.h"
+#include "agent/log.h"
+#include "agent/options.h"
+#include "exporters/exporter.h"
+
+static const char help[] =
+    "Usage: pystrobe doctor [--pid N] [-c FILE] [--json]\n\n"
+    "Tries what pystrobe needs and prints a line for each: it may read memory; a process can\n"
+    "be sampled; spool and stores can be written; the servers of the ini file are found, speak\n"
+    "TLS, take the login and have our time. Of what fails it says what stops it and what to do.\n"
+    "Run it as the user and in the place where pystrobe is to run. Servers get an empty\n"
+    "request. Exit status: 0 all is well, 1 something fails, 78 the ini file is wrong.\n\n"
+    "  -p, --pid N         can this process be sampled?\n"
+    "  -c, --config FILE   try what this ini file names\n"
+    "  -j, --json          print one JSON object\n"
+    "  -h, --help          this text\n\n"
+    "Example:\n"
+    "  pystrobe doctor -c /etc/pystrobe/pystrobe.ini --pid 4242\n";
+
+struct request {
+    const char *config; /* NULL: none */
+    pid_t pid;          /* 0: none */
+    bool json, help;
+};
+
+static bool has_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
+           (!term || strcmp(term, "dumb") != 0);
+}
+
+/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
+static int read_request(int argc, char **argv, struct request *request)
+{
+    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "p:c:jh", longs, NULL)) != -1) {
+        if (c == 'c')
+            request->config = optarg;
+        else if (c == 'j')
+            request->json = true;
+        else if (c == 'h')
+            request->help = true;
+        else if (c != 'p' || !options_pid(optarg, &request->pid))
+            return options_usage("doctor");
+    }
+    if (optind == argc)
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: doctor takes no argument '%s'\n", argv[optind]);
+    return options_usage("doctor");
+}
+
+static int examine(const struct request *request, const struct conf *conf)
+{
+    struct findings findings;
+
+    findings_init(&findings, request->json, has_colour());
+    examine_rights(&findings);
+    if (request->pid)
+        examine_process(&findings, request->pid);
+    if (conf) {
+        findings_add(&findings, FINDING_GOOD, "settings", "", "%s: %zu targets, %zu exporters",
+                     request->config, conf->target_count, conf->exporter_count);
+        examine_folders(&findings, conf);
+        examine_servers(&findings, conf);
+    }
+    return findings_finish(&findings);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct request request = {0};
+    struct conf_source source;
+    struct conf *conf = NULL;
+    int status = read_request(argc, argv, &request);
+
+    if (status != EXIT_OK)
+        return status;
+    if (request.help)
+        return options_help(help);
+    (void)signal(SIGPIPE, SIG_IGN);
+    source = options_source(request.config, NULL);
+    if (request.config)
+        status = options_conf(&source, &conf);
+    log_init(LOG_LEVEL_ERROR);
+    if (status != EXIT_OK)
+        return status;
+    if (conf && exporter_global_init() != EXPORTER_OK) {
+        conf_free(conf);
+        return EXIT_FAILED;
+    }
+    status = examine(&request, conf);
+    if (conf)
+        exporter_global_finish();
+    conf_free(conf);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* examine.h - tries what pystrobe needs of the host, of one process, and of where profiles go. */
+#ifndef AGENT_EXAMINE_H
+#define AGENT_EXAMINE_H
+
+#include <sys/types.h>
+
+#include "agent/findings.h"
+#include "conf/conf.h"
+
+/* Our rights, and what the kernel makes of them. */
+void examine_rights(struct findings *out);
+
+/* Samples a process. */
+void examine_process(struct findings *out, pid_t pid);
+
+/* Writes into the spool, and where exporters keep files; removes what it wrote. */
+void examine_folders(struct findings *out, const struct conf *conf);
+
+/* Asks each exporter's server, with an empty request. */
+void examine_servers(struct findings *out, const struct conf *conf);
+
+#endif
