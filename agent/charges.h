@@ -11,14 +11,15 @@
 #include "agent/slot.h"
 #include "agent/suspects.h"
 
+/* What is looked at all the time comes first: the choice has kilobytes. */
 struct charge {
     struct proc_id id;
+    struct slot *slot; /* borrowed: whose it is */
+    bool sent;         /* the sampler that runs there has got it, */
+    bool sampling;     /* and samples it */
+    bool known;        /* it was sampled before, by any */
+    uint64_t began_ns; /* since when it is sampled */
     struct choice choice;
-    struct slot *slot;           /* borrowed: whose it is */
-    bool sent;                   /* the sampler that runs there has got it, */
-    bool sampling;               /* and samples it */
-    bool known;                  /* it was sampled before, by any */
-    uint64_t began_ns;           /* since when it is sampled */
     char python[32];             /* its version; "" as long as it is not known */
     struct engine_counts counts; /* of all samplers so far, */
     struct engine_counts before; /* and of those that have ended */
