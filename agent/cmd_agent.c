@@ -114,10 +114,11 @@ static void order_burst(struct run *run, const struct control_request *request)
 
 static void order_reload(struct run *run)
 {
-    struct err err = {""};
+    struct control *asked = run->watch.control; /* the settings may have another */
+    struct err err;
     bool good = reload(run, &err);
 
-    control_done(run->watch.control, good, good ? "the settings are in effect" : err.text);
+    control_done(asked, good, good ? "the settings are in effect" : err.text);
 }
 
 /* Carries out what has come over the control socket. */
