@@ -38,10 +38,17 @@ $(UNIT_FILE): packaging/systemd/pystrobe.service.in
 	@mkdir -p $(@D)
 	sed -e 's|@BINDIR@|$(PREFIX)/bin|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' $< >$@
 
-$(SBOM): packaging/sbom.py $(BUILD)/pystrobe
+# What the program loads late stands in no header of it: checkers of dependencies get this one,
+# which is linked to all of that.
+LINKED := $(BUILD)/linked/pystrobe
+$(LINKED): $(BUILD)/pystrobe
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+
+$(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(LINKED)
 	@mkdir -p $(@D)
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) python3 packaging/sbom.py --version $(VERSION) --revision $(REVISION) \
-	    $(BUILD)/pystrobe >$@.partial
+	    --linked $(LINKED) $(BUILD)/pystrobe >$@.partial
 	@mv $@.partial $@
 
 man: $(MAN_PAGES)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a pystrobe is made of as an SPDX 2.3 document: sbom.py --version V PROGRAM
+"""Writes what a pystrobe is made of as an SPDX 2.3 document: sbom.py --version V --linked L PROGRAM
 
-The list is read from the program: each library that it is linked to, with the package that the
-library came from on the machine that built it. The same program gives the same bytes.
+The list is read from the programs: each library that L is linked to, with the package that the
+library came from on the machine that built it. L is PROGRAM, but linked to what that loads only
+when it needs it. The same programs give the same bytes.
 """
 
 import argparse
@@ -16,9 +17,10 @@ import time
 
 LICENSES = {  # of what is linked, as its own project declares it; all that is not here is looked at by hand
     "libc6": "LGPL-2.1-or-later", "glibc": "LGPL-2.1-or-later",
-    "libcurl4": "curl", "libcurl4t64": "curl", "libcurl": "curl",
+    "libcurl4": "curl", "libcurl4t64": "curl", "libcurl": "curl", "libcurl-minimal": "curl",
     "libinih1": "BSD-3-Clause", "inih": "BSD-3-Clause",
-    "libmicrohttpd12": "LGPL-2.1-or-later", "libmicrohttpd12t64": "LGPL-2.1-or-later", "libmicrohttpd": "LGPL-2.1-or-later",
+    "libmicrohttpd12": "LGPL-2.1-or-later", "libmicrohttpd12t64": "LGPL-2.1-or-later",
+    "libmicrohttpd": "LGPL-2.1-or-later",
     "libprotobuf-c1": "BSD-2-Clause", "protobuf-c": "BSD-2-Clause",
     "zlib1g": "Zlib", "zlib": "Zlib", "zlib-ng-compat": "Zlib",
 }
@@ -83,20 +85,21 @@ def package(name, version, purl, license_id):
     return entry
 
 
-def document(program, version, revision, epoch):
+def document(program, linked, version, revision, epoch):
     with open(program, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
     machine = machine_of(program)
     own = package("pystrobe", version, "pkg:generic/pystrobe@%s?vcs_revision=%s" % (version, revision), "Apache-2.0")
     own["primaryPackagePurpose"] = "APPLICATION"
     owners = {}
-    for library in linked_to(program):
+    for library in linked_to(linked):
         name, *rest = owner_of(path_of(library, machine))
         owners.setdefault(name, (rest, []))[1].append(library)
-    others = []
+    others, at_start = [], set(linked_to(program))
     for name, ((number, purl), libraries) in sorted(owners.items()):
+        when = "when it starts" if at_start & set(libraries) else "when it is needed"
         others.append(dict(package(name, number, purl, LICENSES.get(name, "NOASSERTION")),
-                           comment="linked: " + " ".join(libraries), primaryPackagePurpose="LIBRARY"))
+                           comment="loaded %s: %s" % (when, " ".join(libraries)), primaryPackagePurpose="LIBRARY"))
     links = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
               "relatedSpdxElement": own["SPDXID"]}]
     links += [{"spdxElementId": own["SPDXID"], "relationshipType": "DYNAMIC_LINK", "relatedSpdxElement": one["SPDXID"]}
@@ -115,10 +118,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", required=True)
     parser.add_argument("--revision", default="unknown")
+    parser.add_argument("--linked", required=True)
     parser.add_argument("program")
     args = parser.parse_args()
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
-    print(json.dumps(document(args.program, args.version, args.revision, epoch), indent=2))
+    print(json.dumps(document(args.program, args.linked, args.version, args.revision, epoch), indent=2))
 
 
 if __name__ == "__main__":

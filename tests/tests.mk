@@ -94,7 +94,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz entrypoint clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz entrypoint clean-root packages
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages

@@ -16,6 +16,8 @@ import roots
 
 SUITE = "bookworm"
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "procps", "python3", "ca-certificates"]
+MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer"]  # these would hold apt's locks when we want them
+APT_GET = "apt-get -q -y -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 --no-install-recommends "
 BOOT_S = 120
 WAIT_S = 90
 COMMAND_S = 600
@@ -67,7 +69,7 @@ class Machine:
         name = "pystrobe-%d" % os.getpid()
         self.nspawn = subprocess.Popen(
             ["systemd-nspawn", "-D", self.root, "--volatile=overlay", "--register=no", "--keep-unit", "-M", name,
-             "--link-journal=no", "--boot"],
+             "--link-journal=no", "--boot"] + ["systemd.mask=" + unit for unit in MASKED],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
         try:
             self.pid = wait_until("the machine starts", lambda: first_process_below(self.nspawn.pid), BOOT_S)
@@ -91,6 +93,11 @@ class Machine:
                  "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
         return subprocess.run(enter + ["sh", "-euc", script, "sh"] + [str(arg) for arg in args], input=stdin,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMMAND_S, check=False)
+
+    def install(self, *packages):
+        """Installs packages by name, or files, with what they depend on."""
+        self.run(APT_GET + "update")
+        self.run(APT_GET + 'install "$@"', *packages)
 
     def write(self, path, text, mode="644"):
         data = text if isinstance(text, bytes) else text.encode()

@@ -36,7 +36,8 @@ def files(deb, tmp_path_factory):
 
 def test_lintian_has_nothing_to_say(deb):
     changes = re.sub(r"\.deb$", ".changes", deb)
-    said = output_of(["lintian", "--allow-root", "-EI", "--pedantic", "--fail-on", "error,warning,info,pedantic", changes])
+    said = output_of(["lintian", "--allow-root", "-EI", "--pedantic", "--fail-on", "error,warning,info,pedantic",
+                      changes])
 
     assert not [line for line in said.splitlines() if line[:3] in ("E: ", "W: ", "I: ", "P: ")]
 

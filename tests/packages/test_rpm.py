@@ -29,7 +29,7 @@ def package():
 @pytest.fixture(scope="module")
 def system(machine, package):
     """A machine with rpm, the libraries and the package's file, but without the package."""
-    machine.run("apt-get -q update && apt-get -q -y --no-install-recommends install " + " ".join(LIBRARIES))
+    machine.install(*LIBRARIES)
     with open(package, "rb") as file:
         machine.write("/root/pystrobe.rpm", file.read())
     return machine
@@ -39,7 +39,8 @@ def system(machine, package):
 def next_package(machine, tmp_path_factory):
     """The next version, with another ini file, on the machine."""
     folder = tmp_path_factory.mktemp("next")
-    subprocess.run(["tar", "-xzf", built("dist/pystrobe-*.tar.gz"), "-C", str(folder), "--strip-components=1"], check=True)
+    subprocess.run(["tar", "-C", str(folder), "--strip-components=1", "-xzf", built("dist/pystrobe-*.tar.gz")],
+                   check=True)
     with open(str(folder / "packaging" / "host.ini"), "a", encoding="utf-8") as file:
         file.write("; new in this version\n")
     subprocess.run(["make", "-C", str(folder), "rpm", "BUILD=%s" % (folder / "b"), "VERSION=" + NEXT_VERSION],
@@ -51,7 +52,8 @@ def next_package(machine, tmp_path_factory):
 
 @pytest.fixture
 def installed(system):
-    system.run(RPM + "-U --oldpackage --replacepkgs /root/pystrobe.rpm; systemctl enable pystrobe; systemctl restart pystrobe")
+    system.run(RPM + "-U --oldpackage --replacepkgs /root/pystrobe.rpm; "
+               "systemctl enable pystrobe; systemctl restart pystrobe")
     return system
 
 
@@ -66,7 +68,8 @@ def query(package, *words):
 
 def test_rpmlint_has_nothing_to_say(package):
     config = os.path.join(TREE, "packaging", "rpm", "rpmlint.toml")
-    done = subprocess.run(["rpmlint", "-c", config, package], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(["rpmlint", "-c", config, package], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
     said = done.stdout.decode()
 
     assert done.returncode == 0 and not re.search(r": [EW]: ", said), said

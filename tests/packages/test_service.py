@@ -32,7 +32,7 @@ def installed(machine, deb):
     for name in ("spin.py", "probe.py"):
         with open(os.path.join(HERE, name), encoding="utf-8") as file:
             machine.write("/srv/" + name, file.read())
-    machine.run("apt-get -q update && apt-get -q -y --no-install-recommends install /root/pystrobe.deb")
+    machine.install("/root/pystrobe.deb")
     return machine
 
 
@@ -298,5 +298,6 @@ def test_removal_keeps_settings_and_profiles_and_purge_leaves_nothing(installed)
 
     installed.run("cp /var/lib/dpkg/info/pystrobe.postrm /root/postrm; dpkg -P pystrobe; sh /root/postrm purge")
     left = installed.run("find / -xdev -name '*pystrobe*' ! -path '/proc/*' ! -path '/root/*' ! -path '/sys/*' "
-                         "! -path '/var/log/*' ! -name pystrobe-root.json ! -name pystrobe-tests; ls -d /run/*pystrobe*", check=False)
+                         "! -path '/var/log/*' ! -name pystrobe-root.json ! -name pystrobe-tests; "
+                         "ls -d /run/*pystrobe*", check=False)
     assert left == "ls: cannot access '/run/*pystrobe*': No such file or directory\n"
