@@ -20,7 +20,9 @@ HARDEN ?= -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDHARDEN ?= -pie -Wl,-z,relro,-z,now
 SAN ?=
 WERROR ?=
-REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# A packed source (make dist) says which revision it is; its files have the time of that.
+REVISION := $(shell cat REVISION 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
 
 LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprotobuf-c)
 LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
@@ -43,11 +45,12 @@ endif
 # libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
 LATE ?= $(BUILD)/agent/late.o
 
-LIBRARIES := base unwind pprof conf exporters
+LIBRARIES := base unwind pprof formats conf exporters
 PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
 PB_H := $(PB_C:.c=.h)
 PB_O := $(PB_C:.c=.o)
+PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(wildcard formats/*.html))
 
 lib_sources = $(wildcard $(1)/*.c)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
@@ -61,8 +64,8 @@ BENCH := $(BUILD)/tests/bench/bench_unwind
 BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c)
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-# The order in which archives are linked; unwind, pprof, conf and exporters need base only.
-LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
+# The order in which archives are linked; formats needs pprof and base, the others base only.
+LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
             $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) -lpthread
 
 .PHONY: all help clean
@@ -70,7 +73,7 @@ all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
 
 help: ## print the targets
 	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -80,12 +83,20 @@ $(BUILD)/gen/%.pb-c.c: %.proto
 	protoc-c --c_out=$(BUILD)/gen -I. $<
 $(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
 
+# A page as the bytes of an array.
+$(BUILD)/gen/%.html.inc: %.html
+	@mkdir -p $(@D)
+	od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
+
+$(BUILD)/formats/flame.o: $(BUILD)/gen/formats/flame.html.inc
+$(BUILD)/formats/heatmap.o: $(BUILD)/gen/formats/heatmap.html.inc
+
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
 
 $(BUILD)/agent/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
-$(BUILD)/%.o: %.c | $(PB_H)
+$(BUILD)/%.o: %.c | $(PB_H) $(PAGES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
@@ -113,15 +124,8 @@ $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
-# pystrobe.ini(5) has its keys from the option table.
-MAN_INI := $(BUILD)/man/pystrobe.ini.5
-$(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/tests/tools/print_sample
-	@mkdir -p $(@D)
-	$(BUILD)/tests/tools/print_sample mdoc >$@.options
-	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
-	@rm -f $@.options
-
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
 
+include packaging/packaging.mk
 include tests/tests.mk

@@ -30,7 +30,7 @@ static const char help[] =
     "Example:\n"
     "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
 
-/* After SIGTERM all must be over within 2 s. */
+/* What exporters have after SIGTERM, beside the samplers' last second: all is over within 5 s. */
 #define STOP_NS (1500 * NS_PER_MS)
 
 enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
@@ -162,6 +162,7 @@ static int sample_until_stopped(struct run *run)
             (void)reload(run, &err); /* which the log and the status tell */
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
+    watch_ending(&run->watch);
     watch_close(&run->watch);
     fleet_flush(run->fleet);
     end_ns = clock_mono_ns() + STOP_NS;
@@ -206,7 +207,7 @@ static int run_agent(struct run *run)
         return EXIT_FAILED;
     }
     run_choose_spool(run, run->conf);
-    if (!ship_open(&run->ship, run->conf, &err)) {
+    if (!ship_open(&run->ship, run->conf, false, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;
     }

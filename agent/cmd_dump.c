@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/dump.h"
 #include "agent/dump_async.h"
@@ -13,6 +14,7 @@
 #include "agent/options.h"
 #include "agent/proc.h"
 #include "agent/rights.h"
+#include "agent/stall.h"
 
 static const char help[] =
     "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
@@ -131,21 +133,27 @@ static int show(const struct request *request, const struct cpy_info *info,
 
 static int dump_process(const struct request *request)
 {
+    struct beat *beat = stall_beat();
     struct cpy_target *target = NULL;
     struct dump_taken taken;
     struct err err = {""};
-    enum cpy_rc rc = cpy_open(request->take.pid, &target, &err);
+    enum cpy_rc rc;
     int status;
 
+    stall_watch(NULL, NULL);
+    beat_read(beat, request->take.pid, clock_mono_ns());
+    rc = cpy_open(request->take.pid, &target, &err);
     if (rc != CPY_OK)
         return options_open_failed(request->take.pid, rc, &err);
     if (request->tasks != ASYNC_NONE) {
-        status = dump_async(request->take.pid, target, request->tasks == ASYNC_ALL, request->json);
+        status =
+            dump_async(request->take.pid, target, beat, request->tasks == ASYNC_ALL, request->json);
         cpy_close(target);
         return status;
     }
     dump_taken_init(&taken);
     status = dump_take(&request->take, target, &taken);
+    beat_rest(beat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
         status = show(request, cpy_info(target), &taken);
     dump_taken_finish(&taken);

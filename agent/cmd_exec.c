@@ -263,7 +263,7 @@ static bool open_run(struct run *run)
     if (run->seat->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
     run->speaks = speaks_with_servers(run->conf) && exporter_global_init() == EXPORTER_OK;
-    run->ships = ship_open(&run->ship, run->conf, &err);
+    run->ships = ship_open(&run->ship, run->conf, false, &err);
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_record.c - `pystrobe record`: profiles one process or command into a pprof file. */
-#include <errno.h>
+/* cmd_record.c - `pystrobe record`: profiles processes or a command into a file. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,23 +14,35 @@
 #include "agent/log.h"
 #include "agent/naming.h"
 #include "agent/options.h"
+#include "agent/output.h"
+#include "agent/record_text.h"
 #include "agent/ship.h"
+#include "agent/stall.h"
 #include "agent/stats.h"
+#include "agent/version.h"
+#include "formats/format.h"
 
 static const char help[] =
-    "Usage: pystrobe record [OPTIONS] --pid PID\n"
+    "Usage: pystrobe record [OPTIONS] --pid PID [--children]\n"
+    "       pystrobe record [OPTIONS] --target NAME\n"
     "       pystrobe record [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
-    "Profiles a running process, or a command and its Python descendants, into a pprof file.\n"
-    "Ctrl-C ends the recording and keeps what is there.\n\n"
+    "Profiles a running process, or a command and its Python descendants, into a file.\n"
+    "Ctrl-C ends the recording and keeps what is there, and so does the end of the process.\n\n"
     "  -p, --pid PID        the process\n"
+    "  -c, --children       and its Python descendants, in the same profile\n"
+    "      --target NAME    all processes that run a script, module or app of that name\n"
     "  -d, --duration TIME  how long; default: 10s for a process, to its end for a command\n"
     "  -r, --rate RATE      samples a second; default 100Hz\n"
-    "  -o, --output FILE    default: profile.pb.gz\n"
+    "  -o, --output FILE    default: profile.pb.gz; \"-\" is the standard output\n"
+    "  -f, --format NAME    of the list in pystrobe report --help; default: by the ending of\n"
+    "                       FILE (.html, .svg, .collapsed, .pstats ...), else pprof\n"
     "  -t, --threads        tell threads apart: labels with the id and name of each\n"
     "      --stats[=FORM]   what the sampling took, to stderr at the end: text or json\n"
     "  -h, --help           this text\n\n"
+    "Exit status: that of the command; else 0, 1 if the file could not be written, 64 for wrong\n"
+    "usage, 69 if there was no Python to be sampled, 77 without the right to read it.\n\n"
     "Example:\n"
-    "  pystrobe record -d 30s -o out.pb.gz --pid 4242 && pystrobe report out.pb.gz\n";
+    "  pystrobe record -d 30s -o out.html --pid 4242\n";
 
 enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10 };
 
@@ -42,72 +52,144 @@ enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
 struct request {
     pid_t pid;
+    const char *target;   /* a name; NULL: not given */
+    bool children;        /* of `pid`, too */
     uint64_t duration_ns; /* 0: not given */
     double rate_hz;
     const char *output;
+    const char *format_name;     /* NULL: not given */
+    const struct format *format; /* static */
     enum service_split split;
     enum stats_form stats;
-    char **command; /* NULL: --pid */
+    char **command; /* NULL: --pid or --target */
 };
 
 struct run {
     const struct request *request;
     struct choice choice;
     struct engine *engine; /* owned */
+    struct facts *facts;   /* owned: for names; NULL: not needed */
     struct child child;
-    struct buf bytes; /* owned: the encoded profile */
+    struct buf bytes; /* owned: the profile as it is written */
     enum pprof_rc encoded;
+    int64_t cpu_ns, unseen_cpu_ns; /* of the profile */
     bool any;
     uint64_t start_ns;
 };
 
+/* Is this process called what --target says? */
+static bool has_name(const struct run *run, pid_t pid)
+{
+    struct choice choice = {.rate_hz = run->choice.rate_hz};
+
+    facts_begin(run->facts, pid);
+    if (naming_is_disabled(run->facts))
+        return false;
+    naming_apply(&naming_usual, run->facts, &choice);
+    return strcmp(choice.service, run->request->target) == 0;
+}
+
+/* A process blocks us: the profile is lost, but not the command. */
+static int give_up(void *ctx)
+{
+    struct run *run = ctx;
+
+    return run->child.pid > 0 ? child_wait(&run->child) : EXIT_UNAVAILABLE;
+}
+
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
     const struct run *run = ctx;
+    const struct request *request = run->request;
 
     (void)stat;
     *out = run->choice;
-    return run->request->command ? child_is_ours(pid) : pid == run->request->pid;
+    if (request->command)
+        return child_is_ours(pid);
+    if (request->target)
+        return has_name(run, pid);
+    return pid == request->pid || (request->children && proc_descends(pid, request->pid));
+}
+
+/* Notes how much CPU time there is, and how much of it no sample saw. */
+static void note_cpu(struct run *run, const struct service *service)
+{
+    struct pprof_top *tops;
+    size_t i, count;
+
+    run->cpu_ns = pprof_total(service->profile, VALUE_CPU);
+    if (pprof_top(service->profile, VALUE_CPU, &tops, &count) != PPROF_OK)
+        return;
+    for (i = 0; i < count; i++)
+        if (strcmp(tops[i].name, service_unseen) == 0)
+            run->unseen_cpu_ns += tops[i].flat;
+    free(tops);
+}
+
+/* Writes a service's profile in another format than pprof. */
+static enum pprof_rc write_format(struct run *run, const struct service *service, uint64_t now_ns)
+{
+    struct format_view view = {.profile = service->profile,
+                               .type = VALUE_CPU,
+                               .base = FORMAT_NO_BASE,
+                               .title = service->name,
+                               .time_ns = service->start_utc_ns,
+                               .duration_ns = (int64_t)(now_ns - service->start_ns),
+                               .period = (int64_t)service->period_ns,
+                               .made_by = version_agent,
+                               .source = output_source};
+    struct pprof_stacks *stacks;
+    enum pprof_rc rc = pprof_stacks_new(service->profile, &stacks);
+
+    if (rc != PPROF_OK)
+        return rc;
+    view.stacks = stacks;
+    rc = run->request->format->write(&view, &run->bytes);
+    pprof_stacks_free(stacks);
+    return rc;
 }
 
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
-    if (pprof_total(service->profile, VALUE_SAMPLES) == 0)
+    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || run->any)
         return;
     run->any = true;
-    run->encoded = ship_encode(service, now_ns, NULL, 0, &run->bytes);
+    note_cpu(run, service);
+    if (run->request->format == format_named("pprof"))
+        run->encoded = ship_encode(service, now_ns, NULL, 0, &run->bytes);
+    else
+        run->encoded = write_format(run, service, now_ns);
 }
 
-/* Writes the file whole or not at all. */
-static int write_output(const struct run *run)
+/* What there is to say of the recording. */
+static struct record_text text_of(const struct run *run)
 {
-    const char *path = run->request->output;
-    char aside[4096];
-    FILE *file;
-    bool good;
+    struct record_text text = {.stats = engine_stats(run->engine),
+                               .elapsed_ns = clock_mono_ns() - run->start_ns,
+                               .rate_hz = run->request->rate_hz,
+                               .cpu_ns = run->cpu_ns,
+                               .unseen_cpu_ns = run->unseen_cpu_ns};
 
-    (void)snprintf(aside, sizeof(aside), "%s.part", path);
-    file = fopen(aside, "we");
-    good = file && fwrite(run->bytes.data, 1, run->bytes.size, file) == run->bytes.size;
-    if (file && fclose(file) != 0)
-        good = false;
-    if (good && rename(aside, path) == 0)
-        return EXIT_OK;
-    (void)fprintf(stderr, "pystrobe: %s: %s\n", path, strerror(errno));
-    (void)unlink(aside);
-    return EXIT_FAILED;
+    engine_unwinder(run->engine, &text.unwinder);
+    return text;
 }
 
 static void print_progress(const struct run *run, bool last)
 {
-    const struct engine_stats *stats = engine_stats(run->engine);
+    struct record_text text;
+    struct buf out;
 
-    if (isatty(STDERR_FILENO))
-        (void)fprintf(stderr, "\r%6.1f s  %" PRIu64 " samples of %zu processes%s",
-                      (double)(clock_mono_ns() - run->start_ns) / 1e9, stats->samples,
-                      stats->sampling, last ? "\n" : "  ");
+    if (!isatty(STDERR_FILENO))
+        return;
+    text = text_of(run);
+    buf_init(&out, STATS_MAX);
+    record_text_progress(&text, engine_services(run->engine), &out);
+    if (!buf_failed(&out))
+        (void)fprintf(stderr, "\r%.*s\033[K%s", (int)out.size, (const char *)out.data,
+                      last ? "\n" : "");
+    buf_finish(&out);
 }
 
 static bool is_over(const struct run *run)
@@ -166,30 +248,36 @@ static int explain_nothing(const struct engine_stats *stats)
 /* Says what was sampled and what of it was dropped, then the statistics if they are wanted. */
 static void print_stats(const struct run *run)
 {
-    const struct engine_stats *stats = engine_stats(run->engine);
-    struct cpy_stats unwinder;
+    const struct record_text text = text_of(run);
     struct buf out;
 
-    engine_unwinder(run->engine, &unwinder);
     buf_init(&out, STATS_MAX);
-    buf_add_fmt(&out, "pystrobe: %" PRIu64 " sample%s of %" PRIu64 " process%s in %.1f s, ",
-                stats->samples, stats->samples == 1 ? "" : "s", stats->attached,
-                stats->attached == 1 ? "" : "es", (double)(clock_mono_ns() - run->start_ns) / 1e9);
-    stats_dropped(stats, &unwinder, &out);
-    buf_add_str(&out, "\n");
+    record_text_summary(&text, &out);
     if (run->request->stats == STATS_TEXT)
-        stats_text(stats->samples, &unwinder, &out);
+        stats_text(text.stats->samples, &text.unwinder, &out);
     else if (run->request->stats == STATS_JSON)
-        stats_json(stats, &unwinder, &out);
+        stats_json(text.stats, &text.unwinder, &out);
     if (!buf_failed(&out))
         (void)fwrite(out.data, 1, out.size, stderr);
     buf_finish(&out);
 }
 
+/* Says where the profile is, and what to do with it. */
+static void print_place(const struct request *request)
+{
+    if (strcmp(request->output, "-") == 0)
+        return;
+    (void)fprintf(stderr, "pystrobe: wrote %s", request->output);
+    if (request->format == format_named("pprof"))
+        (void)fprintf(stderr, "; look at it with: pystrobe report %s", request->output);
+    (void)fputs("\n", stderr);
+}
+
 /* Says what came of it; gives the exit status of the recording itself. */
 static int summarize(const struct run *run)
 {
-    int status;
+    struct err err = {""};
+    bool written;
 
     if (!run->any)
         return explain_nothing(engine_stats(run->engine));
@@ -197,12 +285,13 @@ static int summarize(const struct run *run)
         (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(run->encoded));
         return EXIT_FAILED;
     }
-    status = write_output(run);
+    written = output_write(run->request->output, &run->bytes, &err);
+    if (!written)
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
     print_stats(run);
-    if (status == EXIT_OK)
-        (void)fprintf(stderr, "pystrobe: wrote %s; look at it with: pystrobe report %s\n",
-                      run->request->output, run->request->output);
-    return status;
+    if (written)
+        print_place(run->request);
+    return written ? EXIT_OK : EXIT_FAILED;
 }
 
 static int run_record(struct run *run)
@@ -212,12 +301,13 @@ static int run_record(struct run *run)
                                        .ctx = run,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
-                                       .only = run->request->pid};
+                                       .only = run->request->children ? 0 : run->request->pid};
     struct err err = {""};
     sigset_t before;
     int status;
 
     child_block_signals(&settings.signals, &before);
+    settings.beat = stall_beat();
     run->engine = engine_new(&settings);
     if (!run->engine) {
         (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
@@ -230,6 +320,7 @@ static int run_record(struct run *run)
             return status;
         }
     }
+    stall_watch(give_up, run); /* from here on there is more than one thread */
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);
@@ -241,7 +332,7 @@ static int run_record(struct run *run)
     return child_wait(&run->child) ? run->child.exit_status : status;
 }
 
-enum { OPTION_STATS = 256 };
+enum { OPTION_STATS = 256, OPTION_TARGET };
 
 /* Reads the form of the statistics, NULL if none was given; says what is wrong with it. */
 static bool read_stats(const char *text, enum stats_form *out)
@@ -253,55 +344,119 @@ static bool read_stats(const char *text, enum stats_form *out)
     return false;
 }
 
-static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
-{
-    static const struct option longs[] = {
-        {"pid", required_argument, NULL, 'p'},  {"duration", required_argument, NULL, 'd'},
-        {"rate", required_argument, NULL, 'r'}, {"output", required_argument, NULL, 'o'},
-        {"threads", no_argument, NULL, 't'},    {"stats", optional_argument, NULL, OPTION_STATS},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
-    bool good = true;
-    int c;
+static const struct option longs[] = {
+    {"pid", required_argument, NULL, 'p'},
+    {"children", no_argument, NULL, 'c'},
+    {"target", required_argument, NULL, OPTION_TARGET},
+    {"duration", required_argument, NULL, 'd'},
+    {"rate", required_argument, NULL, 'r'},
+    {"output", required_argument, NULL, 'o'},
+    {"format", required_argument, NULL, 'f'},
+    {"threads", no_argument, NULL, 't'},
+    {"stats", optional_argument, NULL, OPTION_STATS},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
 
-    while (good && (c = getopt_long(argc, argv, "+p:d:r:o:th", longs, NULL)) != -1) {
-        if (c == 'p')
-            good = options_pid(optarg, &request->pid);
-        else if (c == 'd')
-            good = options_duration(optarg, &request->duration_ns);
-        else if (c == 'r')
-            good = options_rate(optarg, &request->rate_hz);
-        else if (c == 'o')
-            request->output = optarg;
-        else if (c == 't')
-            request->split = SPLIT_THREAD;
-        else if (c == OPTION_STATS)
-            good = read_stats(optarg, &request->stats);
-        else if (c == 'h')
-            *wants_help = true;
-        else
-            good = false;
+/* Takes one option in. False: it is wrong. */
+static bool take_option(int c, struct request *request, bool *wants_help)
+{
+    switch (c) {
+    case 'p':
+        return options_pid(optarg, &request->pid);
+    case 'c':
+        request->children = true;
+        return true;
+    case OPTION_TARGET:
+        request->target = optarg;
+        return true;
+    case 'd':
+        return options_duration(optarg, &request->duration_ns);
+    case 'r':
+        return options_rate(optarg, &request->rate_hz);
+    case 'o':
+        request->output = optarg;
+        return true;
+    case 'f':
+        request->format_name = optarg;
+        return true;
+    case 't':
+        request->split = SPLIT_THREAD;
+        return true;
+    case OPTION_STATS:
+        return read_stats(optarg, &request->stats);
+    case 'h':
+        *wants_help = true;
+        return true;
+    default:
+        return false;
     }
-    if (good && !*wants_help && (request->pid != 0) == (optind < argc)) {
-        (void)fprintf(stderr, "pystrobe: record needs either --pid PID or -- COMMAND\n");
-        good = false;
-    }
-    request->command = optind < argc ? argv + optind : NULL;
-    if (request->pid && request->duration_ns == 0)
-        request->duration_ns = 10 * NS_PER_S;
-    return good ? EXIT_OK : options_usage("record");
 }
 
-/* The name that a running process has by itself. False: out of memory. */
-static bool name_process(pid_t pid, struct choice *choice)
+/* Finds the format by its name or by the output's. False: it is wrong, which was said. */
+static bool choose_format(struct request *request)
 {
-    struct facts *facts = facts_new();
+    if (request->format_name)
+        request->format = format_named(request->format_name);
+    else
+        request->format = format_of_path(request->output);
+    if (!request->format && !request->format_name)
+        request->format = format_named("pprof");
+    if (!request->format)
+        (void)fprintf(stderr,
+                      "pystrobe: there is no format '%s'; pystrobe report --help has them\n",
+                      request->format_name);
+    else if (!request->format->plain && output_is_terminal(request->output))
+        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
+                      request->format->name);
+    else
+        return true;
+    return false;
+}
 
-    if (!facts)
-        return false;
-    facts_begin(facts, pid);
-    naming_apply(&naming_usual, facts, choice);
-    facts_free(facts);
-    return true;
+/* Says what is wrong with the words as a whole. */
+static bool words_fit(const struct request *request)
+{
+    if ((request->pid != 0) + (request->target != NULL) + (request->command != NULL) != 1)
+        (void)fputs("pystrobe: record needs one of --pid PID, --target NAME and -- COMMAND\n",
+                    stderr);
+    else if (request->children && !request->pid)
+        (void)fputs("pystrobe: --children goes with --pid; those of a command are there anyhow\n",
+                    stderr);
+    else
+        return true;
+    return false;
+}
+
+static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
+{
+    int c;
+
+    while ((c = getopt_long(argc, argv, "+p:cd:r:o:f:th", longs, NULL)) != -1)
+        if (!take_option(c, request, wants_help))
+            return options_usage("record");
+    request->command = optind < argc ? argv + optind : NULL;
+    if (!*wants_help && (!words_fit(request) || !choose_format(request)))
+        return options_usage("record");
+    if (!request->command && request->duration_ns == 0)
+        request->duration_ns = 10 * NS_PER_S;
+    return EXIT_OK;
+}
+
+/* Names what is recorded. */
+static void name_service(struct run *run)
+{
+    const struct request *request = run->request;
+    struct choice *choice = &run->choice;
+
+    if (request->command) {
+        options_service(request->command, choice->service, sizeof(choice->service));
+    } else if (request->target) {
+        (void)snprintf(choice->service, sizeof(choice->service), "%s", request->target);
+    } else {
+        facts_begin(run->facts, request->pid);
+        naming_apply(&naming_usual, run->facts, choice);
+    }
 }
 
 int cmd_record(int argc, char **argv)
@@ -314,16 +469,18 @@ int cmd_record(int argc, char **argv)
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);
     log_init(LOG_LEVEL_ERROR);
+    run.facts = facts_new();
+    if (!run.facts) {
+        (void)fputs("pystrobe: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    name_service(&run);
     run.choice.rate_hz = request.rate_hz;
     run.choice.split = request.split;
-    if (request.command)
-        options_service(request.command, run.choice.service, sizeof(run.choice.service));
-    else if (!name_process(request.pid, &run.choice))
-        (void)snprintf(run.choice.service, sizeof(run.choice.service), "process %d",
-                       (int)request.pid);
     buf_init(&run.bytes, BYTES_MAX);
     status = run_record(&run);
     buf_finish(&run.bytes);
     engine_free(run.engine);
+    facts_free(run.facts);
     return status;
 }

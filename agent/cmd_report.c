@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.c - `pystrobe report`: the hottest functions of pprof files. */
+/* cmd_report.c - `pystrobe report`: pprof files as tables, call trees, graphs and other formats. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -8,213 +8,211 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/options.h"
+#include "agent/output.h"
 #include "agent/report.h"
 #include "agent/report_files.h"
+#include "agent/report_sum.h"
+#include "agent/version.h"
+#include "formats/format.h"
 
-enum {
-    MESSAGE_MAX = 4096,
-    FILE_MAX = 64 << 20,
-    PROFILE_MAX = 512 << 20,
-    OUTPUT_MAX = 64 << 20,
-    TOP_DEFAULT = 20
-};
+enum { OUTPUT_MAX = 1 << 30, TOP_DEFAULT = 20, STORE_SIZE = 4096, TITLE_SIZE = 256 };
 
 static const char help[] =
     "Usage: pystrobe report [OPTIONS] FILE...\n"
-    "       pystrobe report [OPTIONS] --store DIR [--service NAME]\n\n"
+    "       pystrobe report [OPTIONS] --diff BEFORE AFTER\n"
+    "       pystrobe report [OPTIONS] --store [DIR] [--service NAME] [--since TIME]\n\n"
     "Adds pprof files up, ours or others', and prints the functions that took most.\n"
     "own: while the function itself ran; total: with all that it called.\n\n"
     "  -n, --top N         how many functions (default 20)\n"
-    "  -t, --type TYPE     which value: cpu, wall, gil, samples, or any other name that the\n"
+    "  -t, --type TYPE, --value TYPE\n"
+    "                      which value: cpu, wall, gil, samples, or any other name that the\n"
     "                      files have (default: cpu, or else wall, or else their last one)\n"
-    "  -s, --store DIR     all profiles of a local store\n"
+    "  -f, --format NAME   table, json, or one of the list below (default: by the output's\n"
+    "                      name, else table)\n"
+    "  -o, --output FILE   default: the standard output\n"
+    "  -d, --diff          what AFTER took more or less than BEFORE\n"
+    "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps them\n"
     "  -S, --service NAME  of the store only those of this service\n"
-    "  -j, --json          one JSON object; times in the files' own unit\n"
+    "      --since TIME    of the store only those that began in the last 2h, 30m ...\n"
+    "      --no-source     no source lines in a heatmap\n"
+    "  -j, --json          the same as -f json; times in the files' own unit\n"
     "  -h, --help          this text\n\n"
-    "Exit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong usage.\n\n"
+    "Formats, by name and by the output's ending:\n";
+
+static const char help_end[] =
+    "\nExit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong usage.\n\n"
     "Example:\n"
-    "  pystrobe record -d 10s -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n";
+    "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz -o out.html\n";
 
 struct request {
     size_t top;
     const char *type; /* borrowed from argv; NULL: choose */
     const char *store, *service;
-    bool json;
+    const char *output;
+    const struct format *format; /* NULL: a table, or JSON */
+    const char *format_name;     /* as it was given; NULL: it was not */
+    uint64_t since_ns;           /* before now; 0: all */
+    bool wants_store, json, diff, no_source;
+    char store_path[STORE_SIZE];
 };
 
-/* What the files add up to. */
-struct sum {
-    const struct request *request;
-    struct pprof *profile; /* owned; of one type; NULL: no file was read yet */
-    struct report report;
-    struct buf other;   /* owned: what to say if no file has the wanted type */
-    char names[2][128]; /* what report.type points to */
-};
-
-static size_t find_type(const struct pprof_decoded *file, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < file->type_count; i++) {
-        if (strcmp(file->types[i].type, name) == 0)
-            return i;
-    }
-    return PPROF_TYPES_MAX;
-}
-
-static size_t choose_type(const struct request *request, const struct pprof_decoded *file)
-{
-    size_t type;
-
-    if (request->type)
-        return find_type(file, request->type);
-    type = find_type(file, "cpu");
-    if (type == PPROF_TYPES_MAX)
-        type = find_type(file, "wall");
-    if (type == PPROF_TYPES_MAX && file->type_count)
-        type = file->type_count - 1;
-    return type;
-}
-
-static void note_other_types(struct sum *sum, const struct pprof_decoded *file)
-{
-    size_t i;
-
-    buf_reset(&sum->other);
-    buf_add_fmt(&sum->other, "there is no value '%s'; there are:",
-                sum->request->type ? sum->request->type : "cpu");
-    for (i = 0; i < file->type_count; i++) {
-        buf_add_str(&sum->other, " ");
-        report_text(file->types[i].type, &sum->other);
-    }
-}
-
-/* The first file that has the wanted type decides what is added up. */
-static enum pprof_rc begin_sum(struct sum *sum, const struct pprof_decoded *file)
-{
-    size_t type = choose_type(sum->request, file);
-
-    if (type == PPROF_TYPES_MAX) {
-        note_other_types(sum, file);
-        return PPROF_OK;
-    }
-    (void)snprintf(sum->names[0], sizeof(sum->names[0]), "%s", file->types[type].type);
-    (void)snprintf(sum->names[1], sizeof(sum->names[1]), "%s", file->types[type].unit);
-    sum->report.type = (struct pprof_type){sum->names[0], sum->names[1]};
-    return pprof_new(&sum->report.type, 1, PROFILE_MAX, &sum->profile);
-}
-
-static void note_time(struct report *report, const struct pprof_decoded *file)
-{
-    int64_t end = file->time_ns;
-
-    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - report->duration_ns)
-        report->duration_ns += file->duration_ns;
-    if (file->time_ns <= 0)
-        return;
-    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - end)
-        end += file->duration_ns;
-    if (report->first_ns == 0 || file->time_ns < report->first_ns)
-        report->first_ns = file->time_ns;
-    if (end > report->last_ns)
-        report->last_ns = end;
-}
-
-static enum pprof_rc add_decoded(struct sum *sum, const struct pprof_decoded *file)
-{
-    enum pprof_rc rc = PPROF_OK;
-
-    if (!sum->profile)
-        rc = begin_sum(sum, file);
-    if (rc != PPROF_OK || !sum->profile)
-        return rc;
-    sum->report.file_count++;
-    note_time(&sum->report, file);
-    return pprof_merge(sum->profile, file->profile);
-}
-
-static enum pprof_rc add_bytes(struct sum *sum, const struct buf *bytes, struct err *err)
-{
-    struct pprof_decoded file;
-    enum pprof_rc rc = pprof_decode(bytes->data, bytes->size, PROFILE_MAX, &file, err);
-
-    if (rc != PPROF_OK)
-        return rc;
-    rc = add_decoded(sum, &file);
-    if (rc != PPROF_OK)
-        err_set(err, "%s", pprof_rc_text(rc));
-    pprof_free(file.profile);
-    return rc;
-}
-
-/* Adds one file. `may_go`: the store may have dropped it since it was listed. */
-static bool add_file(struct sum *sum, const char *path, bool may_go)
-{
-    struct err err = {""};
-    struct buf bytes;
-    bool good;
-
-    buf_init(&bytes, FILE_MAX);
-    if (report_read(path, &bytes, &err))
-        good = add_bytes(sum, &bytes, &err) == PPROF_OK;
-    else
-        good = may_go && errno == ENOENT;
-    buf_finish(&bytes);
-    if (!good)
-        (void)fprintf(stderr, "pystrobe: %s: %s\n", path, err.text);
-    return good;
-}
-
-static bool wants_colour(void)
+static bool wants_colour(const struct request *request)
 {
     const char *no_colour = getenv("NO_COLOR");
 
-    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]);
+    return output_is_terminal(request->output) && (!no_colour || !no_colour[0]);
 }
 
-static int print(struct sum *sum)
+/* Appends the hottest functions. */
+static enum pprof_rc add_functions(const struct request *request, const struct report_sum *sum,
+                                   struct buf *out)
 {
+    struct report report = {.file_count = sum->file_count,
+                            .first_ns = sum->first_ns,
+                            .last_ns = sum->last_ns,
+                            .duration_ns = sum->duration_ns,
+                            .type = sum->chosen,
+                            .total = pprof_total(sum->profile, sum->type),
+                            .top_max = request->top,
+                            .colour = wants_colour(request)};
     struct pprof_top *tops;
-    struct buf out;
-    int status = EXIT_FAILED;
+    enum pprof_rc rc = pprof_top(sum->profile, sum->type, &tops, &report.top_count);
 
-    if (pprof_top(sum->profile, 0, &tops, &sum->report.top_count) != PPROF_OK) {
-        (void)fputs("pystrobe: out of memory\n", stderr);
-        return status;
-    }
-    sum->report.tops = tops;
-    sum->report.top_max = sum->request->top;
-    sum->report.total = pprof_total(sum->profile, 0);
-    sum->report.colour = wants_colour();
-    buf_init(&out, OUTPUT_MAX);
-    (sum->request->json ? report_json : report_table)(&sum->report, &out);
-    if (!buf_failed(&out) && fwrite(out.data, 1, out.size, stdout) == out.size &&
-        fflush(stdout) == 0)
-        status = EXIT_OK;
-    buf_finish(&out);
+    if (rc != PPROF_OK)
+        return rc;
+    report.tops = tops;
+    (request->json ? report_json : report_table)(&report, out);
     free(tops);
-    return status;
+    return buf_failed(out) ? PPROF_FULL : PPROF_OK;
+}
+
+/* Appends the profile in the format that is asked for; `base`: as in struct format_view. */
+static enum pprof_rc add_format(const struct request *request, const struct report_sum *sum,
+                                const struct pprof *profile, size_t base, const char *title,
+                                struct buf *out)
+{
+    struct format_view view = {.profile = profile,
+                               .type = base == FORMAT_NO_BASE ? sum->type : 0,
+                               .base = base,
+                               .title = title,
+                               .time_ns = sum->first_ns,
+                               .duration_ns = sum->duration_ns,
+                               .period = sum->period,
+                               .made_by = version_agent,
+                               .source = request->no_source ? NULL : output_source};
+    struct pprof_stacks *stacks;
+    enum pprof_rc rc = pprof_stacks_new(profile, &stacks);
+
+    if (rc != PPROF_OK)
+        return rc;
+    view.stacks = stacks;
+    rc = request->format->write(&view, out);
+    pprof_stacks_free(stacks);
+    return rc;
+}
+
+/* Puts out what was made, or says why it was not. */
+static int finish(const struct request *request, enum pprof_rc rc, const struct buf *out)
+{
+    struct err err = {""};
+
+    if (rc != PPROF_OK)
+        err_set(&err, "%s", pprof_rc_text(rc));
+    if (rc == PPROF_OK && output_write(request->output, out, &err))
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    return EXIT_FAILED;
+}
+
+static void say_no_value(const struct report_sum *sum)
+{
+    if (!sum->profile && sum->other.size)
+        (void)fprintf(stderr, "pystrobe: %.*s\n", (int)sum->other.size, (char *)sum->other.data);
+}
+
+/* What the report is called: its service, its store, or its files. */
+static void name_report(const struct request *request, char **paths, size_t count,
+                        char title[TITLE_SIZE])
+{
+    const char *of = request->wants_store ? request->store : paths[0];
+
+    (void)snprintf(title, TITLE_SIZE, "%s%s", request->service ? request->service : of,
+                   !request->wants_store && count > 1 ? " and others" : "");
 }
 
 static int report(const struct request *request, char **paths, size_t count)
 {
-    struct sum sum = {.request = request};
+    struct report_sum sum;
+    char title[TITLE_SIZE];
     int status = EXIT_OK;
+    struct buf out;
     size_t i;
 
-    buf_init(&sum.other, MESSAGE_MAX);
-    for (i = 0; i < count; i++) {
-        if (!add_file(&sum, paths[i], request->store != NULL))
+    report_sum_init(&sum, request->type);
+    for (i = 0; i < count; i++)
+        if (!report_sum_add(&sum, paths[i], request->wants_store))
             status = EXIT_FAILED;
-    }
-    if (!sum.profile && sum.other.size)
-        (void)fprintf(stderr, "pystrobe: %.*s\n", (int)sum.other.size, (char *)sum.other.data);
-    if (!sum.profile || print(&sum) != EXIT_OK)
+    say_no_value(&sum);
+    buf_init(&out, OUTPUT_MAX);
+    name_report(request, paths, count, title);
+    if (!sum.profile)
         status = EXIT_FAILED;
-    pprof_free(sum.profile);
-    buf_finish(&sum.other);
+    else if (finish(request,
+                    request->format
+                        ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
+                        : add_functions(request, &sum, &out),
+                    &out) != EXIT_OK)
+        status = EXIT_FAILED;
+    buf_finish(&out);
+    report_sum_finish(&sum);
+    return status;
+}
+
+/* Sets two sums of which both have a profile against each other. */
+static int report_difference(const struct request *request, const struct report_sum sums[2],
+                             const char *title)
+{
+    struct pprof *profile = NULL;
+    struct buf out;
+    enum pprof_rc rc = report_sum_difference(&sums[1], &sums[0], &profile);
+    int status;
+
+    buf_init(&out, OUTPUT_MAX);
+    if (rc == PPROF_OK && request->format)
+        rc = add_format(request, &sums[1], profile, 1, title, &out);
+    else if (rc == PPROF_OK)
+        rc = report_changes(profile, &sums[1].chosen, request->top, &out);
+    status = finish(request, rc, &out);
+    buf_finish(&out);
+    pprof_free(profile);
+    return status;
+}
+
+static int report_diff(const struct request *request, char **paths)
+{
+    struct report_sum sums[2];
+    char title[TITLE_SIZE];
+    int i, status = EXIT_OK;
+
+    for (i = 0; i < 2; i++) {
+        report_sum_init(&sums[i], i && sums[0].profile ? sums[0].names[0] : request->type);
+        if (!report_sum_add(&sums[i], paths[i], false) || !sums[i].profile)
+            status = EXIT_FAILED;
+        say_no_value(&sums[i]);
+    }
+    (void)snprintf(title, sizeof(title), "%s, before: %s", paths[1], paths[0]);
+    if (status == EXIT_OK && strcmp(sums[0].names[1], sums[1].names[1]) != 0) {
+        (void)fprintf(stderr, "pystrobe: their units differ: %s and %s\n", sums[0].names[1],
+                      sums[1].names[1]);
+        status = EXIT_FAILED;
+    }
+    if (status == EXIT_OK)
+        status = report_difference(request, sums, title);
+    report_sum_finish(&sums[0]);
+    report_sum_finish(&sums[1]);
     return status;
 }
 
@@ -223,12 +221,14 @@ static int report_store(const struct request *request)
     struct report_files files = {0};
     struct err err = {""};
     int status = EXIT_FAILED;
+    int64_t since_ns = request->since_ns ? clock_utc_ns() - (int64_t)request->since_ns : 0;
 
-    if (!report_files_of_store(request->store, request->service, &files, &err))
+    if (!report_files_of_store(request->store, request->service, since_ns, &files, &err))
         (void)fprintf(stderr, "pystrobe: %s\n", err.text);
     else if (files.count == 0)
-        (void)fprintf(stderr, "pystrobe: %s: there are no profiles%s%s\n", request->store,
-                      request->service ? " of " : "", request->service ? request->service : "");
+        (void)fprintf(stderr, "pystrobe: %s: there are no profiles%s%s%s\n", request->store,
+                      request->service ? " of " : "", request->service ? request->service : "",
+                      since_ns ? " of that time" : "");
     else
         status = report(request, files.paths, files.count);
     report_files_finish(&files);
@@ -250,11 +250,19 @@ static bool read_count(const char *text, size_t *out)
     return true;
 }
 
+enum { OPTION_VALUE = 256, OPTION_SINCE, OPTION_NO_SOURCE };
+
 static const struct option longs[] = {
     {"top", required_argument, NULL, 'n'},
     {"type", required_argument, NULL, 't'},
-    {"store", required_argument, NULL, 's'},
+    {"value", required_argument, NULL, 't'},
+    {"format", required_argument, NULL, 'f'},
+    {"output", required_argument, NULL, 'o'},
+    {"diff", no_argument, NULL, 'd'},
+    {"store", optional_argument, NULL, 's'},
     {"service", required_argument, NULL, 'S'},
+    {"since", required_argument, NULL, OPTION_SINCE},
+    {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
     {"json", no_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -269,18 +277,101 @@ static bool take_option(int c, struct request *request)
     case 't':
         request->type = optarg;
         return true;
+    case 'f':
+        request->format_name = optarg;
+        return true;
+    case 'o':
+        request->output = optarg;
+        return true;
+    case 'd':
+        request->diff = true;
+        return true;
     case 's':
+        request->wants_store = true;
         request->store = optarg;
         return true;
     case 'S':
         request->service = optarg;
         return true;
+    case OPTION_SINCE:
+        return options_duration(optarg, &request->since_ns);
+    case OPTION_NO_SOURCE:
+        request->no_source = true;
+        return true;
     case 'j':
-        request->json = true;
+        request->format_name = "json";
         return true;
     default:
         return false;
     }
+}
+
+/* Finds the format by its name or by the output's. False: it is wrong, which was said. */
+static bool choose_format(struct request *request)
+{
+    const char *name = request->format_name;
+
+    request->json = name && strcmp(name, "json") == 0;
+    if (name && !request->json && strcmp(name, "table") != 0)
+        request->format = format_named(name);
+    else if (!name && request->output)
+        request->format = format_of_path(request->output);
+    if (name && !request->format && !request->json && strcmp(name, "table") != 0)
+        (void)fprintf(stderr, "pystrobe: there is no format '%s'; --help lists them\n", name);
+    else if (request->diff && (request->json || (request->format && !request->format->differs)))
+        (void)fprintf(stderr, "pystrobe: %s has no place for a difference\n",
+                      request->json ? "json" : request->format->name);
+    else if (request->format && !request->format->plain && output_is_terminal(request->output))
+        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
+                      request->format->name);
+    else
+        return true;
+    return false;
+}
+
+/* Finds the store: an argument, the word behind the options, or where it is by itself. */
+static bool choose_store(struct request *request, char **words, int count)
+{
+    if (!request->wants_store)
+        return true;
+    if (!request->store && count == 1) {
+        request->store = words[0];
+    } else if (count > 0) {
+        (void)fputs("pystrobe: report takes FILEs or --store DIR, not both\n", stderr);
+        return false;
+    } else if (!request->store) {
+        request->store = request->store_path;
+        if (!report_default_store(request->store_path, sizeof(request->store_path))) {
+            (void)fputs("pystrobe: there is no usual store here; use --store DIR\n", stderr);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Says what is wrong with the words as a whole. */
+static bool words_fit(const struct request *request, int count)
+{
+    if (!request->wants_store && (request->service || request->since_ns))
+        (void)fputs("pystrobe: --service and --since need --store DIR\n", stderr);
+    else if (request->diff && (request->wants_store || count != 2))
+        (void)fputs("pystrobe: --diff needs two FILEs\n", stderr);
+    else if (!request->wants_store && count == 0)
+        (void)fputs("pystrobe: report needs a FILE or --store DIR\n", stderr);
+    else
+        return true;
+    return false;
+}
+
+static int print_help(void)
+{
+    const struct format *format;
+    size_t i;
+
+    (void)fputs(help, stdout);
+    for (i = 0; (format = format_at(i)); i++)
+        (void)printf("  %-10s %-16s %s\n", format->name, format->endings[0], format->text);
+    return options_help(help_end);
 }
 
 int cmd_report(int argc, char **argv)
@@ -289,21 +380,18 @@ int cmd_report(int argc, char **argv)
     int c;
 
     optind = 0; /* glibc: begin anew, whoever parsed before */
-    while ((c = getopt_long(argc, argv, "n:t:s:S:jh", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "n:t:f:o:ds::S:jh", longs, NULL)) != -1) {
         if (c == 'h')
-            return options_help(help);
+            return print_help();
         if (!take_option(c, &request))
             return options_usage("report");
     }
-    if (request.store && optind < argc)
-        (void)fputs("pystrobe: report takes FILEs or --store DIR, not both\n", stderr);
-    else if (request.service && !request.store)
-        (void)fputs("pystrobe: --service needs --store DIR\n", stderr);
-    else if (request.store)
+    argv += optind;
+    argc -= optind;
+    if (!words_fit(&request, argc) || !choose_store(&request, argv, argc) ||
+        !choose_format(&request))
+        return options_usage("report");
+    if (request.wants_store)
         return report_store(&request);
-    else if (optind == argc)
-        (void)fputs("pystrobe: report needs a FILE or --store DIR\n", stderr);
-    else
-        return report(&request, argv + optind, (size_t)(argc - optind));
-    return options_usage("report");
+    return request.diff ? report_diff(&request, argv) : report(&request, argv, (size_t)argc);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "agent/clock.h"
 #include "agent/commands.h"
@@ -239,6 +240,17 @@ static int sample(struct sampler *s)
     return EXIT_OK;
 }
 
+/* Some files are open of each thread that is sampled: a shell's usual thousand would not do. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static bool open_sampler(struct sampler *s)
 {
     static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
@@ -284,6 +296,7 @@ int cmd_sampler(int argc, char **argv)
         return EXIT_USAGE;
     }
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
+    raise_files();
     if (!confine((pid_t)parent, HELPER_BEAT_FD + 1, &err))
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
     else if (open_sampler(&sampler))

@@ -28,6 +28,7 @@ static bool keep_capabilities(void)
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2] = {{0}};
     uint32_t masks[2] = {0};
+    bool more = false;
     size_t i;
 
     if (syscall(SYS_capget, &head, sets) != 0)
@@ -38,12 +39,14 @@ static bool keep_capabilities(void)
     for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         masks[kept[i] / 32] |= UINT32_C(1) << kept[i] % 32;
     for (i = 0; i < 2; i++) {
+        more = more || (sets[i].permitted & ~masks[i]) != 0;
         sets[i].permitted &= masks[i];
         sets[i].effective = sets[i].permitted;
         sets[i].inheritable = 0;
     }
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    return syscall(SYS_capset, &head, sets) == 0;
+    /* Where there is nothing to give up, a service manager may have denied us the call. */
+    return syscall(SYS_capset, &head, sets) == 0 || !more;
 }
 
 bool confine_may_help(void)

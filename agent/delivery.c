@@ -129,10 +129,12 @@ size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
 static void put_in_memory(struct delivery *delivery, enum exporter_form form,
                           struct delivery_parcel *parcel)
 {
+    const struct exporter_profile *profile = delivery_parcel_profile(parcel);
+    uint64_t now_ns = delivery->world.now_ns(delivery->world.ctx);
     struct delivery_item item = {
         .order = atomic_fetch_add(&delivery->order, 1),
-        .start_ns = delivery_parcel_profile(parcel)->start_ns,
-        .put_ns = delivery->world.now_ns(delivery->world.ctx),
+        .born_ns = delivery_born_ns(now_ns, profile->start_ns, profile->end_ns),
+        .put_ns = now_ns,
     };
 
     for (size_t i = 0; i < delivery->count; i++) {
@@ -241,8 +243,7 @@ bool delivery_free(struct delivery *delivery)
         (void)delivery_flush(delivery, 0);
     for (size_t i = 0; i < delivery->count; i++)
         whole = lane_free(delivery->lanes[i]) && whole;
-    if (whole) /* else a lane that is left behind uses it still */
-        whole = shelf_free(delivery->shelf);
+    whole = shelf_free(delivery->shelf) && whole;
     free(delivery->lanes);
     free(delivery);
     return whole;

@@ -52,7 +52,7 @@ struct delivery_limits {
     size_t queue_profiles; /* that wait in memory, beside the one under way: 32 */
     size_t queue_bytes;    /* of those: 32 MiB */
     uint64_t retry_ns;   /* for how long one in memory, or one that fails alone, is tried: 5 min */
-    uint64_t max_age_ns; /* since a profile's start, by the UTC clock: no limit */
+    uint64_t max_age_ns; /* since a profile's start, whatever the UTC clock is set to: no limit */
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
     uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
@@ -64,10 +64,11 @@ struct delivery_limits {
 struct delivery_spool {
     const char *path;
     uint64_t max_size_bytes; /* 256 MiB */
-    uint64_t max_age_ns;     /* since a profile's start: no limit */
+    uint64_t max_age_ns;     /* since a profile's start, likewise: no limit */
     uint64_t min_free_bytes; /* of the disk, that are left to others: none */
     uint64_t patience_ns;    /* a write that takes longer is not waited for: 5 s */
     uint64_t log_every_ns;   /* the least time between two lines of one kind: 1 min */
+    bool held;               /* a delivery that was left behind may have it: it is waited for */
 };
 
 struct delivery_stats {

@@ -19,7 +19,7 @@ enum { DELIVERY_INDEX_MAX = 16 * 1024 };
 
 struct delivery_entry {
     uint64_t order;
-    int64_t start_ns;
+    int64_t born_ns;  /* as delivery_item has it */
     uint32_t kib;     /* on the disk, rounded up */
     uint16_t on_disk; /* who owes it by the file's name */
     uint16_t owed;    /* who does in truth: what is not on disk yet */

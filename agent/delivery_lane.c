@@ -28,7 +28,7 @@ struct lane {
     enum exporter_form form;
     struct delivery_sink sink; /* owned */
     struct delivery_world world;
-    struct shelf *shelf; /* borrowed; NULL: there is none */
+    struct shelf *shelf; /* kept; NULL: there is none */
     pthread_t thread;
     struct delivery_talk talk; /* the lane's thread only */
 
@@ -47,11 +47,6 @@ struct lane {
 static uint64_t now(const struct lane *lane)
 {
     return lane->world.now_ns(lane->world.ctx);
-}
-
-static int64_t utc(const struct lane *lane)
-{
-    return lane->world.utc_ns(lane->world.ctx);
 }
 
 /* Counts what the plan gives up. Called with the lock. */
@@ -83,7 +78,7 @@ static bool next_item(struct lane *lane, struct delivery_item *out)
     while (lane->mode != LANE_STOPPED) {
         if (may_rest(lane))
             return false;
-        if (delivery_plan_take(&lane->plan, now(lane), utc(lane), out, &due_ns))
+        if (delivery_plan_take(&lane->plan, now(lane), out, &due_ns))
             return true;
         if (!may_rest(lane))
             delivery_thread_wait(&lane->world, &lane->changed, &lane->lock, due_ns);
@@ -109,7 +104,7 @@ static void settle(struct lane *lane, struct delivery_item *item, enum exporter_
     }
     if (!item->parcel && (rc == EXPORTER_OK || rc == EXPORTER_REFUSED))
         shelf_done(lane->shelf, item);
-    delivery_plan_settle(&lane->plan, item, rc, answer, now(lane), utc(lane));
+    delivery_plan_settle(&lane->plan, item, rc, answer, now(lane));
 }
 
 /* What was read from the spool is no profile, or nobody wants it, or the disk fails. With the lock.
@@ -181,7 +176,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     profile = item->parcel ? delivery_parcel_profile(item->parcel) : &held.head.profile;
     size = profile->size;
     if (read == SPOOL_OK)
-        rc = lane->sink.send(lane->sink.ctx, profile, utc(lane), &answer);
+        rc = lane->sink.send(lane->sink.ctx, profile, lane->world.utc_ns(lane->world.ctx), &answer);
     if (!item->parcel && read == SPOOL_OK)
         spool_let_go(&held);
     (void)pthread_mutex_lock(&lane->lock);
@@ -207,6 +202,7 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
 /* Frees a lane that has no thread any more, or whose thread calls this last of all. */
 static void release(struct lane *lane)
 {
+    shelf_drop(lane->shelf);
     lane->sink.close(lane->sink.ctx);
     delivery_plan_finish(&lane->plan);
     (void)pthread_cond_destroy(&lane->over);
@@ -245,7 +241,7 @@ bool lane_new(const struct lane_settings *settings, struct lane **out)
     lane->form = settings->form;
     lane->sink = settings->sink;
     lane->world = settings->world;
-    lane->shelf = settings->shelf;
+    lane->shelf = shelf_keep(settings->shelf);
     lane->name = strdup(settings->name);
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = now(lane);
@@ -260,6 +256,7 @@ bool lane_new(const struct lane_settings *settings, struct lane **out)
         *out = lane;
         return true;
     }
+    shelf_drop(lane->shelf);
     free(lane->name);
     free(lane);
     return false;

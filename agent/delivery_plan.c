@@ -17,9 +17,10 @@ enum {
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)
 
-#define BACKLOG_NS     (30 * S_NS)   /* what has waited for longer is part of a backlog */
-#define PACE_NS        (100 * MS_NS) /* ... or ten a second, if that is faster */
-#define RETRY_AFTER_NS (900 * S_NS)  /* a server that asks for more is asked again all the same */
+#define AGE_MAX_NS     (UINT64_C(1) << 62) /* which is older than all limits */
+#define BACKLOG_NS     (30 * S_NS)         /* what has waited for longer is part of a backlog */
+#define PACE_NS        (100 * MS_NS)       /* ... or ten a second, if that is faster */
+#define RETRY_AFTER_NS (900 * S_NS) /* a server that asks for more is asked again all the same */
 
 /* xorshift64*, Vigna 2016: pauses need to differ, not to be secret. */
 static uint64_t below(struct delivery_plan *plan, uint64_t bound)
@@ -28,6 +29,13 @@ static uint64_t below(struct delivery_plan *plan, uint64_t bound)
     plan->random ^= plan->random << 25;
     plan->random ^= plan->random >> 27;
     return bound == 0 ? 0 : plan->random * UINT64_C(2685821657736338717) % bound;
+}
+
+int64_t delivery_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns)
+{
+    uint64_t age = to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+
+    return (int64_t)now_ns - (int64_t)(age < AGE_MAX_NS ? age : AGE_MAX_NS);
 }
 
 void delivery_plan_init(struct delivery_plan *plan, const struct delivery_limits *limits,
@@ -149,7 +157,7 @@ void delivery_plan_gone(struct delivery_plan *plan, uint64_t order)
 
 /* True if it is no use to try it; `why` then says it. */
 static bool is_over(const struct delivery_plan *plan, const struct delivery_item *item,
-                    uint64_t now_ns, int64_t utc_ns, enum delivery_loss *why)
+                    uint64_t now_ns, enum delivery_loss *why)
 {
     const struct delivery_limits *limits = &plan->limits;
     bool tried_long = item->first_ns > 0 && now_ns - item->first_ns >= limits->retry_ns;
@@ -159,20 +167,19 @@ static bool is_over(const struct delivery_plan *plan, const struct delivery_item
         return true;
     if (item->parcel && tried_long)
         return true;
-    if (limits->max_age_ns > 0 && utc_ns > item->start_ns &&
-        (uint64_t)utc_ns - (uint64_t)item->start_ns > limits->max_age_ns)
+    if (limits->max_age_ns > 0 && (int64_t)now_ns - item->born_ns > (int64_t)limits->max_age_ns)
         return true;
     *why = DELIVERY_LOST_GONE;
     return !item->parcel && item->order <= plan->gone;
 }
 
 /* Loses the oldest ones that are over: age comes from that end. */
-static void drop_over(struct delivery_plan *plan, uint64_t now_ns, int64_t utc_ns)
+static void drop_over(struct delivery_plan *plan, uint64_t now_ns)
 {
     enum delivery_loss why;
 
     for (size_t i = 0; i < plan->count && (at(plan, i)->suspect || i == 0);) {
-        if (is_over(plan, at(plan, i), now_ns, utc_ns, &why))
+        if (is_over(plan, at(plan, i), now_ns, &why))
             lose_at(plan, i, why);
         else
             i++;
@@ -255,18 +262,18 @@ static size_t choose(struct delivery_plan *plan, uint64_t now_ns, uint64_t *due_
     return plan->failures == 0 || regular == 0 ? find_suspect(plan, now_ns, due_ns) : plan->count;
 }
 
-bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, int64_t utc_ns,
-                        struct delivery_item *out, uint64_t *due_ns)
+bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, struct delivery_item *out,
+                        uint64_t *due_ns)
 {
     enum delivery_loss why;
     size_t i;
 
-    drop_over(plan, now_ns, utc_ns);
+    drop_over(plan, now_ns);
     for (;;) {
         i = choose(plan, now_ns, due_ns);
         if (i == plan->count)
             return false;
-        if (!is_over(plan, at(plan, i), now_ns, utc_ns, &why))
+        if (!is_over(plan, at(plan, i), now_ns, &why))
             break;
         lose_at(plan, i, why);
     }
@@ -379,8 +386,16 @@ static void settle_regular(struct delivery_plan *plan, const struct delivery_ite
     plan->not_before_ns = now_ns + asked_ns; /* at once, so that one answer bears on the other */
 }
 
+/* No server was reached, which no profile is to blame for. */
+static void settle_outage(struct delivery_plan *plan, uint64_t now_ns)
+{
+    plan->failures++;
+    plan->probing = false;
+    plan->not_before_ns = now_ns + pause_ns(plan, plan->failures);
+}
+
 static void settle_retry(struct delivery_plan *plan, struct delivery_item *item,
-                         const struct exporter_answer *answer, uint64_t now_ns, int64_t utc_ns)
+                         const struct exporter_answer *answer, uint64_t now_ns)
 {
     uint64_t asked_ns = asked_pause_ns(plan, answer);
     enum delivery_loss why;
@@ -395,11 +410,13 @@ static void settle_retry(struct delivery_plan *plan, struct delivery_item *item,
             item->first_ns = now_ns;
         if (item->suspect)
             settle_suspect(plan, item, now_ns);
+        else if (answer->unsent)
+            settle_outage(plan, now_ns);
         else
             settle_regular(plan, item, asked_ns, now_ns);
         plan->not_before_ns = longer(plan->not_before_ns, asked_ns > 0 ? now_ns + asked_ns : 0);
     }
-    if (is_over(plan, item, now_ns, utc_ns, &why))
+    if (is_over(plan, item, now_ns, &why))
         lose(plan, item, why);
     else
         insert(plan, item);
@@ -407,12 +424,12 @@ static void settle_retry(struct delivery_plan *plan, struct delivery_item *item,
 
 void delivery_plan_settle(struct delivery_plan *plan, struct delivery_item *item,
                           enum exporter_rc rc, const struct exporter_answer *answer,
-                          uint64_t now_ns, int64_t utc_ns)
+                          uint64_t now_ns)
 {
     if (rc == EXPORTER_OK || rc == EXPORTER_REFUSED)
         settle_done(plan, item, now_ns);
     else
-        settle_retry(plan, item, answer, now_ns, utc_ns);
+        settle_retry(plan, item, answer, now_ns);
 }
 
 void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *item, uint64_t now_ns,

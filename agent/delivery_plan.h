@@ -11,7 +11,8 @@
  * few failures another profile is tried right after it, a probe. If the probe fails too, it is an
  * outage: all stays in order, and nobody's tries are counted. If it gets through, the first one
  * becomes a suspect: the others pass it by, it is tried beside them, and after enough tries that
- * failed while others got through it is given up.
+ * failed while others got through it is given up. Where no server was reached at all, it is an
+ * outage without a probe.
  */
 #ifndef AGENT_DELIVERY_PLAN_H
 #define AGENT_DELIVERY_PLAN_H
@@ -21,7 +22,7 @@
 
 struct delivery_item {
     uint64_t order;                 /* of its coming */
-    int64_t start_ns;               /* of the profile, UTC */
+    int64_t born_ns;                /* when the profile began, as delivery_born_ns has it */
     uint64_t put_ns;                /* when it came; 0: an earlier run left it */
     struct delivery_parcel *parcel; /* owned: one reference; NULL: it is in the spool */
     unsigned char bit;              /* in the spool: which of its owers this exporter is */
@@ -66,6 +67,12 @@ struct delivery_plan {
     uint64_t phase_ns;          /* this agent's share of limits.spread_ns */
 };
 
+/*
+ * What began at `from_ns` and was seen at `to_ns`, both UTC, which is now: when that was by the
+ * clock of now_ns. Ages are counted with it, so that whoever sets the UTC clock ages nothing.
+ */
+int64_t delivery_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
+
 /* Makes an empty plan. `random` is anything; the limits have no zeros that stand for defaults. */
 void delivery_plan_init(struct delivery_plan *plan, const struct delivery_limits *limits,
                         uint64_t random, uint64_t now_ns);
@@ -88,8 +95,8 @@ void delivery_plan_gone(struct delivery_plan *plan, uint64_t order);
  *
  * Gives: *out with its reference; or false, and in *due_ns when to ask again.
  */
-bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, int64_t utc_ns,
-                        struct delivery_item *out, uint64_t *due_ns);
+bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, struct delivery_item *out,
+                        uint64_t *due_ns);
 
 /*
  * Takes account of the answer to an item that was taken out: it ends, comes back or is lost.
@@ -98,7 +105,7 @@ bool delivery_plan_take(struct delivery_plan *plan, uint64_t now_ns, int64_t utc
  */
 void delivery_plan_settle(struct delivery_plan *plan, struct delivery_item *item,
                           enum exporter_rc rc, const struct exporter_answer *answer,
-                          uint64_t now_ns, int64_t utc_ns);
+                          uint64_t now_ns);
 
 /* Puts an item back that could not be tried, and waits for `pause_ns`. */
 void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *item, uint64_t now_ns,

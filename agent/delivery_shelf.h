@@ -52,7 +52,15 @@ void shelf_settle(struct shelf *shelf, uint64_t deadline_ns);
 /* Waits until all that is done is crossed out on disk or `deadline_ns`, and ends the thread. */
 void shelf_end(struct shelf *shelf, uint64_t deadline_ns);
 
-/* Frees it. False: the thread is held up by the disk, and left behind with it. NULL is fine. */
+/* Another one uses it, for which it is given back; the last one who drops it frees it. NULL is
+ * fine. */
+struct shelf *shelf_keep(struct shelf *shelf);
+void shelf_drop(struct shelf *shelf);
+
+/*
+ * Drops it. False: the thread is held up by the disk, and left behind. Until it ends, nobody
+ * else can have the spool. NULL is fine.
+ */
 bool shelf_free(struct shelf *shelf);
 
 #endif

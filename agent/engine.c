@@ -20,7 +20,11 @@
 #include "agent/stats.h"
 #include "agent/target.h"
 
-enum { RACED_MAX = 50, EVENTS = 32 };
+enum {
+    RACED_MAX = 50,
+    EVENTS = 32,
+    CROWDED_EACH = 8 /* wake-ups: whether we are alone is asked so rarely where we are not */
+};
 
 #define SEAT_NS (5 * NS_PER_MS)
 
@@ -29,12 +33,14 @@ struct engine {
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct finder *finder;  /* owned */
-    struct target **sampling; /* owned, and so is each */
+    struct cpy_scratch *scratch; /* owned: of all that are sampled */
+    struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;
     struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
-    int running_fd; /* owned: for proc_running */
+    int running_fd;   /* owned: for proc_running */
+    unsigned crowded; /* wake-ups in which we need not ask whether we are alone */
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct bursts bursts;
@@ -110,6 +116,7 @@ void engine_free(struct engine *e)
     services_finish(&e->services);
     ticks_finish(&e->ticks);
     free(e->sampling);
+    cpy_scratch_free(e->scratch);
     if (e->running_fd >= 0)
         (void)close(e->running_fd);
     if (e->signal_fd >= 0)
@@ -180,6 +187,7 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     for (i = 0; i < e->stats.sampling; i++)
         if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->choice.service)) {
             join_burst(e, e->sampling[i], now_ns);
+            process_rouse(&e->sampling[i]->process, now_ns);
             count++;
         }
     return count;
@@ -224,6 +232,7 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
         cpy_close(opened);
         return false;
     }
+    cpy_use_scratch(opened, e->scratch);
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = choice->max_split;
@@ -302,7 +311,8 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = settings->choose ? open_finder(e) : NULL;
-    if ((settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
+    e->scratch = cpy_scratch_new();
+    if (!e->scratch || (settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
         !watch(e, e->signal_fd, NULL) ||
         (settings->orders_fd && !watch(e, settings->orders_fd, e))) {
         engine_free(e);
@@ -322,9 +332,10 @@ void engine_scan(struct engine *e)
     finder_scan(e->finder, clock_mono_ns());
 }
 
-/* Takes a sample of one process; `alone`: see process_sample. */
-static void tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
+/* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
+static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
 {
+    const uint64_t ticks = process_ticks(&t->process);
     bool read = true;
     struct proc_id id = t->id;
     struct err err;
@@ -333,27 +344,36 @@ static void tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     begin_reading(e, id, now_ns);
     rc = process_sample(&t->process, now_ns, alone, &read);
     end_reading(e);
-    e->stats.samples++;
-    e->stats.rested += !read;
+    e->stats.samples += ticks;
+    e->stats.rested += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
-        return;
+        return true;
     }
     e->stats.failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
-        return;
+        return true;
     /* Gone, or something else runs there now: look at it anew. */
     err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
     stop_sampling(e, t);
     put_off(e, id, rc, &err);
+    return false;
 }
 
-/* True if no thread but this one runs on the host, or could. */
-static bool is_alone(const struct engine *e)
+/* True if no thread but this one runs on the host, or could; where others did lately it is not
+ * asked each time. */
+static bool is_alone(struct engine *e)
 {
     unsigned long running;
+    bool alone;
 
-    return proc_running(e->running_fd, &running) && running == 1;
+    if (e->crowded > 0) {
+        e->crowded--;
+        return false;
+    }
+    alone = proc_running(e->running_fd, &running) && running == 1;
+    e->crowded = alone ? 0 : CROWDED_EACH - 1;
+    return alone;
 }
 
 void engine_stretch(struct engine *e, double factor)
@@ -377,9 +397,9 @@ static uint64_t tick_all(struct engine *e)
             asked = true;
         }
         now_ns = clock_mono_ns();
-        e->stats.missed += ticks_done(&e->ticks, due, now_ns);
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
-        tick(e, t, now_ns, alone);
+        if (tick(e, t, now_ns, alone))
+            e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
 }
@@ -396,8 +416,11 @@ void engine_end_interval(struct engine *e)
     size_t i;
 
     heed_clock(&e->services, &e->utc);
-    for (i = 0; i < e->stats.sampling; i++)
+    for (i = 0; i < e->stats.sampling; i++) {
+        begin_reading(e, e->sampling[i]->id, now_ns);
         process_settle(&e->sampling[i]->process, now_ns);
+        end_reading(e);
+    }
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -422,7 +445,7 @@ void engine_flush(struct engine *e)
     while (i-- > 0) { /* from the end: what is gone takes itself out */
         now_ns = clock_mono_ns();
         process_rouse(&e->sampling[i]->process, now_ns);
-        tick(e, e->sampling[i], now_ns, false);
+        (void)tick(e, e->sampling[i], now_ns, false);
     }
     engine_end_interval(e);
 }

@@ -183,7 +183,7 @@ static void look_at(struct fleet *f, struct slot *slot, uint64_t now_ns)
 /* The sampler that has the least to do; one that does not run counts as half busy. */
 static struct slot *least_busy(struct fleet *f)
 {
-    enum { BUSY = 16 };
+    enum { BUSY = 64 };
     struct slot *best = &f->slots[0];
     size_t i, load, least = SIZE_MAX;
 

@@ -88,6 +88,7 @@ LATE(find_curl, CURLcode, curl_global_init_mem,
      (flags, m, f, r, s, c), CURLE_FAILED_INIT)
 LATE_VOID(find_curl, curl_global_cleanup, (void), ())
 LATE(find_curl, char *, curl_version, (void), (), missing_version)
+LATE(find_curl, curl_version_info_data *, curl_version_info, (CURLversion age), (age), NULL)
 LATE(find_curl, time_t, curl_getdate, (const char *text, const time_t *unused), (text, unused), -1)
 LATE_VOID(find_curl, curl_free, (void *memory), (memory))
 

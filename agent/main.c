@@ -13,9 +13,9 @@ static const struct {
 } commands[] = {
     {"agent", cmd_agent, "sample the processes that an ini file names, and ship profiles"},
     {"exec", cmd_exec, "run a command and profile it as long as it lives"},
-    {"record", cmd_record, "profile a process or a command into a pprof file"},
+    {"record", cmd_record, "profile a process or a command into a file"},
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
-    {"report", cmd_report, "print the hottest functions of pprof files"},
+    {"report", cmd_report, "show pprof files as tables, flame graphs and in other formats"},
     {"status", cmd_status, "print what the agent that runs knows of itself"},
     {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
     {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},

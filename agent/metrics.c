@@ -3,6 +3,7 @@
 #include "agent/metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/stats.h"
@@ -195,6 +196,31 @@ static void add_durations(const struct state *s, struct buf *out)
     }
 }
 
+/* The answers of servers. A store and files have none. */
+static void add_codes(const struct state *s, struct buf *out)
+{
+    static const char name[] = "pystrobe_push_responses_total";
+    const struct state_exporter *e;
+    char code[24];
+    size_t i, k;
+
+    head(out, name, "counter",
+         "Pushes by the status of the server's answer; none: it gave no answer.");
+    for (i = 0; i < s->exporter_count; i++) {
+        e = &s->exporters[i];
+        if (strcmp(e->type, "store") == 0 || strcmp(e->type, "file") == 0)
+            continue;
+        for (k = 0; k < e->pushes.code_count; k++) {
+            (void)snprintf(code, sizeof(code), "%ld", e->pushes.codes[k].code);
+            labelled(out, name, "exporter", e->name, "code",
+                     e->pushes.codes[k].code == PUSH_CODE_NONE    ? "none"
+                     : e->pushes.codes[k].code == PUSH_CODE_OTHER ? "other"
+                                                                  : code,
+                     (double)e->pushes.codes[k].count);
+        }
+    }
+}
+
 static void add_exporters(const struct state *s, struct buf *out)
 {
     static const char pushes[] = "pystrobe_push_requests_total";
@@ -211,6 +237,7 @@ static void add_exporters(const struct state *s, struct buf *out)
             labelled(out, pushes, "exporter", s->exporters[i].name, "outcome",
                      push_outcome_name((enum push_outcome)k),
                      (double)s->exporters[i].pushes.pushes[k]);
+    add_codes(s, out);
     add_durations(s, out);
     each_exporter(s, out, "pystrobe_queue_profiles", "gauge", "Profiles that wait.", queued);
     each_exporter(s, out, "pystrobe_queue_bytes", "gauge", "Bytes of those.", queued_bytes);

@@ -3,6 +3,7 @@
 #include "agent/otel.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,26 @@ static bool read_pairs(struct otel *otel, const char *text, struct otel_pairs *o
     return true;
 }
 
+/* Moves the headers to where secrets are. Those without a value say nothing. */
+static bool read_headers(struct otel *otel, const char *text)
+{
+    struct otel_pairs pairs = {.count = 0};
+    bool good = read_pairs(otel, text, &pairs);
+    char *value, *hidden;
+    size_t i;
+
+    for (i = 0; i < pairs.count; i++) {
+        value = (char *)(uintptr_t)pairs.items[i].value; /* it lies in the arena */
+        hidden = value[0] ? exporter_hide(value) : NULL;
+        good = good && (hidden || !value[0]);
+        explicit_bzero(value, strlen(value));
+        if (hidden)
+            otel->headers[otel->header_count++] =
+                (struct exporter_secret_header){.name = pairs.items[i].name, .text = hidden};
+    }
+    return good;
+}
+
 static bool read_timeout(const char *text, uint64_t *out_ns)
 {
     char *end;
@@ -125,7 +146,6 @@ static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
     if (value && !read_timeout(value, &otel->timeout_ns))
         return complain(err, name, "1 to 600000 milliseconds");
     value = look_twice(lookup, "COMPRESSION", name);
-    otel->has_compression = value != NULL;
     otel->plain = value && strcmp(value, "none") == 0;
     if (value && !otel->plain && strcmp(value, "gzip") != 0)
         return complain(err, name, "gzip or none");
@@ -133,7 +153,7 @@ static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
     if (value && otel->endpoint && strcmp(value, "http/protobuf") != 0)
         return complain(err, name, "http/protobuf, which is all that pystrobe speaks");
     value = look_twice(lookup, "HEADERS", name);
-    if (!read_pairs(otel, value, &otel->headers))
+    if (!read_headers(otel, value))
         return complain(err, name, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
     return true;
 }
@@ -160,18 +180,26 @@ bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *
     return true;
 }
 
-void otel_fill(const struct otel *otel, struct exporter_settings *settings)
+/* True if a section has headers of its own, or a login: they are for another server than ours. */
+static bool has_headers(const struct exporter_settings *settings)
 {
-    if (!settings->url && otel->endpoint) {
+    return settings->header_count > 0 || settings->secret_header_count > 0 || settings->user ||
+           settings->token || settings->token_file;
+}
+
+void otel_fill(const struct otel *otel, bool packing_is_set, struct exporter_settings *settings)
+{
+    if (!settings->url) {
         settings->url = otel->endpoint;
         settings->url_is_whole = otel->endpoint_is_whole;
-        settings->plain = otel->has_compression ? otel->plain : settings->plain;
     }
+    if (!packing_is_set)
+        settings->plain = otel->plain;
     if (settings->timeout_ns == 0)
         settings->timeout_ns = otel->timeout_ns;
-    if (settings->header_count == 0) {
-        settings->headers = otel->headers.items;
-        settings->header_count = otel->headers.count;
+    if (!has_headers(settings)) {
+        settings->secret_headers = otel->headers;
+        settings->secret_header_count = otel->header_count;
     }
     if (!settings->ca_file)
         settings->ca_file = otel->certificate;
@@ -183,5 +211,10 @@ void otel_fill(const struct otel *otel, struct exporter_settings *settings)
 
 void otel_finish(struct otel *otel)
 {
+    size_t i;
+
+    for (i = 0; i < otel->header_count; i++)
+        exporter_forget((char *)(uintptr_t)otel->headers[i].text);
+    otel->header_count = 0;
     arena_finish(&otel->arena);
 }

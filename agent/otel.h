@@ -21,13 +21,14 @@ struct otel_pairs {
 };
 
 struct otel {
-    struct arena arena;   /* owned: what is decoded */
+    struct arena arena;   /* owned: what is decoded, but for secrets */
     const char *endpoint; /* NULL: none is named. These are the environment's */
     bool endpoint_is_whole;
     const char *certificate, *client_certificate, *client_key;
-    uint64_t timeout_ns; /* 0: none is named */
-    bool has_compression, plain;
-    struct otel_pairs headers;
+    uint64_t timeout_ns;                                   /* 0: none is named */
+    bool plain;                                            /* bodies go out unpacked */
+    struct exporter_secret_header headers[OTEL_PAIRS_MAX]; /* texts owned: exporter_hide */
+    size_t header_count;
     struct otel_pairs attributes; /* of all resources; their service.name is not ours to take */
     bool makes_exporter;
 };
@@ -44,8 +45,11 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
  */
 MUST_CHECK bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *err);
 
-/* Fills in what the settings of an exporter leave open. Lends until otel_finish. */
-void otel_fill(const struct otel *otel, struct exporter_settings *settings);
+/*
+ * Fills in what the settings of an exporter leave open; `packing_is_set` says that they do not
+ * leave `plain` open. Lends until otel_finish.
+ */
+void otel_fill(const struct otel *otel, bool packing_is_set, struct exporter_settings *settings);
 
 void otel_finish(struct otel *otel);
 

@@ -72,6 +72,9 @@ struct proc_times {
 /* False: the thread is gone. Cost: a file is opened and read. */
 MUST_CHECK bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out);
 
+/* How long a thread has lived, to a hundredth of a second, rounded up. False: it is gone. */
+MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
+
 /* The open file that proc_running reads; -1: there is none that tells of this very host. */
 int proc_open_running(void);
 

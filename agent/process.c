@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that has done nothing for so long is looked at each REST_EACH times only. */
-#define REST_LONG_NS UINT64_C(1000000000)
+/* A process that has done nothing for so long is looked at in each REST_EACH-th tick only, later
+ * each time a REST_PART of what it has rested has passed, and at least each REST_MOST_NS. */
+#define REST_LONG_NS UINT64_C(500000000)
+#define REST_MOST_NS UINT64_C(400000000)
+
+enum { REST_PART = 16 };
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -18,7 +22,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
                           .service = service,
                           .split = split,
                           .last_ns = now_ns,
-                          .rest = {.moved_ns = now_ns}};
+                          .rest = {.moved_ns = now_ns, .ticks = 1}};
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
     cpy_set_options(target, &options);
@@ -77,6 +81,26 @@ static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t 
         thread->times.wait_ns = wait_ns;
 }
 
+/* Gives a thread's wall time, and that of the GIL, to its row; less what it is to pay back. Gives
+ * what the row keeps. */
+static uint64_t add_wall(struct process *p, struct process_thread *thread, uint64_t samples,
+                         uint64_t wall_ns)
+{
+    uint64_t paid = wall_ns < thread->owed_ns ? wall_ns : thread->owed_ns, kept = wall_ns - paid;
+    const int64_t values[VALUES] = {
+        [VALUE_SAMPLES] = (int64_t)samples,
+        [VALUE_WALL] = (int64_t)kept,
+        [VALUE_GIL] = thread->has_gil ? (int64_t)kept : 0,
+    };
+    const int64_t back[VALUES] = {[VALUE_WALL] = (int64_t)paid};
+
+    pprof_add(p->service->profile, thread->row, values);
+    if (paid > 0)
+        pprof_add(p->service->profile, thread->owed_row, back);
+    thread->owed_ns -= paid;
+    return kept;
+}
+
 /* Gives threads the time in which they were known to rest, with the stack that they had. */
 static void end_rest(struct process *p)
 {
@@ -84,18 +108,13 @@ static void end_rest(struct process *p)
     uint64_t rested;
     size_t i;
 
-    for (i = 0; p->rest.count > 0 && i < p->thread_count; i++) {
+    for (i = 0; p->rest.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
         rested = p->rest.since_ns - thread->last_ns;
-        const int64_t values[VALUES] = {
-            [VALUE_SAMPLES] = (int64_t)p->rest.count,
-            [VALUE_WALL] = (int64_t)rested,
-            [VALUE_GIL] = thread->has_gil ? (int64_t)rested : 0,
-        };
-        pprof_add(p->service->profile, thread->row, values);
+        (void)add_wall(p, thread, p->rest.count, rested);
         thread->last_ns = p->rest.since_ns;
     }
-    p->rest.count = p->rest.pending = 0;
+    p->rest.since_ns = p->rest.count = 0;
 }
 
 /* Brings the CPU time up to date; false: it has not moved. What was read last stands at the end. */
@@ -121,12 +140,22 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
-/* All threads have rested until now, and so in all samples that were not taken. */
-static void note_rest(struct process *p, uint64_t now_ns)
+/* All threads have rested until now, and so in `count` samples that were not taken. */
+static void note_rest(struct process *p, uint64_t count, uint64_t now_ns)
 {
-    p->rest.count += p->rest.pending;
-    p->rest.pending = 0;
+    p->rest.count += count;
     p->rest.since_ns = p->last_ns = now_ns;
+}
+
+/* The same in the midst of the ticks that the next sample stands for. */
+static void note_rest_so_far(struct process *p, uint64_t now_ns)
+{
+    uint64_t period_ns = p->service->period_ns;
+    uint64_t passed = period_ns > 0 ? (now_ns - p->last_ns) / period_ns : 0;
+
+    passed = passed < p->rest.ticks ? passed : p->rest.ticks - 1;
+    p->rest.ticks -= passed;
+    note_rest(p, passed, now_ns);
 }
 
 void process_settle(struct process *p, uint64_t now_ns)
@@ -137,8 +166,8 @@ void process_settle(struct process *p, uint64_t now_ns)
 
     if (moved)
         p->rest.moved_ns = now_ns;
-    else if (p->rest.count + p->rest.pending > 0 && process_may_rest(p) && cpy_asleep(p->target))
-        note_rest(p, now_ns);
+    else if (process_may_rest(p) && cpy_asleep(p->target))
+        note_rest_so_far(p, now_ns);
     end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
@@ -159,6 +188,7 @@ void process_finish(struct process *p)
 
     if (!p->target)
         return;
+    p->rest.whole_ns = 0; /* it is not read again */
     process_settle(p, p->last_ns);
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
@@ -196,8 +226,28 @@ static uint64_t before_us(const struct process *p, uint64_t took_ns, uint64_t no
     return took_ns > most ? took_ns - most : 0;
 }
 
-static struct process_thread *new_thread(struct process *p, const struct cpy_thread *seen)
+/*
+ * From when on a new thread's time is counted. Its own time before the sample is not known, but
+ * on average it is what is lost of one that ends: half a tick. Where many ticks passed since the
+ * last sample, that would be too much by far: the kernel tells when it began.
+ */
+static uint64_t counted_from(const struct sampling *sampling, pid_t tid)
 {
+    const struct process *p = sampling->process;
+    uint64_t passed = sampling->now_ns - p->last_ns, age;
+
+    if (sampling->odds <= 1)
+        return p->last_ns;
+    if (!proc_thread_age(p->id.pid, tid, &age))
+        age = passed / 2;
+    age += passed / sampling->odds / 2;
+    return age < passed ? sampling->now_ns - age : p->last_ns;
+}
+
+static struct process_thread *new_thread(const struct sampling *sampling,
+                                         const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
     size_t capacity = p->thread_capacity ? p->thread_capacity * 2 : 8;
     struct process_thread *wider, *thread;
 
@@ -209,16 +259,18 @@ static struct process_thread *new_thread(struct process *p, const struct cpy_thr
         p->thread_capacity = capacity;
     }
     thread = &p->threads[p->thread_count];
-    *thread =
-        (struct process_thread){.state = seen->state, .tid = seen->tid, .last_ns = p->last_ns};
+    *thread = (struct process_thread){
+        .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
     spread_init(&thread->spread);
     thread->counts = seen->tid && !is_counted(p, seen->tid);
     p->thread_count++;
     return thread;
 }
 
-static struct process_thread *thread_of(struct process *p, const struct cpy_thread *seen)
+static struct process_thread *thread_of(const struct sampling *sampling,
+                                        const struct cpy_thread *seen)
 {
+    struct process *p = sampling->process;
     struct process_thread *thread;
     size_t i;
 
@@ -229,7 +281,7 @@ static struct process_thread *thread_of(struct process *p, const struct cpy_thre
         p->next = (size_t)(thread - p->threads) + 1;
         return thread;
     }
-    return new_thread(p, seen);
+    return new_thread(sampling, seen);
 }
 
 /* The kernel's numbers of a thread, as they were in the sample. */
@@ -271,9 +323,9 @@ static void weigh(struct sampling *sampling, struct process_thread *thread,
                   const struct cpy_thread *seen)
 {
     struct process *p = sampling->process;
-    uint64_t weight = sampling->now_ns - thread->last_ns;
-    int64_t values[VALUES] = {[VALUE_SAMPLES] = 1, [VALUE_WALL] = (int64_t)weight};
-    uint32_t row;
+    uint64_t weight = sampling->now_ns - thread->last_ns, kept;
+    bool is_known = thread->row_ns == p->service->start_ns, is_met;
+    uint32_t row, before = thread->row;
 
     thread->last_ns = sampling->now_ns;
     thread->has_gil = seen->status & CPY_STATUS_GIL;
@@ -282,17 +334,23 @@ static void weigh(struct sampling *sampling, struct process_thread *thread,
         return;
     }
     row = row_of(p, thread, seen);
-    values[VALUE_GIL] = thread->has_gil ? (int64_t)weight : 0;
-    pprof_add(p->service->profile, row, values);
+    is_met = sampling->odds > 1 && is_known && row != before;
+    if (is_met || !is_known || row == thread->owed_row)
+        thread->owed_ns = 0; /* it is back, or begins anew */
+    kept = add_wall(p, thread, 1, weight);
+    if (is_met) {
+        thread->owed_ns = weight / 2;
+        thread->owed_row = before;
+    }
     if (seen->status & CPY_STATUS_CPU && thread->counts)
-        note_running(p, thread, row, weight * sampling->odds);
+        note_running(p, thread, row, kept > 0 ? kept : 1);
 }
 
 static void each_thread(void *ctx, const struct cpy_thread *seen)
 {
     struct sampling *sampling = ctx;
     struct process *p = sampling->process;
-    struct process_thread *thread = thread_of(p, seen);
+    struct process_thread *thread = thread_of(sampling, seen);
 
     p->failed |= !thread;
     if (!thread)
@@ -321,31 +379,60 @@ static void drop_ended(struct process *p)
 
 /*
  * For how many samples one now would stand, as to what it finds running; 0: it would be as the
- * last, or that will be found out later. Whoever asks has found out before whether we are alone: a
- * thread that ran then has moved the clock by now, or runs on.
+ * last. Whoever asks has found out before whether we are alone: a thread that ran then has moved
+ * the clock by now, or runs on.
  */
 static uint64_t odds_of(struct process *p, uint64_t now_ns, bool alone)
 {
-    bool may_rest = process_may_rest(p);
-    bool for_long = may_rest && p->rest.since_ns >= p->rest.moved_ns + REST_LONG_NS;
-    uint64_t odds = for_long ? REST_EACH : 1;
+    uint64_t odds = p->rest.ticks;
 
-    p->rest.pending++;
-    if (p->rest.pending < odds)
-        return 0;
     if (read_clock(p)) {
         p->rest.moved_ns = now_ns;
         return odds;
     }
-    if (!may_rest || (!alone && !cpy_asleep(p->target)))
+    if (!process_may_rest(p))
         return odds;
-    note_rest(p, now_ns);
+    if (!alone && !cpy_asleep(p->target)) {
+        p->rest.moved_ns = now_ns;
+        return odds;
+    }
+    note_rest(p, odds, now_ns);
     return 0;
+}
+
+uint64_t process_ticks(const struct process *p)
+{
+    return p->rest.ticks;
 }
 
 void process_rouse(struct process *p, uint64_t now_ns)
 {
     p->rest.moved_ns = now_ns;
+    p->rest.ticks = 1;
+}
+
+/* How many ticks to leave a process alone that has rested for so long. */
+static uint64_t ticks_of_rest(const struct process *p, uint64_t rested_ns)
+{
+    uint64_t span_ns = rested_ns / REST_PART, period_ns = p->service->period_ns, ticks;
+
+    span_ns = span_ns < REST_MOST_NS ? span_ns : REST_MOST_NS;
+    ticks = period_ns > 0 ? span_ns / period_ns : 0;
+    return ticks > REST_EACH ? ticks : REST_EACH;
+}
+
+/* When to look at it next. */
+static void set_ticks(struct process *p, uint64_t now_ns)
+{
+    uint64_t rested_ns = process_may_rest(p) ? now_ns - p->rest.moved_ns : 0;
+
+    if (rested_ns < REST_LONG_NS) {
+        p->rest.ticks = 1;
+        return;
+    }
+    if (p->rest.ticks == 1)
+        cpy_trim(p->target);
+    p->rest.ticks = ticks_of_rest(p, rested_ns);
 }
 
 bool process_may_rest(const struct process *p)
@@ -360,10 +447,12 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
 
     if (out_read)
         *out_read = sampling.odds > 0;
+    set_ticks(p, now_ns);
     if (sampling.odds == 0)
         return CPY_OK;
     end_rest(p);
     p->rest.whole_ns = 0;
+    p->rest.ticks = 1;
     p->sample++;
     rc = cpy_sample(p->target, each_thread, &sampling);
     if (rc != CPY_OK)
@@ -372,5 +461,6 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
     p->last_ns = now_ns;
     if (sampling.whole)
         p->rest.whole_ns = p->service->start_ns;
+    set_ticks(p, now_ns);
     return p->failed ? CPY_NOMEM : CPY_OK;
 }

@@ -14,9 +14,13 @@
  * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
  * either no other thread at all runs on this host now, or each thread of the process is asked.
  *
- * One that has done nothing for a second is looked at in each REST_EACH-th sample only. The others
- * count once the next look finds that it rested all the time, and what a look finds running
- * weighs for them.
+ * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, or
+ * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
+ * They count if it finds that the process rested all the time; else all of the time since the last
+ * look goes to what it finds, which is right for what is short, as that is met so rarely. What goes
+ * on for longer is sampled at each tick from then on, and began half a look ago on average: the
+ * other half is paid back to the stack that rested before, for as long as the thread does something
+ * else.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
@@ -38,7 +42,9 @@ struct process_thread {
     uint64_t seen;             /* the sample in which it was last there */
     uint32_t row;              /* what it was counted under last */
     uint64_t row_ns;           /* in the interval that began then; 0: in none */
-    struct spread spread;      /* rows of the service's profile */
+    uint64_t owed_ns;          /* wall time that what it does now is to pay back, to this row */
+    uint32_t owed_row;
+    struct spread spread; /* rows of the service's profile */
 };
 
 /* What is known of how a process rests. */
@@ -46,9 +52,10 @@ struct process_rest {
     uint64_t moved_ns; /* monotonic: when its CPU time was last seen to have moved */
     uint64_t
         whole_ns; /* the last sample has a row of each thread, in the interval that began then */
-    uint64_t since_ns; /* samples of which it is known that they would be as the one before: the */
-    uint64_t count;    /* last of them, and how many since that one */
-    uint64_t pending;  /* those after it, of which that is not known yet */
+    uint64_t
+        since_ns;   /* it is known to have rested until then since its last sample; 0: it is not */
+    uint64_t count; /* samples in that time, which would have been as the one before */
+    uint64_t ticks; /* that the next sample stands for */
 };
 
 enum { REST_EACH = 8 };
@@ -89,7 +96,10 @@ MUST_CHECK enum cpy_rc process_sample(struct process *process, uint64_t now_ns, 
 /* True if process_sample would like to know whether it is alone. */
 bool process_may_rest(const struct process *process);
 
-/* The next sample is a look in any case. */
+/* How many ticks after the last sample the next is to be taken: it stands for them. */
+uint64_t process_ticks(const struct process *process);
+
+/* The next sample comes earlier than process_ticks said. */
 void process_rouse(struct process *process, uint64_t now_ns);
 
 /* Gives out what came since the last settling: before its service's profile is encoded. */

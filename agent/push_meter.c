@@ -11,6 +11,9 @@ struct push_meter {
     struct delivery_sink inner;
     atomic_uint_fast64_t pushes[PUSH_OUTCOMES], buckets[PUSH_BUCKETS], duration_ns;
     atomic_int_fast64_t last_ok_ns;
+    atomic_long codes[PUSH_CODES]; /* the last one stands for all that came later */
+    atomic_uint_fast64_t code_pushes[PUSH_CODES];
+    atomic_size_t code_count;
 };
 
 static const uint64_t bounds_ms[PUSH_BOUNDS] = PUSH_BOUNDS_MS;
@@ -36,6 +39,22 @@ static enum push_outcome outcome_of(enum exporter_rc rc, const struct exporter_a
     return rc == EXPORTER_REFUSED ? PUSH_REFUSED : PUSH_RETRY;
 }
 
+/* Only one thread sends, so only one adds a code. */
+static void count_code(struct push_meter *meter, long code)
+{
+    size_t i, count = atomic_load(&meter->code_count);
+
+    for (i = 0; i < count && atomic_load(&meter->codes[i]) != code; i++)
+        continue;
+    if (i == PUSH_CODES)
+        i--;
+    if (i == count) {
+        atomic_store(&meter->codes[i], i + 1 < PUSH_CODES ? code : PUSH_CODE_OTHER);
+        atomic_store(&meter->code_count, count + 1);
+    }
+    atomic_fetch_add(&meter->code_pushes[i], 1);
+}
+
 static enum exporter_rc meter_send(void *ctx, const struct exporter_profile *profile,
                                    int64_t now_ns, struct exporter_answer *answer)
 {
@@ -51,6 +70,7 @@ static enum exporter_rc meter_send(void *ctx, const struct exporter_profile *pro
     atomic_fetch_add(&meter->buckets[bucket], 1);
     atomic_fetch_add(&meter->duration_ns, took);
     atomic_fetch_add(&meter->pushes[outcome], 1);
+    count_code(meter, answer->status);
     if (outcome == PUSH_OK)
         atomic_store(&meter->last_ok_ns, clock_utc_ns());
     return rc;
@@ -93,6 +113,11 @@ void push_meter_counts(struct push_meter *meter, struct push_counts *out)
         out->pushes[i] = atomic_load(&meter->pushes[i]);
     for (i = 0; i < PUSH_BUCKETS; i++)
         out->buckets[i] = atomic_load(&meter->buckets[i]);
+    out->code_count = atomic_load(&meter->code_count);
+    for (i = 0; i < out->code_count; i++) {
+        out->codes[i].code = atomic_load(&meter->codes[i]);
+        out->codes[i].count = atomic_load(&meter->code_pushes[i]);
+    }
     out->duration_ns = atomic_load(&meter->duration_ns);
     out->last_ok_ns = atomic_load(&meter->last_ok_ns);
 }

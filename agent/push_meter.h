@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push_meter.h - counts what an exporter's sends came to, and how long they took.
+ * push_meter.h - counts what an exporter's sends came to and what servers said, and how long
+ * they took.
  *
  * Threads: one sends, any may read.
  */
@@ -21,11 +22,20 @@ enum { PUSH_BOUNDS = 10, PUSH_BUCKETS = PUSH_BOUNDS + 1 };
 /* OK, to be tried again, refused for good, denied for want of a secret. */
 enum push_outcome { PUSH_OK, PUSH_RETRY, PUSH_REFUSED, PUSH_DENIED, PUSH_OUTCOMES };
 
+/* Answers with one status. A server that makes up ever new ones fills PUSH_CODES and no more. */
+enum { PUSH_CODES = 24, PUSH_CODE_NONE = 0, PUSH_CODE_OTHER = -1 };
+struct push_code {
+    long code; /* PUSH_CODE_NONE: pushes to a server without any answer */
+    uint64_t count;
+};
+
 struct push_counts {
     uint64_t pushes[PUSH_OUTCOMES];
     uint64_t buckets[PUSH_BUCKETS]; /* of all outcomes, not summed up */
     uint64_t duration_ns;           /* of all together */
     int64_t last_ok_ns;             /* UTC; 0: none yet */
+    struct push_code codes[PUSH_CODES];
+    size_t code_count;
 };
 
 struct push_meter; /* private */

@@ -123,7 +123,7 @@ static bool try_exporters(struct conf *conf, struct err *err)
     bool good;
 
     conf->agent.spool = "off";
-    good = ship_open(&ship, conf, err);
+    good = ship_open(&ship, conf, false, err);
     conf->agent.spool = spool;
     return good && ship_close(&ship, 0);
 }
@@ -141,9 +141,9 @@ static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, s
         return false;
     if (!ship_close(&run->ship, clock_mono_ns() + HAND_OVER_NS))
         run->hangs = true;
-    if (ship_open(opened, conf, err))
+    if (ship_open(opened, conf, run->hangs, err))
         return true;
-    if (!ship_open(&run->ship, run->ship_conf, &again)) {
+    if (!ship_open(&run->ship, run->ship_conf, run->hangs, &again)) {
         log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
         _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
     }
@@ -166,7 +166,7 @@ static bool change_exporters(struct run *run, struct conf *conf, struct err *err
         err_set(err, "out of memory");
         return false;
     }
-    if (!(handed ? hand_over(run, conf, &opened, err) : ship_open(&opened, conf, err))) {
+    if (!(handed ? hand_over(run, conf, &opened, err) : ship_open(&opened, conf, false, err))) {
         free(ended);
         return false;
     }
@@ -228,9 +228,12 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
 
 bool reload(struct run *run, struct err *err)
 {
-    struct conf *conf = read_conf(run, err);
-    bool good = conf && apply(run, conf, err);
+    struct conf *conf;
+    bool good;
 
+    watch_reloading(&run->watch);
+    conf = read_conf(run, err);
+    good = conf && apply(run, conf, err);
     if (conf && !good)
         conf_free(conf);
     watch_reloaded(&run->watch, good, err);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agent/json.h"
+#include "agent/report_cells.h"
 
 /* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
 enum { NAME_WIDTH = 34, PLACE_WIDTH = 27, CELL_SIZE = 32 };
@@ -149,6 +150,36 @@ static void add_place(struct buf *out, const struct pprof_top *top)
     if (!buf_failed(&place))
         add_cut(out, (const char *)place.data, PLACE_WIDTH, true);
     buf_finish(&place);
+}
+
+void report_cell(int64_t value, const char *unit, struct buf *out)
+{
+    char text[CELL_SIZE];
+
+    format_value(value, unit, text);
+    buf_add_fmt(out, " %9s", text);
+}
+
+void report_cell_change(int64_t after, int64_t before, const char *unit, struct buf *out)
+{
+    char text[CELL_SIZE], sign[CELL_SIZE + 1];
+    int64_t change;
+
+    if (__builtin_sub_overflow(after, before, &change))
+        change = after > before ? INT64_MAX : INT64_MIN;
+    format_value(change, unit, text);
+    (void)snprintf(sign, sizeof(sign), "%s%s", change > 0 ? "+" : "", text);
+    buf_add_fmt(out, " %9s", sign);
+}
+
+void report_cell_function(const struct pprof_top *top, struct buf *out)
+{
+    buf_add_str(out, "  ");
+    add_cut(out, top->name, NAME_WIDTH, false);
+    add_blanks(out, top->name, NAME_WIDTH);
+    buf_add_str(out, " ");
+    add_place(out, top);
+    buf_add_str(out, "\n");
 }
 
 static void add_row(const struct report *report, const struct pprof_top *top, struct buf *out)

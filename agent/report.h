@@ -26,6 +26,15 @@ struct report {
 /* Appends a table of at most 100 columns. Text from profiles cannot drive the terminal. */
 void report_table(const struct report *report, struct buf *out);
 
+/*
+ * Appends a table of the functions whose own value changed most, of a profile whose value 0 is
+ * after and value 1 before; both are `type`.
+ *
+ * Errors: PPROF_NOMEM, PPROF_FULL.
+ */
+MUST_CHECK enum pprof_rc report_changes(const struct pprof *profile, const struct pprof_type *type,
+                                        size_t top_max, struct buf *out);
+
 /* Appends one JSON object and a newline. */
 void report_json(const struct report *report, struct buf *out);
 

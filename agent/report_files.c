@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
@@ -67,7 +68,7 @@ static bool list(const char *path, bool services, struct report_files *files, st
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             continue; /* no file of a store is named so */
         if (is_profile(entry->d_name))
-            good = add_path(files, below, err);
+            good = strcmp(entry->d_name, files->since) < 0 || add_path(files, below, err);
         else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
             good = list(below, false, files, err);
     }
@@ -97,12 +98,39 @@ static bool service_folder(const char *service, char out[SERVICE_SIZE])
     return *c == '\0' && used > 0;
 }
 
-bool report_files_of_store(const char *store, const char *service, struct report_files *files,
-                           struct err *err)
+/* A file's name in the store begins with its start: what sorts before is older. */
+static void set_since(struct report_files *files, int64_t since_ns)
+{
+    time_t seconds = (time_t)(since_ns / 1000000000);
+    struct tm tm;
+
+    files->since[0] = '\0';
+    if (since_ns > 0 && gmtime_r(&seconds, &tm) &&
+        strftime(files->since, sizeof(files->since), "%Y%m%dT%H%M%S", &tm) == 0)
+        files->since[0] = '\0';
+}
+
+bool report_default_store(char *out, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int used;
+
+    if (geteuid() == 0)
+        used = snprintf(out, size, "/var/lib/pystrobe/store");
+    else if (state && state[0] == '/')
+        used = snprintf(out, size, "%s/pystrobe/store", state);
+    else
+        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
+    return used > 0 && (size_t)used < size;
+}
+
+bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
+                           struct report_files *files, struct err *err)
 {
     char folder[SERVICE_SIZE], path[4096];
     bool good;
 
+    set_since(files, since_ns);
     if (service && !service_folder(service, folder)) {
         err_set(err, "'%s' can be no service's name", service);
         return false;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,15 +17,20 @@ struct report_files {
     char **paths; /* owned, each */
     size_t count;
     size_t capacity;
+    char since[32]; /* names before this one are too old */
 };
 
 /*
- * Adds all *.pb.gz of a store: DIR/SERVICE/FILE, of one service if it is not NULL.
+ * Adds all *.pb.gz of a store: DIR/SERVICE/FILE, of one service if it is not NULL, and only those
+ * that began at `since_ns` (UTC) or later, by their names; 0: all.
  *
  * Errors: false; `err` says what.
  */
-MUST_CHECK bool report_files_of_store(const char *store, const char *service,
+MUST_CHECK bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
                                       struct report_files *files, struct err *err);
+
+/* Writes where profiles of this user are kept unless it is said otherwise. False: nowhere. */
+MUST_CHECK bool report_default_store(char *out, size_t size);
 
 /* Frees the paths. */
 void report_files_finish(struct report_files *files);

@@ -2,6 +2,7 @@
 /* secrets.c - see secrets.h. */
 #include "agent/secrets.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,26 +40,52 @@ static const char *take(const char *name, char *value)
     return entry->value;
 }
 
+/* The value of a variable, which is taken out of the environment; NULL: there is none. */
+static const char *taken_value(const char *name, bool *nomem)
+{
+    char *value = getenv(name);
+    size_t i;
+
+    *nomem = false;
+    if (value && *value) {
+        const char *hidden = take(name, value);
+
+        *nomem = !hidden;
+        return hidden;
+    }
+    for (i = taken_count; i-- > 0;)
+        if (strcmp(taken[i].name, name) == 0)
+            return taken[i].value;
+    return NULL;
+}
+
+char *secrets_getenv(const char *name)
+{
+    static const char secret[] = "_HEADERS";
+    size_t size = strlen(name), end = sizeof(secret) - 1;
+    bool nomem;
+
+    if (size < end || strcmp(name + size - end, secret) != 0)
+        return getenv(name);
+    return (char *)(uintptr_t)taken_value(name, &nomem); /* nobody writes there */
+}
+
 /* Gives: false if there is no such variable. Without a name there is nothing to do. */
 static bool from_env(const char *name, const char **out, struct err *err)
 {
-    char *value = name ? getenv(name) : NULL;
+    const char *value;
+    bool nomem;
 
     if (!name)
         return true;
-    if (value && *value) {
-        *out = take(name, value);
-        if (!*out)
-            err_set(err, "out of memory for the environment variable %s", name);
-        return *out != NULL;
-    }
-    for (size_t i = 0; i < taken_count; i++)
-        if (strcmp(taken[i].name, name) == 0) {
-            *out = taken[i].value;
-            return true;
-        }
-    err_set(err, "there is no environment variable %s", name);
-    return false;
+    value = taken_value(name, &nomem);
+    if (value)
+        *out = value;
+    else if (nomem)
+        err_set(err, "out of memory for the environment variable %s", name);
+    else
+        err_set(err, "there is no environment variable %s", name);
+    return value != NULL;
 }
 
 static bool from_systemd(const char *name, const char **out, struct secrets *secrets,

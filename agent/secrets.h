@@ -33,4 +33,10 @@ MUST_CHECK bool secrets_fetch(const struct conf_exporter *conf, struct exporter_
 
 void secrets_release(struct secrets *secrets);
 
+/*
+ * As getenv. A variable of HTTP headers, which as a rule has a key among them, is taken out
+ * of the environment as those of secrets_fetch are.
+ */
+char *secrets_getenv(const char *name);
+
 #endif

@@ -11,7 +11,7 @@ const struct pprof_type service_types[VALUES] = {
     [VALUE_WAIT] = {"wait", "nanoseconds"},
 };
 
-static const char unseen_name[] = "<CPU time between samples>";
+const char service_unseen[] = "<CPU time between samples>";
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
 
@@ -47,7 +47,7 @@ bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
     service->split.count = 0;
     if (service->split.keys)
         memset(service->split.keys, 0, service->split.capacity * sizeof(*service->split.keys));
-    return made_up_row(service, unseen_name, &service->unseen_row) &&
+    return made_up_row(service, service_unseen, &service->unseen_row) &&
            made_up_row(service, overflow_name, &service->overflow_row);
 }
 
@@ -234,7 +234,7 @@ uint32_t service_unseen_row(struct service *service, pid_t pid, enum service_spl
     size_t count = fill_labels(service, labels, NULL, pid, split);
     uint32_t stack, row;
 
-    if (count > 0 && made_up_stack(service, unseen_name, &stack) == PPROF_OK &&
+    if (count > 0 && made_up_stack(service, service_unseen, &stack) == PPROF_OK &&
         pprof_row(service->profile, stack, labels, count, &row) == PPROF_OK)
         return row;
     return service->unseen_row;

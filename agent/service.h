@@ -55,6 +55,8 @@ struct services {
     uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
 
+extern const char service_unseen[]; /* the function that has the CPU time that no sample saw */
+
 extern const char services_others[]; /* the service that all share for which there is no room */
 
 /* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.

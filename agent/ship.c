@@ -82,7 +82,7 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
 
     if (secrets_fetch(conf, &settings, &secrets, err)) {
         if (strcmp(conf->type, "otlp") == 0)
-            otel_fill(otel, &settings);
+            otel_fill(otel, conf->compression != NULL, &settings);
         rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
@@ -116,7 +116,7 @@ static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
 bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
 {
     struct otel otel = {0};
-    bool good = otel_read(getenv, &otel, err) && open_by(&otel, conf, out, err);
+    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, conf, out, err);
 
     otel_finish(&otel);
     return good;
@@ -132,9 +132,9 @@ static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, s
 
     if (!open_by(&ship->otel, conf, &exporter, err))
         return false;
-    if (conf->url && strcmp(conf->type, "otlp") != 0) /* it takes no old ones */
+    if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
-    if (conf->url) /* a server that many agents share, not a disk */
+    if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
         limits.spread_ns = ship->spread_ns;
     sink = delivery_sink_of(exporter);
     if (!add_meter(ship, &sink)) {
@@ -201,7 +201,8 @@ static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *er
 }
 
 /* The delivery, with a spool if the settings name one. */
-static bool open_delivery(struct ship *ship, const struct conf_agent *conf, struct err *err)
+static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool held,
+                          struct err *err)
 {
     static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
     const struct delivery_spool spool = {
@@ -209,13 +210,14 @@ static bool open_delivery(struct ship *ship, const struct conf_agent *conf, stru
         .max_size_bytes = conf->spool_max_size_bytes,
         .max_age_ns = conf->spool_max_age_ns,
         .min_free_bytes = conf->spool_min_free_bytes,
+        .held = held,
     };
     bool spooled = spool.path && strcmp(spool.path, "off") != 0;
 
     return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
 }
 
-bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
+bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
 {
     size_t i;
     bool good;
@@ -227,8 +229,8 @@ bool ship_open(struct ship *ship, const struct conf *conf, struct err *err)
     ship->label_count = conf->label_count;
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
     ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
-    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, err);
-    good = good && otel_read(getenv, &ship->otel, err);
+    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
+    good = good && otel_read(secrets_getenv, &ship->otel, err);
     for (i = 0; good && i < conf->exporter_count; i++)
         good = open_exporter(ship, &conf->exporters[i], err);
     good = good && open_otlp(ship, conf, err);

@@ -27,10 +27,11 @@ struct ship {
 };
 
 /*
- * Opens all exporters of `conf`, whose strings must outlive it.
+ * Opens all exporters of `conf`, whose strings must outlive it. `held`: those of before may
+ * hang, and have the spool still; then profiles wait in memory until it can be had.
  * False: one cannot work, `err` says which and why.
  */
-MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, struct err *err);
+MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err);
 
 /* Takes the labels of other settings, which must outlive it. False: out of memory, `err` says so.
  */

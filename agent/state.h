@@ -89,6 +89,9 @@ void state_own_use(struct state *state);
 /* Gives a reference back; the last one frees it. NULL is fine. */
 void state_drop(struct state *state);
 
+/* The most important in one line, without a newline, as `systemctl status` shows it. */
+void state_line(const struct state *state, struct buf *out);
+
 /* For people, as `pystrobe status` prints it. */
 void state_text(const struct state *state, struct buf *out);
 

@@ -153,6 +153,31 @@ static void targets_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, "and %zu more\n", state->engine.sampling - state->target_count);
 }
 
+void state_line(const struct state *state, struct buf *out)
+{
+    const struct err *last = &state->spool.last_error;
+    uint64_t sent = 0;
+    size_t i, waiting = 0;
+
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct delivery_stats *d = &state->exporters[i].delivery;
+
+        sent += d->sent;
+        waiting += d->queued;
+        if (d->queued > 0 && d->last_error.text[0])
+            last = &d->last_error;
+    }
+    buf_add_fmt(
+        out, "%zu processes sampled, %" PRIu64 " samples; %" PRIu64 " profiles delivered, %zu wait",
+        state->engine.sampling, state->engine.samples, sent, waiting);
+    if (last->text[0] && (waiting > 0 || state->spool.failing)) {
+        buf_add_str(out, "; last error: ");
+        visible_add_str(out, last->text);
+    }
+    if (state->config.tried_ns != 0 && !state->config.good)
+        buf_add_str(out, "; the last reload FAILED");
+}
+
 void state_text(const struct state *state, struct buf *out)
 {
     buf_add_fmt(out, "%s, pid %d, up ", version_agent, (int)state->pid);

@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-/* A wake-up is put off by an eighth of the shortest period or 5 ms, on average; by up to twice. */
-enum { PUT_OFF_PART = 8, PUT_OFF_MAX_NS = 5000000 };
+/* A wake-up is put off by a fifth of the shortest period or 10 ms, on average; by up to twice that,
+ * which is less than the shortest step. */
+enum { PUT_OFF_PART = 5, PUT_OFF_MAX_NS = 10000000 };
 
 /* A number from 0 to 1, by Marsaglia's xorshift. */
 static double chance(struct ticks *ticks)
@@ -126,14 +127,25 @@ static void end_burst(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     ticks->shortest_ns = 0;
 }
 
-uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+/* How long `count` ticks take, in periods. */
+static double steps(struct ticks *ticks, struct tick *tick, uint64_t count)
+{
+    double sum = tick->began ? 0.5 * (double)count : 0;
+    uint64_t i;
+
+    for (i = 0; i < count; i++)
+        sum += chance(ticks);
+    tick->began = true;
+    return sum;
+}
+
+uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns)
 {
     uint64_t period, step, missed = 0;
 
     end_burst(ticks, tick, now_ns);
     period = ticks_period(ticks, tick);
-    step = 1 + (uint64_t)((double)period * ((tick->began ? 0.5 : 0) + chance(ticks)));
-    tick->began = true;
+    step = 1 + (uint64_t)((double)period * steps(ticks, tick, count));
     tick->next_ns += step;
     if (tick->next_ns <= now_ns) {
         missed = (now_ns - tick->next_ns) / period + 1;

@@ -11,6 +11,8 @@
  * next wake-up is put off by a part of the shortest period, and takes along all that came due by
  * then. That part is random, too.
  *
+ * Who needs no sample at each tick says how many ticks the next one is away.
+ *
  * Shape:   ticks_init; ticks_add and ticks_remove as targets come and go; at each wake-up
  *          ticks_due and ticks_done until none is due, then ticks_wake_ns; ticks_finish.
  * Units:   all instants are those of one clock that never goes back, which the caller reads.
@@ -60,8 +62,9 @@ void ticks_remove(struct ticks *ticks, struct tick *tick);
 /* The one that has been due longest; NULL: none is. */
 struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns);
 
-/* It was sampled at `now_ns`. Gives: the ticks that it missed, 0 if it came in time. */
-uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t now_ns);
+/* It was sampled at `now_ns`, and is due again `count` ticks later. Gives: the ticks that it
+ * missed, 0 if it came in time. */
+uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns);
 
 /* When to wake up next, after a wake-up at `now_ns`; UINT64_MAX: never. */
 uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns);

@@ -2,6 +2,7 @@
 /* watch.c - see watch.h. */
 #include "agent/watch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include "agent/log.h"
 
 #define EVERY_NS NS_PER_S
+
+enum { STATUS_MAX = 4096 }; /* one that is longer is not sent */
 
 /* At its own place the socket is a convenience: another agent, or no right to it, is no error. */
 static bool open_control(struct watch *watch, const struct conf *conf, struct err *err)
@@ -31,11 +34,21 @@ bool watch_open(struct watch *watch, const char *path, const struct conf *conf, 
     (void)snprintf(watch->config.path, sizeof(watch->config.path), "%s", path);
     watch->config.good = true;
     watch->config.loaded_ns = watch->started_ns;
+    notify_open(&watch->notify);
     if (!open_control(watch, conf, err))
         return false;
     if (conf->http.listen)
         watch->web = web_open(conf->http.listen, &watch->share, err);
     return watch->web || !conf->http.listen;
+}
+
+void watch_reloading(const struct watch *watch)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
+                   clock_mono_ns() / 1000);
+    notify_say(&watch->notify, text);
 }
 
 void watch_reloaded(struct watch *watch, bool good, const struct err *err)
@@ -50,6 +63,7 @@ void watch_reloaded(struct watch *watch, bool good, const struct err *err)
         config->loaded_ns = config->tried_ns;
     else
         config->error = *err;
+    notify_say(&watch->notify, "READY=1\n");
     watch->next_ns = 0; /* to be seen at once */
 }
 
@@ -88,11 +102,33 @@ static void add_exporters(struct state *state, const struct watched *watched)
     }
 }
 
+/* Once a second, or twice as often as the watchdog looks. */
+static uint64_t publish_again_ns(const struct watch *watch)
+{
+    uint64_t half = watch->notify.watchdog_ns / 2;
+
+    return clock_mono_ns() + (half > 0 && half < EVERY_NS ? half : EVERY_NS);
+}
+
+static void tell_manager(const struct watch *watch, const struct state *state)
+{
+    struct buf lines;
+
+    if (watch->notify.fd < 0)
+        return;
+    notify_say(&watch->notify, state->ready ? "READY=1\nWATCHDOG=1\n" : "WATCHDOG=1\n");
+    buf_init(&lines, STATUS_MAX);
+    buf_add_str(&lines, "STATUS=");
+    state_line(state, &lines);
+    notify_send(&watch->notify, &lines);
+    buf_finish(&lines);
+}
+
 void watch_publish(struct watch *watch, const struct watched *watched)
 {
     struct state *state = state_new();
 
-    watch->next_ns = clock_mono_ns() + EVERY_NS;
+    watch->next_ns = publish_again_ns(watch);
     if (!state)
         return; /* the one before stays */
     state->pid = getpid();
@@ -114,14 +150,22 @@ void watch_publish(struct watch *watch, const struct watched *watched)
     delivery_spool_stats(watched->ship->delivery, &state->spool);
     state->ready = watch->published;
     watch->published = true;
+    tell_manager(watch, state);
     state_share_put(&watch->share, state);
+}
+
+void watch_ending(const struct watch *watch)
+{
+    notify_say(&watch->notify, "STOPPING=1\nSTATUS=delivering what is there\n");
 }
 
 void watch_close(struct watch *watch)
 {
     web_close(watch->web);
     control_close(watch->control);
-    if (watch->shared)
+    if (watch->shared) {
         state_share_finish(&watch->share);
-    *watch = (struct watch){.control = NULL};
+        notify_close(&watch->notify);
+    }
+    *watch = (struct watch){.notify = {.fd = -1}};
 }

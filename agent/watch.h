@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.h - lets others see what the agent does: gathers its state once a second, serves the
- * control socket.
+ * control socket, and tells a service manager.
  *
  * Shape:   watch_open once the fleet and the exporters are there; watch_publish whenever
  *          watch_next_ns is over; watch_close.
@@ -12,6 +12,7 @@
 
 #include "agent/control.h"
 #include "agent/fleet.h"
+#include "agent/notify.h"
 #include "agent/ship.h"
 #include "agent/web.h"
 #include "conf/conf.h"
@@ -20,6 +21,7 @@ struct watch {
     struct state_share share;
     struct control *control; /* owned; NULL: there is none */
     struct web *web;         /* owned; NULL: there is none */
+    struct notify notify;
     struct state_config config;
     int64_t started_ns;
     uint64_t started_mono_ns, next_ns;
@@ -44,11 +46,17 @@ enum { WATCH_SIGNAL = SIGUSR2 };
 MUST_CHECK bool watch_open(struct watch *watch, const char *path, const struct conf *conf,
                            struct err *err);
 
+/* A reload begins. */
+void watch_reloading(const struct watch *watch);
+
 /* Notes how a reload went; `err` says why it did not go well. */
 void watch_reloaded(struct watch *watch, bool good, const struct err *err);
 
-/* Gathers the state and shares it. */
+/* Gathers the state and shares it. Only this feeds the service manager's watchdog. */
 void watch_publish(struct watch *watch, const struct watched *watched);
+
+/* The agent ends: from now on the service manager waits for that only. */
+void watch_ending(const struct watch *watch);
 
 /* Ends it. A struct of zeros is fine. */
 void watch_close(struct watch *watch);

@@ -108,20 +108,47 @@ static void misplaced(struct conf_build *build, const struct conf_section *secti
                     conf_exporter_types[__builtin_ctz(option->used_by)]);
 }
 
+/* True if "START END=..." is a variable that is set to something, START and END put together. */
+static bool is_set(char *const *environment, const char *start, const char *end)
+{
+    size_t starts = strlen(start), ends = strlen(end);
+    const char *variable;
+
+    for (; environment && *environment; environment++) {
+        variable = *environment;
+        if (strncmp(variable, start, starts) == 0 && strncmp(variable + starts, end, ends) == 0 &&
+            variable[starts + ends] == '=' && variable[starts + ends + 1])
+            return true;
+    }
+    return false;
+}
+
+/* A required key that is absent, unless the environment stands in for it. */
+static void check_missing(struct conf_build *build, const struct conf_section *section,
+                          const struct conf_option *option)
+{
+    const char *otel = conf_option_otel(option, section);
+    char why[CONF_ALLOWED_MAX + 96], allowed[CONF_ALLOWED_MAX];
+
+    if (otel && (is_set(build->environment, "OTEL_EXPORTER_OTLP_PROFILES_", otel) ||
+                 is_set(build->environment, "OTEL_EXPORTER_OTLP_", otel)))
+        return;
+    (void)snprintf(why, sizeof(why), "is missing%s%s%s; allowed: %s",
+                   otel ? ", and so is OTEL_EXPORTER_OTLP_" : "", otel ? otel : "",
+                   otel ? " in the environment" : "", conf_value_allowed(option, allowed));
+    refuse(build, section, option->name, why);
+}
+
 /* Holds one key of the table to the type of the exporter. */
 static void check_use(struct conf_build *build, const struct conf_section *section,
                       const struct conf_option *option)
 {
     unsigned line = section->lines[option - conf_options];
     const struct conf_entry *entry = option->prefix ? section->entries : NULL;
-    char why[CONF_ALLOWED_MAX + 32], allowed[CONF_ALLOWED_MAX];
 
     if (conf_option_applies(option, section)) {
-        if (option->need != CONF_REQUIRED || line)
-            return;
-        (void)snprintf(why, sizeof(why), "is missing; allowed: %s",
-                       conf_value_allowed(option, allowed));
-        refuse(build, section, option->name, why);
+        if (option->need == CONF_REQUIRED && !line)
+            check_missing(build, section, option);
         return;
     }
     if (line)

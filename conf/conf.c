@@ -195,6 +195,7 @@ enum conf_rc conf_load(const struct conf_source *source, struct conf **out, stru
     if (rc != CONF_OK)
         goto fail;
     conf_errors_init(&build->errors, &build->conf->origin->arena);
+    build->environment = source->environment;
     rc = fill(build, source);
     if (rc == CONF_BAD)
         conf_errors_print(&build->errors, build->conf->origin, errors);

@@ -14,7 +14,16 @@ bool conf_option_applies(const struct conf_option *option, const struct conf_sec
     return option->kind != CONF_EXPORTER || (option->used_by & conf_exporter_bit(exporter->type));
 }
 
-/* Gives each key that is not set its default. */
+const char *conf_option_otel(const struct conf_option *option, const struct conf_section *section)
+{
+    const struct conf_exporter *exporter = section->values;
+    bool is_otlp =
+        section->kind == CONF_EXPORTER && exporter->type && strcmp(exporter->type, "otlp") == 0;
+
+    return is_otlp ? option->otel : NULL;
+}
+
+/* Gives each key that is not set its default; where a variable may stand in, that is not known. */
 static void set_defaults(struct conf_build *build, struct conf_section *section)
 {
     const struct conf_option *option = conf_options;
@@ -23,7 +32,7 @@ static void set_defaults(struct conf_build *build, struct conf_section *section)
     for (; option < conf_options + conf_option_count; option++) {
         if (!conf_option_applies(option, section) || section->lines[option - conf_options])
             continue;
-        if (option->usual &&
+        if (option->usual && !conf_option_otel(option, section) &&
             conf_value_read(option, option->usual, section->values, arena, NULL) != CONF_OK)
             build->nomem = true; /* a test holds that every default is in its range */
     }

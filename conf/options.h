@@ -80,6 +80,7 @@ struct conf_option {
     const char *min, *max; /* as ini text; NULL where the type has no order */
     const char *const *choices; /* ends with NULL */
     unsigned used_by;           /* exporters only */
+    const char *otel; /* type otlp: OTEL_EXPORTER_OTLP_<this> holds where the key is absent */
     enum conf_need need;
     bool secret;         /* the value is never shown */
     const char *example; /* for the sample, where there is no default */

@@ -15,6 +15,18 @@ static void print_source(const struct conf *conf, unsigned line, const char *oth
     buf_add_str(out, "\n");
 }
 
+/* Says instead of a value that there is none, and what holds then. */
+static void print_absent(const struct conf_section *section, const struct conf_option *option,
+                         struct buf *out)
+{
+    const char *otel = conf_option_otel(option, section);
+
+    buf_add_fmt(out, "; %s: not set (", option->name);
+    if (otel)
+        buf_add_fmt(out, "OTEL_EXPORTER_OTLP_%s, else ", otel);
+    buf_add_fmt(out, "%s)\n", option->usual ? option->usual : option->otherwise);
+}
+
 static void print_option(const struct conf *conf, const struct conf_section *section,
                          const struct conf_option *option, struct buf *out)
 {
@@ -22,12 +34,13 @@ static void print_option(const struct conf *conf, const struct conf_section *sec
     size_t before = out->size;
 
     buf_add_fmt(out, "%s = ", option->name);
-    if (conf_value_print(option, section->values, out)) {
+    if ((line || !conf_option_otel(option, section)) &&
+        conf_value_print(option, section->values, out)) {
         print_source(conf, line, option->usual ? "default" : option->otherwise, out);
         return;
     }
-    out->size = before > out->size ? out->size : before; /* nothing to set: say so instead */
-    buf_add_fmt(out, "; %s: not set (%s)\n", option->name, option->otherwise);
+    out->size = before > out->size ? out->size : before;
+    print_absent(section, option, out);
 }
 
 static void print_entries(const struct conf *conf, const struct conf_section *section,

@@ -50,6 +50,9 @@ static void add_setting(const struct conf_option *option, const char *type, stru
     buf_add_str(out, "\n");
     add_prose(option->help, out);
     add_facts(option, out);
+    if (option->otel && type && strcmp(type, "otlp") == 0)
+        buf_add_fmt(out, "# Where it is absent, the variable OTEL_EXPORTER_OTLP_%s holds.\n",
+                    option->otel);
     if (option->prefix)
         buf_add_fmt(out, ";%s\n", value);
     else
@@ -143,6 +146,9 @@ static void add_item(const struct conf_option *option, struct buf *out)
     else
         buf_add_fmt(out, "%s: %s.\n", option->usual ? "Default" : "If absent",
                     option->usual ? option->usual : option->otherwise);
+    if (option->otel)
+        buf_add_fmt(out, "Of type otlp, where it is absent,\n.Ev OTEL_EXPORTER_OTLP_%s\nholds.\n",
+                    option->otel);
 }
 
 void conf_print_mdoc(struct buf *out)

@@ -56,6 +56,7 @@ struct conf_build {
     struct conf_errors errors;    /* in the arena of conf */
     struct conf_section *current; /* NULL: keys cannot be judged, their section is not known */
     bool in_section;              /* there was a section line */
+    char *const *environment;     /* borrowed; NULL: none */
     unsigned file;                /* the place that stands for the file that is being read */
     size_t size;                  /* of all texts so far */
     bool nomem;
@@ -132,5 +133,8 @@ const char *conf_section_head(const struct conf_section *section, char out[CONF_
 
 /* True if the option has a meaning in this section: exporters by their type. */
 bool conf_option_applies(const struct conf_option *option, const struct conf_section *section);
+
+/* The end of the name of the variable that may stand in for the option there; NULL: none may. */
+const char *conf_option_otel(const struct conf_option *option, const struct conf_section *section);
 
 #endif

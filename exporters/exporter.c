@@ -24,6 +24,7 @@ struct exporter {
 
 enum exporter_rc exporter_global_init(void)
 {
+    hidden_keys();
     return curl_global_init_mem(CURL_GLOBAL_DEFAULT, hidden_malloc, hidden_free, hidden_realloc,
                                 hidden_strdup, hidden_calloc) == CURLE_OK
                ? EXPORTER_OK

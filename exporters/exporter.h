@@ -36,7 +36,7 @@ enum exporter_form {
     EXPORTER_WHOLE,        /* one pprof with all value types */
     EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
     EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
-    EXPORTER_REQUEST,      /* an OTLP request of all services, not packed; no service, no type */
+    EXPORTER_REQUEST,      /* a gzip'd OTLP request of all services; no service, no type */
     EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
 };
 
@@ -59,7 +59,7 @@ struct exporter_profile {
     const struct exporter_label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
-    const void *bytes;        /* gzip'd pprof, or what the form says */
+    const void *bytes;        /* gzip'd: a pprof, or what the form says */
     size_t size;
 };
 
@@ -75,7 +75,7 @@ struct exporter_settings {
 
     const char *url;   /* of a server: scheme, host, port and a path prefix if any */
     bool url_is_whole; /* otlp: the protocol's path is not put behind url */
-    bool plain;        /* otlp: bodies are not packed */
+    bool plain;        /* otlp: bodies go out unpacked */
     const char *user;
     const char *password_file;    /* basic: its first line */
     const char *password;         /* or itself, where it has no file */
@@ -109,6 +109,8 @@ struct exporter_answer {
     struct err err;          /* why it was not taken; "" with EXPORTER_OK */
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
+    long status;             /* of the server's answer; 0: it gave none, or there is no server */
+    bool unsent;             /* no server was reached: it says nothing about this profile */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
 };

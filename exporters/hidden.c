@@ -2,6 +2,7 @@
 /* hidden.c - knows how memory is kept out of core files. */
 #include "exporters/hidden.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -161,4 +162,41 @@ char *hidden_strdup(const char *text)
     if (copy)
         memcpy(copy, text, size);
     return copy;
+}
+
+static void *crypto_malloc(size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return hidden_malloc(size);
+}
+
+static void *crypto_realloc(void *memory, size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    if (size > 0)
+        return hidden_realloc(memory, size);
+    hidden_free(memory); /* OpenSSL's has that meaning of 0 */
+    return NULL;
+}
+
+static void crypto_free(void *memory, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    hidden_free(memory);
+}
+
+/* By its name, as libcurl may be built with another library, or none. */
+void hidden_keys(void)
+{
+    int (*set)(void *(*)(size_t, const char *, int), void *(*)(void *, size_t, const char *, int),
+               void (*)(void *, const char *, int));
+    void *found = dlsym(RTLD_DEFAULT, "CRYPTO_set_mem_functions");
+
+    if (!found)
+        return;
+    memcpy(&set, &found, sizeof(set));
+    (void)set(crypto_malloc, crypto_realloc, crypto_free); /* 0: OpenSSL is in use already */
 }

@@ -23,4 +23,10 @@ char *hidden_strdup(const char *text);
 /* Wipes and frees. NULL is fine. */
 void hidden_free(void *memory);
 
+/*
+ * Has OpenSSL, where libcurl uses it, take all of its memory here, too: the private key of a
+ * client is in more places of it than those that it keeps apart. Once, before libcurl is used.
+ */
+void hidden_keys(void);
+
 #endif

@@ -8,12 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "exporters/http_advice.h"
 #include "exporters/http_login.h"
 #include "exporters/http_setup.h"
+#include "exporters/http_tls.h"
 #include "exporters/retry_after.h"
 #include "exporters/text.h"
 
@@ -30,6 +29,7 @@ struct http_client {
     CURL *easy;                 /* owned */
     CURLM *multi;               /* owned: has the connection that is kept */
     struct http_login *login;   /* owned */
+    struct http_tls tls;        /* owned */
     struct curl_slist *headers; /* owned: those without a secret */
     struct curl_slist *sent;    /* owned: all of them */
     char *url;                  /* owned */
@@ -158,23 +158,6 @@ static CURLcode set_callbacks(CURL *easy, struct http_client *client)
     return code;
 }
 
-static CURLcode set_tls(CURL *easy, const struct exporter_settings *settings)
-{
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (code == CURLE_OK && settings->ca_file)
-        code = curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
-    if (code == CURLE_OK && settings->cert_file)
-        code = curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert_file);
-    if (code == CURLE_OK && settings->key_file)
-        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, settings->key_file);
-    return code;
-}
-
 /* Without a setting curl does as http_proxy, https_proxy and no_proxy say. */
 static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
 {
@@ -218,38 +201,6 @@ static CURLcode set_secrets(struct http_client *client)
     return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
 }
 
-/* curl looks at them only when it connects; a mistake is to be told at the start. */
-static enum exporter_rc check_file(const char *key, const char *path, struct err *err)
-{
-    struct stat info;
-
-    if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
-        return EXPORTER_OK;
-    err_set(err, "%s: %s is not a file that can be read", key, path);
-    return EXPORTER_BAD_CONFIG;
-}
-
-static enum exporter_rc check_files(const struct exporter_settings *settings, struct err *err)
-{
-    enum exporter_rc rc = check_file("ca_file", settings->ca_file, err);
-    struct stat info;
-
-    if (rc == EXPORTER_OK)
-        rc = check_file("cert_file", settings->cert_file, err);
-    if (rc == EXPORTER_OK)
-        rc = check_file("key_file", settings->key_file, err);
-    if (rc != EXPORTER_OK || !settings->key_file)
-        return rc;
-    if (!settings->cert_file)
-        err_set(err, "key_file: needs cert_file");
-    else if (stat(settings->key_file, &info) == 0 && (info.st_mode & S_IROTH) != 0)
-        err_set(err, "key_file: %s holds a secret and may be read by everybody: chmod o-r it",
-                settings->key_file);
-    else
-        return EXPORTER_OK;
-    return EXPORTER_BAD_CONFIG;
-}
-
 static enum exporter_rc prepare(struct http_client *client,
                                 const struct exporter_settings *settings,
                                 const struct http_resource *resource, struct err *err)
@@ -261,7 +212,7 @@ static enum exporter_rc prepare(struct http_client *client,
     if (rc == EXPORTER_OK)
         rc = http_setup_headers(settings, resource, &client->headers, err);
     if (rc == EXPORTER_OK)
-        rc = check_files(settings, err);
+        rc = http_tls_open(settings, &client->tls, err);
     if (rc == EXPORTER_OK)
         rc = http_login_open(settings, &client->login, err);
     return rc;
@@ -280,7 +231,7 @@ static enum exporter_rc prepare_curl(struct http_client *client,
     if (code == CURLE_OK)
         code = set_callbacks(client->easy, client);
     if (code == CURLE_OK)
-        code = set_tls(client->easy, settings);
+        code = http_tls_set(settings, client->easy);
     if (code == CURLE_OK)
         code = set_request(client->easy, client, settings->user_agent);
     if (code == CURLE_OK)
@@ -326,6 +277,7 @@ void http_client_close(struct http_client *client)
     curl_slist_free_all(client->headers);
     curl_slist_free_all(client->sent);
     http_login_close(client->login);
+    http_tls_close(&client->tls);
     free(client->url);
     free(client);
 }
@@ -410,6 +362,7 @@ static void explain(const struct http_client *client, CURLcode code, struct err 
         text = "out of memory, or the reply has a header line without an end";
     /* curl's text can quote the server. */
     (void)text_printable(text, strlen(text), shown, sizeof(shown));
+    http_login_scrub(client->login, shown, strlen(shown));
     err_set(err, "%s: %s%s", client->url, shown, http_advice(code, text));
 }
 
@@ -417,6 +370,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
                                   struct err *err)
 {
     CURLcode code = CURLE_FAILED_INIT;
+    long sent = 0;
 
     memset(reply, 0, sizeof(*reply));
     client->reply = reply;
@@ -428,9 +382,12 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
         (void)curl_multi_remove_handle(client->multi, client->easy);
     }
     client->reply = NULL;
+    http_login_scrub(client->login, reply->body, reply->size);
     client->code = code;
     if (client->answered)
         return EXPORTER_OK;
+    reply->unsent =
+        curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
     explain(client, code, err);
     return EXPORTER_RETRY;
 }
@@ -469,13 +426,16 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
     enum exporter_rc rc;
 
     client->now_ns = now_ns;
+    reply->unsent = true;
     if (code == CURLE_OK)
         code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)
         code = set_url(client, body->query);
     if (code != CURLE_OK)
         return EXPORTER_NOMEM;
-    rc = post_all(client, reply, err);
+    rc = http_tls_load(&client->tls, client->easy, err);
+    if (rc == EXPORTER_OK)
+        rc = post_all(client, reply, err);
     (void)curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
     return rc;
 }

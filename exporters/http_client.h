@@ -21,6 +21,7 @@ enum {
 struct http_reply {
     long status;             /* 100 to 599 as a rule; whatever the server wrote */
     uint64_t retry_after_ns; /* 0: the server named none; at most EXPORTER_RETRY_AFTER_MAX_NS */
+    bool unsent;             /* no byte of the request went out: nobody was reached */
     int64_t date_ns;         /* the server's clock, UTC; 0: it did not say */
     size_t size;             /* of `body` */
     unsigned char body[HTTP_REPLY_KEPT];
@@ -60,7 +61,7 @@ MUST_CHECK enum exporter_rc http_client_open(const struct exporter_settings *set
  *
  * Takes:  now_ns, UTC, which a date in Retry-After is held against.
  * Gives:  *reply when it returns EXPORTER_OK: the server answered, whatever it said.
- * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer; `err` says why.
+ * Errors: EXPORTER_RETRY, EXPORTER_NOMEM: no answer, reply->unsent alone is set; `err` says why.
  */
 MUST_CHECK enum exporter_rc http_client_post(struct http_client *client,
                                              const struct http_body *body, int64_t now_ns,

@@ -38,6 +38,7 @@ enum exporter_rc http_judge(const struct http_protocol *protocol, const struct h
 {
     char shown[HTTP_REPLY_KEPT + 1], advice[ADVICE_MAX];
 
+    answer->status = reply->status;
     if (reply->status >= 200 && reply->status <= 299)
         return EXPORTER_OK;
     advise(protocol, reply->status, advice);

@@ -21,7 +21,7 @@ struct http_protocol {
  * is has been read again by then. What is neither among `again` is final.
  *
  * Takes:  `words`, the server's own, to be told with the status; any bytes.
- * Gives:  *answer: set unless the outcome is EXPORTER_OK.
+ * Gives:  *answer: its status alone if the outcome is EXPORTER_OK.
  * Errors: EXPORTER_RETRY, EXPORTER_REFUSED.
  */
 MUST_CHECK enum exporter_rc http_judge(const struct http_protocol *protocol,

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "exporters/hidden.h"
 #include "exporters/secret.h"
+
+enum { SCRUB_LEAST = 4 };
 
 /* A secret that is not set has no text. */
 struct held {
@@ -257,4 +260,45 @@ bool http_login_renew(struct http_login *login)
     for (size_t i = 0; i < login->header_count; i++)
         renewed = renew(&login->headers[i].value) || renewed;
     return renewed;
+}
+
+/* Also a beginning at the end of the words, as they are cut. A secret that is shorter is none. */
+static void scrub_text(char *words, size_t size, const char *secret)
+{
+    size_t length = secret ? strlen(secret) : 0, at, here;
+
+    if (length < SCRUB_LEAST)
+        return;
+    for (at = 0; at + SCRUB_LEAST <= size; at++) {
+        here = length < size - at ? length : size - at;
+        if (memcmp(words + at, secret, here) == 0)
+            memset(words + at, '*', here);
+    }
+}
+
+/* What comes after the name of a way to log in, whatever it is: base64 is not searched for. */
+static void scrub_login(char *words, size_t size, const char *way)
+{
+    size_t length = strlen(way), at, end;
+
+    for (at = 0; at + length < size; at++) {
+        if (strncasecmp(words + at, way, length) != 0)
+            continue;
+        for (end = at + length; end < size && !strchr(" \t\r\n,;\"'<>(){}[]", words[end]); end++)
+            words[end] = '*';
+    }
+}
+
+void http_login_scrub(const struct http_login *login, void *words, size_t size)
+{
+    const char *colon = login->proxy.text ? strchr(login->proxy.text, ':') : NULL;
+
+    scrub_login(words, size, "basic ");
+    scrub_login(words, size, "bearer ");
+    scrub_text(words, size, login->password.text);
+    scrub_text(words, size, login->token.text);
+    scrub_text(words, size, login->proxy.text);
+    scrub_text(words, size, colon ? colon + 1 : NULL);
+    for (size_t i = 0; i < login->header_count; i++)
+        scrub_text(words, size, login->headers[i].value.text);
 }

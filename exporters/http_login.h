@@ -39,6 +39,12 @@ MUST_CHECK bool http_login_headers(const struct http_login *login, const struct 
 /* Reads all files again. Gives: true if a secret is another one than before. */
 bool http_login_renew(struct http_login *login);
 
+/*
+ * Overwrites what a server's words repeat of the secrets, and of any login: some servers and
+ * proxies show the request that they refuse, and their words go into the log.
+ */
+void http_login_scrub(const struct http_login *login, void *words, size_t size);
+
 /* Wipes and frees it. NULL is fine. */
 void http_login_close(struct http_login *login);
 

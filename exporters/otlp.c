@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "exporters/compress.h"
 #include "exporters/http_judge.h"
 #include "exporters/otlp_reply.h"
 #include "exporters/text.h"
 #include "exporters/type.h"
+#include "exporters/unpack.h"
 
-enum { BODY_MAX = 64 * 1024 * 1024 }; /* clients are told to refuse more */
+enum { BODY_MAX = 64 * 1024 * 1024 }; /* unpacked; clients are told to refuse more */
 
 static const long again[] = {429, 502, 503, 504};
 
@@ -26,9 +26,9 @@ static const struct http_protocol protocol = {
 
 struct otlp {
     struct http_client *client; /* owned */
-    bool plain;                 /* the body is not packed */
+    bool plain;                 /* the body goes out unpacked */
     enum exporter_form form;
-    struct buf packed; /* owned: of one send, memory kept */
+    struct buf unpacked; /* owned: of one send, memory kept */
 };
 
 static void otlp_close(void *self)
@@ -38,7 +38,7 @@ static void otlp_close(void *self)
     if (!otlp)
         return;
     http_client_close(otlp->client);
-    buf_finish(&otlp->packed);
+    buf_finish(&otlp->unpacked);
     free(otlp);
 }
 
@@ -57,7 +57,7 @@ static enum exporter_rc otlp_open(const struct exporter_settings *settings, void
         return EXPORTER_NOMEM;
     otlp->plain = settings->plain;
     otlp->form = settings->gil ? EXPORTER_REQUEST_GIL : EXPORTER_REQUEST;
-    buf_init(&otlp->packed, BODY_MAX);
+    buf_init(&otlp->unpacked, BODY_MAX);
     rc = http_client_open(settings, &resource, &otlp->client, err);
     if (rc == EXPORTER_OK)
         *out = otlp;
@@ -67,21 +67,20 @@ static enum exporter_rc otlp_open(const struct exporter_settings *settings, void
 }
 
 /* The body as it is sent. */
-static enum exporter_rc pack(struct otlp *otlp, const struct exporter_profile *profile,
-                             struct http_body *out, struct err *err)
+static enum exporter_rc make_body(struct otlp *otlp, const struct exporter_profile *profile,
+                                  struct http_body *out, struct err *err)
 {
+    enum exporter_rc rc;
+
     *out = (struct http_body){.bytes = profile->bytes, .size = profile->size};
-    if (profile->size > BODY_MAX) {
-        err_set(err, "the request is larger than 64 MiB");
-        return EXPORTER_REFUSED;
-    }
-    if (otlp->plain)
+    if (!otlp->plain)
         return EXPORTER_OK;
-    buf_reset(&otlp->packed);
-    if (!compress_gzip(profile->bytes, profile->size, &otlp->packed))
-        return EXPORTER_NOMEM;
-    *out = (struct http_body){.bytes = otlp->packed.data, .size = otlp->packed.size};
-    return EXPORTER_OK;
+    buf_reset(&otlp->unpacked);
+    rc = unpack_gzip(profile->bytes, profile->size, &otlp->unpacked);
+    if (rc == EXPORTER_REFUSED)
+        err_set(err, "the request is damaged: it cannot be unpacked");
+    *out = (struct http_body){.bytes = otlp->unpacked.data, .size = otlp->unpacked.size};
+    return rc;
 }
 
 /* A success may say that it took a part only. */
@@ -109,12 +108,15 @@ static enum exporter_rc otlp_send(void *self, const struct exporter_profile *pro
     struct otlp_reply status;
     struct http_reply reply;
     struct http_body body;
-    enum exporter_rc rc = pack(otlp, profile, &body, &answer->err);
+    enum exporter_rc rc = make_body(otlp, profile, &body, &answer->err);
 
-    if (rc == EXPORTER_OK)
-        rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
+    rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
+    if (rc != EXPORTER_OK) {
+        answer->unsent = reply.unsent;
+        return rc;
+    }
     if (!otlp_reply_status(reply.body, reply.size, &status))
         status = (struct otlp_reply){.words = reply.body, .words_size = reply.size};
     rc = http_judge(&protocol, &reply, status.words, status.words_size, answer);

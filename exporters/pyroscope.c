@@ -206,8 +206,10 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
                            .size = pyroscope->message.size,
                            .query = pyroscope->ingest ? (const char *)pyroscope->query.data : NULL};
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
-    if (rc != EXPORTER_OK)
+    if (rc != EXPORTER_OK) {
+        answer->unsent = reply.unsent;
         return rc;
+    }
     return http_judge(pyroscope->ingest ? &ingest_protocol : &push_protocol, &reply, reply.body,
                       reply.size, answer);
 }

@@ -138,12 +138,19 @@ void spool_close(struct spool *spool)
 {
     if (!spool)
         return;
-    if (spool->lock >= 0)
-        (void)close(spool->lock);
+    spool_unlock(spool);
     if (spool->dir >= 0)
         (void)close(spool->dir);
     free(spool->path);
     free(spool);
+}
+
+void spool_unlock(struct spool *spool)
+{
+    if (!spool || spool->lock < 0)
+        return;
+    (void)close(spool->lock);
+    spool->lock = -1;
 }
 
 /* Gives: a stream over a directory of the spool; NULL and errno. */
@@ -352,12 +359,27 @@ static enum spool_rc read_bytes(const struct spool *spool, struct spool_held *he
     return SPOOL_OK;
 }
 
-static enum spool_rc decode(struct spool_held *held, size_t file_size, struct err *err)
+/* Reads and decodes the first `size` bytes. */
+static enum spool_rc load(const struct spool *spool, struct spool_held *held, size_t size,
+                          size_t file_size, struct err *err)
 {
-    enum spool_rc rc = spool_decode(held->bytes, held->size, file_size, &held->head);
+    enum spool_rc rc = read_bytes(spool, held, size, err);
 
     if (rc != SPOOL_OK)
+        return rc;
+    rc = spool_decode(held->bytes, held->size, file_size, &held->head);
+    if (rc != SPOOL_OK)
         err_set(err, "%s", spool_rc_text(rc));
+    return rc;
+}
+
+/* Keeps what was loaded well, if its name fits its head; else lets it go. */
+static enum spool_rc keep(const struct spool_name *name, struct spool_held *held, enum spool_rc rc)
+{
+    if (rc == SPOOL_OK && (name->owed >> held->head.ower_count) != 0)
+        rc = SPOOL_CORRUPT;
+    if (rc != SPOOL_OK)
+        spool_let_go(held);
     return rc;
 }
 
@@ -395,14 +417,7 @@ enum spool_rc spool_take(struct spool *spool, struct spool_name *name, bool alon
     rc = open_locked(spool, name, alone ? LOCK_EX : LOCK_SH, &out->fd, &size, err);
     if (rc != SPOOL_OK)
         return rc;
-    rc = read_bytes(spool, out, size, err);
-    if (rc == SPOOL_OK)
-        rc = decode(out, size, err);
-    if (rc == SPOOL_OK && (name->owed >> out->head.ower_count) != 0)
-        rc = SPOOL_CORRUPT;
-    if (rc != SPOOL_OK)
-        spool_let_go(out);
-    return rc;
+    return keep(name, out, load(spool, out, size, size, err));
 }
 
 enum spool_rc spool_look(struct spool *spool, const struct spool_name *name, struct spool_held *out,
@@ -415,19 +430,10 @@ enum spool_rc spool_look(struct spool *spool, const struct spool_name *name, str
     rc = open_item(spool, name, &out->fd, &size, err);
     if (rc != SPOOL_OK)
         return rc;
-    rc = read_bytes(spool, out, size < LOOK_SIZE ? size : LOOK_SIZE, err);
-    if (rc == SPOOL_OK)
-        rc = decode(out, size, err);
-    if (rc == SPOOL_CORRUPT && size > LOOK_SIZE) { /* a long head, or none */
-        rc = read_bytes(spool, out, size < SPOOL_HEAD_MAX ? size : SPOOL_HEAD_MAX, err);
-        if (rc == SPOOL_OK)
-            rc = decode(out, size, err);
-    }
-    if (rc == SPOOL_OK && (name->owed >> out->head.ower_count) != 0)
-        rc = SPOOL_CORRUPT;
-    if (rc != SPOOL_OK)
-        spool_let_go(out);
-    return rc;
+    rc = load(spool, out, size < LOOK_SIZE ? size : LOOK_SIZE, size, err);
+    if (rc == SPOOL_CORRUPT && size > LOOK_SIZE) /* a long head, or none */
+        rc = load(spool, out, size < SPOOL_HEAD_MAX ? size : SPOOL_HEAD_MAX, size, err);
+    return keep(name, out, rc);
 }
 
 void spool_let_go(struct spool_held *held)

@@ -147,6 +147,9 @@ MUST_CHECK enum spool_rc spool_open(const char *path, bool own, struct spool **o
 /* NULL is fine. */
 void spool_close(struct spool *spool);
 
+/* Lets another agent have it: from now on it is only read. NULL is fine. */
+void spool_unlock(struct spool *spool);
+
 /* Lists the entries, SPOOL_LIST_MAX at most. Gives: *out, ended with spool_list_finish. */
 MUST_CHECK enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err);
 void spool_list_finish(struct spool_list *list);

@@ -11,6 +11,10 @@
 #include "pprof/gzip.h"
 #include "pprof/order.h"
 #include "pprof/profile.pb-c.h"
+#include "pprof/wire_write.h"
+
+/* The fields that are written without protobuf-c, from pprof/profile.proto. */
+enum { PROFILE_SAMPLE = 2, SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2 };
 
 /* The texts around the samples: where each is in the encoder's list of them. */
 enum {
@@ -32,6 +36,7 @@ struct encoder {
     struct order_text texts[TEXT_COUNT];
     struct order order;
     uint64_t *location_ids; /* of the sample that is being written; in the order's arena */
+    struct buf sample;      /* owned: the one that is being written */
     struct gzip_packer packer;
 };
 
@@ -69,32 +74,42 @@ static void fill_label(const struct label_key *key, Perftools__Profiles__Label *
         label->num_unit = key->unit;
 }
 
-static void write_row(struct encoder *e, const struct order_row *row)
+static void write_labels(struct encoder *e, const struct order_row *row)
 {
-    Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT, *samples = &sample;
+    Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
     Perftools__Profiles__Label labels[PPROF_LABELS_MAX], *label_list[PPROF_LABELS_MAX];
-    int64_t values[PPROF_TYPES_MAX];
     size_t i;
 
-    part.n_sample = 1;
-    part.sample = &samples;
-    for (i = 0; i < row->depth; i++)
-        e->location_ids[i] = row->frames[i];
-    sample.n_location_id = row->depth;
-    sample.location_id = e->location_ids;
-    for (i = 0; i < e->profile->type_count; i++) {
-        if (e->types >> i & 1)
-            values[sample.n_value++] = row->values[i];
-    }
-    sample.value = values;
     for (i = 0; i < row->label_count; i++) {
         fill_label(&row->labels[i], &labels[i]);
         label_list[i] = &labels[i];
     }
     sample.n_label = row->label_count;
     sample.label = label_list;
-    write_part(e, &part);
+    if (row->label_count)
+        wire_put_message(&e->sample, &sample.base);
+}
+
+static void write_row(struct encoder *e, const struct order_row *row)
+{
+    unsigned char head[WIRE_HEAD_MAX];
+    uint64_t values[PPROF_TYPES_MAX];
+    size_t i, count = 0;
+
+    for (i = 0; i < row->depth; i++)
+        e->location_ids[i] = row->frames[i];
+    for (i = 0; i < e->profile->type_count; i++) {
+        if (e->types >> i & 1)
+            values[count++] = (uint64_t)row->values[i];
+    }
+    buf_reset(&e->sample);
+    wire_put_packed(&e->sample, SAMPLE_LOCATION_ID, e->location_ids, row->depth);
+    wire_put_packed(&e->sample, SAMPLE_VALUE, values, count);
+    write_labels(e, row);
+    if (buf_failed(&e->sample))
+        e->packer.rc = PPROF_NOMEM;
+    gzip_add(&e->packer, head, wire_head(head, PROFILE_SAMPLE, e->sample.size));
+    gzip_add(&e->packer, e->sample.data, e->sample.size);
 }
 
 /* mapping_id stays 0: a frame of Python is in no mapped file. */
@@ -222,6 +237,7 @@ static enum pprof_rc write_all(struct encoder *e, struct buf *out)
 static void init(struct encoder *e, const struct pprof *profile, const struct pprof_meta *meta)
 {
     *e = (struct encoder){.profile = profile, .meta = meta};
+    buf_init(&e->sample, SIZE_MAX / 2); /* bounded by what the profile may hold */
     e->row_count = profile->rows.count;
     e->types = meta->types ? meta->types : UINT32_MAX;
     e->comment_count =
@@ -251,6 +267,7 @@ enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta 
     init(&e, profile, meta);
     rc = encode(&e, out);
     order_finish(&e.order);
+    buf_finish(&e.sample);
     return rc;
 }
 
@@ -339,9 +356,9 @@ enum pprof_rc pprof_encode_parts(const struct pprof *profile, const struct pprof
     else if (rc == PPROF_OK)
         rows = sorted_rows(&s.e.order);
     order_finish(&s.e.order);
-    if (one || rc != PPROF_OK)
-        return rc;
-    rc = rows ? give_parts(&s, rows, count) : PPROF_NOMEM;
+    if (!one && rc == PPROF_OK)
+        rc = rows ? give_parts(&s, rows, count) : PPROF_NOMEM;
     free(rows);
+    buf_finish(&s.e.sample);
     return rc;
 }

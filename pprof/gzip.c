@@ -46,22 +46,27 @@ static void deflate_stage(struct gzip_packer *packer, int flush)
     } while (stream->avail_out == 0 && packer->rc == PPROF_OK);
 }
 
-static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
+void gzip_add(struct gzip_packer *packer, const void *bytes, size_t size)
 {
-    struct gzip_packer *packer = (struct gzip_packer *)base; /* its first member */
+    const unsigned char *at = bytes;
     size_t part;
 
     packer->plain += size;
     while (size && packer->rc == PPROF_OK) {
         part = sizeof(packer->stage) - packer->staged;
         part = part < size ? part : size;
-        memcpy(packer->stage + packer->staged, bytes, part);
+        memcpy(packer->stage + packer->staged, at, part);
         packer->staged += part;
-        bytes += part;
+        at += part;
         size -= part;
         if (packer->staged == sizeof(packer->stage))
             deflate_stage(packer, Z_NO_FLUSH);
     }
+}
+
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *bytes)
+{
+    gzip_add((struct gzip_packer *)base, bytes, size); /* its first member */
 }
 
 enum pprof_rc gzip_begin(struct gzip_packer *packer, struct buf *out)

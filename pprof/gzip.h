@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gzip.h - packs protobuf-c's output into a gzip stream as it comes, and unpacks.
+ * gzip.h - packs what is encoded into a gzip stream as it comes, and unpacks.
  *
  * The stream has no time and no file name, and a fixed level, so that equal input
  * gives equal bytes.
@@ -28,6 +28,9 @@ struct gzip_packer {
 
 /* Begins a stream that goes to the end of `out`. Errors: PPROF_NOMEM. */
 MUST_CHECK enum pprof_rc gzip_begin(struct gzip_packer *packer, struct buf *out);
+
+/* Appends to what is packed. */
+void gzip_add(struct gzip_packer *packer, const void *bytes, size_t size);
 
 /* Ends the stream. Errors, of anything since the beginning: PPROF_FULL, PPROF_NOMEM. */
 MUST_CHECK enum pprof_rc gzip_end(struct gzip_packer *packer);

@@ -113,19 +113,39 @@ static enum pprof_rc merge_rows(struct merger *m)
     return rc;
 }
 
+/* Merges by the map of types in `m`. */
+static enum pprof_rc merge(struct merger *m)
+{
+    enum pprof_rc rc = PPROF_NOMEM;
+
+    m->functions = malloc((m->from->functions.count + 1) * sizeof(*m->functions));
+    m->locations = malloc((m->from->locations.count + 1) * sizeof(*m->locations));
+    m->frames = malloc(PPROF_DEPTH_MAX * sizeof(*m->frames));
+    if (m->functions && m->locations && m->frames)
+        rc = merge_rows(m);
+    free(m->functions);
+    free(m->locations);
+    free(m->frames);
+    return rc;
+}
+
 enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from)
 {
     struct merger m = {.into = into, .from = from};
-    enum pprof_rc rc = PPROF_NOMEM;
 
     match_types(&m);
-    m.functions = malloc((from->functions.count + 1) * sizeof(*m.functions));
-    m.locations = malloc((from->locations.count + 1) * sizeof(*m.locations));
-    m.frames = malloc(PPROF_DEPTH_MAX * sizeof(*m.frames));
-    if (m.functions && m.locations && m.frames)
-        rc = merge_rows(&m);
-    free(m.functions);
-    free(m.locations);
-    free(m.frames);
-    return rc;
+    return merge(&m);
+}
+
+enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,
+                                size_t type)
+{
+    struct merger m = {.into = into, .from = from};
+    size_t i;
+
+    if (to >= into->type_count || type >= from->type_count)
+        return PPROF_BAD;
+    for (i = 0; i < from->type_count; i++)
+        m.type_of[i] = i == type ? to : PPROF_TYPES_MAX;
+    return merge(&m);
 }

@@ -7,17 +7,23 @@
 #include "pprof/otlp_request.h"
 #include "pprof/profile.h"
 #include "pprof/utf8.h"
+#include "pprof/wire_write.h"
 
 /* The specification tells clients to refuse more than this. */
-enum { MEMORY_MAX = 64 << 20, ROWS_FIRST = 64, WIRE_BYTES_TYPE = 2 };
+enum { MEMORY_MAX = 64 << 20, ROWS_FIRST = 64 };
 
-/* The fields whose content is a buffer here, from pprof/otlp.proto. */
+/* The fields that are written without protobuf-c, from pprof/otlp.proto. */
 enum {
     REQUEST_RESOURCE_PROFILES = 1,
     REQUEST_DICTIONARY = 2,
     RESOURCE_PROFILES_RESOURCE = 1,
     RESOURCE_PROFILES_SCOPE_PROFILES = 2,
-    SCOPE_PROFILES_PROFILES = 2
+    SCOPE_PROFILES_PROFILES = 2,
+    PROFILE_SAMPLES = 2,
+    SAMPLE_STACK_INDEX = 1,
+    SAMPLE_ATTRIBUTE_INDICES = 2,
+    SAMPLE_LINK_INDEX = 3,
+    SAMPLE_VALUES = 4
 };
 
 enum pprof_rc otlp_new(const char *scope_name, const char *scope_version,
@@ -34,8 +40,7 @@ enum pprof_rc otlp_new(const char *scope_name, const char *scope_version,
     otlp_dictionary_init(&o->dictionary, MEMORY_MAX);
     arena_init(&o->arena, MEMORY_MAX);
     table_init(&o->rows, &o->arena, (uint64_t)(uintptr_t)o);
-    buf_init(&o->resources, MEMORY_MAX);
-    buf_init(&o->profiles, MEMORY_MAX);
+    buf_init(&o->request, MEMORY_MAX);
     buf_init(&o->part, MEMORY_MAX);
     if (otlp_reset(o, no_id) != PPROF_OK) {
         otlp_free(o);
@@ -52,8 +57,7 @@ void otlp_free(struct otlp *o)
     otlp_dictionary_finish(&o->dictionary);
     table_finish(&o->rows);
     arena_finish(&o->arena);
-    buf_finish(&o->resources);
-    buf_finish(&o->profiles);
+    buf_finish(&o->request);
     buf_finish(&o->part);
     free(o->values);
     free(o);
@@ -62,7 +66,8 @@ void otlp_free(struct otlp *o)
 enum pprof_rc otlp_reset(struct otlp *o, const unsigned char id[OTLP_ID_SIZE])
 {
     memcpy(o->id, id, sizeof(o->id));
-    buf_reset(&o->resources);
+    buf_reset(&o->request);
+    o->resource_start = 0;
     otlp_begin(o, 0);
     o->profile_count = 0;
     o->pprof_bytes = 0;
@@ -71,9 +76,9 @@ enum pprof_rc otlp_reset(struct otlp *o, const unsigned char id[OTLP_ID_SIZE])
 
 void otlp_begin(struct otlp *o, size_t type_count)
 {
-    buf_reset(&o->profiles);
     table_reset(&o->rows);
     arena_reset(&o->arena);
+    o->request.size = o->resource_start; /* without what a failure left */
     o->type_count = type_count < PPROF_TYPES_MAX ? type_count : PPROF_TYPES_MAX;
 }
 
@@ -84,7 +89,7 @@ size_t otlp_profile_count(const struct otlp *o)
 
 size_t otlp_size(const struct otlp *o)
 {
-    return o->resources.size + otlp_dictionary_size(&o->dictionary);
+    return o->request.size + otlp_dictionary_size(&o->dictionary);
 }
 
 /* Room for the values of one more row. */
@@ -144,64 +149,32 @@ enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute
     return PPROF_OK;
 }
 
-static void put_number(struct buf *out, uint64_t number)
+static void write_sample(struct otlp *o, const struct table_entry *entry, int64_t value)
 {
-    unsigned char bytes[10];
-    size_t size = 0;
+    const struct otlp_row *row = entry->key;
+    size_t i, before = o->request.size,
+              count = (entry->size - offsetof(struct otlp_row, attributes)) / sizeof(uint32_t);
+    uint64_t numbers[PPROF_LABELS_MAX];
 
-    for (; number > 0x7f; number >>= 7)
-        bytes[size++] = (unsigned char)(number | 0x80);
-    bytes[size++] = (unsigned char)number;
-    buf_add(out, bytes, size);
-}
-
-/* Begins a field that holds a message of `size` bytes. */
-static void put_head(struct buf *out, uint32_t field, size_t size)
-{
-    put_number(out, field << 3 | WIRE_BYTES_TYPE);
-    put_number(out, size);
-}
-
-/* How long put_head and what it announces are. */
-static size_t nested_size(size_t size)
-{
-    size_t head = 2, rest;
-
-    for (rest = size; rest > 0x7f; rest >>= 7)
-        head++;
-    return head + size;
-}
-
-static void put_message(struct buf *out, uint32_t field, const struct buf *message)
-{
-    put_head(out, field, message->size);
-    buf_add(out, message->data, message->size);
-    out->failed = out->failed || message->failed;
+    for (i = 0; i < count; i++)
+        numbers[i] = row->attributes[i];
+    wire_put_number(&o->request, SAMPLE_STACK_INDEX, row->stack);
+    wire_put_packed(&o->request, SAMPLE_ATTRIBUTE_INDICES, numbers, count);
+    wire_put_number(&o->request, SAMPLE_LINK_INDEX, row->link);
+    numbers[0] = (uint64_t)value;
+    wire_put_packed(&o->request, SAMPLE_VALUES, numbers, 1);
+    wire_wrap(&o->request, PROFILE_SAMPLES, before);
 }
 
 static void write_samples(struct otlp *o, size_t type)
 {
-    Otlp__Profile part = OTLP__PROFILE__INIT;
-    Otlp__Sample sample = OTLP__SAMPLE__INIT, *samples = &sample;
-    const struct otlp_row *row;
-    int32_t attributes[PPROF_LABELS_MAX];
+    int64_t value;
     uint32_t i;
 
-    part.n_samples = 1;
-    part.samples = &samples;
-    sample.n_values = 1;
-    sample.attribute_indices = attributes;
     for (i = 0; i < o->rows.count; i++) {
-        sample.values = &o->values[i * o->type_count + type];
-        if (*sample.values <= 0)
-            continue;
-        row = o->rows.entries[i].key;
-        sample.n_attribute_indices =
-            (o->rows.entries[i].size - offsetof(struct otlp_row, attributes)) / sizeof(uint32_t);
-        memcpy(attributes, row->attributes, sample.n_attribute_indices * sizeof(attributes[0]));
-        sample.stack_index = (int32_t)row->stack;
-        sample.link_index = (int32_t)row->link;
-        otlp_pack(&o->part, &part.base);
+        value = o->values[i * o->type_count + type];
+        if (value > 0)
+            write_sample(o, &o->rows.entries[i], value);
     }
 }
 
@@ -251,6 +224,7 @@ enum pprof_rc otlp_profile(struct otlp *o, size_t type, const struct otlp_type *
     Otlp__ValueType sample_type = OTLP__VALUE_TYPE__INIT, period_type = OTLP__VALUE_TYPE__INIT;
     unsigned char id[OTLP_ID_SIZE];
     enum pprof_rc rc;
+    size_t before;
 
     if (!has_value(o, type))
         return PPROF_OK;
@@ -265,13 +239,13 @@ enum pprof_rc otlp_profile(struct otlp *o, size_t type, const struct otlp_type *
     tail.time_unix_nano = (uint64_t)time_ns;
     tail.duration_nano = duration_ns > 0 ? (uint64_t)duration_ns : 0;
     tail.profile_id = take_id(o, id);
-    buf_reset(&o->part);
-    otlp_pack(&o->part, &head.base);
+    before = o->request.size;
+    wire_put_message(&o->request, &head.base);
     write_samples(o, type);
-    otlp_pack(&o->part, &tail.base);
-    put_message(&o->profiles, SCOPE_PROFILES_PROFILES, &o->part);
+    wire_put_message(&o->request, &tail.base);
+    wire_wrap(&o->request, SCOPE_PROFILES_PROFILES, before);
     o->profile_count++;
-    return buf_failed(&o->profiles) ? PPROF_NOMEM : PPROF_OK;
+    return buf_failed(&o->request) ? PPROF_NOMEM : PPROF_OK;
 }
 
 static bool is_first(const struct otlp_attribute *attributes, size_t at)
@@ -303,7 +277,7 @@ static void write_attribute(struct buf *out, const struct otlp_attribute *attrib
     }
     part.n_attributes = 1;
     part.attributes = &pairs;
-    otlp_pack(out, &part.base);
+    wire_put_message(out, &part.base);
 }
 
 /* The attribute with texts that are valid, in the arena of the rows, which are written by now. */
@@ -334,7 +308,6 @@ static enum pprof_rc write_resource(struct otlp *o, const struct otlp_attribute 
     struct otlp_attribute good[OTLP_ATTRIBUTES_MAX];
     size_t i;
 
-    buf_reset(&o->part);
     for (i = 0; i < count && i < OTLP_ATTRIBUTES_MAX; i++) {
         good[i] = attributes[i];
         if (!repair(o, &good[i]))
@@ -342,11 +315,11 @@ static enum pprof_rc write_resource(struct otlp *o, const struct otlp_attribute 
         if (good[i].key[0] && is_first(good, i))
             write_attribute(&o->part, &good[i]);
     }
+    wire_wrap(&o->part, RESOURCE_PROFILES_RESOURCE, 0);
     return buf_failed(&o->part) ? PPROF_NOMEM : PPROF_OK;
 }
 
-/* The scope stands first in its message, but the profiles are written before. */
-static size_t pack_scope(const struct otlp *o, struct buf *out)
+static enum pprof_rc write_scope(struct otlp *o)
 {
     Otlp__ScopeProfiles part = OTLP__SCOPE_PROFILES__INIT;
     Otlp__InstrumentationScope scope = OTLP__INSTRUMENTATION_SCOPE__INIT;
@@ -354,42 +327,54 @@ static size_t pack_scope(const struct otlp *o, struct buf *out)
     scope.name = (char *)(uintptr_t)o->scope_name;
     scope.version = (char *)(uintptr_t)o->scope_version;
     part.scope = &scope;
-    if (out)
-        otlp_pack(out, &part.base);
-    return otlp__scope_profiles__get_packed_size(&part);
+    wire_put_message(&o->part, &part.base);
+    return buf_failed(&o->part) ? PPROF_NOMEM : PPROF_OK;
+}
+
+/* Puts `part` before what the resource that is being added has, and makes them one field. */
+static void put_before(struct otlp *o, uint32_t field)
+{
+    wire_insert(&o->request, o->resource_start, o->part.data, o->part.size);
+    wire_wrap(&o->request, field, o->resource_start);
+    buf_reset(&o->part);
 }
 
 enum pprof_rc otlp_resource(struct otlp *o, const struct otlp_attribute *attributes, size_t count)
 {
-    size_t scope_size = pack_scope(o, NULL) + o->profiles.size;
     enum pprof_rc rc;
 
-    if (o->profiles.size == 0)
+    if (o->request.size == o->resource_start)
         return PPROF_OK;
+    buf_reset(&o->part);
+    rc = write_scope(o);
+    if (rc != PPROF_OK)
+        return rc;
+    put_before(o, RESOURCE_PROFILES_SCOPE_PROFILES);
     rc = write_resource(o, attributes, count);
     if (rc != PPROF_OK)
         return rc;
-    put_head(&o->resources, REQUEST_RESOURCE_PROFILES,
-             nested_size(o->part.size) + nested_size(scope_size));
-    put_message(&o->resources, RESOURCE_PROFILES_RESOURCE, &o->part);
-    put_head(&o->resources, RESOURCE_PROFILES_SCOPE_PROFILES, scope_size);
-    (void)pack_scope(o, &o->resources);
-    buf_add(&o->resources, o->profiles.data, o->profiles.size);
+    put_before(o, REQUEST_RESOURCE_PROFILES);
+    if (buf_failed(&o->request))
+        return PPROF_NOMEM;
+    o->resource_start = o->request.size;
     otlp_begin(o, 0);
-    return buf_failed(&o->resources) ? PPROF_NOMEM : PPROF_OK;
+    return PPROF_OK;
 }
 
 enum pprof_rc otlp_finish(struct otlp *o, struct buf *out)
 {
-    size_t dictionary_size = otlp_dictionary_size(&o->dictionary), before = out->size;
-    enum pprof_rc rc = PPROF_NOMEM;
+    unsigned char head[WIRE_HEAD_MAX];
+    size_t before = out->size;
+    struct gzip_packer packer;
+    enum pprof_rc rc = buf_failed(&o->request) ? PPROF_NOMEM : gzip_begin(&packer, out);
 
-    if (o->resources.size + nested_size(dictionary_size) > out->max - out->size)
-        return PPROF_FULL;
-    buf_add(out, o->resources.data, o->resources.size);
-    put_head(out, REQUEST_DICTIONARY, dictionary_size);
-    if (!buf_failed(&o->resources))
-        rc = otlp_dictionary_write(&o->dictionary, out);
+    if (rc != PPROF_OK)
+        return rc;
+    gzip_add(&packer, o->request.data, o->resource_start);
+    gzip_add(&packer, head,
+             wire_head(head, REQUEST_DICTIONARY, otlp_dictionary_size(&o->dictionary)));
+    otlp_dictionary_write(&o->dictionary, &packer);
+    rc = gzip_end(&packer);
     if (rc != PPROF_OK)
         out->size = before;
     return rc;

@@ -101,7 +101,7 @@ MUST_CHECK enum pprof_rc otlp_add(struct otlp *otlp, struct otlp_rows *rows);
 /* How many profiles it has. A request without one should not be sent. */
 size_t otlp_profile_count(const struct otlp *otlp);
 
-/* Appends the request to `out`. Errors: PPROF_FULL (over out->max), PPROF_NOMEM. */
+/* Appends the request to `out`, gzip'd. Errors: PPROF_FULL (over out->max), PPROF_NOMEM. */
 MUST_CHECK enum pprof_rc otlp_finish(struct otlp *otlp, struct buf *out);
 
 #endif

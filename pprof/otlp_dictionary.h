@@ -2,9 +2,10 @@
 /*
  * otlp_dictionary.h - the tables that all profiles of an OTLP request share.
  *
- * Each thing is in its table once, written down as soon as it is new; the numbers that
- * are given out are the indices that go into the request. Number 0 of each table is
- * the empty item: it is there from the start, and stands for "not set".
+ * Each thing is in its table once; the numbers that are given out are the indices that go
+ * into the request. Number 0 of each table is the empty item: it is there from the start,
+ * and stands for "not set". What a table has as the key of a thing is its message as it is
+ * sent, so that equal things are equal bytes and nothing is kept twice.
  *
  * Shape: otlp_dictionary_init, otlp_dictionary_reset, otlp_text..., otlp_dictionary_write,
  *        otlp_dictionary_reset or otlp_dictionary_finish.
@@ -12,20 +13,25 @@
 #ifndef PPROF_OTLP_DICTIONARY_H
 #define PPROF_OTLP_DICTIONARY_H
 
-#include <protobuf-c/protobuf-c.h>
-
+#include "pprof/gzip.h"
 #include "pprof/table.h"
 
 enum { OTLP_TRACE_SIZE = 16, OTLP_SPAN_SIZE = 8 };
 
-struct otlp_table {
-    struct table index; /* keys are in the dictionary's arena */
-    struct buf bytes;   /* owned: its items as fields of a ProfilesDictionary */
+enum otlp_table {
+    OTLP_LOCATIONS,
+    OTLP_FUNCTIONS,
+    OTLP_LINKS,
+    OTLP_TEXTS,
+    OTLP_ATTRIBUTES,
+    OTLP_STACKS,
+    OTLP_TABLES
 };
 
 struct otlp_dictionary {
-    struct arena arena; /* owned */
-    struct otlp_table locations, functions, links, texts, attributes, stacks;
+    struct arena arena; /* owned: the keys of the tables */
+    struct table tables[OTLP_TABLES];
+    size_t size;    /* of all items as fields of a ProfilesDictionary */
     struct buf key; /* owned: scratch */
 };
 
@@ -48,7 +54,7 @@ MUST_CHECK enum pprof_rc otlp_location(struct otlp_dictionary *dictionary, uint3
                                        uint32_t *out);
 
 /* Leaf first. */
-MUST_CHECK enum pprof_rc otlp_stack(struct otlp_dictionary *dictionary, const uint32_t *locations,
+MUST_CHECK enum pprof_rc otlp_stack(struct otlp_dictionary *dictionary, const uint64_t *locations,
                                     size_t depth, uint32_t *out);
 
 /* A text if `str` is not NULL, else a number. `key` and `unit` are numbers of texts; 0: no unit. */
@@ -61,11 +67,7 @@ MUST_CHECK enum pprof_rc otlp_link(struct otlp_dictionary *dictionary,
 /* How many bytes otlp_dictionary_write appends. */
 size_t otlp_dictionary_size(const struct otlp_dictionary *dictionary);
 
-/* Appends the fields of the ProfilesDictionary. PPROF_NOMEM: something was lost before. */
-MUST_CHECK enum pprof_rc otlp_dictionary_write(const struct otlp_dictionary *dictionary,
-                                               struct buf *out);
-
-/* Appends a message's fields; `out` remembers a failure. */
-void otlp_pack(struct buf *out, const ProtobufCMessage *message);
+/* Writes the fields of the ProfilesDictionary; `out` remembers a failure. */
+void otlp_dictionary_write(const struct otlp_dictionary *dictionary, struct gzip_packer *out);
 
 #endif

@@ -5,8 +5,8 @@
  * Shape: otlp_begin, otlp_sample for each row, otlp_profile for each type that is wanted,
  *        otlp_resource; again for the next resource; otlp_finish.
  *
- * A message in a message begins with its length, so each part is written into a buffer
- * of its own and then moved behind its length.
+ * A message in a message begins with its length, so each part is written first, and then
+ * moved behind its length and what else stands before it.
  */
 #ifndef PPROF_OTLP_REQUEST_H
 #define PPROF_OTLP_REQUEST_H
@@ -30,9 +30,9 @@ struct otlp {
     size_t type_count;                      /* values of each row */
     int64_t *values;                        /* owned: by row */
     size_t values_capacity;                 /* numbers */
-    struct buf resources;                   /* owned: fields of the request */
-    struct buf profiles;                    /* owned: fields of the ScopeProfiles */
-    struct buf part;                        /* owned: a message below those */
+    struct buf request;                     /* owned: its fields up to the dictionary */
+    size_t resource_start;                  /* there: of the resource that is being added */
+    struct buf part;                        /* owned: scratch */
     size_t profile_count;
     size_t pprof_bytes; /* about what a server would make of it */
 };

@@ -22,7 +22,8 @@ struct otlp_rows {
     size_t type_used;                   /* types that have a value */
     int64_t left_over[PPROF_TYPES_MAX]; /* what the division by the scale left of the rows so far */
     uint32_t *texts, *functions, *locations; /* in the order's arena: numbers; 0: not there yet */
-    uint32_t *frames;                        /* there too: of the row that is being added */
+    uint64_t *frames;                        /* there too: of the row that is being added */
+    uint32_t frame_type;                     /* the attribute's number; 0: not there yet */
 };
 
 /* How labels of ours are called there. Others keep their names. */
@@ -37,14 +38,14 @@ static const struct name {
 static enum pprof_rc take_maps(struct otlp_rows *rows)
 {
     struct order *order = &rows->order;
-    uint32_t **maps[] = {&rows->texts, &rows->functions, &rows->locations, &rows->frames};
-    size_t counts[] = {order->string_count, order->function_count, order->location_count,
-                       order->depth_max};
-    enum pprof_rc rc = PPROF_OK;
+    uint32_t **maps[] = {&rows->texts, &rows->functions, &rows->locations};
+    size_t counts[] = {order->string_count, order->function_count, order->location_count};
     void *map = NULL;
+    enum pprof_rc rc = table_alloc(&order->arena, order->depth_max * sizeof(*rows->frames), &map);
     size_t i;
 
-    for (i = 0; i < 4 && rc == PPROF_OK; i++) {
+    rows->frames = map;
+    for (i = 0; i < 3 && rc == PPROF_OK; i++) {
         rc = table_alloc(&order->arena, counts[i] * sizeof(uint32_t), &map);
         *maps[i] = map;
     }
@@ -104,6 +105,7 @@ static void forget_numbers(struct otlp_rows *rows)
     memset(rows->texts, 0, rows->order.string_count * sizeof(uint32_t));
     memset(rows->functions, 0, rows->order.function_count * sizeof(uint32_t));
     memset(rows->locations, 0, rows->order.location_count * sizeof(uint32_t));
+    rows->frame_type = 0;
 }
 
 static void count_bytes(struct otlp *o, const struct otlp_rows *rows, size_t bytes)
@@ -147,27 +149,33 @@ static enum pprof_rc add_function(struct otlp *o, struct otlp_rows *rows, uint32
 }
 
 /* That a frame is one of Python. */
-static enum pprof_rc frame_type(struct otlp *o, uint32_t *out)
+static enum pprof_rc add_frame_type(struct otlp *o, struct otlp_rows *rows)
 {
     uint32_t key;
-    enum pprof_rc rc = otlp_text(&o->dictionary, "profile.frame.type", &key);
+    enum pprof_rc rc = PPROF_OK;
 
-    return rc == PPROF_OK ? otlp_attribute(&o->dictionary, key, "cpython", 0, 0, out) : rc;
+    if (rows->frame_type)
+        return rc;
+    rc = otlp_text(&o->dictionary, "profile.frame.type", &key);
+    if (rc == PPROF_OK)
+        rc = otlp_attribute(&o->dictionary, key, "cpython", 0, 0, &rows->frame_type);
+    return rc;
 }
 
 static enum pprof_rc add_location(struct otlp *o, struct otlp_rows *rows, uint32_t id,
                                   uint32_t *out)
 {
     const struct location_key *key = &rows->order.locations[id - 1].as.location;
-    uint32_t *number = &rows->locations[id - 1], function, type;
+    uint32_t *number = &rows->locations[id - 1], function;
     enum pprof_rc rc = PPROF_OK;
 
     if (!*number) {
         rc = add_function(o, rows, key->function, &function);
         if (rc == PPROF_OK)
-            rc = frame_type(o, &type);
+            rc = add_frame_type(o, rows);
         if (rc == PPROF_OK)
-            rc = otlp_location(&o->dictionary, function, key->line, key->column, type, number);
+            rc = otlp_location(&o->dictionary, function, key->line, key->column, rows->frame_type,
+                               number);
         count_bytes(o, rows, PPROF_PLACE_BYTES);
     }
     *out = *number;
@@ -178,10 +186,13 @@ static enum pprof_rc add_stack(struct otlp *o, struct otlp_rows *rows, const str
                                uint32_t *out)
 {
     enum pprof_rc rc = PPROF_OK;
+    uint32_t number = 0;
     size_t i;
 
-    for (i = 0; i < row->depth && rc == PPROF_OK; i++)
-        rc = add_location(o, rows, row->frames[i], &rows->frames[i]);
+    for (i = 0; i < row->depth && rc == PPROF_OK; i++) {
+        rc = add_location(o, rows, row->frames[i], &number);
+        rows->frames[i] = number;
+    }
     count_bytes(o, rows, PPROF_ROW_BYTES + row->depth * PPROF_FRAME_BYTES);
     return rc == PPROF_OK ? otlp_stack(&o->dictionary, rows->frames, row->depth, out) : rc;
 }

@@ -108,6 +108,14 @@ void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values);
  */
 MUST_CHECK enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from);
 
+/*
+ * Adds value `type` of all rows of `from` to value `to` of `into`, whatever they are called.
+ *
+ * Errors: as pprof_merge; PPROF_BAD if there is no such value.
+ */
+MUST_CHECK enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,
+                                           size_t type);
+
 /* How many rows there are, and the total of value `type` over all of them. */
 size_t pprof_row_count(const struct pprof *profile);
 int64_t pprof_total(const struct pprof *profile, size_t type);

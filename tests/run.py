@@ -3,9 +3,10 @@
 """Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
 
     run.py --build DIR [--wrapper WORDS] [--unit PROGRAM...] [--pytest ARGUMENT...]
-           [--fuzz PROGRAM... --seconds N]
+           [--fuzz PROGRAM... --seconds N --seed N]
 
-Each fuzzer counts as one. What a run writes lies below the build directory.
+Before that line stands "failed: NAME" for each that failed. Each fuzzer counts as one; its seed is
+the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies below the build directory.
 
 What fails is tried once more, alone: live processes on a loaded machine now and then miss a
 deadline that they meet otherwise. A test that passes then is named as "second try", with what it
@@ -26,18 +27,20 @@ TESTS = os.path.dirname(os.path.abspath(__file__))
 UNIT_TIMEOUT_S = 600
 FUZZERS_AT_ONCE = 2
 SECOND_TRIES = 8
-FINDING = re.compile(r"Sanitizer|runtime error:|^==\d+==", re.MULTILINE)
+FINDING = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:|^==\d+==", re.MULTILINE)
 TAP = re.compile(r"^(not )?ok \d+ (- |# SKIP )(.*)$")
 
 
 class Counts:
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
+        self.names = []  # of what failed
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.names += other.names
 
     def __str__(self):
         return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
@@ -93,6 +96,8 @@ def run_unit(program, wrapper):
         say("unit: second try: %s %s" % (os.path.basename(program), counts))
         if counts.failed:
             say(text)
+    if counts.failed:
+        counts.names = [os.path.basename(program)]
     return counts
 
 
@@ -107,21 +112,21 @@ def count_junit(path):
 
 
 def failed_tests(path):
-    """The node ids of what failed; None: they are not to be tried again."""
+    """The node ids of what failed, and whether they may be tried again."""
     ids = []
+    again = True
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         failure = case.find("failure") if case.find("failure") is not None else case.find("error")
         if failure is None:
             continue
         file = case.get("classname", "").replace(".", os.sep) + ".py"
-        if FINDING.search(failure.text or "") or not os.path.isfile(file):
-            return None
+        again = again and not FINDING.search(failure.text or "") and os.path.isfile(file)
         ids.append("%s::%s" % (file, case.get("name")))
-    return ids if len(ids) <= SECOND_TRIES else None
+    return ids, again and 0 < len(ids) <= SECOND_TRIES
 
 
 def run_pytest_once(arguments, build, name):
-    """Gives the counts and the report's path."""
+    """Gives the counts and whether what failed may be tried again."""
     report = os.path.join(build, "tests", name)
     os.makedirs(os.path.dirname(report), exist_ok=True)
     if os.path.exists(report):
@@ -134,19 +139,21 @@ def run_pytest_once(arguments, build, name):
     counts = count_junit(report) if os.path.exists(report) else Counts(failed=1)
     if status != 0 and counts.failed == 0:
         counts.failed = 1  # nothing was collected, or pytest itself failed
-    return counts, report
+    counts.names, again = failed_tests(report) if os.path.exists(report) else ([], False)
+    if counts.failed and not counts.names:
+        counts.names = ["pytest itself"]
+    return counts, again
 
 
 def run_pytest(arguments, build):
-    counts, report = run_pytest_once(arguments, build, "pytest.xml")
-    again = failed_tests(report) if counts.failed and os.path.exists(report) else None
+    first, again = run_pytest_once(arguments, build, "pytest.xml")
     if not again:
-        return counts
-    say("pytest: second try: %s" % ", ".join(again))
-    second, _ = run_pytest_once([a for a in arguments if not os.path.exists(a)] + again, build, "pytest-again.xml")
-    counts.failed += second.failed - len(again)
-    counts.passed += second.passed
-    return counts
+        return first
+    say("pytest: second try: %s" % ", ".join(first.names))
+    options = [a for a in arguments if not os.path.exists(a)]
+    second, _ = run_pytest_once(options + first.names, build, "pytest-again.xml")
+    second.add(Counts(first.passed, first.failed - len(first.names), first.skipped))
+    return second
 
 
 def corpora_of(program):
@@ -156,13 +163,13 @@ def corpora_of(program):
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def run_fuzz(program, seconds, build):
+def run_fuzz(program, args, build):
     """Fuzzes for a while; new inputs and crashes stay below the build directory."""
     found = os.path.join(build, "fuzz", "found", os.path.basename(program))
     os.makedirs(found, exist_ok=True)
     done = subprocess.run(
-        [program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1",
-         "-artifact_prefix=" + found + "-", found] + corpora_of(program),
+        [program, "-seed=%d" % args.seed, "-max_total_time=%d" % args.seconds, "-timeout=10", "-rss_limit_mb=1024",
+         "-print_final_stats=1", "-artifact_prefix=" + found + "-", found] + corpora_of(program),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )
     text = done.stdout.decode(errors="replace")
@@ -171,7 +178,9 @@ def run_fuzz(program, seconds, build):
                                             done.returncode))
     if done.returncode != 0:
         say(text[-8000:])
-        return Counts(failed=1)
+        counts = Counts(failed=1)
+        counts.names = [os.path.basename(program)]
+        return counts
     return Counts(passed=1)
 
 
@@ -182,6 +191,7 @@ def main():
     parser.add_argument("--unit", nargs="*", default=[])
     parser.add_argument("--fuzz", nargs="*", default=[])
     parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pytest", nargs=argparse.REMAINDER, default=None)
     args = parser.parse_args()
 
@@ -190,10 +200,12 @@ def main():
     for program in args.unit:
         total.add(run_unit(program, shlex.split(args.wrapper)))
     with concurrent.futures.ThreadPoolExecutor(FUZZERS_AT_ONCE) as pool:
-        for counts in pool.map(lambda program: run_fuzz(program, args.seconds, build), args.fuzz):
+        for counts in pool.map(lambda program: run_fuzz(program, args, build), args.fuzz):
             total.add(counts)
     if args.pytest is not None:
         total.add(run_pytest(args.pytest, build))
+    for name in total.names:
+        say("failed: " + name)
     say(str(total))
     return 1 if total.failed or not total.passed else 0
 

@@ -5,19 +5,23 @@
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
 FUZZ_SECONDS ?= 30
+# 0: by chance. The same in every run otherwise, so that a run tells about the tree and not about luck.
+FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
 # Which live tests run; those that take their time are `make integration-long`.
 PYTEST_ARGS ?= -m "not long"
+# Seconds of `make soak`; an hour says much more of the same.
+SOAK ?= 180
 BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
+SPOOL ?=
 WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
-MAN_PAGES = $(wildcard packaging/man/*.[1-9])
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
 # program's own speed and are left out there.
@@ -32,10 +36,12 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: deps unit integration integration-long entrypoint bench-exec test test-pyroscope test-long pythons backends test-programs lint format tidy asan ubsan tsan \
-        valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools bench-target bench-scale demo clean-root install truth truth-short weights
+.PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
+        asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
+        bench-target bench-scale demo clean-root truth truth-short weights spool soak servers packages packages-arm64 \
+        entrypoint bench-exec
 
-deps: ## install what is missing (DEPS=build, demo or test) with apt-get or dnf
+deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
@@ -55,6 +61,13 @@ integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tes
 
 integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
+
+servers: pythons $(BUILD)/pystrobe ## real servers from PyPI whose workers come and go: gunicorn, uvicorn, celery
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest tests/integration/test_servers.py
+
+soak: $(BUILD)/pystrobe ## does an agent grow while processes come and go (SOAK=3600 for an hour)
+	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
 
 entrypoint: pythons $(BUILD)/pystrobe ## pystrobe exec as a container's first process: under runc, and next to tini
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
@@ -81,7 +94,16 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan ubsan tsan valgrind fuzz entrypoint clean-root
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz entrypoint clean-root
+
+packages: ## make the packages and live through their lives on a system of their own (needs root)
+	@sh tests/setup/deps.sh packages
+	+@$(AGAIN) all deb rpm
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
+
+packages-arm64: dist ## cross-compile the Debian package, and run the unit tests by qemu (needs root)
+	@sh tests/setup/deps.sh packages
+	@$(TEST_PYTHON) tests/setup/cross.py --build $(BUILD)
 
 lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
@@ -90,26 +112,25 @@ lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths
 format: ## format the C files in place
 	@tests/lint/format.sh --fix
 
-tidy: $(PB_H) ## clang-tidy and the static analyzer
+tidy: $(PB_H) $(PAGES) ## clang-tidy and the static analyzer
 	@printf '%s\n' $(C_FILES) | xargs -P $(JOBS) -I{} clang-tidy-14 --quiet \
 	    --config-file=tests/lint/clang-tidy.yaml {} -- $(WARN) $(CPPFLAGS) \
 	    -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
-asan: ## unit and integration tests under AddressSanitizer and LeakSanitizer
-	+@$(SANITIZED)="-fsanitize=address" $(NOT_TIMING) test
-
-ubsan: ## unit and integration tests under UndefinedBehaviorSanitizer
-	+@$(SANITIZED)="-fsanitize=undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
+asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+	+@$(SANITIZED)="-fsanitize=address,undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
 
 # test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine.
 tsan: ## unit and integration tests under ThreadSanitizer
 	+@$(SANITIZED)="-fsanitize=thread" RUN="$(TSAN_WRAPPER)" $(NOT_TIMING) \
 	    UNIT_SRC="$(filter-out %/test_pause.c,$(UNIT_SRC))" test
 
-# What glibc keeps for threads that were never joined is only "possibly" lost.
+# What glibc keeps for threads that were never joined is only "possibly" lost. test_spool_kills counts
+# a child's system calls, to which valgrind adds its own.
 valgrind: ## unit tests under valgrind
 	+@$(AGAIN) BUILD=$(BUILD)/valgrind OPT="-O1 -g" \
-	    RUN="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" unit
+	    RUN="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" \
+	    UNIT_SRC="$(filter-out %/test_spool_kills.c,$(UNIT_SRC))" unit
 
 coverage: ## line coverage of unit and integration tests as HTML
 	+@$(AGAIN) CC=gcc BUILD=$(BUILD)/coverage OPT="-O0 -g" HARDEN= LDHARDEN= SAN=--coverage test
@@ -124,9 +145,9 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
-	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --fuzz $(FUZZ)
+	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time
+fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 
@@ -164,16 +185,11 @@ truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUT
 truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
 	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
 
+spool: $(BUILD)/pystrobe ## kill -9 agents at 500 random moments, and see that all that was on disk arrives (SPOOL="--kills 50")
+	@$(TEST_PYTHON) tests/integration/kills.py --build $(BUILD) $(SPOOL)
+
 demo: ## watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh
 
 clean-root: ## run README's commands on a bare Debian 12 (needs root)
 	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)
-
-install: $(BUILD)/pystrobe $(MAN_INI) ## install below $(DESTDIR)$(PREFIX); a sample ini where there is none
-	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
-	for page in $(MAN_PAGES) $(MAN_INI); do \
-	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
-	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || { \
-	    $(BUILD)/pystrobe config --sample >$(BUILD)/sample.ini && \
-	    install -D -m 644 $(BUILD)/sample.ini $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini; }

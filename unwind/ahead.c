@@ -392,6 +392,18 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
             ahead_forget(sets[i]);
 }
 
+void ahead_release(struct ahead *ahead, struct ahead_set *set)
+{
+    uint32_t i;
+
+    ahead->bytes -= set->room;
+    free(set->bytes);
+    set->bytes = NULL;
+    set->room = 0;
+    for (i = 0; i < set->count; i++)
+        set->ranges[i].have = 0;
+}
+
 void ahead_forget(struct ahead_set *set)
 {
     set->count = set->sorted = 0;

@@ -67,6 +67,9 @@ void ahead_set_finish(struct ahead *ahead, struct ahead_set *set);
  */
 void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count);
 
+/* Frees the copies; what to fetch is kept. */
+void ahead_release(struct ahead *ahead, struct ahead_set *set);
+
 /* Empties a set. */
 void ahead_forget(struct ahead_set *set);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_MAX = 1024, BATCH = 128, FIRST_CAPACITY = 1024 };
+enum { HEAD_MAX = 1024, BATCH = 128, FIRST_CAPACITY = 64 };
 
 /* The words of a code object that an entry is made of and compared by. */
 struct head {

@@ -140,6 +140,20 @@ MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *
 /* The same for a memory image (see image.c for its format) instead of a live process. */
 MUST_CHECK enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err *err);
 
+/*
+ * Memory that a target needs only while it is read: some MiB of addresses, of which it touches
+ * some pages. A target has its own; where there are many, one is enough for all of the same thread.
+ *
+ * Gives: the memory, ended with cpy_scratch_free after the targets; NULL: there is none.
+ */
+struct cpy_scratch; /* private: target.h */
+
+MUST_CHECK struct cpy_scratch *cpy_scratch_new(void);
+void cpy_scratch_free(struct cpy_scratch *scratch);
+
+/* From now on the target uses this, which outlives it, and has none of its own. */
+void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
+
 /* What the samples from now on are to have. */
 void cpy_set_options(struct cpy_target *target, const struct cpy_options *options);
 
@@ -169,13 +183,18 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void *ctx);
 
 /*
- * True if the kernel says that every thread of the last sample slept then and has slept since, so
- * that a sample would give the same again; to be asked only where that one gave no torn stack.
- * With CPY_STATUS_CPU only.
+ * True if every thread of the last sample slept then and has slept since, so that a sample would
+ * give the same again; to be asked only where that one gave no torn stack. With CPY_STATUS_CPU
+ * only. Where there are many threads, and a GIL that tells (3.12 and later), one that woke up
+ * in C code and has not taken the GIL yet counts as asleep: its stack is the same.
  *
- * Cost: one short system call a thread, up to the first that has run.
+ * Cost: one short system call a thread, up to the first that has run; or two in all.
  */
 MUST_CHECK bool cpy_asleep(struct cpy_target *target);
+
+/* Frees what the next sample can make anew, but not what cpy_asleep needs: for a target that has
+ * slept, and likely sleeps on. */
+void cpy_trim(struct cpy_target *target);
 
 /*
  * To be called before the calling thread sleeps until the next sample. It is moved to the

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROOM_LEAST = 8 }; /* frames of a stack */
+
 void keep_init(struct keep *keep)
 {
     *keep = (struct keep){0};
@@ -135,7 +137,7 @@ static void *move_up(const void *items, size_t size, const struct kept_stack *st
 
 bool keep_room(struct keep *keep, struct kept_stack *stack, uint32_t depth)
 {
-    uint32_t room = stack->room ? stack->room : 32;
+    uint32_t room = stack->room ? stack->room : ROOM_LEAST;
     struct raw_frame *raw;
     struct cpy_frame *frames;
 

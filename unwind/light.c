@@ -163,6 +163,26 @@ bool light_begin(struct cpy_target *t)
     return read_ran(t);
 }
 
+bool light_rests(struct cpy_target *t)
+{
+    struct ahead_set *common = &t->common;
+    struct interp *then, now;
+    bool rests = true;
+    size_t i;
+
+    ahead_fetch(&t->ahead, &common, 1);
+    t->ahead.now = common;
+    for (i = 0; rests && i < t->interp_count; i++) {
+        then = &t->interps[i];
+        rests = list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
+                now.id == then->id && now.threads_head == then->threads_head && now.counts &&
+                now.switches == then->switches && now.last_holder == then->last_holder &&
+                slumber_goes_on(&t->threads[then->runner].kept->slumber);
+    }
+    t->ahead.now = NULL;
+    return rests;
+}
+
 /* Room to mark all threads. */
 static bool make_room_to_mark(struct cpy_target *t)
 {

@@ -28,6 +28,14 @@
  */
 bool light_begin(struct cpy_target *target);
 
+/*
+ * True if nobody has had a GIL since the sample before, of whose threads all were seen to sleep:
+ * the counts and the last holders are what they were, and these have slept on. A thread that woke
+ * up in C code, and took no GIL, is not noticed. To be asked only where the next sample may be
+ * light.
+ */
+bool light_rests(struct cpy_target *target);
+
 /* Fetches what a sample of all threads is likely to read. */
 void light_fetch_all(struct cpy_target *target);
 

@@ -41,13 +41,14 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     };
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
-    enum cpy_rc rc = walk_stack(&reader, t->scratch, &thread->words, &marks,
-                                t->counted_late && fresh ? 0 : counted_at, t->raw, &generation);
+    enum cpy_rc rc =
+        walk_stack(&reader, t->scratch->walk, &thread->words, &marks,
+                   t->counted_late && fresh ? 0 : counted_at, t->scratch->raw, &generation);
 
     if (rc != CPY_OK)
         return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
-    return resolve(t, t->raw, counted_at ? generation + interp->addr : 0, out);
+    return resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
 }
 
 /* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
@@ -102,8 +103,8 @@ static enum cpy_rc read_kept(struct cpy_target *t, struct listed *thread, struct
     rc = read_part(t, thread, *out, gone);
     if (rc != CPY_NOMEM)
         return rc;
-    *out = &t->stack;
-    t->stack.depth = 0;
+    *out = &t->scratch->stack;
+    t->scratch->stack.depth = 0;
     return read_part(t, thread, *out, gone);
 }
 
@@ -123,14 +124,14 @@ static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, stru
         stack = part;
         count = CPY_DEPTH_MAX - out->depth;
         count = stack->depth < count ? stack->depth : count;
-        memcpy(t->frames + out->depth, stack->frames + (stack->room - stack->depth),
-               count * sizeof(*t->frames));
+        memcpy(t->scratch->frames + out->depth, stack->frames + (stack->room - stack->depth),
+               count * sizeof(*t->scratch->frames));
         out->depth += count;
         out->cut |= stack->cut || count < stack->depth;
         if (thread->outer == 0)
             break;
     }
-    out->frames = t->frames;
+    out->frames = t->scratch->frames;
     return rc;
 }
 
@@ -149,7 +150,7 @@ static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struc
     out->depth = stack->depth;
     out->cut = stack->cut;
     out->frames = stack->frames + (stack->room - stack->depth);
-    thread->kept->whole = stack != &t->stack;
+    thread->kept->whole = stack != &t->scratch->stack;
     return rc;
 }
 
@@ -163,7 +164,7 @@ static void give_up(struct cpy_target *t, struct cpy_thread *out)
         [TEAR_UNMAPPED] = offsetof(struct cpy_stats, torn_unmapped),
     };
 
-    ++*(uint64_t *)(void *)((char *)&t->stats + counters[t->raw->tear]);
+    ++*(uint64_t *)(void *)((char *)&t->stats + counters[t->scratch->raw->tear]);
     t->stats.torn++;
     out->torn = true;
     out->depth = 0;
@@ -300,6 +301,7 @@ void target_begin(struct cpy_target *t)
     uint64_t replaced;
 
     codes_sweep(&t->codes);
+    t->scratch->stack.depth = 0; /* it may be another target's */
     replaced = t->codes.replaced + t->codes.evicted;
     if (replaced != t->replaced) {
         keep_forget_stacks(&t->keep);
@@ -382,14 +384,34 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     return rc;
 }
 
-bool cpy_asleep(struct cpy_target *t)
+/* True if all threads were seen to sleep; `still`: the kernel says that they have slept on. */
+static bool all_sleep(struct cpy_target *t, bool still)
 {
     bool asleep = t->options.status & CPY_STATUS_CPU && t->thread_count > 0;
+    struct slumber *slumber;
     size_t i;
 
-    for (i = 0; asleep && i < t->thread_count; i++)
-        asleep = t->threads[i].joined || slumber_goes_on(&t->threads[i].kept->slumber);
+    for (i = 0; asleep && i < t->thread_count; i++) {
+        slumber = &t->threads[i].kept->slumber;
+        asleep = t->threads[i].joined || (still ? slumber_goes_on(slumber) : slumber->asleep);
+    }
     return asleep;
+}
+
+bool cpy_asleep(struct cpy_target *t)
+{
+    /* What light_rests asks is a read, and the thread that had the GIL last. */
+    if (t->ready && t->thread_count > 2 && all_sleep(t, false))
+        return light_rests(t);
+    return all_sleep(t, true);
+}
+
+void cpy_trim(struct cpy_target *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->keep.count; i++)
+        ahead_release(&t->ahead, &t->keep.all[i]->set);
 }
 
 bool cpy_seat(struct cpy_target *t)

@@ -26,12 +26,8 @@ struct cpy_target *target_new(void)
     ahead_set_init(&t->tasks, true);
     ahead_set_init(&t->awaiters, true);
     keep_init(&t->keep);
-    t->scratch = walk_scratch_new();
-    t->raw = malloc(sizeof(*t->raw));
-    t->addrs = malloc(CPY_DEPTH_MAX * sizeof(*t->addrs));
-    t->frames = malloc(CPY_DEPTH_MAX * sizeof(*t->frames));
-    if (t->scratch && t->raw && t->addrs && t->frames &&
-        keep_room(&t->keep, &t->stack, CPY_DEPTH_MAX))
+    t->scratch = cpy_scratch_new();
+    if (t->scratch)
         return t;
     cpy_close(t);
     return NULL;
@@ -160,12 +156,8 @@ void cpy_close(struct cpy_target *t)
     names_finish(&t->names);
     tids_finish(&t->tids);
     asyncio_finish(&t->asyncio);
-    walk_scratch_free(t->scratch);
-    free(t->raw);
-    free(t->addrs);
-    free(t->frames);
-    free(t->stack.raw);
-    free(t->stack.frames);
+    if (!t->borrows)
+        cpy_scratch_free(t->scratch);
     free(t->sets);
     free(t->ran);
     free(t->threads);

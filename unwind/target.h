@@ -36,6 +36,15 @@ struct listed {
     bool joined;        /* it is below another one: shown there */
 };
 
+/* Where a sample is put together. Nothing in it outlives the sample. */
+struct cpy_scratch {
+    struct walk_scratch *walk; /* owned */
+    struct raw_stack *raw;     /* owned */
+    cpy_addr *addrs;           /* owned: CPY_DEPTH_MAX code addresses */
+    struct cpy_frame *frames;  /* owned: CPY_DEPTH_MAX: a stack of several parts */
+    struct kept_stack stack;   /* owned: where there is no room to keep one */
+};
+
 struct cpy_target {
     pid_t pid;
     int proc_fd;        /* owned: /proc/PID; -1 for an image */
@@ -49,16 +58,13 @@ struct cpy_target {
     struct tids tids;
     struct seat seat;
     struct asyncio asyncio;
-    uint64_t reads_end;           /* of mem->reads: where this sample has taken too long */
-    unsigned seated;              /* samples that are still to be taken from the target's CPU */
-    unsigned untorn;              /* samples that needed no seat, since */
-    unsigned seated_next;         /* how many it will be when it tears again */
-    pid_t runner;                 /* the thread that held the GIL last; 0: not known */
-    struct walk_scratch *scratch; /* owned */
-    struct raw_stack *raw;        /* owned */
-    cpy_addr *addrs;              /* owned: CPY_DEPTH_MAX code addresses */
-    struct cpy_frame *frames;     /* owned: CPY_DEPTH_MAX: a stack of several parts */
-    struct kept_stack stack;      /* owned: where there is no room to keep one */
+    uint64_t reads_end;          /* of mem->reads: where this sample has taken too long */
+    unsigned seated;             /* samples that are still to be taken from the target's CPU */
+    unsigned untorn;             /* samples that needed no seat, since */
+    unsigned seated_next;        /* how many it will be when it tears again */
+    pid_t runner;                /* the thread that held the GIL last; 0: not known */
+    struct cpy_scratch *scratch; /* owned, unless it borrows it */
+    bool borrows;
     struct keep keep;
     struct ahead_set common;   /* the words of the interpreters */
     struct ahead_set tasks;    /* all that cpy_tasks reads */

@@ -89,20 +89,20 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
     enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
 
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch, &thread, &marks, 0, t->raw, NULL);
+        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, 0, t->scratch->raw, NULL);
     if (rc != CPY_OK)
         return rc;
-    for (i = 0; i < t->raw->depth && t->raw->frames[i].addr != own; i++) {
+    for (i = 0; i < t->scratch->raw->depth && t->scratch->raw->frames[i].addr != own; i++) {
     }
-    if (i == t->raw->depth)
-        return t->raw->cut ? CPY_OK : CPY_RACED;
-    t->raw->depth = i + 1;
-    t->raw->cut = false;
+    if (i == t->scratch->raw->depth)
+        return t->scratch->raw->cut ? CPY_OK : CPY_RACED;
+    t->scratch->raw->depth = i + 1;
+    t->scratch->raw->cut = false;
     t->asyncio.chain->depth = 0; /* it moves; the walk has seen to it that this is whole */
     return CPY_OK;
 }
 
-/* Fills t->raw; *finished: the task's coroutine has ended. */
+/* Fills t->scratch->raw; *finished: the task's coroutine has ended. */
 static enum cpy_rc read_frames(struct cpy_target *t, const struct task_place *place,
                                const struct words *words, bool *finished)
 {
@@ -119,7 +119,7 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct task_place *pl
     *finished = chain->finished;
     if (words->running && chain->executing)
         return read_running(t, place);
-    chain_frames(chain, t->raw);
+    chain_frames(chain, t->scratch->raw);
     return CPY_OK;
 }
 
@@ -163,18 +163,18 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place
     if (rc == CPY_OK)
         rc = read_generation(t, place, &generation);
     if (rc == CPY_OK)
-        rc = resolve(t, t->raw, generation, &t->stack);
+        rc = resolve(t, t->scratch->raw, generation, &t->scratch->stack);
     t->ahead.mem.when = MEM_AGAIN;
     if (rc == CPY_OK)
         rc = read_words(t, place, addr, &after);
     t->ahead.mem.when = MEM_FIRST;
     if (rc == CPY_OK && !same(&words, &after))
         rc = CPY_RACED;
-    out->depth = t->stack.depth;
-    out->frames = t->stack.frames + (t->stack.room - t->stack.depth);
+    out->depth = t->scratch->stack.depth;
+    out->frames = t->scratch->stack.frames + (t->scratch->stack.room - t->scratch->stack.depth);
     out->awaited_by = waiters->tasks;
     out->awaited_by_count = (uint32_t)waiters->count;
-    out->cut = t->raw->cut || waiters->cut;
+    out->cut = t->scratch->raw->cut || waiters->cut;
     return rc;
 }
 

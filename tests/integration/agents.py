@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running `pystrobe agent`, as the tests of it see it."""
 
+import os
 import re
 import signal
 import subprocess
@@ -13,8 +14,11 @@ import live
 class Agent:
     """A running agent, its log as it comes, and the processes that it says it samples."""
 
-    def __init__(self, pystrobe, ini):
-        self.process = pystrobe.start("agent", "-c", ini, stderr=subprocess.PIPE, text=True)
+    def __init__(self, pystrobe, ini, under=()):
+        """`under`: words that run it, and become it."""
+        self.ini = ini
+        self.process = subprocess.Popen([*under, *pystrobe.words, pystrobe.path, "agent", "-c", ini],
+                                        stderr=subprocess.PIPE, text=True)
         self.log, self.attached, self._changed = [], set(), threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -32,6 +36,15 @@ class Agent:
         with self._changed:
             assert self._changed.wait_for(lambda: set(pids) <= self.attached, live.DEADLINE_S), self.log
 
+    def wait_for_line(self, text):
+        """The first line of the log with that text, once it is there."""
+        def found():
+            return next((line for line in self.log if text in line), None)
+
+        with self._changed:
+            assert self._changed.wait_for(found, live.DEADLINE_S), "no %r in %s" % (text, self.log)
+            return found()
+
     def stop(self, bounds=None):
         """Gives (exit status, seconds it took)."""
         started = time.monotonic()
@@ -43,3 +56,17 @@ class Agent:
         status = self.process.wait(live.DEADLINE_S)
         self._reader.join()
         return status, time.monotonic() - started
+
+    def end_traced(self):
+        """Gives the seconds until its last word, although strace holds one of its threads then."""
+        started = time.monotonic()
+        with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
+            tracer = int(re.search(r"TracerPid:\s+(\d+)", file.read()).group(1))
+        assert tracer > 0, "nobody traces it"
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.wait_for_line("stopped: ")
+            return time.monotonic() - started
+        finally:
+            os.kill(tracer, signal.SIGKILL)  # which it would not end without
+            assert self.process.wait(live.DEADLINE_S) == 0

@@ -85,13 +85,13 @@ def start_quiet(start):
 
 @pytest.fixture
 def agent(pystrobe, tmp_path):
-    """agent(text) runs an agent with this ini."""
+    """agent(text, words) runs an agent with this ini, under these words if there are any."""
     running = []
 
-    def run(text):
+    def run(text, under=()):
         ini = tmp_path / ("agent%d.ini" % len(running))
         ini.write_text(text)
-        running.append(Agent(pystrobe, ini))
+        running.append(Agent(pystrobe, ini, under))
         return running[-1]
 
     yield run

@@ -14,6 +14,7 @@ By hand: python3 receiver.py --port 4040 --out DIR --proto-dir build/receiver
 """
 
 import argparse
+import contextlib
 import gzip
 import importlib
 import io
@@ -182,9 +183,12 @@ class Receiver:
                 if not 0 <= size <= REQUEST_MAX:
                     self.send_error(413 if size > 0 else 411)
                     return
-                body = self.rfile.read(size)
-                time.sleep(receiver._delay)
-                self.give(*receiver._take(self.path, headers, body))
+                with contextlib.suppress(ConnectionError):  # clients are killed now and then
+                    body = self.rfile.read(size)
+                    if len(body) < size:
+                        return
+                    time.sleep(receiver._delay)
+                    self.give(*receiver._take(self.path, headers, body))
 
             def give(self, status, extra, text):
                 self.send_response(status)

@@ -20,11 +20,13 @@ PYSTROBE = os.environ.get("PYSTROBE", os.path.join(BUILD, "pystrobe"))
 class OtlpReceiver:
     """Takes OTLP requests on the loopback and keeps them: (path, headers, plain body)."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.requests = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = "%s://127.0.0.1:%d" % ("https" if tls else "http", self._server.server_address[1])
 
     def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
@@ -131,3 +133,20 @@ def test_the_environment_alone_makes_an_exporter(tmp_path, otlp_pb2):
     request = otlp_pb2.ExportProfilesServiceRequest.FromString(receiver.requests[0][2])
     told = attributes(request.resource_profiles[0].resource)
     assert told["service.name"] == "named" and told["team"] == "a,b"
+
+
+def test_the_environment_fills_in_what_a_section_leaves_out(tmp_path, otlp_pb2):
+    with OtlpReceiver() as receiver, OtlpReceiver() as other:
+        ini = tmp_path / "otlp.ini"
+        ini.write_text("[exporter open]\ntype = otlp\n"
+                       "[exporter said]\ntype = otlp\nurl = %s\ncompression = gzip\nheader.X-Mine = 1\n" % other.url)
+        run_exec(tmp_path, ["-c", str(ini)], {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+            "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT": receiver.url + "/whole", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=k"})
+    assert {path for path, _, _ in receiver.requests} == {"/whole"}
+    assert {path for path, _, _ in other.requests} == {"/v1development/profiles"}
+    for _, headers, _ in receiver.requests:
+        assert headers["x-key"] == "k" and "Content-Encoding" not in headers
+    for _, headers, _ in other.requests:
+        assert headers["X-Mine"] == "1" and headers["Content-Encoding"] == "gzip" and "x-key" not in headers
+    check(tmp_path, receiver.requests + other.requests)

@@ -47,7 +47,9 @@ def test_a_program_that_fails_once_passes_and_is_named(tmp_path):
 
 def test_a_program_that_always_fails_fails(tmp_path):
     bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; exit 1")
-    assert run(tmp_path, "--unit", bad)[:2] == (1, "0 passed, 1 failed, 0 skipped")
+    status, last, text = run(tmp_path, "--unit", bad)
+    assert (status, last) == (1, "0 passed, 1 failed, 0 skipped")
+    assert "failed: bad" in text.splitlines()
 
 
 def test_what_a_sanitizer_finds_is_final(tmp_path):
@@ -64,4 +66,27 @@ def test_a_live_test_that_fails_once_passes_and_is_named(tmp_path):
 
 def test_a_live_test_that_a_sanitizer_failed_fails(tmp_path):
     write_suite(tmp_path, "WARNING: ThreadSanitizer: data race")
-    assert run(tmp_path, "--pytest", "suite")[:2] == (1, "1 passed, 1 failed, 0 skipped")
+    status, last, text = run(tmp_path, "--pytest", "suite")
+    assert (status, last) == (1, "1 passed, 1 failed, 0 skipped")
+    assert "failed: suite/test_it.py::test_fails_once" in text.splitlines()
+
+
+STEPS_MAKEFILE = """
+good:
+\t@echo 3 passed, 0 failed, 1 skipped
+names:
+\t@echo failed: test_a; echo 1 passed, 1 failed, 0 skipped; exit 1
+dies:
+\t@echo last words; exit 1
+"""
+
+
+def test_steps_end_with_the_names_of_what_failed(tmp_path):
+    (tmp_path / "Makefile").write_text(STEPS_MAKEFILE)
+    steps = [os.path.join(live.TREE, "tests", "steps.sh"), str(tmp_path / "logs"), "good", "names", "dies"]
+    done = subprocess.run(steps, env=dict(os.environ, MAKE="make -C %s" % tmp_path), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
+    lines = done.stdout.splitlines()
+    end = lines.index("failed: names: test_a")
+    assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
+    assert any(line.startswith("failed: dies: last words") for line in lines[end:])

@@ -5,6 +5,7 @@ import contextlib
 import os
 import random
 import re
+import resource
 import signal
 import time
 
@@ -167,6 +168,22 @@ def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeyp
     sockets = [link for link in (os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in live.fds_of(pid))
                if link.startswith("socket:")]
     assert len(sockets) <= 2  # the link; and the log may be one
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    assert limits[0] == limits[1]  # it opens files of each thread
+
+
+@pytest.mark.parametrize("words", [["dump", "--json"], ["record", "-d", "1h", "-o", "out.pb.gz"]], ids=["dump", "record"])
+def test_commands_give_a_process_up_that_blocks_their_read(pystrobe, start, tmp_path, words):
+    said = start(PYTHON, "stall.py", 0).read_json()
+    if "skip" in said:
+        pytest.skip(said["skip"])
+    words = [word.replace("out", str(tmp_path / "out")) for word in words]
+
+    def blocks():
+        done = pystrobe.run(*words, "--pid", said["pid"])
+        return done.returncode == 69 and "process %d blocks whoever reads it" % said["pid"] in done.stderr
+
+    live.wait_until(blocks, "the command gives it up")  # it may be read before it begins to block
 
 
 @pytest.mark.long

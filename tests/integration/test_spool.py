@@ -1,38 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spool: `pystrobe spool` on its files, and an agent that is killed while no server answers."""
+"""The spool: `pystrobe spool` on its files, and agents that are killed."""
 
 import gzip
 import json
 import os
-import signal
-import struct
-import zlib
+import re
+import time
 
+import pytest
+
+import entries
+import kills
 import live
+import servers
 from receiver import Receiver
 
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
 
 
-def text(value):
-    raw = value.encode() + b"\0"
-    return struct.pack("<I", len(raw)) + raw
-
-
-def put_entry(folder, order, service, payload, owers=("server",)):
-    """Writes an entry as the manual documents it."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    strings = b"".join(text(ower) for ower in owers) + text(service) + text("cpu") + text("env") + text("prod")
-    head = struct.pack("<8sIIQIIqqqIHH", b"\x89PSPOOL\n", 1, 64 + len(strings), len(payload), zlib.crc32(payload), 0,
-                       10**18, 10**18 + 1, 10**18 + 2, 1, len(owers), 1) + strings
-    head = head[:28] + struct.pack("<I", zlib.crc32(head)) + head[32:]
-    (folder / ("%016x-%04x.profile" % (order, (1 << len(owers)) - 1))).write_bytes(head + payload)
-
-
 def test_profiles_are_listed_written_and_removed(pystrobe, tmp_path):
     spool = tmp_path / "spool"
-    put_entry(spool, 1, "shop", b"one")
-    put_entry(spool, 0x2a, "till\n", b"two", owers=("server", "other"))
+    entries.put(spool, 1, "shop", b"one")
+    entries.put(spool, 0x2a, "till\n", b"two", owers=("server", "other"))
     got = pystrobe.run("spool", "-d", spool, "ls")
     assert got.returncode == 0, got.stderr
     assert [line.split()[0] for line in got.stdout.splitlines()] == ["ID", "1", "2a"]
@@ -55,7 +44,7 @@ def test_profiles_are_listed_written_and_removed(pystrobe, tmp_path):
 def test_profiles_are_pushed_by_hand(pystrobe, tmp_path):
     spool, ini = tmp_path / "spool", tmp_path / "pystrobe.ini"
     for order in range(1, 4):
-        put_entry(spool, order, "shop", gzip.compress(b"\x32\x00"), owers=("server", "other"))
+        entries.put(spool, order, "shop", gzip.compress(b"\x32\x00"), owers=("server", "other"))
     with Receiver(BUILD) as receiver:
         write_ini(ini, tmp_path, receiver.url, "none")
         assert pystrobe.run("spool", "-c", ini, "push", "server", "2").returncode == 0
@@ -72,33 +61,51 @@ def write_ini(path, tmp_path, url, marker):
                     % (tmp_path / "spool", marker, url))
 
 
-def test_nothing_is_lost_when_the_agent_is_killed_without_a_server(pystrobe, tmp_path):
+OUTAGE_S = 300
+GROWTH_MAX = 2 << 20
+
+
+def resident(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
+
+
+@pytest.mark.long
+def test_an_outage_of_minutes_loses_nothing_and_takes_no_memory(pystrobe, tmp_path):
     spool, ini = tmp_path / "spool", tmp_path / "pystrobe.ini"
     marker = "spool-target-%d" % os.getpid()
-    target = live.Target(["/usr/bin/python3", "-c", "while True: pass", marker])
-    entries = lambda: {path.name.split("-")[0] for path in spool.glob("*.profile")}
-    agents = []
+    target = live.Target(["/usr/bin/python3", "-c", kills.TARGET, marker])
+    port, = servers.free_ports(1)
+    write_ini(ini, tmp_path, "http://127.0.0.1:%d" % port, marker)
+    one = pystrobe.start("agent", "-c", ini)
     try:
-        with Receiver(BUILD) as receiver:
-            write_ini(ini, tmp_path, "http://127.0.0.1:9", marker)  # nobody listens at the discard port
-            for run in range(2):
-                agents.append(pystrobe.start("agent", "-c", ini))
-                before = len(entries())
-                live.wait_until(lambda: len(entries()) >= before + 4, "profiles on disk")
-                agents[-1].send_signal(signal.SIGKILL)
-                agents[-1].wait()
-            kept = len(entries())
-            assert kept >= 8
-            write_ini(ini, tmp_path, receiver.url, marker)
-            agents.append(pystrobe.start("agent", "-c", ini))
-            pushes = receiver.wait(kept)
-            live.wait_until(lambda: len(receiver.pushes) >= kept + 2, "new profiles")
-            starts = [(push.labels["__name__"], push.profile.time_nanos) for push in pushes]
-            assert len(set(starts)) == len(starts)  # none twice
-            for name in {name for name, _ in starts}:
-                times = [time for got, time in starts if got == name]
-                assert times == sorted(times)
+        live.wait_until(lambda: len(entries.read_all(spool)) >= 10, "the first profiles are on disk", 0.2)
+        before = resident(one.pid)
+        time.sleep(OUTAGE_S)
+        growth = resident(one.pid) - before
+        waiting = [entry.start_ns for entry in entries.read_all(spool) if entry.kind == "cpu"]
+        with Receiver(BUILD, port=port) as receiver:
+            live.wait_until(lambda: waiting[-1] in [push.profile.time_nanos for push in receiver.pushes], "all came", 1)
+            came = [push.profile.time_nanos for push in receiver.pushes if push.labels["__name__"] == "process_cpu"]
     finally:
-        for process in [*agents, target.process]:
+        for process in (one, target.process):
             process.kill()
             process.wait()
+    print("%d profiles of each kind waited; %d bytes more" % (len(waiting), growth))
+    assert len(waiting) > OUTAGE_S * 0.9
+    assert came[:len(waiting)] == waiting  # all, in order, none twice
+    assert growth < GROWTH_MAX
+
+
+def test_what_was_on_disk_arrives_after_a_kill_at_any_moment(pystrobe, tmp_path):
+    """`make spool` has many more of them, and looks at what is lost with the running interval."""
+    all_of_it = kills.Kills(BUILD, pystrobe, tmp_path, lanes=4, seed=os.getpid())
+    with all_of_it.running():
+        all_of_it.kill(20)
+        all_of_it.drain()
+
+    assert all_of_it.receipts
+    assert all_of_it.lost() == []
+    assert all_of_it.bad() == []
+    assert all_of_it.twice_without_a_kill() == []
+    assert all_of_it.receiver.errors == []

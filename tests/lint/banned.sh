@@ -47,15 +47,15 @@ check_statics() {
     failed=1
 }
 
-for file in {base,unwind,pprof,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools,tests/bench}/*.[ch]; do
+for file in {base,unwind,pprof,formats,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools,tests/bench}/*.[ch]; do
     [[ -e $file ]] || continue
     code=$("${PYTHON:-python3}" -c "$strip" "$file")
     check_names "$file" "$code" "$everywhere"
     case $file in
-    base/* | unwind/* | pprof/* | conf/* | exporters/*) check_names "$file" "$code" "$libraries" ;;
+    base/* | unwind/* | pprof/* | formats/* | conf/* | exporters/*) check_names "$file" "$code" "$libraries" ;;
     esac
 done
-for object in "${BUILD:-build}"/{base,unwind,pprof,conf,exporters}/*.o; do
+for object in "${BUILD:-build}"/{base,unwind,pprof,formats,conf,exporters}/*.o; do
     [[ ! -e $object ]] || check_statics "$object"
 done
 exit "$failed"

@@ -10,7 +10,7 @@ failed=0
 
 # "lines name file:line", longest first
 list_functions() {
-    find base unwind pprof conf exporters agent -name '*.c' -print0 |
+    find base unwind pprof formats conf exporters agent -name '*.c' -print0 |
         xargs -0 ctags --c-kinds=f -x --_xformat='%n %{end} %N %F' |
         awk '{ print $2 - $1 + 1, $3, $4 ":" $1 }' | sort -rn
 }

@@ -4,13 +4,16 @@
 #
 #   base                              nothing but base
 #   unwind, pprof, conf, exporters    themselves and base
+#   formats                           itself, base and what it needs of pprof
 #   agent                             itself, base and the public headers of the libraries
 #
 # Reads CC, WARN and CPPFLAGS as the Makefile has them.
 set -eu
 cd "$(dirname "$0")/../.."
 
-public='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h conf/conf.h exporters/exporter.h exporters/spool.h'
+public='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h pprof/stacks.h formats/format.h'
+public+=' conf/conf.h exporters/exporter.h exporters/spool.h'
+profiles='pprof/pprof.h pprof/stacks.h pprof/utf8.h'
 failed=0
 
 complain() {
@@ -22,7 +25,10 @@ is_allowed() { # folder, header
     local folder=$1 header=$2
     case $header in
     "$folder"/* | base/*) return 0 ;;
-    */*) [[ $folder == agent && " $public " == *" $header "* ]] ;;
+    */*)
+        [[ $folder == agent && " $public " == *" $header "* ]] ||
+            [[ $folder == formats && " $profiles " == *" $header "* ]]
+        ;;
     *) [[ -e $folder/$header ]] ;; # beside the file itself
     esac
 }
@@ -31,7 +37,7 @@ is_allowed() { # folder, header
 list_includes() {
     sed -n -E \
         -e 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]+)".*/\1/p' \
-        -e 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*<((base|unwind|pprof|conf|exporters|agent)\/[^>]+)>.*/\1/p' "$1"
+        -e 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*<((base|unwind|pprof|formats|conf|exporters|agent)\/[^>]+)>.*/\1/p' "$1"
 }
 
 check_file() {
@@ -47,7 +53,7 @@ check_header_alone() {
         -include "$1" /dev/null || complain "$1 does not compile alone"
 }
 
-for file in {base,unwind,pprof,conf,exporters,agent}/*.[ch]; do
+for file in {base,unwind,pprof,formats,conf,exporters,agent}/*.[ch]; do
     [[ -e $file ]] || continue
     check_file "$file"
     [[ $file != *.h ]] || check_header_alone "$file"

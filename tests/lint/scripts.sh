@@ -9,7 +9,7 @@ failed=0
 
 is_shell() {
     case $1 in
-    *.sh) return 0 ;;
+    *.sh | *.bash | *.postrm) return 0 ;;
     *.*) return 1 ;;
     *) head -c 64 "$1" | head -n 1 | grep -qE '^#!.*\b(ba)?sh\b' ;;
     esac

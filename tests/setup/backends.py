@@ -43,8 +43,12 @@ def ensure(name, install, log):
             return path
         go = golang.ensure(log)
         log("building %s (some minutes, once)" % name)
-        golang.run([go, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path + ".partial", "."],
-                   folder, GOTOOLCHAIN="local", CGO_ENABLED="0")
+        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path + ".partial", "."]
+        try:
+            golang.run(command, folder, GOTOOLCHAIN="local", CGO_ENABLED="0")
+        except roots.Unavailable as error:  # most often a module proxy that was away for a moment
+            log("%s; trying once more" % error)
+            golang.run(command, folder, GOTOOLCHAIN="local", CGO_ENABLED="0")
         os.rename(path + ".partial", path)
     return path
 

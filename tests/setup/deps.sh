@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages that are missing: deps.sh build | demo | test
+# Installs the packages that are missing: deps.sh build | demo | test | packages
 #
-# build: what `make` needs; demo: also a Python; test: also what the tests and `make lint` run.
+# build: what `make` needs; demo: also a Python; test: also what the tests and `make lint` run;
+# packages: what makes and tests packages, without the rest.
 # Nothing but the system's package manager fetches anything; if all is there, nothing is said.
 set -eu
 
@@ -49,14 +50,36 @@ test  libpython3.11-testsuite python3-test       package
 test  runc                   runc                command:runc
 test  golang-github-containers-common containers-common package
 test  universal-ctags        ctags               command:ctags
+packages debhelper           -                   command:dh
+packages dpkg-dev            -                   command:dpkg-buildpackage
+packages lintian             -                   command:lintian
+packages piuparts            -                   command:piuparts
+packages rpm                 rpm-build           command:rpmbuild
+packages rpmlint             rpmlint             command:rpmlint
+packages systemd             systemd             command:systemd-analyze
+packages systemd-container   systemd-container   command:systemd-nspawn
+packages debootstrap         debootstrap         command:debootstrap
+packages debian-archive-keyring debian-keyring   package
+packages ca-certificates     ca-certificates     package
+packages git                 git                 command:git
+packages golang-go           golang              command:go
+packages python3-pytest      python3-pytest      package
+packages zsh                 zsh                 command:zsh
+packages fish                fish                command:fish
+packages faketime            libfaketime         command:faketime
+packages python3-pip         python3-pip         package
+packages python3-yaml        python3-pyyaml      package
+packages python3-jsonschema  python3-jsonschema  package
+packages qemu-user-static    qemu-user-static    command:qemu-aarch64-static
 '
 
 case $mode in
 build) sets=' build ' ;;
 demo) sets=' build demo ' ;;
 test) sets=' build demo test ' ;;
+packages) sets=' build packages ' ;;
 *)
-    echo "usage: deps.sh build | demo | test" >&2
+    echo "usage: deps.sh build | demo | test | packages" >&2
     exit 64
     ;;
 esac
@@ -124,10 +147,10 @@ set -- $missing
 echo "deps: installing $*"
 case $manager in
 apt)
-    as_root apt-get -q update
+    as_root apt-get -q -o Acquire::Retries=3 update
     [ "$mode" != test ] || missing=$(leave_out_unknown "$@")
     # shellcheck disable=SC2086 # a list of words
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install $missing
     ;;
 dnf) as_root dnf -q -y install "$@" ;;
 none)

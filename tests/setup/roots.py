@@ -116,14 +116,21 @@ def write_inside(root, name, text, log_file):
 
 def known_in(root, wanted):
     """Those of the wanted packages that the root's suite has."""
-    known = output_of(as_root() + ["chroot", root, "apt-cache", "pkgnames"]).split()
-    return [name for name in wanted if name in set(known)]
+    known = set(output_of(as_root() + ["chroot", root, "apt-cache", "pkgnames"]).split())
+    return [name for name in wanted if name.split(":")[0] in known]
+
+
+def foreign(wanted):
+    """The architectures of packages that are wanted as NAME:ARCHITECTURE."""
+    return sorted({name.split(":")[1] for name in wanted if ":" in name})
 
 
 def build(suite, wanted, root, log_file):
     remove(root, log_file)
     run(["debootstrap", "--variant=minbase", suite, root, mirror()], log_file)
     write_inside(root, "/etc/apt/apt.conf.d/90host", "\n".join(apt_settings()) + "\n", log_file)
+    for architecture in foreign(wanted):
+        run(["chroot", root, "dpkg", "--add-architecture", architecture], log_file)
     run(["chroot", root, "apt-get", "-q", "update"], log_file)
     packages = known_in(root, wanted)
     if packages:
@@ -169,7 +176,11 @@ def ensure(suite, kind, wanted, install, log):
             return root
         log("putting Debian %s (%s) into %s (a minute or two, once)" % (suite, kind, root))
         with open(root + ".log", "w", encoding="utf-8") as log_file:
-            build(suite, wanted, root + ".partial", log_file)
+            try:
+                build(suite, wanted, root + ".partial", log_file)
+            except Unavailable as error:  # most often an archive that was away for a moment
+                log("%s; trying once more" % error)
+                build(suite, wanted, root + ".partial", log_file)
             remove(root, log_file)
             run(["mv", root + ".partial", root], log_file)
     return root

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_OTLP_EXAMPLE_H
 #define TESTS_UNIT_OTLP_EXAMPLE_H
 
+#include "pprof/gzip.h"
 #include "pprof/otlp.h"
 #include "tests/unit/pprof_example.h"
 
@@ -44,6 +45,20 @@ static inline enum pprof_rc example_request(struct otlp *otlp, const struct otlp
     if (rc == PPROF_OK && otlp_rows_left(rows) > 0)
         rc = PPROF_FULL;
     otlp_rows_free(rows);
+    return rc;
+}
+
+/* Appends the request as it is before it is packed. */
+static inline enum pprof_rc example_finish(struct otlp *otlp, struct buf *out)
+{
+    enum pprof_rc rc;
+    struct buf packed;
+
+    buf_init(&packed, 8 << 20);
+    rc = otlp_finish(otlp, &packed);
+    if (rc == PPROF_OK)
+        rc = gzip_unpack(packed.data, packed.size, out, NULL);
+    buf_finish(&packed);
     return rc;
 }
 

@@ -360,13 +360,14 @@ static pid_t begin_asleep(struct fixture *f)
     return pid;
 }
 
-/* Takes the samples `first` to `last`, a tenth of a second each; gives how many of them read. */
+/* Takes the samples that are to be taken at the ticks `first` to `last`, a tenth of a second each;
+ * gives how many of them read. */
 static unsigned sample_all(struct fixture *f, unsigned first, unsigned last, bool alone)
 {
     unsigned i, count = 0;
     bool read = false;
 
-    for (i = first; i <= last; i++) {
+    for (i = first; i <= last; i += (unsigned)process_ticks(&f->process)) {
         assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, alone, &read), CPY_OK);
         count += read;
     }
@@ -378,12 +379,12 @@ static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 9, true), 0);
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
     assert_int_equal(cpy_stats(f->target)->samples, 2);
-    process_settle(&f->process, NS_PER_S + 9 * TICK);
+    process_settle(&f->process, NS_PER_S + 5 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 9 * TICK);
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 9);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 5 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 5);
     end_sleeper(pid);
 }
 
@@ -392,16 +393,76 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 10, true), 0);
-    assert_int_equal(sample_all(f, 11, 10 + 2 * REST_EACH, true), 0);
-    assert_int_equal(f->process.rest.pending, 0);
-    assert_int_equal(sample_all(f, 27, 29, true), 0);
-    assert_int_equal(f->process.rest.pending, 3);
-    process_settle(&f->process, NS_PER_S + 29 * TICK);
+    assert_int_equal(sample_all(f, 2, 4, true), 0);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, 5, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, true), 0);
+    process_settle(&f->process, NS_PER_S + 24 * TICK); /* in the midst of the next eight */
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 26 * TICK); /* the others are not sure yet */
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 26);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 21 * TICK); /* the others are not sure yet */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 21);
     end_sleeper(pid);
+}
+
+static void looks_more_rarely_where_ticks_are_short(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    f->service->period_ns = TICK / 100;
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), 31); /* a 16th of the half second */
+    for (unsigned i = 6; i < 99; i++)
+        assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, true, NULL), CPY_OK);
+    assert_int_equal(process_ticks(&f->process), 400); /* 0.4 s, however long it rests */
+    end_sleeper(pid);
+}
+
+static void pays_back_half_of_what_a_rare_look_gave_to_what_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+    struct process_thread *thread;
+    uint32_t rested;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    thread = &f->process.threads[0];
+    thread->row = rested = thread[1].row; /* as if it had rested where the other one does */
+    cpy_set_options(f->target, &options); /* nothing is known of its stack any more */
+    f->process.rest.ticks = REST_EACH;
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 10 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_not_equal(thread->row, rested);
+    assert_int_equal(thread->owed_ns, 4 * NS_PER_S);
+    assert_int_equal(thread->owed_row, rested);
+    assert_int_equal(process_sample(&f->process, 13 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(thread->owed_ns, NS_PER_S);
+    thread->owed_row = thread->row; /* as if it were back */
+    assert_int_equal(process_sample(&f->process, 14 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(thread->owed_ns, 0);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 13 * NS_PER_S);
+}
+
+static void counts_a_thread_that_came_between_rare_looks_from_its_begin_on(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t gap = REST_EACH * NS_PER_S, fresh = 80 * NS_PER_S;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    f->process.thread_count = 0; /* all that is found next is new, and no thread of ours */
+    f->process.sample++;
+    f->process.last_ns = fresh - gap;
+    f->process.rest.ticks = REST_EACH;
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, fresh, false, NULL), CPY_OK);
+
+    /* Half of the time, and half a tick. */
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (gap / 2 + NS_PER_S / 2));
 }
 
 static void reads_what_has_run(void **state)
@@ -437,13 +498,14 @@ static void looks_at_once_when_it_is_roused(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 10, true), 0);
-    assert_int_equal(sample_all(f, 11, 13, false), 0);
-    process_rouse(&f->process, NS_PER_S + 14 * TICK);
-    assert_int_equal(sample_all(f, 14, 14, false), 1);
-    process_settle(&f->process, NS_PER_S + 14 * TICK);
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    process_rouse(&f->process, NS_PER_S + 7 * TICK);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, 7, 7, false), 1);
+    process_settle(&f->process, NS_PER_S + 7 * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 14 * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 7 * TICK);
     end_sleeper(pid);
 }
 
@@ -512,6 +574,9 @@ int main(void)
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
+        TEST(looks_more_rarely_where_ticks_are_short),
+        TEST(pays_back_half_of_what_a_rare_look_gave_to_what_goes_on),
+        TEST(counts_a_thread_that_came_between_rare_looks_from_its_begin_on),
         TEST(reads_what_has_run),
         TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),

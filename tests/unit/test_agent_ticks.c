@@ -25,7 +25,7 @@ static uint64_t live(struct ticks *ticks, uint64_t *now, uint64_t span_ns, uint6
 
     for (; *now < end; wakes++) {
         while ((tick = ticks_due(ticks, *now))) {
-            (void)ticks_done(ticks, tick, *now);
+            (void)ticks_done(ticks, tick, 1, *now);
             count[(uint64_t *)tick->of - count]++;
         }
         assert_true(ticks_wake_ns(ticks, *now) > *now);
@@ -67,16 +67,40 @@ static void steps_by_half_to_one_and_a_half_periods(void **state)
     (void)state;
     ticks_init(&ticks, 1);
     assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
-    (void)ticks_done(&ticks, &tick, START);
+    (void)ticks_done(&ticks, &tick, 1, START);
     for (int i = 0; i < 10000; i++) {
         then = tick.next_ns;
-        (void)ticks_done(&ticks, &tick, then);
+        (void)ticks_done(&ticks, &tick, 1, then);
         shortest = tick.next_ns - then < shortest ? tick.next_ns - then : shortest;
         longest = tick.next_ns - then > longest ? tick.next_ns - then : longest;
     }
 
     assert_in_range(shortest, PERIOD / 2, PERIOD * 6 / 10);
     assert_in_range(longest, PERIOD * 14 / 10, PERIOD * 3 / 2);
+    ticks_finish(&ticks);
+}
+
+static void steps_over_the_ticks_that_need_no_sample(void **state)
+{
+    uint64_t shortest = UINT64_MAX, longest = 0, then, sum = 0;
+    struct ticks ticks;
+    struct tick tick;
+
+    (void)state;
+    ticks_init(&ticks, 1);
+    assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
+    (void)ticks_done(&ticks, &tick, 1, START);
+    for (int i = 0; i < 10000; i++) {
+        then = tick.next_ns;
+        assert_int_equal(ticks_done(&ticks, &tick, 8, then), 0);
+        shortest = tick.next_ns - then < shortest ? tick.next_ns - then : shortest;
+        longest = tick.next_ns - then > longest ? tick.next_ns - then : longest;
+        sum += tick.next_ns - then;
+    }
+
+    assert_true(shortest >= 4 * PERIOD);
+    assert_true(longest <= 12 * PERIOD + 1);
+    assert_in_range(sum / 10000, PERIOD * 79 / 10, PERIOD * 81 / 10);
     ticks_finish(&ticks);
 }
 
@@ -91,7 +115,7 @@ static void spreads_many_over_the_period_after_their_first_tick(void **state)
     begin(&ticks, tick, count, MANY);
     for (size_t i = 0; i < MANY; i++) {
         assert_ptr_equal(ticks_due(&ticks, START), ticks_first(&ticks));
-        (void)ticks_done(&ticks, ticks_first(&ticks), START);
+        (void)ticks_done(&ticks, ticks_first(&ticks), 1, START);
     }
 
     assert_null(ticks_due(&ticks, START));
@@ -130,8 +154,8 @@ static void counts_what_it_missed_and_catches_up_nothing(void **state)
     (void)state;
     ticks_init(&ticks, 1);
     assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
-    (void)ticks_done(&ticks, &tick, START);
-    missed = ticks_done(&ticks, &tick, START + 100 * PERIOD);
+    (void)ticks_done(&ticks, &tick, 1, START);
+    missed = ticks_done(&ticks, &tick, 1, START + 100 * PERIOD);
 
     assert_in_range(missed, 97, 100);
     assert_int_equal(tick.missed, missed);
@@ -214,7 +238,7 @@ static void keeps_its_order(void **state)
             else if (random() % 3 == 0)
                 ticks_remove(&ticks, &tick[i]);
             else
-                (void)ticks_done(&ticks, &tick[i], now);
+                (void)ticks_done(&ticks, &tick[i], 1, now);
         ticks_remove(&ticks, &tick[round]);
         ticks_remove(&ticks, &tick[round]); /* which is out already */
     }
@@ -256,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_rate_on_average),
         cmocka_unit_test(steps_by_half_to_one_and_a_half_periods),
+        cmocka_unit_test(steps_over_the_ticks_that_need_no_sample),
         cmocka_unit_test(spreads_many_over_the_period_after_their_first_tick),
         cmocka_unit_test(wakes_up_once_for_many),
         cmocka_unit_test(counts_what_it_missed_and_catches_up_nothing),

@@ -92,6 +92,26 @@ static void gives_a_store_its_defaults(void **state)
     conf_free(conf);
 }
 
+static void takes_bounds_of_a_spool_up_to_their_limits(void **state)
+{
+    struct conf *least = conf_must_parse("[agent]\nspool = off\nspool_max_size = 64KiB\n"
+                                         "spool_max_age = 1m\nspool_min_free = 0B\n");
+    struct conf *most = conf_must_parse("[agent]\nspool = /s\nspool_max_size = 1TiB\n"
+                                        "spool_max_age = 3650d\nspool_min_free = 1TiB\n");
+
+    (void)state;
+    assert_string_equal(least->agent.spool, "off");
+    assert_int_equal(least->agent.spool_max_size_bytes, 64 << 10);
+    assert_int_equal(least->agent.spool_max_age_ns, 60 * second);
+    assert_int_equal(least->agent.spool_min_free_bytes, 0);
+    assert_string_equal(most->agent.spool, "/s");
+    assert_int_equal(most->agent.spool_max_size_bytes, UINT64_C(1) << 40);
+    assert_int_equal(most->agent.spool_max_age_ns, 3650 * 86400 * second);
+    assert_int_equal(most->agent.spool_min_free_bytes, UINT64_C(1) << 40);
+    conf_free(least);
+    conf_free(most);
+}
+
 static void reads_every_setting_of_a_pyroscope(void **state)
 {
     struct conf *conf =
@@ -283,6 +303,7 @@ int main(void)
         cmocka_unit_test(gives_a_target_the_rate_of_an_agent_that_stands_below),
         cmocka_unit_test(keeps_targets_in_the_order_of_the_file),
         cmocka_unit_test(gives_a_store_its_defaults),
+        cmocka_unit_test(takes_bounds_of_a_spool_up_to_their_limits),
         cmocka_unit_test(reads_every_setting_of_a_pyroscope),
         cmocka_unit_test(reads_labels_of_any_language_and_of_the_greatest_length),
         cmocka_unit_test(passes_over_a_byte_order_mark_and_carriage_returns),

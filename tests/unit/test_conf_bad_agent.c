@@ -228,6 +228,50 @@ static struct conf_row rows[] = {
      "scan = 0.5ns\n",
      "t.ini:2: [agent] scan: \"0.5ns\" is finer than the smallest unit; units: ns us ms s m h d; "
      "allowed: 100ms to 1h\n"},
+    {"a_spool_at_a_relative_path",
+     "[agent]\n"
+     "spool = spool\n",
+     "t.ini:2: [agent] spool: \"spool\" is a relative path; allowed: an absolute path, or off\n"},
+    {"a_spool_of_less_than_the_least",
+     "[agent]\n"
+     "spool_max_size = 65535B\n",
+     "t.ini:2: [agent] spool_max_size: \"65535B\" is out of range; allowed: 64KiB to 1TiB\n"},
+    {"a_spool_of_more_than_the_most",
+     "[agent]\n"
+     "spool_max_size = 1025GiB\n",
+     "t.ini:2: [agent] spool_max_size: \"1025GiB\" is out of range; allowed: 64KiB to 1TiB\n"},
+    {"a_spool_size_without_a_unit",
+     "[agent]\n"
+     "spool_max_size = 256\n",
+     "t.ini:2: [agent] spool_max_size: \"256\" has no unit; units: B kB KiB MB MiB GB GiB TB TiB; "
+     "allowed: 64KiB to 1TiB\n"},
+    {"a_spool_age_below_the_least",
+     "[agent]\n"
+     "spool_max_age = 59s\n",
+     "t.ini:2: [agent] spool_max_age: \"59s\" is out of range; allowed: 1m to 3650d\n"},
+    {"a_spool_age_above_the_most",
+     "[agent]\n"
+     "spool_max_age = 3651d\n",
+     "t.ini:2: [agent] spool_max_age: \"3651d\" is out of range; allowed: 1m to 3650d\n"},
+    {"a_spool_age_in_weeks",
+     "[agent]\n"
+     "spool_max_age = 1w\n",
+     "t.ini:2: [agent] spool_max_age: \"1w\" has an unknown unit; units: ns us ms s m h d; "
+     "allowed: 1m to 3650d\n"},
+    {"more_free_space_than_any_disk_has",
+     "[agent]\n"
+     "spool_min_free = 1025GiB\n",
+     "t.ini:2: [agent] spool_min_free: \"1025GiB\" is out of range; allowed: 0B to 1TiB\n"},
+    {"free_space_below_nothing",
+     "[agent]\n"
+     "spool_min_free = -1B\n",
+     "t.ini:2: [agent] spool_min_free: \"-1B\" is not a number with a unit; units: B kB KiB MB MiB "
+     "GB GiB TB TiB; allowed: 0B to 1TiB\n"},
+    {"free_space_as_a_share",
+     "[agent]\n"
+     "spool_min_free = 10%\n",
+     "t.ini:2: [agent] spool_min_free: \"10%\" has an unknown unit; units: B kB KiB MB MiB GB GiB "
+     "TB TiB; allowed: 0B to 1TiB\n"},
     {"a_hash_comment_after_a_value",
      "[agent]\n"
      "interval = 15s # short\n",

@@ -299,6 +299,44 @@ static void holds_all_files_together_to_a_mebibyte(void **state)
                   "conf.d/1.ini: is too large; allowed: up to 1 MiB, with the files before it\n");
 }
 
+/* What OpenTelemetry's variables say is not read here: it is only known where they may stand in. */
+static void leaves_open_what_opentelemetrys_variables_may_say(void **state)
+{
+    static char *const environments[][3] = {
+        {"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318", NULL},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT=", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT=http://h/x", NULL}};
+    static char *const none[] = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT=", "OTEL_EXPORTER_OTLP_ENDPOINTS=http://h", NULL};
+    struct conf *conf;
+    struct buf out;
+    size_t i;
+
+    (void)state;
+    put("t.ini", "[exporter o]\ntype = otlp\n");
+    for (i = 0; i < 2; i++) {
+        conf = must_load(environments[i], NULL, 0);
+        assert_null(conf->exporters[0].url);
+        assert_int_equal(conf->exporters[0].timeout_ns, 0);
+        assert_null(conf->exporters[0].compression);
+        assert_int_equal(conf->exporters[0].queue, 32); /* which they do not know */
+        buf_init(&out, CONF_TEXT_MAX);
+        conf_print(conf, &out);
+        assert_non_null(strstr(conf_text_of(&out),
+                               "\n; url: not set (OTEL_EXPORTER_OTLP_ENDPOINT, else an error)\n"));
+        assert_non_null(strstr(conf_text_of(&out),
+                               "\n; timeout: not set (OTEL_EXPORTER_OTLP_TIMEOUT, else 10s)\n"));
+        buf_finish(&out);
+        conf_free(conf);
+    }
+    must_not_load(none, "t.ini:1: [exporter o] url: is missing, and so is "
+                        "OTEL_EXPORTER_OTLP_ENDPOINT in the environment; allowed: http://HOST or "
+                        "https://HOST, then :PORT and /PATH if needed\n");
+    put("t.ini", "[exporter p]\ntype = pyroscope\n");
+    must_not_load(environments[0],
+                  "t.ini:1: [exporter p] url: is missing; allowed: http://HOST or https://HOST, "
+                  "then :PORT and /PATH if needed\n");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, remove_drop_ins)
@@ -309,6 +347,7 @@ int main(void)
         TEST(lets_options_go_before_all),
         TEST(says_where_each_setting_came_from),
         TEST(says_what_is_wrong_with_a_variable),
+        TEST(leaves_open_what_opentelemetrys_variables_may_say),
         TEST(finds_the_section_of_a_key_that_is_not_known),
         TEST(passes_over_what_is_not_meant_for_it),
         TEST(holds_all_files_together_to_a_mebibyte),

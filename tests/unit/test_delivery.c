@@ -154,6 +154,7 @@ static void put_at(struct fixture *fix, const char *service, int64_t start_ns)
     struct exporter_profile profile = {
         .service = service,
         .start_ns = start_ns,
+        .end_ns = atomic_load(&fix->utc_ns),
         .bytes = "0123456789",
         .size = 10,
     };

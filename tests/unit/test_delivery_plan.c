@@ -60,13 +60,13 @@ static uint64_t answer(struct world *world, enum exporter_rc rc, const struct ex
     struct delivery_item item;
     uint64_t due_ns = 0, order;
 
-    while (!delivery_plan_take(&world->plan, world->now_ns, 0, &item, &due_ns)) {
+    while (!delivery_plan_take(&world->plan, world->now_ns, &item, &due_ns)) {
         if (due_ns == UINT64_MAX)
             return 0;
         world->now_ns = due_ns > world->now_ns ? due_ns : world->now_ns + 1;
     }
     order = item.order;
-    delivery_plan_settle(&world->plan, &item, rc, said, world->now_ns, 0);
+    delivery_plan_settle(&world->plan, &item, rc, said, world->now_ns);
     return order;
 }
 
@@ -88,7 +88,7 @@ static void probes_with_another_where_one_is_held_by_somebody_else(void **state)
         add(&world, i, world.now_ns);
     for (int n = 0; n < 3; n++)
         assert_int_equal(say(&world, EXPORTER_RETRY), 1);
-    assert_true(delivery_plan_take(&world.plan, world.now_ns, 0, &item, &due_ns));
+    assert_true(delivery_plan_take(&world.plan, world.now_ns, &item, &due_ns));
     assert_int_equal(item.order, 2);
     delivery_plan_put_off(&world.plan, &item, world.now_ns, S_NS);
     assert_int_equal(say(&world, EXPORTER_RETRY), 1);
@@ -113,6 +113,22 @@ static void keeps_the_order_through_an_outage(void **state)
     delivery_plan_finish(&world.plan);
 }
 
+static void sends_no_probe_where_no_server_was_reached(void **state)
+{
+    const struct exporter_answer unsent = {.unsent = true};
+    struct world world;
+
+    (void)state;
+    begin(&world, &usual, 7);
+    for (uint64_t order = 1; order <= 10; order++)
+        add(&world, order, world.now_ns);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(answer(&world, EXPORTER_RETRY, &unsent), 1);
+    for (uint64_t order = 1; order <= 10; order++)
+        assert_int_equal(say(&world, EXPORTER_OK), order);
+    delivery_plan_finish(&world.plan);
+}
+
 /* Those whose number is in `poison` fail, the others pass; until nothing is left or `tries`. */
 static void run_poisoned(struct world *world, uint64_t from, uint64_t to, unsigned tries)
 {
@@ -120,13 +136,13 @@ static void run_poisoned(struct world *world, uint64_t from, uint64_t to, unsign
     uint64_t due_ns;
 
     while (tries-- > 0 && world->plan.count > 0) {
-        if (!delivery_plan_take(&world->plan, world->now_ns, 0, &item, &due_ns)) {
+        if (!delivery_plan_take(&world->plan, world->now_ns, &item, &due_ns)) {
             world->now_ns = due_ns;
             continue;
         }
         delivery_plan_settle(&world->plan, &item,
                              item.order >= from && item.order <= to ? EXPORTER_RETRY : EXPORTER_OK,
-                             &(struct exporter_answer){.denied = false}, world->now_ns, 0);
+                             &(struct exporter_answer){.denied = false}, world->now_ns);
     }
 }
 
@@ -300,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probes_with_another_where_one_is_held_by_somebody_else),
         cmocka_unit_test(keeps_the_order_through_an_outage),
+        cmocka_unit_test(sends_no_probe_where_no_server_was_reached),
         cmocka_unit_test(tells_poison_from_an_outage),
         cmocka_unit_test(gives_poison_up_only_if_others_get_through),
         cmocka_unit_test(does_what_a_server_asks_for_within_bounds),

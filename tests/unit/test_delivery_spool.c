@@ -30,9 +30,10 @@ enum { SPEED = 1000, GOT_MAX = 4096, LOG_SIZE = 16 * 1024, PATIENCE_S = 60 };
 /* A server that keeps what it took: the number in each profile's service. */
 struct server {
     atomic_int rc;
-    atomic_bool denies;
-    atomic_int poison; /* the number of a profile that is always told to come again */
-    atomic_int sends;
+    atomic_bool denies, absent;
+    atomic_bool hangs, released; /* the next send waits, whoever cancels it */
+    atomic_int poison;           /* the number of a profile that is always told to come again */
+    atomic_int sends, closes;
     pthread_mutex_t lock;
     int got[GOT_MAX];
     size_t count;
@@ -115,11 +116,19 @@ static enum exporter_rc serve(void *ctx, const struct exporter_profile *profile,
 
     (void)now;
     (void)atomic_fetch_add(&server->sends, 1);
+    if (atomic_exchange(&server->hangs, false)) {
+        while (!atomic_load(&server->released))
+            (void)usleep(1000);
+    }
     if (number == atomic_load(&server->poison))
         rc = EXPORTER_RETRY;
     if (atomic_load(&server->denies)) {
         rc = EXPORTER_RETRY;
         answer->denied = true;
+    }
+    if (atomic_load(&server->absent)) {
+        rc = EXPORTER_RETRY;
+        answer->unsent = true;
     }
     err_set(&answer->err, "the server says %s", exporter_rc_label(rc));
     (void)pthread_mutex_lock(&server->lock);
@@ -136,6 +145,13 @@ static void nothing(void *ctx)
     (void)ctx;
 }
 
+static void close_server(void *ctx)
+{
+    struct server *server = ctx;
+
+    (void)atomic_fetch_add(&server->closes, 1);
+}
+
 static void open_delivery(struct fixture *fix, size_t exporters)
 {
     static const char *const names[] = {"first", "second"};
@@ -145,7 +161,7 @@ static void open_delivery(struct fixture *fix, size_t exporters)
     if (!delivery_new(&world, fix->spool.path ? &fix->spool : NULL, &fix->delivery, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < exporters; i++) {
-        struct delivery_sink sink = {serve, nothing, nothing, &fix->servers[i]};
+        struct delivery_sink sink = {serve, nothing, close_server, &fix->servers[i]};
 
         assert_true(delivery_add(fix->delivery, names[i], EXPORTER_WHOLE, &sink, &fix->limits));
     }
@@ -185,10 +201,8 @@ static int teardown(void **state)
 {
     struct fixture *fix = *state;
 
-    if (fix->delivery) {
-        (void)delivery_flush(fix->delivery, 0);
-        (void)delivery_free(fix->delivery);
-    }
+    if (fix->delivery)
+        close_delivery(fix); /* no thread of it may be left, that uses the fixture */
     free(fix);
     return tree_remove(state);
 }
@@ -332,7 +346,7 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     size_t before, after;
 
     fix->limits.retry_ns = 5 * 60 * S_NS;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
+    atomic_store(&fix->servers[0].absent, true);
     open_delivery(fix, 1);
     put_many(fix, 0, 2);
     EVENTUALLY(stats(fix, 0).retried > 0);
@@ -345,11 +359,11 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     after = mallinfo2().uordblks + mallinfo2().hblkhd;
     assert_true(after < before + (2 << 20));
     assert_int_equal(stats(fix, 0).queued, 480);
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
+    atomic_store(&fix->servers[0].absent, false);
     EVENTUALLY(stats(fix, 0).sent == 480 && files_in("spool") == 0);
     assert_int_equal(stats(fix, 0).dropped_old + stats(fix, 0).dropped_full, 0);
     close_delivery(fix);
-    assert_got_beside_a_probe(&fix->servers[0], 0, 480);
+    assert_got(&fix->servers[0], 0, 480);
 }
 
 static void lets_no_poison_hold_up_the_others_and_gives_it_up(void **state)
@@ -452,6 +466,57 @@ static void drops_what_the_server_would_not_take_any_more(void **state)
     assert_int_equal(spool_stats(fix).dropped_age, 0);
 }
 
+/* A day ahead, two back, and so on: clocks are set while profiles wait. */
+static void drops_nothing_because_a_clock_was_set(void **state)
+{
+    static const int64_t days[] = {1000, -1000, 0, 365, -1, 20000, -20000, 2};
+    struct fixture *fix = *state;
+    size_t count = sizeof(days) / sizeof(days[0]);
+
+    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
+    open_delivery(fix, 1);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t retried = stats(fix, 0).retried;
+
+        put_many(fix, (int)i * 5, 5);
+        EVENTUALLY(spool_stats(fix).written == (i + 1) * 5);
+        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)S_NS);
+        EVENTUALLY(stats(fix, 0).retried > retried + 1);
+    }
+    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
+    EVENTUALLY(stats(fix, 0).queued == 0);
+    assert_int_equal(spool_stats(fix).dropped_age, 0);
+    assert_int_equal(stats(fix, 0).dropped_old, 0);
+    close_delivery(fix);
+    assert_got_beside_a_probe(&fix->servers[0], 0, count * 5);
+}
+
+/* A host whose clock starts in 1970, until it hears of the time. */
+static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **state)
+{
+    struct fixture *fix = *state;
+
+    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    open_delivery(fix, 1);
+    put_many(fix, 0, 5);
+    close_delivery(fix);
+    atomic_store(&fix->utc_offset_ns, 0);
+    open_delivery(fix, 1);
+    EVENTUALLY(spool_stats(fix).found == 5 && stats(fix, 0).retried > 0);
+    put_many(fix, 5, 5);
+    EVENTUALLY(spool_stats(fix).written == 5);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    EVENTUALLY(stats(fix, 0).retried > 4);
+    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
+    EVENTUALLY(stats(fix, 0).sent == 10);
+    assert_int_equal(spool_stats(fix).dropped_age, 0);
+    assert_got_beside_a_probe(&fix->servers[0], 0, 10);
+}
+
 static void drops_what_is_for_an_exporter_that_is_gone(void **state)
 {
     struct fixture *fix = *state;
@@ -518,6 +583,43 @@ static void goes_without_a_disk_and_back_to_it(void **state)
     assert_false(spool_stats(fix).failing);
 }
 
+static size_t count_in_log(struct fixture *fix, const char *text)
+{
+    size_t count = 0;
+
+    (void)pthread_mutex_lock(&fix->lock);
+    for (const char *at = fix->log; (at = strstr(at, text)); at++)
+        count++;
+    (void)pthread_mutex_unlock(&fix->lock);
+    return count;
+}
+
+/* Ten minutes without a disk and without a server. */
+static void keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk(void **state)
+{
+    struct fixture *fix = *state;
+    uint64_t began_ns = now_ns(NULL);
+
+    fix->limits.queue_profiles = 8;
+    fix->limits.retry_ns = 3600 * S_NS;
+    atomic_store(&fix->servers[0].absent, true);
+    tree_write_text("spool", "a file is in the way");
+    open_delivery(fix, 1);
+    for (int i = 0; i < 40; i++) {
+        put(fix, i);
+        (void)usleep(15 * 1000000 / SPEED);
+    }
+    EVENTUALLY(spool_stats(fix).in_memory == 40);
+    EVENTUALLY(stats(fix, 0).queued + stats(fix, 0).dropped_full == 40);
+    assert_in_range(stats(fix, 0).queued, 8, 9); /* and the one under way */
+    assert_in_range(count_in_log(fix, "W spool: "), 2, 1 + (now_ns(NULL) - began_ns) / (60 * S_NS));
+    assert_int_equal(unlink(tree_path("spool")), 0);
+    put(fix, 40);
+    EVENTUALLY((put(fix, 41), usleep(10000), spool_stats(fix).written > 0));
+    atomic_store(&fix->servers[0].absent, false);
+    EVENTUALLY(stats(fix, 0).queued == 0);
+}
+
 static void says_who_else_has_the_spool(void **state)
 {
     const struct delivery_world world = {now_ns, utc_ns, add_line, *state, SPEED};
@@ -528,6 +630,34 @@ static void says_who_else_has_the_spool(void **state)
     open_delivery(fix, 1);
     assert_false(delivery_new(&world, &fix->spool, &other, &err));
     assert_non_null(strstr(err.text, "another agent uses this spool"));
+}
+
+static bool can_be_had(const char *path)
+{
+    struct spool *spool = NULL;
+    struct err err;
+    bool good = spool_open(path, true, &spool, &err) == SPOOL_OK;
+
+    spool_close(spool);
+    return good;
+}
+
+static void leaves_the_spool_to_the_next_one_when_an_exporter_hangs(void **state)
+{
+    struct fixture *fix = *state;
+    struct server *server = &fix->servers[0];
+
+    atomic_store(&server->hangs, true);
+    open_delivery(fix, 1);
+    put_many(fix, 0, 3);
+    EVENTUALLY(spool_stats(fix).written == 3 && atomic_load(&server->sends) == 1);
+    (void)delivery_flush(fix->delivery, 0);
+    assert_false(delivery_free(fix->delivery));
+    EVENTUALLY(can_be_had(fix->path));
+    open_delivery(fix, 1);
+    EVENTUALLY(stats(fix, 0).sent == 3 && files_in("spool") == 0);
+    atomic_store(&server->released, true);
+    EVENTUALLY(atomic_load(&server->closes) == 1); /* of the one that was left behind */
 }
 
 static void lets_others_remove_and_send_beside_it(void **state)
@@ -573,10 +703,14 @@ int main(void)
         WITH_SPOOL(leaves_the_disk_what_it_is_told_to),
         WITH_SPOOL(drops_what_is_too_old),
         WITH_SPOOL(drops_what_the_server_would_not_take_any_more),
+        WITH_SPOOL(drops_nothing_because_a_clock_was_set),
+        WITH_SPOOL(keeps_what_an_earlier_run_left_while_the_clock_is_behind),
         WITH_SPOOL(drops_what_is_for_an_exporter_that_is_gone),
         WITH_SPOOL(passes_by_what_is_no_profile),
         WITH_SPOOL(goes_without_a_disk_and_back_to_it),
+        WITH_SPOOL(keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk),
         WITH_SPOOL(says_who_else_has_the_spool),
+        WITH_SPOOL(leaves_the_spool_to_the_next_one_when_an_exporter_hangs),
         WITH_SPOOL(lets_others_remove_and_send_beside_it),
     };
 

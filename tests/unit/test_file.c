@@ -136,33 +136,46 @@ static void names_each_file_after_its_profile(void **state)
     assert_int_equal(count_files(place), 1); /* nothing is left aside */
 }
 
+/* What is sent, and the name that it is to have. */
+struct sent {
+    const char *service, *text, *file;
+};
+
+static void expect_sent(struct place *place, const struct sent *sent, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        assert_int_equal(send_to(place, sent[i].service, START_NS, sent[i].text), EXPORTER_OK);
+    for (i = 0; i < count; i++)
+        expect_file(place, sent[i].file, sent[i].text);
+}
+
 static void overwrites_nothing(void **state)
 {
+    static const struct sent sent[] = {
+        {"shop", "one", "shop-cpu-20261125T094640.123Z.pb.gz"},
+        {"shop", "two", "shop-cpu-20261125T094640.123Z-2.pb.gz"},
+        {"shop", "three", "shop-cpu-20261125T094640.123Z-3.pb.gz"},
+    };
     struct place *place = *state;
 
     open_with(place, NULL);
-    assert_int_equal(send_to(place, "shop", START_NS, "one"), EXPORTER_OK);
-    assert_int_equal(send_to(place, "shop", START_NS, "two"), EXPORTER_OK);
-    assert_int_equal(send_to(place, "shop", START_NS, "three"), EXPORTER_OK);
-
-    expect_file(place, "shop-cpu-20261125T094640.123Z.pb.gz", "one");
-    expect_file(place, "shop-cpu-20261125T094640.123Z-2.pb.gz", "two");
-    expect_file(place, "shop-cpu-20261125T094640.123Z-3.pb.gz", "three");
+    expect_sent(place, sent, 3);
 }
 
 static void escapes_hostile_services(void **state)
 {
+    static const struct sent sent[] = {
+        {"../../etc/passwd", "x", "%2E.%2F..%2Fetc%2Fpasswd.pb.gz"},
+        {"", "y", "%00.pb.gz"},
+        {"a\nb", "z", "a%0Ab.pb.gz"},
+    };
     struct place *place = *state;
 
     open_with(place, "{service}.pb.gz");
     assert_int_equal(exporter_form(place->exporter), EXPORTER_WHOLE);
-    assert_int_equal(send_to(place, "../../etc/passwd", START_NS, "x"), EXPORTER_OK);
-    assert_int_equal(send_to(place, "", START_NS, "y"), EXPORTER_OK);
-    assert_int_equal(send_to(place, "a\nb", START_NS, "z"), EXPORTER_OK);
-
-    expect_file(place, "%2E.%2F..%2Fetc%2Fpasswd.pb.gz", "x");
-    expect_file(place, "%00.pb.gz", "y");
-    expect_file(place, "a%0Ab.pb.gz", "z");
+    expect_sent(place, sent, 3);
 }
 
 static void follows_no_link_at_its_name(void **state)

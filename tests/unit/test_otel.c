@@ -46,7 +46,7 @@ static void a_general_endpoint_is_a_base(void **state)
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca");
     assert_true(otel_read(look, &otel, NULL));
     assert_true(otel.makes_exporter);
-    otel_fill(&otel, &settings);
+    otel_fill(&otel, false, &settings);
     assert_string_equal(settings.url, "http://h:4318");
     assert_false(settings.url_is_whole);
     assert_true(settings.plain);
@@ -65,11 +65,12 @@ static void what_is_for_profiles_wins(void **state)
         "http://p/x", "OTEL_EXPORTER_OTLP_HEADERS", "a=1", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS",
         "b=2");
     assert_true(otel_read(look, &otel, NULL));
-    otel_fill(&otel, &settings);
+    otel_fill(&otel, false, &settings);
     assert_string_equal(settings.url, "http://p/x");
     assert_true(settings.url_is_whole);
-    assert_int_equal(settings.header_count, 1);
-    assert_string_equal(settings.headers[0].name, "b");
+    assert_int_equal(settings.secret_header_count, 1);
+    assert_string_equal(settings.secret_headers[0].name, "b");
+    assert_string_equal(settings.secret_headers[0].text, "2");
     otel_finish(&otel);
 }
 
@@ -87,11 +88,55 @@ static void settings_that_are_there_stay(void **state)
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
         "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca", "OTEL_EXPORTER_OTLP_HEADERS", "a=1");
     assert_true(otel_read(look, &otel, NULL));
-    otel_fill(&otel, &settings);
+    otel_fill(&otel, false, &settings);
     assert_string_equal(settings.url, "http://mine");
     assert_int_equal(settings.timeout_ns, 1);
     assert_string_equal(settings.ca_file, "/mine");
     assert_ptr_equal(settings.headers, &header);
+    assert_int_equal(settings.secret_header_count, 0);
+    otel_finish(&otel);
+}
+
+static void what_a_section_leaves_open_is_filled_in(void **state)
+{
+    struct exporter_settings settings = {.url = "http://mine", .cert_file = "/mine"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
+        "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_HEADERS", "a=1",
+        "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
+    assert_true(otel_read(look, &otel, NULL));
+    otel_fill(&otel, true, &settings);
+    assert_false(settings.plain);
+    otel_fill(&otel, false, &settings);
+    assert_true(settings.plain);
+    assert_int_equal(settings.timeout_ns, 5000000);
+    assert_int_equal(settings.secret_header_count, 1);
+    assert_string_equal(settings.cert_file, "/mine");
+    assert_null(settings.key_file); /* it is another certificate's */
+    otel_finish(&otel);
+}
+
+static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **state)
+{
+    static const struct exporter_secret_header secret = {.name = "X-Key", .text = "k"};
+    const struct exporter_settings with[] = {{.token = "t"},
+                                             {.token_file = "/t"},
+                                             {.user = "u"},
+                                             {.secret_headers = &secret, .secret_header_count = 1}};
+    struct exporter_settings settings;
+    struct otel otel;
+    size_t i;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20other");
+    assert_true(otel_read(look, &otel, NULL));
+    for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+        settings = with[i];
+        otel_fill(&otel, false, &settings);
+        assert_ptr_equal(settings.secret_headers, with[i].secret_headers);
+    }
     otel_finish(&otel);
 }
 
@@ -156,6 +201,8 @@ int main(void)
         cmocka_unit_test(a_general_endpoint_is_a_base),
         cmocka_unit_test(what_is_for_profiles_wins),
         cmocka_unit_test(settings_that_are_there_stay),
+        cmocka_unit_test(what_a_section_leaves_open_is_filled_in),
+        cmocka_unit_test(a_login_of_the_section_keeps_headers_of_the_environment_away),
         cmocka_unit_test(pairs_are_decoded_as_baggage),
         cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
         cmocka_unit_test(what_cannot_be_understood_is_named_without_its_value),

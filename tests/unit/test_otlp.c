@@ -44,7 +44,7 @@ static otlp_check_request *finish(struct otlp *otlp)
     struct buf out;
 
     buf_init(&out, BUDGET);
-    assert_int_equal(otlp_finish(otlp, &out), PPROF_OK);
+    assert_int_equal(example_finish(otlp, &out), PPROF_OK);
     request = otlp__export_profiles_service_request__unpack(NULL, out.size, out.data);
     assert_non_null(request);
     if (!otlp_check(request, &err))
@@ -230,7 +230,7 @@ static void the_order_of_adding_does_not_matter(void **state)
         buf_init(&out[i], BUDGET);
         otlp = new_request(&unlimited);
         assert_int_equal(example_request(otlp, &services[i]), PPROF_OK);
-        assert_int_equal(otlp_finish(otlp, &out[i]), PPROF_OK);
+        assert_int_equal(example_finish(otlp, &out[i]), PPROF_OK);
         otlp_free(otlp);
     }
     assert_int_equal(out[0].size, out[1].size);
@@ -424,7 +424,7 @@ static enum pprof_rc whole_way(const struct otlp_service *service, struct buf *o
     if (rc == PPROF_OK)
         rc = example_request(otlp, service);
     if (rc == PPROF_OK)
-        rc = otlp_finish(otlp, out);
+        rc = example_finish(otlp, out);
     otlp_free(otlp);
     return rc;
 }

@@ -419,7 +419,7 @@ static void encode(struct buf *out)
     assert_int_equal(otlp_new("pystrobe", "1.2", &unlimited, &otlp), PPROF_OK);
     assert_int_equal(otlp_reset(otlp, example_id), PPROF_OK);
     assert_int_equal(example_request(otlp, &service), PPROF_OK);
-    assert_int_equal(otlp_finish(otlp, out), PPROF_OK);
+    assert_int_equal(example_finish(otlp, out), PPROF_OK);
     otlp_free(otlp);
     pprof_free(p);
 }

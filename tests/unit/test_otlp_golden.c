@@ -13,6 +13,7 @@
 
 #include "pprof/otlp_request.h"
 #include "tests/tools/otlp_check.h"
+#include "tests/unit/otlp_example.h"
 #include "tests/unit/pprof_hex.h"
 
 #define GOLDEN_OTLP "tests/golden/pprof/otlp.pb.hex" /* from the top of the tree */
@@ -38,7 +39,7 @@ static void add_texts(struct otlp_dictionary *d)
 static void add_places(struct otlp_dictionary *d)
 {
     static const int32_t lines[COUNT] = {12, 40, 21}, starts[COUNT] = {10, 35, 20};
-    static const uint32_t stacks[2][2] = {{1, 2}, {3, 2}};
+    static const uint64_t stacks[2][2] = {{1, 2}, {3, 2}};
     uint32_t number, i;
 
     assert_int_equal(otlp_attribute(d, 9, "MainThread", 0, 0, &number), PPROF_OK);
@@ -93,7 +94,7 @@ static void the_golden_vector_is_encoded_byte_for_byte(void **state)
 
     assert_int_equal(otlp_profile(otlp, 0, &cpu, 1700000000000000000, 10000000000), PPROF_OK);
     assert_int_equal(otlp_resource(otlp, attributes, 2), PPROF_OK);
-    assert_int_equal(otlp_finish(otlp, &out), PPROF_OK);
+    assert_int_equal(example_finish(otlp, &out), PPROF_OK);
 
     assert_int_equal(out.size, golden.size);
     assert_memory_equal(out.data, golden.data, golden.size);

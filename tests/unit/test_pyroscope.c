@@ -12,60 +12,15 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "exporters/exporter.h"
-#include "http_server.h"
 #include "tests/unit/alloc_fail.h"
-
-#define MS_NS UINT64_C(1000000)
+#include "tests/unit/http_fixture.h"
 
 /* On a busy machine a thread may wait seconds for a CPU. */
 enum { PATIENCE_S = 15 };
-#define OK "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
-struct fixture {
-    struct server server;
-    struct exporter_settings settings;
-    struct exporter *exporter;
-    struct err err;
-    struct exporter_answer answer;
-    char secret[64]; /* the path of its file */
-};
 
 static int setup(void **state)
 {
-    struct fixture *fix = calloc(1, sizeof(*fix));
-
-    assert_non_null(fix);
-    fix->server.answers[0] = OK;
-    fix->settings = (struct exporter_settings){
-        .name = "remote",
-        .type = "pyroscope",
-        .timeout_ns = 5000 * MS_NS,
-        .user_agent = "pystrobe/1.2.3",
-    };
-    *state = fix;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fix = *state;
-
-    exporter_close(fix->exporter);
-    if (fix->server.url[0])
-        server_stop(&fix->server);
-    if (fix->secret[0])
-        (void)unlink(fix->secret);
-    free(fix);
-    return 0;
-}
-
-static void start(struct fixture *fix)
-{
-    assert_true(server_start(&fix->server));
-    if (!fix->settings.url)
-        fix->settings.url = fix->server.url;
-    assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_OK);
+    return http_fixture_begin(state, "pyroscope");
 }
 
 static enum exporter_rc send_bytes(struct fixture *fix, const void *bytes, size_t size)
@@ -95,19 +50,6 @@ static void expect_error(const struct fixture *fix, const char *part)
 {
     if (!strstr(fix->err.text, part))
         assert_string_equal(fix->err.text, part); /* shows both */
-}
-
-/* The last request, once it has been answered. */
-static const char *request(struct fixture *fix)
-{
-    server_lock(&fix->server);
-    server_unlock(&fix->server);
-    return fix->server.seen;
-}
-
-static bool seen(struct fixture *fix, const char *part)
-{
-    return strcasestr(request(fix), part) != NULL;
 }
 
 static double seconds(void)
@@ -467,6 +409,7 @@ static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
     start(fix);
     before = seconds();
     assert_int_equal(send_bytes(fix, bytes, size), EXPORTER_RETRY);
+    assert_false(fix->answer.unsent);
 
     assert_true(seconds() - before > 0.15);
     assert_true(seconds() - before < PATIENCE_S);
@@ -514,6 +457,7 @@ static void tries_again_after_a_reset(void **state)
 
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
     assert_true(fix->err.text[0] != '\0');
+    assert_false(fix->answer.unsent);
 }
 
 static void tries_again_when_nobody_listens(void **state)
@@ -525,6 +469,7 @@ static void tries_again_when_nobody_listens(void **state)
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
 
     expect_error(fix, "Couldn't connect");
+    assert_true(fix->answer.unsent);
     fix->server.url[0] = '\0'; /* stopped already */
 }
 

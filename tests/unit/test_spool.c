@@ -301,6 +301,23 @@ static void tells_a_long_head_from_a_bad_one(void **state)
     assert_int_equal(spool_look(fix->spool, &name, &held, &fix->err), SPOOL_CORRUPT);
 }
 
+static void takes_no_file_that_is_cut_at_any_byte(void **state)
+{
+    struct fixture *fix = *state;
+    const struct spool_name name = {1, 1};
+    struct spool_held held;
+    struct stat info;
+
+    write_one(fix, 1, 1);
+    assert_int_equal(stat(tree_path("spool/0000000000000001-0001.profile"), &info), 0);
+    while (info.st_size-- > 0) {
+        assert_int_equal(truncate(tree_path("spool/0000000000000001-0001.profile"), info.st_size),
+                         0);
+        assert_int_equal(take(fix, 1, 1), SPOOL_CORRUPT);
+        assert_int_equal(spool_look(fix->spool, &name, &held, &fix->err), SPOOL_CORRUPT);
+    }
+}
+
 static void leaves_nothing_of_a_write_that_failed(void **state)
 {
     struct fixture *fix = *state;
@@ -338,6 +355,7 @@ int main(void)
         WITH_SPOOL(refuses_a_directory_that_others_may_write),
         WITH_SPOOL(says_what_is_wrong_with_the_path),
         WITH_SPOOL(tells_a_long_head_from_a_bad_one),
+        WITH_SPOOL(takes_no_file_that_is_cut_at_any_byte),
         WITH_SPOOL(leaves_nothing_of_a_write_that_failed),
     };
 

@@ -90,6 +90,24 @@ static void prints_text_for_people(void **state)
     state_drop(s);
 }
 
+static void says_the_most_important_in_a_line(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_string_equal(shown(state_line, s),
+                        "2 processes sampled, 1000 samples; 9 profiles delivered, 4 wait; "
+                        "last error: 503\\x0anot now");
+    s->exporters[0].delivery.queued = 0;
+    s->spool.failing = false;
+    s->config.tried_ns = 1;
+    s->config.good = false;
+    assert_string_equal(shown(state_line, s),
+                        "2 processes sampled, 1000 samples; 9 profiles delivered, 0 wait; "
+                        "the last reload FAILED");
+    state_drop(s);
+}
+
 static void lets_no_name_break_out(void **state)
 {
     struct state *s = make_state();
@@ -150,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(says_the_most_important_in_a_line),
         cmocka_unit_test(lets_no_name_break_out),
         cmocka_unit_test(tells_of_a_reload_that_failed),
         cmocka_unit_test(lists_a_bounded_number_of_targets),

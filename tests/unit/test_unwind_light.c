@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/unwind_light.h"
+#include "tests/unit/unwind_thread.h"
+#include "unwind/light.h"
 
 static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **state)
 {
@@ -252,6 +254,59 @@ static void waits_for_an_interpreter_that_ends(void **state)
     assert_int_equal(rc, CPY_STARTING);
 }
 
+/* Lets a sleeping thread of this process stand in for the one that had the GIL last. */
+static struct thread *lay_to_sleep(struct fixture *f)
+{
+    struct cpy_target *t = f->target;
+    struct slumber *slumber = &t->threads[t->interps[0].runner].kept->slumber;
+    struct thread *thread = thread_new();
+
+    if (thread_counts(thread).turns == 0)
+        skip(); /* the kernel does not count */
+    slumber_note(slumber, thread->proc_fd, thread->tid, true);
+    assert_true(slumber->asleep);
+    return thread;
+}
+
+static void rests_until_the_last_holder_wakes_up(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    assert_false(light_rests(f->target)); /* nobody knows of any thread that it sleeps */
+    thread = lay_to_sleep(f);
+    assert_true(light_rests(f->target));
+    assert_true(light_rests(f->target));
+    thread_wake(thread);
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+static void rests_no_more_once_another_thread_had_the_gil(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    thread = lay_to_sleep(f);
+    hold_gil(f, threads[1]);
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+static void rests_no_more_once_a_thread_came(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    thread = lay_to_sleep(f);
+    (void)add_thread(f, stack_of(f, "new", 5));
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -272,6 +327,9 @@ int main(void)
         TEST(reads_all_where_nobody_counts_who_takes_the_gil),
         TEST(finds_an_interpreter_that_came),
         TEST(waits_for_an_interpreter_that_ends),
+        TEST(rests_until_the_last_holder_wakes_up),
+        TEST(rests_no_more_once_another_thread_had_the_gil),
+        TEST(rests_no_more_once_a_thread_came),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static struct raw_frame frame(const struct fixture *f, size_t code, int32_t unit
 static enum cpy_rc resolved(struct fixture *f, const struct raw_frame *frames, uint32_t count,
                             uint64_t generation)
 {
-    struct raw_stack *raw = f->target->raw;
+    struct raw_stack *raw = f->target->scratch->raw;
 
     memcpy(raw->frames, frames, count * sizeof(*frames));
     raw->depth = count;
@@ -280,7 +280,7 @@ static void refuses_an_instruction_that_is_not_in_the_code(void **state)
     struct raw_frame raw[] = {frame(f, 1, UNITS), frame(f, 0, 9)};
 
     assert_int_equal(resolved(f, raw, 2, 7), CPY_RACED);
-    assert_int_equal(f->target->raw->tear, TEAR_CODE);
+    assert_int_equal(f->target->scratch->raw->tear, TEAR_CODE);
     raw[0].unit = UNITS - 1;
     assert_int_equal(resolved(f, raw, 2, 7), CPY_OK);
     check(f, 0, "f1", 200 + UNITS - 1);
@@ -296,7 +296,7 @@ static void refuses_what_is_no_code_object(void **state)
     for (generation = 0; generation < 2; generation++) {
         raw[0].code = f->type;
         assert_int_equal(resolved(f, raw, 2, generation), CPY_RACED);
-        assert_int_equal(f->target->raw->tear, TEAR_CODE);
+        assert_int_equal(f->target->scratch->raw->tear, TEAR_CODE);
         raw[0].code = NOWHERE;
         assert_int_equal(resolved(f, raw, 2, generation), CPY_RACED);
         raw[0].code = f->codes[1];
@@ -314,7 +314,7 @@ static void says_so_where_there_is_no_room_to_keep_a_stack(void **state)
 
     f->target->keep.frames = KEPT_FRAMES_MAX;
     assert_int_equal(resolved(f, raw, 2, 1), CPY_NOMEM);
-    f->stack = &f->target->stack; /* this one has room already */
+    f->stack = &f->target->scratch->stack; /* this one has room already */
     assert_int_equal(resolved(f, raw, 2, 1), CPY_OK);
     check(f, 0, "f1", 203);
     f->target->keep.frames = before;
@@ -326,8 +326,8 @@ static void says_that_a_stack_was_cut(void **state)
     const struct raw_frame raw[] = {frame(f, 0, 9)};
 
     assert_int_equal(resolved(f, raw, 1, 1), CPY_OK);
-    f->target->raw->cut = true;
-    assert_int_equal(resolve(f->target, f->target->raw, 1, f->stack), CPY_OK);
+    f->target->scratch->raw->cut = true;
+    assert_int_equal(resolve(f->target, f->target->scratch->raw, 1, f->stack), CPY_OK);
     assert_true(f->stack->cut);
     assert_int_equal(resolved(f, raw, 1, 1), CPY_OK);
     assert_false(f->stack->cut);

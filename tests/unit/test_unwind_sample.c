@@ -32,6 +32,28 @@ static void gives_each_thread_with_its_stack(void **state)
     assert_int_equal(cpy_stats(f->target)->codes_read, 2);
 }
 
+static void gives_the_same_from_borrowed_memory_and_once_it_was_trimmed(void **state)
+{
+    struct fixture *f = *state;
+    struct cpy_scratch *scratch = cpy_scratch_new();
+
+    assert_non_null(scratch);
+    cpy_use_scratch(f->target, scratch);
+    (void)add_thread(f, stack_of(f, "first", 5));
+    (void)add_thread(f, stack_of(f, "second", 5));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sample(f), CPY_OK);
+        assert_int_equal(f->count, 2);
+        assert_string_equal(f->innermost[0]->func, "second");
+        assert_string_equal(f->innermost[1]->func, "first");
+        if (i > 1)
+            cpy_trim(f->target);
+    }
+    cpy_close(f->target);
+    f->target = NULL;
+    cpy_scratch_free(scratch);
+}
+
 static void says_who_is_main_and_who_holds_the_gil(void **state)
 {
     struct fixture *f = *state;
@@ -311,6 +333,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(gives_each_thread_with_its_stack),
+        TEST(gives_the_same_from_borrowed_memory_and_once_it_was_trimmed),
         TEST(says_who_is_main_and_who_holds_the_gil),
         TEST(leaves_out_threads_that_do_not_live),
         TEST(leaves_out_frames_that_are_not_complete),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_tls.c - see http_tls.h. */
+#include "exporters/http_tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exporters/hidden.h"
+
+enum { PEM_MAX = 1024 * 1024 }; /* a chain has a few KiB a certificate */
+
+static enum exporter_rc check_file(const char *key, const char *path, struct err *err)
+{
+    struct stat info;
+
+    if (!path || (stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0))
+        return EXPORTER_OK;
+    err_set(err, "%s: %s is not a file that can be read", key, path);
+    return EXPORTER_BAD_CONFIG;
+}
+
+static enum exporter_rc check_files(const struct exporter_settings *settings, struct err *err)
+{
+    enum exporter_rc rc = check_file("ca_file", settings->ca_file, err);
+    struct stat info;
+
+    if (rc == EXPORTER_OK)
+        rc = check_file("cert_file", settings->cert_file, err);
+    if (rc == EXPORTER_OK)
+        rc = check_file("key_file", settings->key_file, err);
+    if (rc != EXPORTER_OK || !settings->key_file)
+        return rc;
+    if (!settings->cert_file)
+        err_set(err, "key_file: needs cert_file");
+    else if (stat(settings->key_file, &info) == 0 && (info.st_mode & S_IROTH) != 0)
+        err_set(err, "key_file: %s holds a secret and may be read by everybody: chmod o-r it",
+                settings->key_file);
+    else
+        return EXPORTER_OK;
+    return EXPORTER_BAD_CONFIG;
+}
+
+static bool copy(const char *path, char **out)
+{
+    *out = path ? strdup(path) : NULL;
+    return !path || *out;
+}
+
+enum exporter_rc http_tls_open(const struct exporter_settings *settings, struct http_tls *out,
+                               struct err *err)
+{
+    enum exporter_rc rc = check_files(settings, err);
+
+    *out = (struct http_tls){NULL, NULL};
+    if (rc != EXPORTER_OK)
+        return rc;
+    return copy(settings->cert_file, &out->cert_file) && copy(settings->key_file, &out->key_file)
+               ? EXPORTER_OK
+               : EXPORTER_NOMEM;
+}
+
+void http_tls_close(struct http_tls *tls)
+{
+    free(tls->cert_file);
+    free(tls->key_file);
+    *tls = (struct http_tls){NULL, NULL};
+}
+
+CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    if (code == CURLE_OK && settings->ca_file)
+        code = curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
+    return code;
+}
+
+/* Gives: *out, ended with hidden_free. False: errno says why. */
+static bool read_hidden(int fd, size_t size, struct curl_blob *out)
+{
+    char *data = hidden_malloc(size + 1);
+    size_t used = 0;
+    ssize_t got = data ? 1 : -1;
+
+    while (got != 0 && used < size && data) {
+        got = read(fd, data + used, size - used);
+        if (got < 0 && errno != EINTR)
+            break;
+        used += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0) {
+        hidden_free(data);
+        return false;
+    }
+    *out = (struct curl_blob){.data = data, .len = used, .flags = CURL_BLOB_COPY};
+    return true;
+}
+
+static enum exporter_rc read_pem(const char *key, const char *path, struct curl_blob *out,
+                                 struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    enum exporter_rc rc = EXPORTER_RETRY;
+    struct stat info;
+
+    if (fd < 0 || fstat(fd, &info) != 0)
+        err_set(err, "%s: %s: %s", key, path, strerror(errno));
+    else if (!S_ISREG(info.st_mode) || info.st_size > PEM_MAX)
+        err_set(err, "%s: %s is no regular file of at most 1 MiB", key, path);
+    else if (!read_hidden(fd, (size_t)info.st_size, out))
+        err_set(err, "%s: %s: %s", key, path, strerror(errno));
+    else
+        rc = EXPORTER_OK;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+/* Other libraries than OpenSSL read files only; so did libcurl before 7.71. */
+static bool takes_blobs(void)
+{
+    const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
+
+    return about && about->version_num >= 0x074700 && about->ssl_version &&
+           strncmp(about->ssl_version, "OpenSSL/", 8) == 0;
+}
+
+static CURLcode name_files(const struct http_tls *tls, CURL *easy)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
+
+    if (code == CURLE_OK && tls->key_file)
+        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
+    return code;
+}
+
+enum exporter_rc http_tls_load(const struct http_tls *tls, CURL *easy, struct err *err)
+{
+    struct curl_blob cert = {.data = NULL}, key = {.data = NULL};
+    enum exporter_rc rc = EXPORTER_OK;
+    CURLcode code;
+
+    if (!tls->cert_file)
+        return EXPORTER_OK;
+    if (!takes_blobs())
+        return name_files(tls, easy) == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
+    rc = read_pem("cert_file", tls->cert_file, &cert, err);
+    if (rc == EXPORTER_OK && tls->key_file)
+        rc = read_pem("key_file", tls->key_file, &key, err);
+    if (rc == EXPORTER_OK) {
+        code = curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+        if (code == CURLE_OK)
+            code = curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, key.data ? &key : &cert);
+        rc = code == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
+    }
+    hidden_free(cert.data);
+    hidden_free(key.data);
+    return rc;
+}

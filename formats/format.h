@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * format.h - writes a profile in the formats that other tools and people read.
+ *
+ * Shape:   format_named or format_of_path chooses one; its `write` appends all of the
+ *          output to a buffer.
+ * Trust:   names of functions and files may hold anything that is UTF-8; each writer
+ *          escapes them as its format asks.
+ * Gives:   the same bytes for the same profile.
+ */
+#ifndef FORMATS_FORMAT_H
+#define FORMATS_FORMAT_H
+
+#include "base/buf.h"
+#include "pprof/pprof.h"
+#include "pprof/stacks.h"
+
+#define FORMAT_NO_BASE SIZE_MAX
+
+/* What is written. All is borrowed. */
+struct format_view {
+    const struct pprof *profile;
+    const struct pprof_stacks *stacks; /* of it */
+    size_t type;                       /* which of its values counts */
+    size_t base;                       /* of a difference: the value before; else FORMAT_NO_BASE */
+    const char *title;                 /* what the profile is of */
+    int64_t time_ns;                   /* UTC: its start; 0: not known */
+    int64_t duration_ns;               /* 0: not known */
+    int64_t period;                    /* between two samples, in nanoseconds; 0: not known */
+    const char *made_by;               /* the program and its version */
+    /* Appends a source file for the writers that show lines; false: there is none. NULL: none. */
+    bool (*source)(void *ctx, const char *file, struct buf *out);
+    void *ctx;
+};
+
+struct format {
+    const char *name;
+    const char *endings[3]; /* of files; NULL behind the last */
+    const char *text;       /* what it is, for people */
+    bool differs;           /* can show a difference */
+    bool plain;             /* lines of text, fit for a terminal */
+    enum pprof_rc (*write)(const struct format_view *view, struct buf *out);
+};
+
+/* The format called so, NULL if there is none. */
+const struct format *format_named(const char *name);
+
+/* The format that a file's name ends like, NULL if none does. */
+const struct format *format_of_path(const char *path);
+
+/* The `index`th format, NULL behind the last. */
+const struct format *format_at(size_t index);
+
+#endif

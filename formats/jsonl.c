@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jsonl.c - JSON lines: one that says what the profile is, then one for each stack and its
+ * labels, the innermost frame first, with all values. Each line is whole by itself.
+ */
+#include <inttypes.h>
+
+#include "formats/text.h"
+#include "formats/writers.h"
+
+static void add_head(const struct format_view *view, struct buf *out)
+{
+    size_t i;
+
+    buf_add_str(out, "{\"profile\":");
+    text_json(out, view->title);
+    buf_add_str(out, ",\"made_by\":");
+    text_json(out, view->made_by);
+    buf_add_fmt(out, ",\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"units\":{",
+                view->time_ns, view->duration_ns);
+    for (i = 0; i < view->stacks->type_count; i++) {
+        buf_add_str(out, i ? "," : "");
+        text_json(out, view->stacks->types[i].type);
+        buf_add_str(out, ":");
+        text_json(out, view->stacks->types[i].unit);
+    }
+    buf_add_str(out, "}}\n");
+}
+
+static void add_frame(const struct pprof_stacks *stacks, uint32_t number, struct buf *out)
+{
+    const struct pprof_stacks_line *line = &stacks->lines[number];
+    const struct pprof_stacks_function *function = &stacks->functions[line->function];
+
+    buf_add_str(out, "{\"func\":");
+    text_json(out, function->name);
+    buf_add_str(out, ",\"file\":");
+    text_json(out, function->file);
+    buf_add_fmt(out, ",\"line\":%" PRId32, line->line);
+    if (line->column > 0)
+        buf_add_fmt(out, ",\"column\":%" PRId32, line->column);
+    buf_add_str(out, "}");
+}
+
+static void add_label(const struct pprof_label *label, struct buf *out)
+{
+    buf_add_str(out, "{\"key\":");
+    text_json(out, label->key);
+    buf_add_str(out, ",\"value\":");
+    if (label->str)
+        text_json(out, label->str);
+    else
+        buf_add_fmt(out, "%" PRId64, label->num);
+    if (label->num_unit) {
+        buf_add_str(out, ",\"unit\":");
+        text_json(out, label->num_unit);
+    }
+    buf_add_str(out, "}");
+}
+
+static void add_row(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
+                    struct buf *out)
+{
+    size_t i;
+
+    buf_add_str(out, "{\"values\":{");
+    for (i = 0; i < stacks->type_count; i++) {
+        buf_add_str(out, i ? "," : "");
+        text_json(out, stacks->types[i].type);
+        buf_add_fmt(out, ":%" PRId64, row->values[i]);
+    }
+    buf_add_str(out, "},\"labels\":[");
+    for (i = 0; i < row->label_count; i++) {
+        buf_add_str(out, i ? "," : "");
+        add_label(&row->labels[i], out);
+    }
+    buf_add_str(out, "],\"stack\":[");
+    for (i = 0; i < row->depth; i++) {
+        buf_add_str(out, i ? "," : "");
+        add_frame(stacks, row->lines[i], out);
+    }
+    buf_add_str(out, "]}\n");
+}
+
+enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out)
+{
+    size_t i;
+
+    add_head(view, out);
+    for (i = 0; i < view->stacks->row_count && !out->failed; i++)
+        add_row(view->stacks, &view->stacks->rows[i], out);
+    return buf_failed(out) ? PPROF_FULL : PPROF_OK;
+}

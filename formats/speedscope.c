@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speedscope.c - JSON for speedscope.app: a table of frames, and a profile for each value.
+ *
+ * Source:  src/lib/file-format-spec.ts of github.com/jlfwong/speedscope. Frames are functions,
+ *          not lines, because speedscope adds up what is one frame. A weight of 0 or less has no
+ *          place there.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/sums.h"
+#include "formats/text.h"
+#include "formats/writers.h"
+
+static void add_frames(const struct pprof_stacks *stacks, struct buf *out)
+{
+    const struct pprof_stacks_function *function;
+    size_t i;
+
+    for (i = 1; i < stacks->function_count; i++) {
+        function = &stacks->functions[i];
+        buf_add_str(out, i > 1 ? ",\n{\"name\":" : "\n{\"name\":");
+        text_json(out, function->name);
+        if (function->file[0]) {
+            buf_add_str(out, ",\"file\":");
+            text_json(out, function->file);
+        }
+        if (function->start_line > 0)
+            buf_add_fmt(out, ",\"line\":%" PRId32, function->start_line);
+        buf_add_str(out, "}");
+    }
+}
+
+/* speedscope's name for a unit. */
+static const char *unit_of(const char *unit)
+{
+    static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds", "seconds",
+                                        "bytes"};
+    size_t i;
+
+    for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i], unit) == 0)
+            return known[i];
+    return "none";
+}
+
+static void add_stack(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
+                      struct buf *out)
+{
+    size_t i;
+
+    buf_add_str(out, "[");
+    for (i = row->depth; i-- > 0;)
+        buf_add_fmt(out, "%" PRIu32 "%s", stacks->lines[row->lines[i]].function - 1, i ? "," : "");
+    buf_add_str(out, "]");
+}
+
+static void add_profile(const struct pprof_stacks *stacks, size_t type, struct buf *out)
+{
+    const char *between = "";
+    int64_t total = 0;
+    size_t i;
+
+    buf_add_str(out, "{\"type\":\"sampled\",\"name\":");
+    text_json(out, stacks->types[type].type);
+    buf_add_fmt(out, ",\"unit\":\"%s\",\"samples\":[", unit_of(stacks->types[type].unit));
+    for (i = 0; i < stacks->row_count; i++) {
+        if (stacks->rows[i].values[type] <= 0)
+            continue;
+        buf_add_str(out, between);
+        add_stack(stacks, &stacks->rows[i], out);
+        between = ",\n";
+    }
+    buf_add_str(out, "],\n\"weights\":[");
+    for (i = 0, between = ""; i < stacks->row_count; i++) {
+        if (stacks->rows[i].values[type] <= 0)
+            continue;
+        buf_add_fmt(out, "%s%" PRId64, between, stacks->rows[i].values[type]);
+        sums_add(&total, stacks->rows[i].values[type]);
+        between = ",";
+    }
+    buf_add_fmt(out, "],\"startValue\":0,\"endValue\":%" PRId64 "}", total);
+}
+
+enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
+{
+    size_t type;
+
+    buf_add_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+                     "\"name\":");
+    text_json(out, view->title);
+    buf_add_str(out, ",\"exporter\":");
+    text_json(out, view->made_by);
+    buf_add_fmt(out, ",\"activeProfileIndex\":%zu,\n\"shared\":{\"frames\":[", view->type);
+    add_frames(view->stacks, out);
+    buf_add_str(out, "]},\n\"profiles\":[");
+    for (type = 0; type < view->stacks->type_count; type++) {
+        buf_add_str(out, type ? ",\n" : "\n");
+        add_profile(view->stacks, type, out);
+    }
+    buf_add_str(out, "]}\n");
+    return buf_failed(out) ? PPROF_FULL : PPROF_OK;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c - see text.h. */
+#include "formats/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void text_json_part(struct buf *out, const char *text)
+{
+    const char *from = text;
+
+    for (; *text; text++) {
+        if ((unsigned char)*text >= 0x20 && *text != '"' && *text != '\\' && *text != '<' &&
+            *text != 0x7f)
+            continue;
+        buf_add(out, from, (size_t)(text - from));
+        buf_add_fmt(out, "\\u%04x", (unsigned)(unsigned char)*text);
+        from = text + 1;
+    }
+    buf_add(out, from, (size_t)(text - from));
+}
+
+void text_json(struct buf *out, const char *text)
+{
+    buf_add(out, "\"", 1);
+    text_json_part(out, text);
+    buf_add(out, "\"", 1);
+}
+
+static const char *entity_of(unsigned char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    case '\t':
+    case '\n':
+        return NULL;
+    default:
+        return c < 0x20 || c == 0x7f ? "\xef\xbf\xbd" : NULL;
+    }
+}
+
+/* U+FFFE and U+FFFF, which are no characters of XML. */
+static bool is_no_character(const char *text)
+{
+    return memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0;
+}
+
+void text_markup(struct buf *out, const char *text)
+{
+    const char *from = text, *entity;
+    size_t size;
+
+    for (; *text; text++) {
+        entity = entity_of((unsigned char)*text);
+        size = 1;
+        if (!entity && *text == '\xef' && text[1] && text[2] && is_no_character(text)) {
+            entity = "\xef\xbf\xbd";
+            size = 3;
+        }
+        if (!entity)
+            continue;
+        buf_add(out, from, (size_t)(text - from));
+        buf_add_str(out, entity);
+        text += size - 1;
+        from = text + 1;
+    }
+    buf_add(out, from, (size_t)(text - from));
+}
+
+void text_line(struct buf *out, const char *text, char separator)
+{
+    for (; *text; text++) {
+        if (*text == separator)
+            buf_add(out, ":", 1);
+        else
+            buf_add(out, (unsigned char)*text < 0x20 || *text == 0x7f ? " " : text, 1);
+    }
+}
+
+/*
+ * How many bytes of what a terminal obeys there are: C0 and DEL, C1, and the marks that turn the
+ * direction of text around (U+200E, 200F, 202A..202E, 2066..2069).
+ */
+static size_t control_size(const unsigned char *at)
+{
+    if (at[0] < 0x20 || at[0] == 0x7f)
+        return 1;
+    if (at[0] == 0xc2 && at[1] < 0xa0)
+        return 2;
+    if (at[0] != 0xe2 || (at[1] != 0x80 && at[1] != 0x81))
+        return 0;
+    if (at[1] == 0x80)
+        return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae) ? 3 : 0;
+    return at[2] >= 0xa6 && at[2] <= 0xa9 ? 3 : 0;
+}
+
+void text_plain(struct buf *out, const char *text)
+{
+    size_t size;
+
+    for (; *text; text += size ? size : 1) {
+        size = control_size((const unsigned char *)text);
+        buf_add(out, size ? "?" : text, 1);
+    }
+}
+
+const char *text_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+double text_seconds(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {
+        {"nanoseconds", 1e-9}, {"microseconds", 1e-6}, {"milliseconds", 1e-3}, {"seconds", 1},
+        {"ns", 1e-9},          {"us", 1e-6},           {"ms", 1e-3},           {"s", 1}};
+    size_t i;
+
+    for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(units[i].unit, unit) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+void text_value(struct buf *out, int64_t value, const char *unit)
+{
+    double seconds = (double)value * text_seconds(unit), size = seconds < 0 ? -seconds : seconds;
+
+    if (text_seconds(unit) == 0) {
+        buf_add_fmt(out, "%" PRId64 " ", value);
+        text_markup(out, unit);
+    } else if (size >= 3600) {
+        buf_add_fmt(out, "%.2f h", seconds / 3600);
+    } else if (size >= 1) {
+        buf_add_fmt(out, "%.2f s", seconds);
+    } else if (size >= 1e-3) {
+        buf_add_fmt(out, "%.2f ms", seconds * 1e3);
+    } else {
+        buf_add_fmt(out, "%.2f us", seconds * 1e6);
+    }
+}
+
+enum text_kind text_kind_of(const char *file)
+{
+    static const char *const installed[] = {"/site-packages/", "/dist-packages/", "/lib/python",
+                                            "/lib64/python", "<frozen "};
+    size_t i;
+
+    for (i = 0; i < sizeof(installed) / sizeof(installed[0]); i++)
+        if (strstr(file, installed[i]))
+            return TEXT_LIBRARY;
+    return file[0] == '\0' ? TEXT_RUNTIME : TEXT_APP;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# fish completion for pystrobe. Commands and options are those that the installed program's own
+# --help names, so that there is no second list of them here.
+
+# The commands, with what each does behind a tab.
+function __pystrobe_commands
+    pystrobe --help 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) */\1\t/p'
+end
+
+# The options of the command that is typed, with what each does behind a tab.
+function __pystrobe_options
+    set -l words (commandline -opc)
+    pystrobe $words[2] --help </dev/null 2>/dev/null | sed -n 's/^ \{2,\}\(-.*\)/\1/p' | while read -l line
+        set -l names (string split -m 1 '  ' -- $line)
+        set -l text (string trim -- "$names[2]")
+        for name in (string match -ar -- '--?[A-Za-z][a-z-]*' $names[1])
+            printf '%s\t%s\n' $name $text
+        end
+    end
+end
+
+# True before the second word is there: the command is.
+function __pystrobe_needs_command
+    test (count (commandline -opc)) -eq 1
+end
+
+# True behind "--", where another program's command line stands.
+function __pystrobe_in_other_command
+    contains -- -- (commandline -opc)
+end
+
+# What may stand there, as that program's completion has it.
+function __pystrobe_other_command
+    set -l words (commandline -opc) (commandline -ct)
+    set -l dashes (contains -i -- -- $words)
+    complete -C (string join -- ' ' $words[(math $dashes + 1)..-1])
+end
+
+complete -c pystrobe -n __pystrobe_needs_command -f -a '(__pystrobe_commands)'
+complete -c pystrobe -n __pystrobe_needs_command -f -l help -d 'what there is'
+complete -c pystrobe -n __pystrobe_needs_command -f -l version -d 'which pystrobe this is'
+complete -c pystrobe -n 'not __pystrobe_needs_command; and not __pystrobe_in_other_command' -a '(__pystrobe_options)'
+complete -c pystrobe -n __pystrobe_in_other_command -a '(__pystrobe_other_command)'

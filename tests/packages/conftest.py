@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: the packages that were built, and a machine of its own to install them on."""
+
+import glob
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(TREE, "tests", "setup"))
+import machine as machines  # noqa: E402
+import roots  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(TREE, "build")))
+
+
+def unavailable(why):
+    """A CI has what these tests need."""
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def built(pattern):
+    found = sorted(glob.glob(os.path.join(BUILD, pattern)))
+    if not found:
+        pytest.fail("%s is not there: run make packages" % os.path.join(BUILD, pattern))
+    return found[-1]
+
+
+@pytest.fixture(scope="session")
+def deb():
+    arch = subprocess.run(["dpkg", "--print-architecture"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+    return built("deb/pystrobe_*_%s.deb" % arch)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    why = machines.why_not()
+    if why:
+        pytest.skip(why)
+    os.makedirs(os.path.join(BUILD, "packages"), exist_ok=True)
+    try:
+        one = machines.Machine(os.path.join(BUILD, "packages", "machine.log"), print)
+    except roots.Unavailable as error:
+        unavailable(str(error))
+    yield one
+    one.stop()
