@@ -129,6 +129,17 @@ def test_what_cannot_be_profiled_runs_and_is_told(pystrobe, container):
     assert (mended.returncode, mended.stderr) == (7, "")
 
 
+@pytest.mark.parametrize("suite", ["test_subprocess", "test_signal"])
+def test_pythons_own_tests_of_processes_pass_below_it(pystrobe, tmp_path, suite):
+    if subprocess.run([PYTHON, "-c", "import test." + suite]).returncode != 0:
+        pytest.fail("Python's own tests are not there: make deps")
+
+    done = subprocess.run([pystrobe.path, "exec", "--store", str(tmp_path / "store"), "--", PYTHON, "-m", "test", suite],
+                          cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
 # As the first process of a pid namespace, next to tini
 
 FIRST = ["unshare", "-pf", "--mount-proc", "--kill-child"]
