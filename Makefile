@@ -35,6 +35,13 @@ CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
 CFLAGS_ALL = $(WARN) $(WERROR) $(OPT) $(HARDEN) $(SAN) -fvisibility=hidden $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
 
+# PORTABLE=1: a program that needs glibc alone, and libcurl only where there is a server to speak with.
+ifneq ($(PORTABLE),)
+LIBS_PB := -l:libprotobuf-c.a
+LIBS_Z := -l:libz.a
+LIBS_INI := -l:libinih.a
+endif
+
 # libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
 LATE ?= $(BUILD)/agent/late.o
 

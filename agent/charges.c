@@ -44,6 +44,40 @@ struct charge *charges_reading(const struct charges *charges, const struct slot 
     return NULL;
 }
 
+/* Adds one process's counts of two samplers: all of them are such numbers. */
+static struct engine_counts sum(const struct engine_counts *a, const struct engine_counts *b)
+{
+    struct engine_counts out = {.samples = a->samples + b->samples,
+                                .missed = a->missed + b->missed,
+                                .torn = a->torn + b->torn,
+                                .torn_moved = a->torn_moved + b->torn_moved,
+                                .torn_chain = a->torn_chain + b->torn_chain,
+                                .torn_code = a->torn_code + b->torn_code,
+                                .torn_unmapped = a->torn_unmapped + b->torn_unmapped};
+    size_t i;
+
+    for (i = 0; i < ENGINE_OUTCOMES; i++)
+        out.failed[i] = a->failed[i] + b->failed[i];
+    return out;
+}
+
+void charges_count(struct charges *charges, const struct slot *slot, struct proc_id id,
+                   const struct engine_counts *counts)
+{
+    struct charge *charge;
+    size_t i;
+
+    for (i = 0; i < charges->count; i++, charges->next++) { /* they come in much the same order */
+        charge = &charges->items[charges->next % charges->count];
+        if (charge->id.pid != id.pid || charge->id.start != id.start)
+            continue;
+        if (charge->slot == slot && charge->sent)
+            charge->counts = sum(&charge->before, counts);
+        charges->next = (charges->next + 1) % charges->count;
+        return;
+    }
+}
+
 void charges_remove(struct charges *charges, struct charge *charge)
 {
     if (!charge)
@@ -56,6 +90,7 @@ static void unsend(struct charge *charge)
 {
     charge->sent = false;
     charge->sampling = false;
+    charge->before = charge->counts;
 }
 
 void charges_move(struct charge *charge, struct slot *slot)

@@ -11,20 +11,24 @@
 #include "agent/slot.h"
 #include "agent/suspects.h"
 
+/* What is looked at all the time comes first: the choice has kilobytes. */
 struct charge {
     struct proc_id id;
-    struct choice choice;
     struct slot *slot; /* borrowed: whose it is */
     bool sent;         /* the sampler that runs there has got it, */
     bool sampling;     /* and samples it */
     bool known;        /* it was sampled before, by any */
     uint64_t began_ns; /* since when it is sampled */
-    char python[32];   /* its version; "" as long as it is not known */
+    struct choice choice;
+    char python[32];             /* its version; "" as long as it is not known */
+    struct engine_counts counts; /* of all samplers so far, */
+    struct engine_counts before; /* and of those that have ended */
 };
 
 struct charges {
     struct charge *items; /* owned */
     size_t count, capacity;
+    size_t next; /* the one that is likely counted next */
     struct suspects suspects;
 };
 
@@ -37,6 +41,10 @@ MUST_CHECK struct charge *charges_add(struct charges *charges, struct proc_id id
 /* Lends likewise; NULL: there is none. The second: the one that `slot` was reading. */
 struct charge *charges_find(const struct charges *charges, struct proc_id id);
 struct charge *charges_reading(const struct charges *charges, const struct slot *slot, pid_t pid);
+
+/* Notes what the sampler that has a process counted of it so far; nothing if there is no such. */
+void charges_count(struct charges *charges, const struct slot *slot, struct proc_id id,
+                   const struct engine_counts *counts);
 
 /* Removes one; NULL is fine. */
 void charges_remove(struct charges *charges, struct charge *charge);

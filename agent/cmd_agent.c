@@ -12,15 +12,18 @@
 #include "agent/fleet.h"
 #include "agent/log.h"
 #include "agent/options.h"
+#include "agent/preview.h"
 #include "agent/run.h"
 #include "agent/stats.h"
 
 static const char help[] =
-    "Usage: pystrobe agent -c FILE\n\n"
+    "Usage: pystrobe agent -c FILE [--dry-run]\n\n"
     "Finds the Python processes that the ini file's [target] sections name, samples them,\n"
     "and ships a profile of each service at the end of each interval. SIGTERM or SIGINT\n"
     "ships what is there and ends it.\n\n"
     "  -c, --config FILE  the ini file, see pystrobe.ini(5); pystrobe config --sample prints one\n"
+    "      --dry-run      print which processes would be sampled now, as what service and with\n"
+    "                     which labels, and why not the others; send and keep nothing\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
     "                     go before log_level and log_format of the ini file\n"
     "  -h, --help         this text\n\n"
@@ -30,7 +33,7 @@ static const char help[] =
 /* What exporters have after SIGTERM, beside the samplers' last second: all is over within 5 s. */
 #define STOP_NS (1500 * NS_PER_MS)
 
-enum { DROPPED_MAX = 4096 };
+enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -111,10 +114,11 @@ static void order_burst(struct run *run, const struct control_request *request)
 
 static void order_reload(struct run *run)
 {
-    struct err err = {""};
+    struct control *asked = run->watch.control; /* the settings may have another */
+    struct err err;
     bool good = reload(run, &err);
 
-    control_done(run->watch.control, good, good ? "the settings are in effect" : err.text);
+    control_done(asked, good, good ? "the settings are in effect" : err.text);
 }
 
 /* Carries out what has come over the control socket. */
@@ -223,15 +227,33 @@ static int run_agent(struct run *run)
     return sample_until_stopped(run);
 }
 
+/* Tells what an agent would do, and does nothing of it. */
+static int show_preview(const struct conf *conf)
+{
+    int status = EXIT_FAILED;
+    struct buf out;
+
+    buf_init(&out, PREVIEW_MAX);
+    if (preview(conf, &out) && fwrite(out.data, 1, out.size, stdout) == out.size &&
+        fflush(stdout) == 0)
+        status = EXIT_OK;
+    else
+        (void)fprintf(stderr, "pystrobe: /proc cannot be read, or this cannot be written\n");
+    buf_finish(&out);
+    return status;
+}
+
 int cmd_agent(int argc, char **argv)
 {
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
                                           OPTIONS_LOG,
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options_flags flags = {.count = 0};
     const char *path = NULL;
     struct run run = {0};
+    bool dry = false;
     int c, status;
 
     while ((c = getopt_long(argc, argv, "+c:h", longs, NULL)) != -1) {
@@ -239,9 +261,10 @@ int cmd_agent(int argc, char **argv)
             return options_help(help);
         if (options_flag(&flags, c, optarg))
             continue;
-        if (c != 'c')
+        if (c != 'c' && c != OPTION_DRY_RUN)
             return options_usage("agent");
-        path = optarg;
+        dry = dry || c == OPTION_DRY_RUN;
+        path = c == 'c' ? optarg : path;
     }
     if (optind < argc || !path) {
         (void)fprintf(stderr, "pystrobe: agent needs -c FILE%s\n",
@@ -252,6 +275,11 @@ int cmd_agent(int argc, char **argv)
     status = options_conf(&run.source, &run.conf);
     if (!run.conf) /* as options_conf says, unless all is well */
         return status;
+    if (dry) {
+        status = show_preview(run.conf);
+        conf_free(run.conf);
+        return status;
+    }
     run.ship_conf = run.conf;
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;

@@ -25,6 +25,8 @@ enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
 /* How often it hands over; the second while there was nothing to sample. */
 #define HAND_NS  (250 * NS_PER_MS)
 #define QUIET_NS NS_PER_S
+/* ... and the counts of each process, which nobody but people look at. */
+#define EACH_NS (5 * NS_PER_S)
 
 /* What was handed over of one service. */
 struct hand {
@@ -42,6 +44,8 @@ struct sampler {
     struct buf piece;
     uint64_t samples; /* when it handed over last */
     uint64_t hand_ns; /* when it is to hand over next */
+    uint64_t each_ns; /* and the counts of each process */
+    struct report_each each;
     bool over;
 };
 
@@ -131,6 +135,34 @@ static void hand_counts(struct sampler *s)
         report(s, REPORT_COUNTS, &counts, sizeof(counts));
 }
 
+static void send_each(struct sampler *s)
+{
+    if (s->each.count > 0 && !s->over && !link_waits(&s->link))
+        report(s, REPORT_EACH, &s->each, sizeof(s->each));
+    s->each.count = 0;
+}
+
+static void add_each(void *ctx, struct proc_id id, const struct engine_counts *counts)
+{
+    struct sampler *s = ctx;
+
+    s->each.items[s->each.count].id = id;
+    s->each.items[s->each.count].counts = *counts;
+    if (++s->each.count == REPORT_EACH_MAX)
+        send_each(s);
+}
+
+static void hand_each(struct sampler *s)
+{
+    uint64_t now_ns = clock_mono_ns();
+
+    if (now_ns < s->each_ns)
+        return;
+    s->each_ns = now_ns + EACH_NS;
+    engine_each(s->engine, add_each, s);
+    send_each(s);
+}
+
 /* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. */
 static void hand_over(struct sampler *s)
 {
@@ -145,6 +177,7 @@ static void hand_over(struct sampler *s)
         }
     }
     hand_counts(s);
+    hand_each(s);
 }
 
 /* Waits until the supervisor has read what it was sent. */

@@ -12,7 +12,8 @@
 
 /*
  * Ends this process with its parent, closes all descriptors from `first_fd` on, gives up all
- * capabilities but those that reading other processes takes, and any way to get new ones.
+ * capabilities but those that reading other processes takes (all of them may be that, without
+ * CAP_SYS_PTRACE), and any way to get new ones.
  *
  * Gives: false: the parent has ended already, or the kernel refuses; `err` says which.
  */

@@ -11,7 +11,7 @@
 #include "agent/delivery.h"
 
 struct delivery_talk {
-    const char *name;                   /* borrowed: of the exporter */
+    char who[80];                       /* "exporter NAME" */
     const struct delivery_world *world; /* borrowed */
     uint64_t every_ns;                  /* between two lines of one kind */
     bool announced;                     /* that it fails has been said */
@@ -20,6 +20,13 @@ struct delivery_talk {
     uint64_t rejected;                  /* ... and of the samples that servers left out */
     uint64_t failure_ns, refusal_ns, drop_ns, reject_ns; /* the last line of each kind; 0: none */
 };
+
+/* Says a line of `who`. */
+void delivery_say(const struct delivery_world *world, const char *who, enum delivery_level level,
+                  const char *format, ...) PRINTF_LIKE(4, 5);
+
+/* True, and *last_ns is set, if the last line of this kind is long enough ago; 0: there is none. */
+bool delivery_may_say(uint64_t every_ns, uint64_t *last_ns, uint64_t now_ns);
 
 /* Makes it so that nothing has been said. */
 void delivery_talk_init(struct delivery_talk *talk, const char *name,

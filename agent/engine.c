@@ -68,6 +68,28 @@ void engine_unwinder(const struct engine *e, struct cpy_stats *out)
         stats_add(out, cpy_stats(e->sampling[i]->process.target));
 }
 
+void engine_each(const struct engine *e,
+                 void (*each)(void *ctx, struct proc_id id, const struct engine_counts *counts),
+                 void *ctx)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++) {
+        const struct target *t = e->sampling[i];
+        const struct cpy_stats *stats = cpy_stats(t->process.target);
+        struct engine_counts counts = {.samples = t->samples,
+                                       .missed = t->tick.missed,
+                                       .torn = stats->torn,
+                                       .torn_moved = stats->torn_moved,
+                                       .torn_chain = stats->torn_chain,
+                                       .torn_code = stats->torn_code,
+                                       .torn_unmapped = stats->torn_unmapped};
+
+        memcpy(counts.failed, t->failed, sizeof(counts.failed));
+        each(ctx, t->id, &counts);
+    }
+}
+
 /* Stops sampling a target, and ends it; the time it took so far is given out. */
 static void stop_sampling(struct engine *e, struct target *t)
 {
@@ -345,12 +367,14 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     rc = process_sample(&t->process, now_ns, alone, &read);
     end_reading(e);
     e->stats.samples += ticks;
+    t->samples += ticks;
     e->stats.rested += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
         return true;
     }
     e->stats.failed[rc]++;
+    t->failed[rc]++;
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
         return true;
     /* Gone, or something else runs there now: look at it anew. */

@@ -72,6 +72,15 @@ struct engine_stats {
     pid_t last_pid;
 };
 
+/* The same of one process. */
+struct engine_counts {
+    uint64_t samples;
+    uint64_t missed;                  /* ticks */
+    uint64_t failed[ENGINE_OUTCOMES]; /* samples */
+    uint64_t torn;                    /* stacks, and why: */
+    uint64_t torn_moved, torn_chain, torn_code, torn_unmapped;
+};
+
 struct engine;
 
 /* Gives: the engine, ended with engine_free; NULL: out of memory or descriptors. */
@@ -112,6 +121,11 @@ void engine_flush(struct engine *engine);
 
 /* Lends until engine_free. */
 const struct engine_stats *engine_stats(const struct engine *engine);
+
+/* Calls `each` for all processes that are sampled. */
+void engine_each(const struct engine *engine,
+                 void (*each)(void *ctx, struct proc_id id, const struct engine_counts *counts),
+                 void *ctx);
 
 /* The unwinder's counters of all processes so far, also of those that have ended. */
 void engine_unwinder(const struct engine *engine, struct cpy_stats *out);

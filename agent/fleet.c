@@ -391,15 +391,17 @@ static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
            labels_equal(&charge->choice.labels, &choice->labels);
 }
 
-void fleet_change(struct fleet *f, uint64_t interval_ns, uint64_t scan_ns)
+void fleet_change(struct fleet *f, const struct engine_settings *settings)
 {
-    uint64_t end_ns = clock_mono_ns() + interval_ns;
+    uint64_t end_ns = clock_mono_ns() + settings->interval_ns;
 
-    f->settings.interval_ns = interval_ns;
-    f->settings.scan_ns = scan_ns;
+    f->settings.interval_ns = settings->interval_ns;
+    f->settings.scan_ns = settings->scan_ns;
+    f->services.max = settings->max_services;
+    budget_set_limits(&f->budget, &settings->budget);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
-    finder_reconsider(f->finder, scan_ns, holds);
+    finder_reconsider(f->finder, settings->scan_ns, holds);
 }
 
 static void hear_began(void *ctx, struct proc_id id, const char *version)
@@ -443,6 +445,13 @@ static void hear_ended(void *ctx, struct proc_id id)
         return;
     charges_remove(&f->charges, charge);
     finder_ended(f->finder, id);
+}
+
+static void hear_counted(void *ctx, struct proc_id id, const struct engine_counts *counts)
+{
+    struct fleet *f = ctx;
+
+    charges_count(&f->charges, f->heard, id, counts);
 }
 
 static struct finder *open_finder(struct fleet *f)
@@ -556,7 +565,7 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct fleet *f, struct slot *slot)
 {
-    static const struct slot_news news = {hear_began, hear_put_off, hear_ended};
+    static const struct slot_news news = {hear_began, hear_put_off, hear_ended, hear_counted};
 
     f->heard = slot;
     if (runs(slot) && (link_flush(&slot->helper.link) != LINK_OK ||
@@ -689,6 +698,7 @@ void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_proc
             .burst = burst != NULL,
             .sampling = charge->sampling,
             .apart = charge->slot == &f->slots[APART],
+            .counts = &charge->counts,
         };
 
         each(ctx, &process);

@@ -44,9 +44,10 @@ size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t dura
 
 /*
  * The settings have changed: tries `choose` on all processes anew. Those that are chosen as they
- * were are sampled on; `interval_ns` counts from the next interval.
+ * were are sampled on; `interval_ns` counts from the next interval. Of `settings` only what is
+ * named here counts: interval_ns, scan_ns, budget and max_services.
  */
-void fleet_change(struct fleet *fleet, uint64_t interval_ns, uint64_t scan_ns);
+void fleet_change(struct fleet *fleet, const struct engine_settings *settings);
 
 /* As engine_flush; takes a second at most, whatever the targets do. */
 void fleet_flush(struct fleet *fleet);
@@ -67,6 +68,7 @@ struct fleet_process {
     bool burst;
     bool sampling; /* false: it is being opened, or was lost with its sampler */
     bool apart;    /* it has blocked a sampler */
+    const struct engine_counts *counts; /* some seconds old */
 };
 
 /* Calls `each` for all of them, in no order. */

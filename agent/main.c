@@ -20,7 +20,8 @@ static const struct {
     {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
     {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},
     {"doctor", cmd_doctor, "try what pystrobe needs, and tell what stops it"},
-    {"config", cmd_config, "check an ini file and print the settings in effect"},
+    {"check", cmd_check, "print every mistake in an ini file"},
+    {"config", cmd_config, "print the settings that an ini file comes to"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
 };

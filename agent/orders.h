@@ -44,7 +44,8 @@ enum report {
     REPORT_ENDED = 3,   /* struct proc_id: it has ended */
     REPORT_ROWS = 4,    /* struct report_rows, then a piece as pprof/feed.h has it */
     REPORT_COUNTS = 5,  /* struct report_counts: what happened so far */
-    REPORT_DONE = 6     /* uint64_t: that interval has ended; what follows belongs to the next */
+    REPORT_DONE = 6,    /* uint64_t: that interval has ended; what follows belongs to the next */
+    REPORT_EACH = 7     /* struct report_each: the counts of some processes */
 };
 
 struct report_began {
@@ -69,6 +70,16 @@ struct report_rows {
 struct report_counts {
     struct engine_stats stats;
     struct cpy_stats unwinder;
+};
+
+enum { REPORT_EACH_MAX = 32 };
+
+struct report_each {
+    size_t count;
+    struct {
+        struct proc_id id;
+        struct engine_counts counts;
+    } items[REPORT_EACH_MAX];
 };
 
 /* Copies a message out. False: it has another size. */

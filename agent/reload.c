@@ -186,43 +186,39 @@ static bool change_exporters(struct run *run, struct conf *conf, struct err *err
     return true;
 }
 
-/* What a new start only can change. */
-static void warn_of_rest(const struct conf *before, const struct conf *conf)
-{
-    const char *a = before->agent.control, *b = conf->agent.control;
-
-    if (a != b && (!a || !b || strcmp(a, b) != 0))
-        log_line(LOG_LEVEL_WARNING, "reload: control changes when the agent is started again");
-    a = before->http.listen;
-    b = conf->http.listen;
-    if (a != b && (!a || !b || strcmp(a, b) != 0))
-        log_line(LOG_LEVEL_WARNING,
-                 "reload: [http] listen changes when the agent is started again");
-    if (before->agent.max_services != conf->agent.max_services)
-        log_line(LOG_LEVEL_WARNING, "reload: max_services changes when the agent is started again");
-}
-
 static bool apply(struct run *run, struct conf *conf, struct err *err)
 {
     struct matcher *matcher = matcher_new(conf);
-    struct conf *before = run->conf;
+    struct engine_settings settings;
+    struct watch_change change;
 
     if (!matcher) {
         err_set(err, "out of memory");
         return false;
     }
-    warn_of_rest(before, conf);
-    if (!change_exporters(run, conf, err)) {
+    if (!watch_prepare(&run->watch, run->conf, conf, &change, err)) {
         matcher_free(matcher);
         return false;
     }
+    if (!change_exporters(run, conf, err)) {
+        watch_abandon(&change);
+        matcher_free(matcher);
+        return false;
+    }
+    watch_apply(&run->watch, &change);
     matcher_free(run->matcher);
     run->matcher = matcher;
     if (run->conf && run->conf != run->ship_conf)
         conf_free(run->conf);
     run->conf = conf;
     options_log(conf);
-    fleet_change(run->fleet, conf->agent.interval_ns, conf->agent.scan_ns);
+    settings = (struct engine_settings){
+        .interval_ns = conf->agent.interval_ns,
+        .scan_ns = conf->agent.scan_ns,
+        .budget = {conf->agent.max_cpu, conf->agent.max_memory},
+        .max_services = conf->agent.max_services,
+    };
+    fleet_change(run->fleet, &settings);
     return true;
 }
 

@@ -94,7 +94,33 @@ static void note_time(struct report_sum *sum, const struct pprof_decoded *file)
         sum->last_ns = end;
 }
 
-static enum pprof_rc add_decoded(struct report_sum *sum, const struct pprof_decoded *file)
+/* Says which file has nothing to add. */
+static void say_left_out(const struct report_sum *sum, const char *path)
+{
+    struct buf type;
+
+    buf_init(&type, MESSAGE_MAX);
+    report_text(sum->chosen.type, &type);
+    buf_add_str(&type, " in ");
+    report_text(sum->chosen.unit, &type);
+    (void)fprintf(stderr, "pystrobe: %s: left out: it has no %.*s\n", path, (int)type.size,
+                  (const char *)type.data);
+    buf_finish(&type);
+}
+
+static bool has_chosen(const struct report_sum *sum, const struct pprof_decoded *file)
+{
+    size_t i;
+
+    for (i = 0; i < file->type_count; i++)
+        if (strcmp(file->types[i].type, sum->chosen.type) == 0 &&
+            strcmp(file->types[i].unit, sum->chosen.unit) == 0)
+            return true;
+    return false;
+}
+
+static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
+                                 const struct pprof_decoded *file)
 {
     enum pprof_rc rc = PPROF_OK;
 
@@ -102,19 +128,24 @@ static enum pprof_rc add_decoded(struct report_sum *sum, const struct pprof_deco
         rc = begin_sum(sum, file);
     if (rc != PPROF_OK || !sum->profile)
         return rc;
+    if (!has_chosen(sum, file)) {
+        say_left_out(sum, path);
+        return PPROF_OK;
+    }
     sum->file_count++;
     note_time(sum, file);
     return pprof_merge(sum->profile, file->profile);
 }
 
-static enum pprof_rc add_bytes(struct report_sum *sum, const struct buf *bytes, struct err *err)
+static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const struct buf *bytes,
+                               struct err *err)
 {
     struct pprof_decoded file;
     enum pprof_rc rc = pprof_decode(bytes->data, bytes->size, PROFILE_MAX, &file, err);
 
     if (rc != PPROF_OK)
         return rc;
-    rc = add_decoded(sum, &file);
+    rc = add_decoded(sum, path, &file);
     if (rc != PPROF_OK)
         err_set(err, "%s", pprof_rc_text(rc));
     pprof_free(file.profile);
@@ -129,7 +160,7 @@ bool report_sum_add(struct report_sum *sum, const char *path, bool may_go)
 
     buf_init(&bytes, FILE_MAX);
     if (report_read(path, &bytes, &err))
-        good = add_bytes(sum, &bytes, &err) == PPROF_OK;
+        good = add_bytes(sum, path, &bytes, &err) == PPROF_OK;
     else
         good = may_go && errno == ENOENT;
     buf_finish(&bytes);

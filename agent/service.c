@@ -14,6 +14,7 @@ const struct pprof_type service_types[VALUES] = {
 const char service_unseen[] = "<CPU time between samples>";
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
+static const char frameless_name[] = "<no Python frame>";
 
 const char services_others[] = "pystrobe-other-services";
 
@@ -141,17 +142,21 @@ static enum pprof_rc intern_frame(struct pprof *profile, const struct cpy_frame 
     return rc == PPROF_OK ? pprof_location(profile, function, frame->line, 0, out) : rc;
 }
 
-/* Interns the stack of a thread, leaf first. */
+/*
+ * Interns the stack of a thread, leaf first. One that begins or ends has no frame yet, or no more:
+ * a Pyroscope takes a sample without any, and loses it.
+ */
 static enum pprof_rc intern_stack(struct pprof *profile, const struct cpy_thread *thread,
                                   uint32_t *out)
 {
+    const char *made_up = thread->cut ? cut_name : thread->depth == 0 ? frameless_name : NULL;
     uint32_t locations[CPY_DEPTH_MAX + 1], function, depth;
     enum pprof_rc rc = PPROF_OK;
 
     for (depth = 0; rc == PPROF_OK && depth < thread->depth; depth++)
         rc = intern_frame(profile, &thread->frames[depth], &locations[depth]);
-    if (rc == PPROF_OK && thread->cut) {
-        rc = pprof_function(profile, cut_name, "", 0, &function);
+    if (rc == PPROF_OK && made_up) {
+        rc = pprof_function(profile, made_up, "", 0, &function);
         if (rc == PPROF_OK)
             rc = pprof_location(profile, function, 0, 0, &locations[depth++]);
     }

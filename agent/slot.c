@@ -206,6 +206,18 @@ static bool take_ended(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+static bool take_each(struct receiving *r, const void *bytes, size_t size)
+{
+    struct report_each message;
+    size_t i;
+
+    if (!orders_read(&message, sizeof(message), bytes, size) || message.count > REPORT_EACH_MAX)
+        return false;
+    for (i = 0; i < message.count; i++)
+        r->news->counted(r->ctx, message.items[i].id, &message.items[i].counts);
+    return true;
+}
+
 static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct receiving *r = ctx;
@@ -223,6 +235,8 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = take_put_off(r, bytes, size);
     else if (kind == REPORT_ENDED)
         good = take_ended(r, bytes, size);
+    else if (kind == REPORT_EACH)
+        good = take_each(r, bytes, size);
     r->bad |= !good;
     return good && r->slot->done != r->running;
 }

@@ -39,6 +39,7 @@ struct slot_news {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
+    void (*counted)(void *ctx, struct proc_id id, const struct engine_counts *counts);
 };
 
 /* Starts the sampler. False: `err` says why; it is to be tried again at next_start_ns. */

@@ -33,6 +33,7 @@ struct state_target {
     const char *doing; /* static: "sampled", "waits", "apart" */
     double rate_hz;    /* as asked for */
     bool burst;        /* sampled more often for a while */
+    struct engine_counts counts;
 };
 
 struct state_exporter {

@@ -133,20 +133,34 @@ static void exporters_text(const struct state *state, struct buf *out)
     }
 }
 
+/* Ticks that were missed, and samples that failed. */
+static uint64_t dropped_of(const struct engine_counts *counts)
+{
+    uint64_t sum = counts->missed;
+    size_t rc;
+
+    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+        sum += counts->failed[rc];
+    return sum;
+}
+
 static void targets_text(const struct state *state, struct buf *out)
 {
     size_t i;
 
     if (state->target_count == 0)
         return;
-    buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %8s\n", "PID", "SERVICE", "PYTHON", "STATE", "RATE");
+    buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %10s %8s %8s %8s\n", "PID", "SERVICE", "PYTHON",
+                "STATE", "SAMPLES", "TORN", "DROPPED", "RATE");
     for (i = 0; i < state->target_count; i++) {
         const struct state_target *target = &state->targets[i];
 
         buf_add_fmt(out, "%8d ", (int)target->pid);
         add_column(out, target->service, 40);
         add_column(out, target->python[0] ? target->python : "-", 10);
-        buf_add_fmt(out, "%-8s %6.4gHz%s\n", target->doing ? target->doing : "-", target->rate_hz,
+        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s\n",
+                    target->doing ? target->doing : "-", target->counts.samples,
+                    target->counts.torn, dropped_of(&target->counts), target->rate_hz,
                     target->burst ? " (burst)" : "");
     }
     if (state->engine.sampling > state->target_count)
@@ -275,6 +289,22 @@ static void exporters_json(const struct state *state, struct buf *out)
     buf_add_str(out, "]");
 }
 
+static void counts_json(const struct engine_counts *counts, struct buf *out)
+{
+    size_t rc;
+
+    buf_add_fmt(out, ", \"samples\": %" PRIu64 ", \"missed\": %" PRIu64 ", \"failed\": {",
+                counts->samples, counts->missed);
+    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+        buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
+                    cpy_rc_label((enum cpy_rc)rc), counts->failed[rc]);
+    buf_add_fmt(out,
+                "}, \"torn\": {\"all\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"chain\": %" PRIu64
+                ", \"code\": %" PRIu64 ", \"unmapped\": %" PRIu64 "}",
+                counts->torn, counts->torn_moved, counts->torn_chain, counts->torn_code,
+                counts->torn_unmapped);
+}
+
 static void targets_json(const struct state *state, struct buf *out)
 {
     size_t i;
@@ -287,9 +317,11 @@ static void targets_json(const struct state *state, struct buf *out)
         json_foreign(out, target->service);
         buf_add_str(out, ", \"python\": ");
         json_foreign(out, target->python[0] ? target->python : NULL);
-        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s}",
+        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s",
                     target->doing ? target->doing : "", target->rate_hz,
                     target->burst ? "true" : "false");
+        counts_json(&target->counts, out);
+        buf_add_str(out, "}");
     }
     buf_add_str(out, "]");
 }

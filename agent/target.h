@@ -4,15 +4,18 @@
 #define AGENT_TARGET_H
 
 #include "agent/choice.h"
+#include "agent/engine.h"
 #include "agent/process.h"
 #include "agent/ticks.h"
 
 struct target {
     struct proc_id id;
     struct choice choice;
-    struct tick tick; /* when it is due next */
-    int pidfd;        /* owned: tells its end; -1: the kernel has none */
-    unsigned raced;   /* samples in a row that failed */
+    struct tick tick;                 /* when it is due next */
+    int pidfd;                        /* owned: tells its end; -1: the kernel has none */
+    unsigned raced;                   /* samples in a row that failed */
+    uint64_t samples;                 /* so far */
+    uint64_t failed[ENGINE_OUTCOMES]; /* of those */
     struct process process;
 };
 

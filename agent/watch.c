@@ -14,14 +14,18 @@
 
 enum { STATUS_MAX = 4096 }; /* one that is longer is not sent */
 
+/* A socket that is there no more for new requests answers the last one. */
+#define LEAVE_NS (2 * NS_PER_S)
+
 /* At its own place the socket is a convenience: another agent, or no right to it, is no error. */
-static bool open_control(struct watch *watch, const struct conf *conf, struct err *err)
+static bool open_control(struct watch *watch, const struct conf *conf, struct control **out,
+                         struct err *err)
 {
     const char *path = conf->agent.control ? conf->agent.control : CONTROL_DEFAULT;
 
-    watch->control = control_open(path, &watch->share, WATCH_SIGNAL, err);
-    if (watch->control || conf->agent.control)
-        return watch->control != NULL;
+    *out = control_open(path, &watch->share, WATCH_SIGNAL, err);
+    if (*out || conf->agent.control)
+        return *out != NULL;
     log_line(LOG_LEVEL_INFO, "no control socket, so no pystrobe status: %s", err->text);
     return true;
 }
@@ -35,11 +39,65 @@ bool watch_open(struct watch *watch, const char *path, const struct conf *conf, 
     watch->config.good = true;
     watch->config.loaded_ns = watch->started_ns;
     notify_open(&watch->notify);
-    if (!open_control(watch, conf, err))
+    if (!open_control(watch, conf, &watch->control, err))
         return false;
     if (conf->http.listen)
         watch->web = web_open(conf->http.listen, &watch->share, err);
     return watch->web || !conf->http.listen;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void leave_control(struct watch *watch)
+{
+    control_close(watch->left);
+    watch->left = NULL;
+}
+
+bool watch_prepare(struct watch *watch, const struct conf *before, const struct conf *conf,
+                   struct watch_change *out, struct err *err)
+{
+    struct watch_change change = {
+        .new_control = !same(before->agent.control, conf->agent.control),
+        .new_web = !same(before->http.listen, conf->http.listen),
+    };
+
+    if (change.new_control) {
+        leave_control(watch); /* its place may be wanted again */
+        if (!open_control(watch, conf, &change.control, err))
+            return false;
+    }
+    if (change.new_web && conf->http.listen) {
+        change.web = web_open(conf->http.listen, &watch->share, err);
+        if (!change.web) {
+            watch_abandon(&change);
+            return false;
+        }
+    }
+    *out = change;
+    return true;
+}
+
+void watch_abandon(const struct watch_change *change)
+{
+    web_close(change->web);
+    control_close(change->control);
+}
+
+void watch_apply(struct watch *watch, const struct watch_change *change)
+{
+    if (change->new_control) {
+        watch->left = watch->control;
+        watch->left_ns = clock_mono_ns() + LEAVE_NS;
+        watch->control = change->control;
+    }
+    if (change->new_web) {
+        web_close(watch->web);
+        watch->web = change->web;
+    }
 }
 
 void watch_reloading(const struct watch *watch)
@@ -79,6 +137,7 @@ static void add_process(void *ctx, const struct fleet_process *process)
     target->doing = process->apart ? "apart" : process->sampling ? "sampled" : "waits";
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
+    target->counts = *process->counts;
 }
 
 static void add_exporters(struct state *state, const struct watched *watched)
@@ -129,6 +188,8 @@ void watch_publish(struct watch *watch, const struct watched *watched)
     struct state *state = state_new();
 
     watch->next_ns = publish_again_ns(watch);
+    if (watch->left && clock_mono_ns() >= watch->left_ns)
+        leave_control(watch);
     if (!state)
         return; /* the one before stays */
     state->pid = getpid();
@@ -162,6 +223,7 @@ void watch_ending(const struct watch *watch)
 void watch_close(struct watch *watch)
 {
     web_close(watch->web);
+    leave_control(watch);
     control_close(watch->control);
     if (watch->shared) {
         state_share_finish(&watch->share);

@@ -21,6 +21,8 @@ struct watch {
     struct state_share share;
     struct control *control; /* owned; NULL: there is none */
     struct web *web;         /* owned; NULL: there is none */
+    struct control *left;    /* owned: of settings before, until `left_ns`: it may have to answer */
+    uint64_t left_ns;
     struct notify notify;
     struct state_config config;
     int64_t started_ns;
@@ -45,6 +47,24 @@ enum { WATCH_SIGNAL = SIGUSR2 };
  */
 MUST_CHECK bool watch_open(struct watch *watch, const char *path, const struct conf *conf,
                            struct err *err);
+
+/* What other settings want instead of what is open. */
+struct watch_change {
+    struct control *control; /* owned */
+    struct web *web;         /* owned */
+    bool new_control, new_web;
+};
+
+/*
+ * Opens what `conf` has at other places than `before`. False: it cannot be had, `err` says why.
+ *
+ * Gives: *out, to be ended with watch_apply, or with watch_abandon if the settings are not to be.
+ */
+MUST_CHECK bool watch_prepare(struct watch *watch, const struct conf *before,
+                              const struct conf *conf, struct watch_change *out, struct err *err);
+
+void watch_apply(struct watch *watch, const struct watch_change *change);
+void watch_abandon(const struct watch_change *change);
 
 /* A reload begins. */
 void watch_reloading(const struct watch *watch);

@@ -2,6 +2,7 @@
 /* hidden.c - knows how memory is kept out of core files. */
 #include "exporters/hidden.h"
 
+#include <curl/curl.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -175,7 +176,10 @@ static void *crypto_realloc(void *memory, size_t size, const char *file, int lin
 {
     (void)file;
     (void)line;
-    return hidden_realloc(memory, size);
+    if (size > 0)
+        return hidden_realloc(memory, size);
+    hidden_free(memory); /* OpenSSL's has that meaning of 0 */
+    return NULL;
 }
 
 static void crypto_free(void *memory, const char *file, int line)
@@ -185,12 +189,29 @@ static void crypto_free(void *memory, const char *file, int line)
     hidden_free(memory);
 }
 
+/* Libcurl and what it stands on may be loaded no sooner than it is used, and then be no one else's.
+ */
+static void *find_in_curl(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name), *library;
+
+    if (found)
+        return found;
+    (void)curl_version_info(CURLVERSION_NOW); /* it is there from now on */
+    library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return NULL;
+    found = dlsym(library, name);
+    (void)dlclose(library);
+    return found;
+}
+
 /* By its name, as libcurl may be built with another library, or none. */
 void hidden_keys(void)
 {
     int (*set)(void *(*)(size_t, const char *, int), void *(*)(void *, size_t, const char *, int),
                void (*)(void *, const char *, int));
-    void *found = dlsym(RTLD_DEFAULT, "CRYPTO_set_mem_functions");
+    void *found = find_in_curl("CRYPTO_set_mem_functions");
 
     if (!found)
         return;

@@ -38,7 +38,8 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights spool soak servers packages packages-arm64
+        bench-target bench-scale demo clean-root truth truth-short weights spool soak servers packages packages-arm64 \
+        entrypoint bench-exec
 
 deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -68,6 +69,10 @@ servers: pythons $(BUILD)/pystrobe ## real servers from PyPI whose workers come 
 soak: $(BUILD)/pystrobe ## does an agent grow while processes come and go (SOAK=3600 for an hour)
 	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
 
+entrypoint: pythons $(BUILD)/pystrobe ## pystrobe exec as a container's first process: under runc, and next to tini
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest -m long tests/integration/test_entrypoint.py tests/integration/test_front.py
+
 test-pyroscope: pythons $(BUILD)/pystrobe ## end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
 	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
@@ -89,7 +94,7 @@ test: ## install what is missing, build, run unit and integration tests
 
 test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz clean-root packages
+	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz entrypoint clean-root packages
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
@@ -162,6 +167,9 @@ bench-encode: $(TOOLS) ## what encoding a large profile costs, to pprof and to O
 
 bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
 	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
+
+bench-exec: $(BUILD)/pystrobe ## how much later a command starts under pystrobe exec, and what that takes
+	@$(TEST_PYTHON) tests/bench/exec.py --build $(BUILD) $(BENCH_ARGS)
 
 bench: ## all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=

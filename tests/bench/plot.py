@@ -70,7 +70,7 @@ def line(points, spans, left, index):
     return [drawn] + [mark(x, y, index) for x, y in places]
 
 
-def panel(plotted, offset, names):
+def panel(plotted, offset, names, measured):
     left, middle = offset + LEFT, offset + LEFT + (WIDTH - LEFT - RIGHT) / 2
     points = [point for drawn in plotted["lines"].values() for point in drawn]
     parts = [text(middle, TOP - 12, plotted["title"], "panel")]
@@ -82,7 +82,7 @@ def panel(plotted, offset, names):
         parts += line(drawn, spans, left, names.index(name))
     parts.append(text(middle, HEIGHT - BOTTOM + 38, plotted["axis"], "axis"))
     turned = ' transform="rotate(-90 %.1f %.1f)"' % (offset + 24, HEIGHT / 2)
-    return parts + [text(offset + 24, HEIGHT / 2, "median of a call, µs", "axis", more=turned)]
+    return parts + [text(offset + 24, HEIGHT / 2, measured, "axis", more=turned)]
 
 
 def legend(names, width):
@@ -95,7 +95,7 @@ def legend(names, width):
     return parts
 
 
-def svg(panels, title):
+def svg(panels, title, measured="median of a call, µs"):
     """`panels`: [{"title", "axis", "lines": {name: [(x, y), ...]}}], all values above 0."""
     names = list(dict.fromkeys(name for one in panels for name in one["lines"]))
     width = WIDTH * max(1, len(panels))
@@ -104,5 +104,5 @@ def svg(panels, title):
              '<rect width="%d" height="%d" fill="#fff"/>' % (width, HEIGHT), text(20, 30, title, "title", "start")]
     parts += legend(names, width)
     for number, one in enumerate(panels):
-        parts += panel(one, number * WIDTH, names)
+        parts += panel(one, number * WIDTH, names, measured)
     return "\n".join(parts + ["</svg>"]) + "\n"

@@ -3,9 +3,13 @@
 
 The processes are forked from one interpreter (targets/idlers.py), so that they fit into memory;
 each has its own threads and its own Python stacks. One thread of each works a little now and then.
+
+Without --processes it measures how the cost grows with processes, with threads and with the rate, and
+compares the points that a bar is set for with it; a plot comes beside the JSON.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -17,8 +21,20 @@ import sys
 import tempfile
 import time
 
+import plot
+
 HERE = pathlib.Path(__file__).resolve().parent
 ATTACH_S = 120  # until all processes must be sampled
+
+Point = collections.namedtuple("Point", "processes threads rate")
+# What grows, its title and axis, and how far.
+SERIES = (
+    ("processes", "Processes", "processes with 8 threads, 19 Hz", [Point(n, 8, 19) for n in (10, 50, 200, 500, 1000)]),
+    ("threads", "Threads", "threads of each of 50 processes, 19 Hz", [Point(50, n, 19) for n in (1, 5, 20, 80)]),
+    ("rate", "Rate", "Hz, 50 processes with 20 threads", [Point(50, 20, n) for n in (10, 19, 49, 100, 250)]),
+)
+# At most so much of a core; so many MiB, the RSS of all processes of pystrobe.
+BARS = {Point(1000, 8, 19): {"cpu": 0.05}, Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}}
 
 INI = """[agent]
 rate = %(rate)gHz
@@ -101,23 +117,23 @@ def stop(agent, log):
     return int(found.group(1)) if found else 0
 
 
-def run_point(args, processes, folder):
+def run_point(args, point, folder):
     """One row of the table."""
-    mark = "scale-%d-%d" % (os.getpid(), processes)
-    targets = subprocess.Popen([args.python, str(HERE / "targets" / "idlers.py"), mark, str(processes),
-                                str(args.threads), str(args.every), str(args.work)],
+    mark = "scale-%d-%d" % (os.getpid(), point.processes)
+    targets = subprocess.Popen([args.python, str(HERE / "targets" / "idlers.py"), mark, str(point.processes),
+                                str(point.threads), str(args.every), str(args.work)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if not targets.stdout.readline().startswith("ready"):
             sys.exit("the processes did not start")
         ini, log = folder / "scale.ini", folder / "agent.log"
-        ini.write_text(INI % {"rate": args.rate, "mark": mark, "store": folder / "store"})
+        ini.write_text(INI % {"rate": point.rate, "mark": mark, "store": folder / "store"})
         with log.open("w") as out:
             agent = subprocess.Popen([str(pathlib.Path(args.build) / "pystrobe"), "agent", "-c", str(ini)],
                                      stderr=out)
         started = time.monotonic()
         try:
-            wait_for_all(agent, processes)
+            wait_for_all(agent, point.processes)
             time.sleep(args.settle)
             row = measure(agent, args.seconds)
             lived = time.monotonic() - started
@@ -129,23 +145,45 @@ def run_point(args, processes, folder):
     finally:
         targets.stdin.close()
         targets.wait(60)
-    return dict(row, targets=processes, threads=args.threads, rate=args.rate)
+    return dict(row, targets=point.processes, threads=point.threads, rate=point.rate)
 
 
 def print_table(rows):
     print("%9s %8s %8s %10s %10s %9s %9s %7s" % (
         "processes", "threads", "rate", "samples/s", "% of core", "RSS MiB", "PSS MiB", "files"))
     for row in rows:
-        print("%9d %8d %8g %10.0f %10.2f %9.1f %9.1f %7d" % (
+        missed = ["%s is over %g" % pair for pair in missed_bars(row)]
+        print("%9d %8d %8g %10.0f %10.2f %9.1f %9.1f %7d  %s" % (
             row["targets"], row["threads"], row["rate"], row["samples_per_s"], 100 * row["cpu"], row["rss_mib"],
-            row["pss_mib"], row["files"]))
+            row["pss_mib"], row["files"], ", ".join(missed)))
+
+
+def missed_bars(row):
+    bars = BARS.get(Point(row["targets"], row["threads"], row["rate"]), {})
+    return [(name, most) for name, most in bars.items() if row[name] > most]
+
+
+def draw(rows, title):
+    """One panel for each series, as SVG: CPU and memory over what grows."""
+    found = {Point(row["targets"], row["threads"], row["rate"]): row for row in rows}
+    panels = [{"title": name, "axis": axis, "lines": {
+        "CPU, % of a core": [(getattr(point, kind), 100 * found[point]["cpu"]) for point in points if point in found],
+        "memory, MiB (PSS)": [(getattr(point, kind), found[point]["pss_mib"]) for point in points if point in found],
+    }} for kind, name, axis, points in SERIES]
+    return plot.svg(panels, title, "of the agent and its samplers")
+
+
+def points_of(args):
+    if args.processes:
+        return [Point(count, args.threads, args.rate) for count in args.processes]
+    return list(dict.fromkeys(point for series in SERIES for point in series[3]))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--processes", type=int, nargs="+", default=[10, 50, 200, 500, 1000])
+    parser.add_argument("--processes", type=int, nargs="+", help="just these, with --threads and --rate")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--rate", type=float, default=19)
     parser.add_argument("--every", type=float, default=10, help="seconds between two pieces of work of a process")
@@ -153,19 +191,24 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="that each point is watched")
     parser.add_argument("--settle", type=float, default=3, help="seconds to wait before that")
     parser.add_argument("--rounds", type=int, default=1, help="the median of so many is shown")
-    parser.add_argument("--json")
+    parser.add_argument("--json", help="where to write the rows; the plot is beside it")
+    parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     args = parser.parse_args()
     rows = []
-    for processes in args.processes:
+    for point in points_of(args):
         found = []
         for _ in range(args.rounds):
             with tempfile.TemporaryDirectory(prefix="pystrobe-scale-") as folder:
-                found.append(run_point(args, processes, pathlib.Path(folder)))
+                found.append(run_point(args, point, pathlib.Path(folder)))
         rows.append({key: statistics.median(row[key] for row in found) for key in found[0]})
     print_table(rows)
     if args.json:
         pathlib.Path(args.json).parent.mkdir(parents=True, exist_ok=True)
         pathlib.Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
+    if args.json and not args.processes:
+        pathlib.Path(args.json).with_suffix(".svg").write_text(draw(rows, "Cost of an agent on a host"))
+    if args.check and any(missed_bars(row) for row in rows):
+        sys.exit("scale: a bar was missed")
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ def openssl(*words):
 
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
-    """A folder with a CA, and certificates that it has signed: server, client, expired."""
+    """A folder with two CAs, ca and other, and certificates that the first has signed: server, client, expired."""
     folder = tmp_path_factory.mktemp("ca")
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=our CA",
-            "-addext", "basicConstraints=critical,CA:TRUE", "-keyout", folder / "ca.key", "-out", folder / "ca.pem")
+    for name in ("ca", "other"):
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=our " + name,
+                "-addext", "basicConstraints=critical,CA:TRUE", "-keyout", folder / (name + ".key"),
+                "-out", folder / (name + ".pem"))
     (folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
     (folder / "index").write_text("")
     (folder / "ca.cnf").write_text("[ca]\ndefault_ca=us\n[us]\ndatabase=%s\nnew_certs_dir=%s\nrand_serial=yes\n"

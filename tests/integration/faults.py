@@ -28,6 +28,7 @@ class Peer:
 
     def __init__(self, sock, faults):
         self.sock, self.faults, self.pending = sock, faults, b""
+        self.served = False  # a request before this one
 
     def read_headers(self):
         """(path, length of the body), or None at the end of the connection."""
@@ -97,6 +98,14 @@ def answer_and_close(peer):
     peer.sock.close()
 
 
+def fall_silent(peer):
+    """Answers one request of each connection, and to the next on it never says a word again."""
+    if peer.served:
+        peer.wait()
+    peer.served = True
+    peer.send(OK)
+
+
 def compressed(status):
     def fault(peer):
         peer.send(answer(status, BOMB, b"Content-Encoding: gzip\r\n"))
@@ -135,6 +144,7 @@ FAULTS = {
     "resetting_in_refusal": sender(b"HTTP/1.1 400 No\r\nContent-Length: 100\r\n\r\nbec", Peer.reset),
     "resetting_once": drop_first,
     "closing_after_answer": answer_and_close,
+    "half_open": fall_silent,
     "endless_body": repeater(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536),
     "endless_chunks": repeater(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
                                b"1000\r\n" + b"x" * 4096 + b"\r\n"),
@@ -155,6 +165,10 @@ FAULTS = {
     "zeros": sender(bytes(4096), close),
     "redirect_307": lambda peer: peer.send(answer(307, b"", peer.faults.elsewhere())),
     "redirect_308": lambda peer: peer.send(answer(308, b"", peer.faults.elsewhere())),
+    "redirect_301": lambda peer: peer.send(answer(301, b"", peer.faults.elsewhere())),
+    "redirect_302": lambda peer: peer.send(answer(302, b"", peer.faults.elsewhere())),
+    "redirect_303": lambda peer: peer.send(answer(303, b"", peer.faults.elsewhere())),
+    "redirect_to_a_file": lambda peer: peer.send(answer(307, b"", b"Location: file:///etc/passwd\r\n")),
     "redirect_loop": lambda peer: peer.send(answer(302, b"", b"Location: /redirect_loop\r\n")),
     "wait_2s": sender(answer(503, b"soon", b"Retry-After: 2\r\n")),
     "wait_for_ever": sender(answer(503, b"later", b"Retry-After: 99999999999999999999\r\n")),

@@ -288,11 +288,20 @@ def why_no_pyroscope():
     return "neither PYROSCOPE=/path/to/pyroscope nor PYROSCOPE_URL= is set"
 
 
+told = []
+
+
+def tell(words):
+    """Has a line of what a server gave back stand in the summary of the tests."""
+    told.append(words)
+
+
 def summary():
-    """Which servers there are to test against, and why not."""
+    """Which servers there are to test against, and why not; what those gave back."""
     reasons = [(name, why_missing(name)) for name in ("collector", "pushreceiver")]
     reasons.append(("pyroscope", why_no_pyroscope()))
-    return "; ".join("%s: %s" % (name, "there" if why is None else "not tried: " + why) for name, why in reasons)
+    there = "; ".join("%s: %s" % (name, "there" if why is None else "not tried: " + why) for name, why in reasons)
+    return "\nservers: ".join([there] + told)
 
 
 class Queries:

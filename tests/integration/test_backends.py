@@ -13,10 +13,12 @@ import live
 import profiles
 import servers
 from conftest import MACHINES
+from test_otlp import OtlpReceiver, check
 
-KINDS = ("cpu", "wall")  # that are pushed; the store has more
+KINDS = ("cpu", "wall", "gil")
 INTERVALS = 2
-TYPE_IDS = {"cpu": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "wall": "wall:wall:nanoseconds:wall:nanoseconds"}
+TYPE_IDS = {"cpu": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "wall": "wall:wall:nanoseconds:wall:nanoseconds",
+            "gil": "gil:gil:nanoseconds:gil:nanoseconds"}
 
 INI = """
 [agent]
@@ -98,20 +100,6 @@ def assert_same(ours, theirs):
         assert theirs[key] == samples, "%s %s" % key[:2]
 
 
-@needs("pushreceiver")
-def test_pyroscopes_api_gives_what_the_store_kept(run, tmp_path):
-    with servers.PushReceiver(tmp_path / "server") as server:
-        ours = run.push("type = pyroscope\nurl = %s\n" % server.url, lambda ours: len(server.kept()) >= len(ours))
-        kept = server.kept()
-        assert server.refused() == []
-
-    assert_same(ours, by_key(kept))
-    for profile in kept:
-        wanted = {"__name__": {"cpu": "process_cpu", "wall": "wall"}[profile["kind"]], "env": "test"}
-        assert wanted.items() <= profile["labels"].items()  # beside those that are found out
-    assert any(labels for profile in kept for _, labels in profile["samples"] if profile["service"] == run.services[0])
-
-
 # What the labels of a sample are called in OTLP.
 OTLP_NAMES = {"pid": "process.pid", "thread id": "thread.id", "thread name": "thread.name"}
 OTLP_CPU_UNIT = 1000  # its CPU time counts microseconds; what is over goes to the next sample
@@ -129,13 +117,8 @@ def assert_near(ours, theirs, each, total):
     assert abs(sum(ours.values()) - sum(theirs.values())) <= total
 
 
-@needs("collector")
-@pytest.mark.skipif("otlp" not in servers.PROTOCOLS, reason="this tree has no exporter for OTLP")
-def test_a_collector_gives_what_the_store_kept(run, tmp_path):
-    with servers.Collector(tmp_path / "server") as server:
-        ours = run.push("type = otlp\nurl = %s\n" % server.url, lambda ours: len(server.kept()) >= len(ours))
-        kept = server.kept()
-
+def assert_collected(ours, kept):
+    """What a Collector wrote is what the store kept, CPU time in whole microseconds."""
     theirs = by_key(kept)
     assert sorted(theirs) == sorted(ours)
     for key, samples in ours.items():
@@ -143,6 +126,52 @@ def test_a_collector_gives_what_the_store_kept(run, tmp_path):
         assert_near(as_otlp(samples), theirs[key], left_over, left_over)
     for profile in kept:
         assert profile["labels"]["env"] == "test"
+
+
+def assert_pushed(ours, kept):
+    """What a Pyroscope's API took is what the store kept."""
+    assert_same(ours, by_key(kept))
+    for profile in kept:
+        wanted = {"__name__": {"cpu": "process_cpu"}.get(profile["kind"], profile["kind"]), "env": "test"}
+        assert wanted.items() <= profile["labels"].items()  # beside those that are found out
+
+
+def threads_of(kept, service):
+    """The names of the labels that tell threads apart, each with its values."""
+    found = {}
+    for profile in kept:
+        for _, labels in profile["samples"] if profile["service"] == service else ():
+            for name, value in labels:
+                found.setdefault(name, set()).add(value)
+    return found
+
+
+@needs("collector")
+@needs("pushreceiver")
+def test_real_servers_give_what_the_store_kept(run, tmp_path):
+    """Three servers at once: a Collector, Pyroscope's own API, and one whose requests go through the checker."""
+    with servers.Collector(tmp_path / "collector") as collector, servers.PushReceiver(tmp_path / "pushes") as pushes, \
+            OtlpReceiver() as checked:
+        ours = run.push("type = otlp\nurl = %s\ngil = on\n[exporter more]\ntype = pyroscope\nurl = %s\ngil = on\n"
+                        "[exporter checked]\ntype = otlp\nurl = %s\ngil = on\n" % (collector.url, pushes.url, checked.url),
+                        lambda ours: min(len(collector.kept()), len(pushes.kept())) >= len(ours)
+                        and len(checked.requests) >= len(collector.requests()))
+        collected, pushed, requests = collector.kept(), pushes.kept(), collector.requests()
+        assert pushes.refused() == []
+
+    assert {key[1] for key in ours} == set(KINDS)
+    assert_collected(ours, collected)
+    assert_pushed(ours, pushed)
+    threads = threads_of(collected, run.services[0])
+    assert set(threads) == set(OTLP_NAMES.values()) and len(threads["thread.id"]) >= 4  # two processes of two
+    assert set(threads_of(pushed, run.services[0])) == set(OTLP_NAMES)
+    assert threads_of(collected, run.services[1]) == {}
+    assert max(len(request["resourceProfiles"]) for request in requests) == len(run.services)
+    assert len(checked.requests) == len(requests)
+    check(tmp_path, checked.requests)
+    for name, kept in (("collector", collected), ("pyroscope's api", pushed)):
+        servers.tell("%s: %d profiles, %d samples, the same as in the store" %
+                     (name, len(kept), sum(len(profile["samples"]) for profile in kept)))
 
 
 def merged(ours, service, kind):
@@ -169,12 +198,15 @@ def test_a_pyroscope_gives_back_what_it_was_sent(run, tmp_path, exporter):
                        >= sum(merged(ours, service, kind).values())
                        for service in run.services for kind, type_id in TYPE_IDS.items())
 
-        ours = run.push("type = %s\nurl = %s\n" % (exporter, url), has_all)
+        ours = run.push("type = %s\nurl = %s\ngil = on\n" % (exporter, url), has_all)
 
         assert set(TYPE_IDS.values()) <= queries.profile_types()
         for service in run.services:
             assert queries.label_values("env", service) == ["test"]
             assert queries.label_values("service_name", service) == [service]
             for kind, type_id in TYPE_IDS.items():
-                assert_near(merged(ours, service, kind), queries.merged(type_id, service),
-                            *left_over(ours, service, kind, exporter))
+                sent, given = merged(ours, service, kind), queries.merged(type_id, service)
+                assert_near(sent, given, *left_over(ours, service, kind, exporter))
+                servers.tell("pyroscope over %s: %s of %s: %d stacks, %.6f s; sent %d, %.6f s"
+                             % (exporter, type_id.split(":")[0], service.split("-")[0], len(given),
+                                sum(given.values()) / 1e9, len(sent), sum(sent.values()) / 1e9))

@@ -51,6 +51,8 @@ def test_status_tells_what_is_sampled_and_burst_raises_its_rate(pystrobe, agent,
     assert told["targets"][0]["python"].startswith(PYTHON["version"][:4].rstrip("."))
     assert told["exporters"][0]["name"] == "out" and told["exporters"][0]["type"] == "store"
     assert told["counts"]["samples"] > 0 and told["config"]["last_reload"] is None
+    own = live.wait_until(lambda: [t for t in status(pystrobe, tmp_path)["targets"] if t["samples"] > 0], "its own", 0.2)[0]
+    assert {"moved", "chain", "code", "unmapped"} < set(own["torn"]) and "raced" in own["failed"] and "missed" in own
 
     done = pystrobe.run("burst", "-r", "200", "-d", "60s", "--socket", tmp_path / "control.sock", "desk")
     assert (done.returncode, done.stdout) == (0, "1 processes\n")

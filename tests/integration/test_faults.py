@@ -15,12 +15,15 @@ import pytest
 import live
 import profiles
 import servers
+from certificates import context_of, tls  # noqa: F401 (tls is a fixture)
 from conftest import MACHINES
 from faults import FAULTS, UNREAD, Faults
 from receiver import Receiver
 from servers import PROTOCOLS
+from test_otlp import OtlpReceiver
 
 TIMEOUT_S = 1  # of a try
+PATIENT = {"timeout_ms": 60000}  # where the answer comes at once, and is the point
 # A try is over soon after its time is up, however busy the machine is.
 OVER_S = 30
 MEMORY_MAX = 64 << 20  # resident; libcurl with OpenSSL needs a quarter of it
@@ -41,6 +44,8 @@ OUTCOMES = {
     "longer_than_sent": "ok", "longer_than_sent_open": "ok", "shorter_than_sent": "ok", "negative_length": "ok retry",
     "huge_length": "ok retry", "bad_chunk": "ok",
     "no_http": "retry", "http_0_9": "retry", "zeros": "retry",
+    "half_open": "ok",
+    "redirect_301": "refused", "redirect_302": "refused", "redirect_303": "refused", "redirect_to_a_file": "refused",
     "redirect_307": "refused", "redirect_308": "refused", "redirect_loop": "refused",
     "wait_2s": "retry", "wait_for_ever": "retry",
     "never_reading": "retry", "refusing_unread": "refused", "resetting_unread": "retry",
@@ -57,6 +62,33 @@ def written_table():
         with open(path, "w", encoding="utf-8") as file:
             file.write("| fault | protocol | outcome | ms | said |\n| --- | --- | --- | --- | --- |\n")
             file.writelines("| %s | %s | %s | %d | %s |\n" % row for row in table)
+            file.write("\n| what the server does | %s |\n| --- |%s\n" % (" | ".join(PROTOCOLS), " --- |" * len(PROTOCOLS)))
+            file.writelines("| %s | %s |\n" % row for row in summary())
+
+
+def summary():
+    """(what happened, the outcomes of all protocols): statuses with equal outcomes in one row."""
+    outcomes = {}
+    for fault, protocol, outcome, _, _ in table:
+        outcomes.setdefault(fault, {})[protocol] = outcome
+    rows = {}
+    for fault, found in outcomes.items():
+        status = fault.startswith("status ")
+        row = " | ".join(found.get(protocol, "") for protocol in PROTOCOLS)
+        rows.setdefault((status, row), []).append(int(fault.split()[1]) if status else fault.replace("_", " "))
+    for (status, row), faults in rows.items():
+        yield "status " + spans(faults) if status else ", ".join(faults), row
+
+
+def spans(numbers):
+    """"100-199, 401" """
+    found = []
+    for number in sorted(numbers):
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join("%d-%d" % (one, last) if last > one else str(one) for one, last in found)
 
 
 class Try:
@@ -68,12 +100,12 @@ class Try:
         self.pause_ms, self.took_ms = int(pause), int(took)
 
 
-def push(url, folder, protocol, times=1, size=0):
+def push(url, folder, protocol, times=1, size=0, **settings):
     """([Try], resident bytes at the most)"""
     path = folder / "profile.pb.gz"
     path.write_bytes(gzip.compress(b"\x32\x00") + bytes(size))  # string_table: [""]
     argv = [os.path.join(profiles.BUILD, "tests/tools/push_file"), str(path), "type=" + protocol, "url=" + url,
-            "times=%d" % times, "timeout_ms=%d" % (TIMEOUT_S * 1000)]
+            "times=%d" % times, "timeout_ms=%d" % (TIMEOUT_S * 1000)] + ["%s=%s" % pair for pair in settings.items()]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
     lines = process.stdout.read().splitlines()
     process.stdout.close()
@@ -106,6 +138,53 @@ def test_each_status_is_final_or_not(protocol, tmp_path):
             wrong[status] = one.outcome, one.denied, one.text
     assert wrong == {}
     assert memory < MEMORY_MAX or live.SANITIZED
+
+
+# A fault, the certificate that the server has, how it is called, what it is verified against, a word of what is said.
+CERTIFICATES = {
+    "tls_good": ("server", "127.0.0.1", "ca", ""),
+    "tls_self_signed": ("ca", "127.0.0.1", None, "ca_file"),
+    "tls_of_another_ca": ("server", "127.0.0.1", "other", "ca_file"),
+    "tls_expired": ("expired", "127.0.0.1", "ca", "expired"),
+    "tls_wrong_host": ("server", "localhost", "ca", "localhost"),
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("fault", sorted(CERTIFICATES))
+def test_no_certificate_but_a_good_one_is_taken(protocol, fault, tls, tmp_path):  # noqa: F811
+    certificate, host, authority, word = CERTIFICATES[fault]
+    token = tmp_path / "token"
+    token.write_text("canary-of-tls\n")
+    token.chmod(0o600)
+    settings = dict(PATIENT, ca_file=tls / (authority + ".pem")) if authority else PATIENT
+    with OtlpReceiver(context_of(tls, certificate)) as server:
+        (one,), _ = push(server.url.replace("127.0.0.1", host), tmp_path, protocol, token_file=token, **settings)
+        assert len(server.requests) == (1 if fault == "tls_good" else 0)
+    note(fault, protocol, one)
+    assert one.outcome == ("ok" if fault == "tls_good" else "retry")  # a certificate can be renewed
+    assert word in one.text and "canary" not in one.text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_connection_that_is_half_open_costs_one_try(protocol, tmp_path):
+    """The server's machine has gone without a word: the next try goes over a connection of its own."""
+    with Faults() as server:
+        tries, _ = push(server.url("half_open"), tmp_path, protocol, 3, timeout_ms=3000)
+        assert server.connections == 2
+    assert [one.outcome for one in tries] == ["ok", "retry", "ok"], [one.text for one in tries]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("fault", [name for name in sorted(OUTCOMES) if name.startswith("redirect")])
+def test_no_redirect_carries_a_secret_away(protocol, fault, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("canary-of-redirects\n")
+    token.chmod(0o600)
+    with Faults() as server:
+        (one,), _ = push(server.url(fault), tmp_path, protocol, token_file=token, **PATIENT)
+        assert (server.count, server.connections, server.visits) == (1, 1, [])
+    assert one.outcome == "refused" and "redirects are not followed" in one.text and "canary" not in one.text
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -40,11 +40,11 @@ def recurse(depth):
     if depth:
         recurse(depth - 1)
     else:
-        burn(0.6)
+        burn(0.4)
 
 recurse(20)
-hostile(0.6)
-thread = threading.Thread(target=burn, args=(0.6,), name="side")
+hostile(0.4)
+thread = threading.Thread(target=burn, args=(0.4,), name="side")
 thread.start()
 thread.join()
 """
@@ -244,10 +244,9 @@ def test_the_heat_map_has_the_source_lines(recording, write, tmp_path):
     assert all(entry[3] is None for entry in bare["files"])
 
 
-@pytest.mark.parametrize("ending, begins", [(".html", "<!DOCTYPE html>"), (".svg", "<?xml"),
-                                            (".speedscope.json", '{"$schema"')])
+@pytest.mark.parametrize("ending, begins", [(".html", "<!DOCTYPE html>"), (".speedscope.json", '{"$schema"')])
 def test_record_writes_by_the_files_ending(pystrobe, tmp_path, ending, begins):
-    code = "import time\nwhile time.process_time() < 1: sum(range(500))"
+    code = "import time\nwhile time.process_time() < 0.7: sum(range(500))"
 
     done = pystrobe.run("record", "-o", tmp_path / ("x" + ending), "--", "/usr/bin/python3", "-c", code)
 

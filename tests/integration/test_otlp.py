@@ -20,11 +20,13 @@ PYSTROBE = os.environ.get("PYSTROBE", os.path.join(BUILD, "pystrobe"))
 class OtlpReceiver:
     """Takes OTLP requests on the loopback and keeps them: (path, headers, plain body)."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.requests = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self._server.server_address[1]
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = "%s://127.0.0.1:%d" % ("https" if tls else "http", self._server.server_address[1])
 
     def __enter__(self):
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()

@@ -4,6 +4,11 @@
 import json
 import os
 import signal
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
 
 import live
 
@@ -59,6 +64,37 @@ def test_a_good_file_takes_effect_and_unchanged_targets_are_sampled_on(pystrobe,
     live.wait_until(lambda: rates(status(pystrobe, tmp_path)) == {one: ("one", 30)}, "the new rate", 0.1)
     told = status(pystrobe, tmp_path)["config"]
     assert told["reloads"] == 2 and told["last_reload"]["good"]
+    assert run.stop()[0] == 0
+
+
+def test_limits_and_places_of_the_agent_itself_change_too(pystrobe, agent, start, tmp_path):
+    one, text = begin(start, tmp_path, "one"), write_ini(tmp_path)
+    run = agent(text)
+    run.wait_for([one])
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    text = text.replace("[agent]\n", "[agent]\nmax_cpu = 7%\nmax_memory = 99MiB\nmax_services = 3\n")
+    (tmp_path / "agent0.ini").write_text(text.replace("/c.sock", "/d.sock") + "[http]\nlisten = 127.0.0.1:%d\n" % port)
+    done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+    assert (done.returncode, done.stderr) == (0, "")  # whoever asked at the old place is answered
+
+    told = json.loads(live.wait_until(lambda: pystrobe.run("status", "--json", "--socket", tmp_path / "d.sock").stdout,
+                                      "a status at the new place", 0.1))
+    assert told["budget"]["cpu_promised"] == 0.07 and told["budget"]["memory_promised_bytes"] == 99 << 20
+    with urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port, timeout=live.DEADLINE_S) as answer:
+        assert answer.status == 200
+    live.wait_until(lambda: not (tmp_path / "c.sock").exists(), "the old socket is gone", 0.1)
+
+    (tmp_path / "agent0.ini").write_text(text.replace("/c.sock", "/d.sock") + "[http]\nlisten = 192.0.2.1:1\n")
+    done = pystrobe.run("reload", "--socket", tmp_path / "d.sock")
+    assert done.returncode == 1 and "192.0.2.1" in done.stderr  # no address of this machine: all stays as it was
+    urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port, timeout=live.DEADLINE_S).close()
+
+    (tmp_path / "agent0.ini").write_text(text.replace("/c.sock", "/d.sock"))
+    assert pystrobe.run("reload", "--socket", tmp_path / "d.sock").returncode == 0
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port, timeout=live.DEADLINE_S)
     assert run.stop()[0] == 0
 
 

@@ -46,6 +46,9 @@ test  shellcheck             ShellCheck          command:shellcheck
 test  mandoc                 mandoc              command:mandoc
 test  strace                 strace              command:strace
 test  tini                   tini                command:tini
+test  libpython3.11-testsuite python3-test       package
+test  runc                   runc                command:runc
+test  golang-github-containers-common containers-common package
 test  universal-ctags        ctags               command:ctags
 packages debhelper           -                   command:dh
 packages dpkg-dev            -                   command:dpkg-buildpackage

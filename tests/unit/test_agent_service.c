@@ -128,6 +128,23 @@ static void tells_a_cut_stack_from_a_whole_one(void **state)
                          service_row(service, &cut, PID, SPLIT_NONE));
 }
 
+/* A Pyroscope loses samples without a frame. */
+static void gives_a_thread_without_frames_one(void **state)
+{
+    struct service *service = service_in(state);
+    const struct cpy_thread thread = {.tid = TID};
+    uint32_t function, location, stack, row, got;
+
+    got = service_row(service, &thread, PID, SPLIT_NONE);
+
+    assert_int_equal(pprof_function(service->profile, "<no Python frame>", "", 0, &function),
+                     PPROF_OK);
+    assert_int_equal(pprof_location(service->profile, function, 0, 0, &location), PPROF_OK);
+    assert_int_equal(pprof_stack(service->profile, &location, 1, &stack), PPROF_OK);
+    assert_int_equal(pprof_row(service->profile, stack, NULL, 0, &row), PPROF_OK);
+    assert_int_equal(got, row);
+}
+
 static void takes_the_deepest_stack_there_is(void **state)
 {
     static struct cpy_frame deep[CPY_DEPTH_MAX];
@@ -281,6 +298,7 @@ int main(void)
         TEST(tells_threads_apart),
         TEST(leaves_out_labels_that_are_not_known),
         TEST(tells_a_cut_stack_from_a_whole_one),
+        TEST(gives_a_thread_without_frames_one),
         TEST(takes_the_deepest_stack_there_is),
         TEST(has_a_row_for_unseen_time_of_each_process),
         TEST(gives_the_overflow_row_where_there_is_no_room),

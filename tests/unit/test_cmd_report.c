@@ -161,6 +161,15 @@ static void a_type_can_be_chosen(void **state)
     assert_string_equal(text, "pystrobe: there is no value 'nope'; there are: samples wall cpu\n");
 }
 
+static void a_file_without_the_value_is_named_and_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(text, in_folder("all.pb.gz"), in_folder("wall.pb.gz")), EXIT_OK);
+
+    assert_non_null(strstr(text, "wall.pb.gz: left out: it has no cpu in nanoseconds\n"));
+    assert_non_null(strstr(text, "1 profile, "));
+}
+
 static void a_bad_file_is_named_and_the_others_are_shown(void **state)
 {
     (void)state;
@@ -319,6 +328,7 @@ int main(void)
         cmocka_unit_test(files_are_added_up),
         cmocka_unit_test(without_cpu_it_is_wall),
         cmocka_unit_test(a_type_can_be_chosen),
+        cmocka_unit_test(a_file_without_the_value_is_named_and_left_out),
         cmocka_unit_test(a_bad_file_is_named_and_the_others_are_shown),
         cmocka_unit_test(a_store_is_all_its_profiles_or_a_service_s),
         cmocka_unit_test(a_store_without_profiles_is_a_failure),

@@ -583,6 +583,43 @@ static void goes_without_a_disk_and_back_to_it(void **state)
     assert_false(spool_stats(fix).failing);
 }
 
+static size_t count_in_log(struct fixture *fix, const char *text)
+{
+    size_t count = 0;
+
+    (void)pthread_mutex_lock(&fix->lock);
+    for (const char *at = fix->log; (at = strstr(at, text)); at++)
+        count++;
+    (void)pthread_mutex_unlock(&fix->lock);
+    return count;
+}
+
+/* Ten minutes without a disk and without a server. */
+static void keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk(void **state)
+{
+    struct fixture *fix = *state;
+    uint64_t began_ns = now_ns(NULL);
+
+    fix->limits.queue_profiles = 8;
+    fix->limits.retry_ns = 3600 * S_NS;
+    atomic_store(&fix->servers[0].absent, true);
+    tree_write_text("spool", "a file is in the way");
+    open_delivery(fix, 1);
+    for (int i = 0; i < 40; i++) {
+        put(fix, i);
+        (void)usleep(15 * 1000000 / SPEED);
+    }
+    EVENTUALLY(spool_stats(fix).in_memory == 40);
+    EVENTUALLY(stats(fix, 0).queued + stats(fix, 0).dropped_full == 40);
+    assert_in_range(stats(fix, 0).queued, 8, 9); /* and the one under way */
+    assert_in_range(count_in_log(fix, "W spool: "), 2, 1 + (now_ns(NULL) - began_ns) / (60 * S_NS));
+    assert_int_equal(unlink(tree_path("spool")), 0);
+    put(fix, 40);
+    EVENTUALLY((put(fix, 41), usleep(10000), spool_stats(fix).written > 0));
+    atomic_store(&fix->servers[0].absent, false);
+    EVENTUALLY(stats(fix, 0).queued == 0);
+}
+
 static void says_who_else_has_the_spool(void **state)
 {
     const struct delivery_world world = {now_ns, utc_ns, add_line, *state, SPEED};
@@ -671,6 +708,7 @@ int main(void)
         WITH_SPOOL(drops_what_is_for_an_exporter_that_is_gone),
         WITH_SPOOL(passes_by_what_is_no_profile),
         WITH_SPOOL(goes_without_a_disk_and_back_to_it),
+        WITH_SPOOL(keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk),
         WITH_SPOOL(says_who_else_has_the_spool),
         WITH_SPOOL(leaves_the_spool_to_the_next_one_when_an_exporter_hangs),
         WITH_SPOOL(lets_others_remove_and_send_beside_it),

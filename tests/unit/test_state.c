@@ -151,6 +151,27 @@ static void lists_a_bounded_number_of_targets(void **state)
     state_drop(s);
 }
 
+static void tells_what_was_sampled_and_dropped_of_each_target(void **state)
+{
+    struct state *s = state_new();
+    struct state_target *target;
+
+    (void)state;
+    assert_non_null(s);
+    target = state_add_target(s);
+    assert_non_null(target);
+    target->counts = (struct engine_counts){
+        .samples = 1234567, .missed = 3, .torn = 42, .torn_moved = 40, .torn_code = 2};
+    target->counts.failed[CPY_RACED] = 4;
+    assert_non_null(strstr(shown(state_text, s), "   1234567       42        7 "));
+    assert_non_null(strstr(shown(state_json, s), "\"samples\": 1234567, \"missed\": 3, "));
+    assert_non_null(strstr(shown(state_json, s), "\"raced\": 4"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"torn\": {\"all\": 42, \"moved\": 40, \"chain\": "
+                           "0, \"code\": 2, \"unmapped\": 0}}"));
+    state_drop(s);
+}
+
 static void knows_what_it_uses(void **state)
 {
     struct state *s = state_new();
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(lets_no_name_break_out),
         cmocka_unit_test(tells_of_a_reload_that_failed),
         cmocka_unit_test(lists_a_bounded_number_of_targets),
+        cmocka_unit_test(tells_what_was_sampled_and_dropped_of_each_target),
         cmocka_unit_test(knows_what_it_uses),
     };
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preview.c - see preview.h. */
+#include "agent/preview.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/facts.h"
+#include "agent/match.h"
+#include "agent/naming.h"
+#include "agent/obstacle.h"
+#include "agent/visible.h"
+#include "unwind/cpy.h"
+
+enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, ANCESTOR_KTHREADD = 2 };
+
+struct sight {
+    struct matcher *matcher; /* owned */
+    struct facts *facts;     /* owned */
+    struct buf wanted, left; /* owned: the lines of both kinds */
+    size_t wanted_count, left_count, others;
+};
+
+static void add_command(struct buf *out, pid_t pid)
+{
+    char command[PROC_COMMAND_MAX];
+    size_t size;
+
+    proc_command_line(pid, command);
+    size = strlen(command);
+    visible_add(out, command, size < COMMAND_SHOWN ? size : COMMAND_SHOWN);
+    buf_add_str(out, size < COMMAND_SHOWN ? "\n" : "...\n");
+}
+
+static void add_labels(struct buf *out, const struct labels *labels)
+{
+    const char *name, *value;
+    size_t at = 0;
+
+    while (labels_next(labels, &at, &name, &value)) {
+        buf_add_str(out, " ");
+        buf_add_str(out, name);
+        buf_add_str(out, "=");
+        visible_add_str(out, value);
+    }
+}
+
+static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choice,
+                       const char *version)
+{
+    char line[128];
+
+    (void)snprintf(line, sizeof(line), "  %7d  Python %-8s  %gHz  ", (int)pid, version,
+                   choice->rate_hz);
+    buf_add_str(&sight->wanted, line);
+    visible_add_str(&sight->wanted, choice->service);
+    add_labels(&sight->wanted, &choice->labels);
+    buf_add_str(&sight->wanted, "\n           ");
+    add_command(&sight->wanted, pid);
+    sight->wanted_count++;
+}
+
+static void add_left(struct sight *sight, pid_t pid, const char *why)
+{
+    char line[32];
+
+    (void)snprintf(line, sizeof(line), "  %7d  ", (int)pid);
+    buf_add_str(&sight->left, line);
+    visible_add_str(&sight->left, why);
+    buf_add_str(&sight->left, "\n           ");
+    add_command(&sight->left, pid);
+    sight->left_count++;
+}
+
+/* Why a Python that no section has chosen is left alone. */
+static const char *why_unwanted(const struct sight *sight, const struct conf *conf, pid_t pid)
+{
+    facts_begin(sight->facts, pid);
+    if (naming_is_disabled(sight->facts))
+        return "PYSTROBE_DISABLE is set in its environment";
+    return conf->target_count ? "no [target] section is for it" : "there is no [target] section";
+}
+
+/* A process that is not to be read: told if it is wanted, or looks like a Python. */
+static void look_at_closed(struct sight *sight, const struct proc_stat *stat, pid_t pid,
+                           bool wanted)
+{
+    char why[320];
+
+    if (!wanted && !strstr(stat->name, "python")) {
+        sight->others++;
+        return;
+    }
+    obstacle_explain(pid, why, sizeof(why));
+    add_left(sight, pid, why);
+}
+
+static void look(struct sight *sight, const struct conf *conf, pid_t pid)
+{
+    struct choice choice = {0};
+    struct cpy_target *target = NULL;
+    struct proc_stat stat;
+    struct err err = {""};
+    enum cpy_rc rc;
+    bool wanted;
+
+    if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
+        return;
+    if (pid == ANCESTOR_KTHREADD || stat.parent == ANCESTOR_KTHREADD) { /* the kernel's own */
+        sight->others++;
+        return;
+    }
+    wanted = matcher_choose(sight->matcher, pid, &choice);
+    rc = cpy_open(pid, &target, &err);
+    if (rc == CPY_OK && wanted) {
+        naming_complete(&choice, pid, cpy_info(target)->version);
+        add_wanted(sight, pid, &choice, cpy_info(target)->version);
+    } else if (rc == CPY_OK) {
+        add_left(sight, pid, why_unwanted(sight, conf, pid));
+    } else if (rc == CPY_DENIED) {
+        look_at_closed(sight, &stat, pid, wanted);
+    } else if (rc == CPY_FOREIGN && !strstr(stat.name, "python")) {
+        sight->others++;
+    } else if (rc != CPY_GONE) {
+        add_left(sight, pid, err.text[0] ? err.text : cpy_rc_text(rc));
+    }
+    cpy_close(target);
+}
+
+static bool look_at_all(struct sight *sight, const struct conf *conf)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    long pid;
+
+    if (!dir)
+        return false;
+    while ((entry = readdir(dir))) {
+        pid = strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && pid != getpid())
+            look(sight, conf, (pid_t)pid);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+static void add_part(struct buf *out, const char *title, size_t count, const struct buf *lines)
+{
+    char head[96];
+
+    (void)snprintf(head, sizeof(head), "%s%zu\n", title, count);
+    buf_add_str(out, head);
+    buf_add(out, lines->data, lines->size);
+}
+
+bool preview(const struct conf *conf, struct buf *out)
+{
+    const struct buf nothing = {NULL, 0, 0, 0, false};
+    struct sight sight = {.matcher = matcher_new(conf), .facts = facts_new()};
+    bool good = sight.matcher && sight.facts;
+
+    buf_init(&sight.wanted, OUTPUT_MAX);
+    buf_init(&sight.left, OUTPUT_MAX);
+    good = good && look_at_all(&sight, conf);
+    if (good) {
+        add_part(out, "would be sampled: ", sight.wanted_count, &sight.wanted);
+        add_part(out, "Pythons that would not: ", sight.left_count, &sight.left);
+        add_part(out, "processes that run no Python: ", sight.others, &nothing);
+    }
+    good = good && !buf_failed(&sight.wanted) && !buf_failed(&sight.left) && !buf_failed(out);
+    buf_finish(&sight.wanted);
+    buf_finish(&sight.left);
+    matcher_free(sight.matcher);
+    facts_free(sight.facts);
+    return good;
+}
