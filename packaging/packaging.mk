@@ -38,10 +38,10 @@ $(UNIT_FILE): packaging/systemd/pystrobe.service.in
 	@mkdir -p $(@D)
 	sed -e 's|@BINDIR@|$(PREFIX)/bin|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' $< >$@
 
-$(SBOM): packaging/sbom.py $(BUILD)/pystrobe
+$(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(BUILD)/pystrobe-linked
 	@mkdir -p $(@D)
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) python3 packaging/sbom.py --version $(VERSION) --revision $(REVISION) \
-	    $(BUILD)/pystrobe >$@.partial
+	    --linked $(BUILD)/pystrobe-linked $(BUILD)/pystrobe >$@.partial
 	@mv $@.partial $@
 
 man: $(MAN_PAGES)

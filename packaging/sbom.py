@@ -83,14 +83,14 @@ def package(name, version, purl, license_id):
     return entry
 
 
-def document(program, version, revision, epoch):
+def document(program, linked, version, revision, epoch):
     with open(program, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
     machine = machine_of(program)
     own = package("pystrobe", version, "pkg:generic/pystrobe@%s?vcs_revision=%s" % (version, revision), "Apache-2.0")
     own["primaryPackagePurpose"] = "APPLICATION"
     owners = {}
-    for library in linked_to(program):
+    for library in linked_to(linked):
         name, *rest = owner_of(path_of(library, machine))
         owners.setdefault(name, (rest, []))[1].append(library)
     others = []
@@ -115,10 +115,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", required=True)
     parser.add_argument("--revision", default="unknown")
+    parser.add_argument("--linked", help="the program with the libraries that it loads later linked in")
     parser.add_argument("program")
     args = parser.parse_args()
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
-    print(json.dumps(document(args.program, args.version, args.revision, epoch), indent=2))
+    print(json.dumps(document(args.program, args.linked or args.program, args.version, args.revision, epoch), indent=2))
 
 
 if __name__ == "__main__":
