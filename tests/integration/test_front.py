@@ -286,6 +286,24 @@ def test_settings_come_from_the_environment_too(pystrobe, tmp_path):
     assert profiles.in_store(tmp_path / "own", "burner") and profiles.in_store(tmp_path / "store", "burner")
 
 
+def test_without_libcurl_the_command_runs_and_a_store_does(pystrobe, tmp_path):
+    hidden = ["unshare", "-m", "sh", "-c", 'for file in $(ldconfig -p | sed -n "s/.*libcurl.so.4.* => //p"); do '
+              'mount --bind /dev/null "$file" || exit; done; exec "$@"', "-"]
+    if subprocess.run(hidden + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("no mount namespace can be made here")
+    words = [*pystrobe.words, pystrobe.path, "exec"]
+    burns = ["-n", "burner", "--", PYTHON, "-c", "import time\nwhile time.process_time() < 1: sum(range(1000))"]
+
+    served = subprocess.run(hidden + words + burns, stderr=subprocess.PIPE, text=True, timeout=live.DEADLINE_S,
+                            env=dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1"))
+    stored = subprocess.run(hidden + words + ["--store", str(tmp_path / "store")] + burns, stderr=subprocess.PIPE,
+                            text=True, timeout=live.DEADLINE_S)
+
+    assert served.returncode == 0 and "libcurl cannot be used" in served.stderr
+    assert (stored.returncode, stored.stderr) == (0, "")
+    assert profiles.in_store(tmp_path / "store", "burner")
+
+
 # Where Yama lets ancestors read only, the profiler stands above the command.
 
 ABOVE = """
