@@ -115,6 +115,10 @@ $(BUILD)/pystrobe: $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a \
 	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
 
+# The same with all libraries linked in, for tools that find out what a package depends on.
+$(BUILD)/pystrobe-linked: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
 

@@ -240,7 +240,7 @@ static bool speaks_with_servers(const struct conf *conf)
         if (strcmp(conf->exporters[i].type, "store") != 0 &&
             strcmp(conf->exporters[i].type, "file") != 0)
             return true;
-    return otel_makes_exporter(getenv);
+    return conf->exporter_count == 0 && otel_makes_exporter(getenv);
 }
 
 /* Opens the exporters, and what takes samples. */
@@ -262,8 +262,13 @@ static bool open_run(struct run *run)
     (void)sigaddset(&settings.signals, SIGTERM);
     if (run->seat->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
-    run->speaks = speaks_with_servers(run->conf) && exporter_global_init() == EXPORTER_OK;
-    run->ships = ship_open(&run->ship, run->conf, false, &err);
+    run->speaks = speaks_with_servers(run->conf);
+    if (run->speaks && exporter_global_init() != EXPORTER_OK) {
+        run->speaks = false;
+        err_set(&err, "libcurl cannot be used");
+    } else {
+        run->ships = ship_open(&run->ship, run->conf, false, &err);
+    }
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())

@@ -38,17 +38,10 @@ $(UNIT_FILE): packaging/systemd/pystrobe.service.in
 	@mkdir -p $(@D)
 	sed -e 's|@BINDIR@|$(PREFIX)/bin|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' $< >$@
 
-# What the program loads late stands in no header of it: checkers of dependencies get this one,
-# which is linked to all of that.
-LINKED := $(BUILD)/linked/pystrobe
-$(LINKED): $(BUILD)/pystrobe
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
-
-$(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(LINKED)
+$(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(BUILD)/pystrobe-linked
 	@mkdir -p $(@D)
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) python3 packaging/sbom.py --version $(VERSION) --revision $(REVISION) \
-	    --linked $(LINKED) $(BUILD)/pystrobe >$@.partial
+	    --linked $(BUILD)/pystrobe-linked $(BUILD)/pystrobe >$@.partial
 	@mv $@.partial $@
 
 man: $(MAN_PAGES)

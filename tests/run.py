@@ -19,6 +19,7 @@ import concurrent.futures
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -196,6 +197,9 @@ def main():
     args = parser.parse_args()
 
     build = os.path.abspath(args.build)
+    for number in (signal.SIGHUP, signal.SIGQUIT):  # what nohup and & have ignored goes to the tests' own programs
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     total = Counts()
     for program in args.unit:
         total.add(run_unit(program, shlex.split(args.wrapper)))

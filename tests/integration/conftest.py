@@ -2,6 +2,7 @@
 """Fixtures: every Python that was found, programs under it, and the pystrobe that was built."""
 
 import os
+import signal
 
 import pytest
 
@@ -24,6 +25,23 @@ def one_of_each(minors):
 ONLY = os.environ.get("PYSTROBE_ONLY", "").split()
 if ONLY:
     PYTHONS = one_of_each(ONLY)
+
+
+# A test that waits for ever would take all others with it.
+LIMIT_S = 300
+LONG_LIMIT_S = 3600
+
+
+@pytest.fixture(autouse=True)
+def limited(request):
+    def end(*_):
+        raise TimeoutError("the test took over %d s" % limit)
+
+    limit = LONG_LIMIT_S if request.node.get_closest_marker("long") else LIMIT_S
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(limit)
+    yield
+    signal.alarm(0)
 
 
 def pytest_configure(config):

@@ -286,6 +286,24 @@ def test_settings_come_from_the_environment_too(pystrobe, tmp_path):
     assert profiles.in_store(tmp_path / "own", "burner") and profiles.in_store(tmp_path / "store", "burner")
 
 
+def test_without_libcurl_the_command_runs_and_a_store_does(pystrobe, tmp_path):
+    hidden = ["unshare", "-m", "sh", "-c", 'for file in $(ldconfig -p | sed -n "s/.*libcurl.so.4.* => //p"); do '
+              'mount --bind /dev/null "$file" || exit; done; exec "$@"', "-"]
+    if subprocess.run(hidden + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("no mount namespace can be made here")
+    words = [*pystrobe.words, pystrobe.path, "exec"]
+    burns = ["-n", "burner", "--", PYTHON, "-c", "import time\nwhile time.process_time() < 1: sum(range(1000))"]
+
+    served = subprocess.run(hidden + words + burns, stderr=subprocess.PIPE, text=True, timeout=live.DEADLINE_S,
+                            env=dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1"))
+    stored = subprocess.run(hidden + words + ["--store", str(tmp_path / "store")] + burns, stderr=subprocess.PIPE,
+                            text=True, timeout=live.DEADLINE_S)
+
+    assert served.returncode == 0 and "libcurl cannot be used" in served.stderr
+    assert (stored.returncode, stored.stderr) == (0, "")
+    assert profiles.in_store(tmp_path / "store", "burner")
+
+
 # Where Yama lets ancestors read only, the profiler stands above the command.
 
 ABOVE = """
@@ -393,6 +411,7 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def status(self):
+        live.wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "the program ends")
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def end(self):
@@ -421,8 +440,8 @@ TYPED = """
 import os, signal, sys, time
 signal.signal(signal.SIGWINCH, lambda *_: print("now", os.get_terminal_size(), flush=True))
 signal.signal(signal.SIGCONT, lambda *_: print("goes on", flush=True))
-print("foreground:", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
 try:
+    print("foreground:", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
     while True:
         time.sleep(1)
 except KeyboardInterrupt:
