@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import time
 
 import pytest
@@ -147,3 +148,16 @@ def test_dump_reads_a_program_whose_interpreter_was_deleted(python, pystrobe, do
         assert_same_frames(own, seen_from_outside(pystrobe, own))
     finally:
         target.stop()
+
+
+def test_sees_a_frame_without_variables_and_stack(python, pystrobe, start):
+    target = start(python, "nothing.py")
+    pid = target.read_json()["pid"]
+
+    def is_seen():
+        threads = [thread for one in pystrobe.dump(pid)["interpreters"] for thread in one["threads"]]
+        files = [[frame["file"] for frame in thread["frames"] or []] for thread in threads]
+        return files and files[0][:1] == ["<string>"]
+
+    live.wait_until(is_seen, "its frame is seen")
+    os.kill(pid, signal.SIGKILL)  # it does not look at its input

@@ -61,7 +61,7 @@ FIELDS = [
     ("thread.exc_value", 7, NEWEST, "_PyErr_StackItem", "exc_value"),
     ("cframe.current_frame", 11, 12, "_PyCFrame", "current_frame"),
     ("frame.size", 6, 10, "PyFrameObject", "f_localsplus"),
-    ("frame.size", 11, 12, "sizeof(_PyInterpreterFrame)", None),
+    ("frame.size", 11, 12, "_PyInterpreterFrame", "localsplus"),
     ("frame.executable", 6, 10, "PyFrameObject", "f_code"),
     ("frame.executable", 11, 12, "_PyInterpreterFrame", "f_code"),
     ("frame.previous", 6, 10, "PyFrameObject", "f_back"),

@@ -56,7 +56,7 @@ static const struct {
     FIELD(thread.native_thread_id, 160, 144, 160, 160, 184),
     FIELD(thread.datastack_chunk, 296, 232, 232, 232, 256),
     FIELD(cframe.current_frame, 8, 0, NO_FIELD, NO_FIELD, NO_FIELD),
-    FIELD(frame.size, 80, 80, 80, 88, 88),
+    FIELD(frame.size, 72, 72, 80, 88, 88),
     FIELD(frame.executable, 32, 0, 0, 0, 0),
     FIELD(frame.previous, 48, 8, 8, 8, 8),
     FIELD(frame.instr, 56, 56, 56, 56, 56),
