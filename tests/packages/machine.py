@@ -66,6 +66,7 @@ class Machine:
     def __init__(self, log_path, say):
         self.root = roots.ensure(SUITE, "booted", PACKAGES, True, say)
         self.log = open(log_path, "wb")
+        self.pid = None
         name = "pystrobe-%d" % os.getpid()
         self.nspawn = subprocess.Popen(
             ["systemd-nspawn", "-D", self.root, "--volatile=overlay", "--register=no", "--keep-unit", "-M", name,
@@ -111,11 +112,11 @@ class Machine:
         return self.run('systemctl show -P "$2" "$1"', unit, name).strip()
 
     def stop(self):
+        """Ends it at once: there is nothing in it to be kept. All in it goes with its first process."""
         if self.nspawn.poll() is None:
-            self.nspawn.send_signal(signal.SIGTERM)
-            try:
-                self.nspawn.wait(30)
-            except subprocess.TimeoutExpired:
-                self.nspawn.kill()
-                self.nspawn.wait()
+            if self.pid:
+                os.kill(self.pid, signal.SIGKILL)
+            else:
+                self.nspawn.terminate()
+            self.nspawn.wait(60)
         self.log.close()
