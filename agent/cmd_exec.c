@@ -114,21 +114,6 @@ static void interval_ended(void *ctx)
         ship_interval_end(&run->ship);
 }
 
-/* Where a user's own profiles are kept. */
-static bool default_store(char *out, size_t size)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int used;
-
-    if (geteuid() == 0)
-        used = snprintf(out, size, "/var/lib/pystrobe/store");
-    else if (state && state[0] == '/')
-        used = snprintf(out, size, "%s/pystrobe/store", state);
-    else
-        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
-    return used > 0 && (size_t)used < size;
-}
-
 /* For the profiler, which works in no folder of the command's. */
 static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
 {
@@ -157,7 +142,7 @@ static int read_conf(const struct request *request, struct conf **out)
     source.size = strlen(source.text);
     if (!request->store[0] && otel_makes_exporter(getenv))
         return options_conf(&source, out);
-    if (!request->store[0] && !default_store(store, sizeof(store))) {
+    if (!request->store[0] && !options_store(store, sizeof(store))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
         return EXIT_USAGE;
     }

@@ -341,7 +341,7 @@ static bool choose_store(struct request *request, char **words, int count)
         return false;
     } else if (!request->store) {
         request->store = request->store_path;
-        if (!report_default_store(request->store_path, sizeof(request->store_path))) {
+        if (!options_store(request->store_path, sizeof(request->store_path))) {
             (void)fputs("pystrobe: there is no usual store here; use --store DIR\n", stderr);
             return false;
         }

@@ -128,6 +128,20 @@ int options_conf(const struct conf_source *source, struct conf **out)
     return EXIT_OK;
 }
 
+bool options_store(char *out, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int used;
+
+    if (geteuid() == 0)
+        used = snprintf(out, size, "/var/lib/pystrobe/store");
+    else if (state && state[0] == '/')
+        used = snprintf(out, size, "%s/pystrobe/store", state);
+    else
+        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
+    return used > 0 && (size_t)used < size;
+}
+
 void options_service(char **argv, char *out, size_t size)
 {
     const char *words[CMDLINE_ARGUMENTS_MAX + 1];

@@ -55,6 +55,9 @@ struct conf_source options_source(const char *path, const struct options_flags *
  */
 MUST_CHECK int options_conf(const struct conf_source *source, struct conf **out);
 
+/* Writes where profiles of this user are kept unless it is said otherwise. False: nowhere. */
+MUST_CHECK bool options_store(char *out, size_t size);
+
 /* What to call the service of a command line: its script or module, else the program. */
 void options_service(char **argv, char *out, size_t size);
 

@@ -110,20 +110,6 @@ static void set_since(struct report_files *files, int64_t since_ns)
         files->since[0] = '\0';
 }
 
-bool report_default_store(char *out, size_t size)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int used;
-
-    if (geteuid() == 0)
-        used = snprintf(out, size, "/var/lib/pystrobe/store");
-    else if (state && state[0] == '/')
-        used = snprintf(out, size, "%s/pystrobe/store", state);
-    else
-        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
-    return used > 0 && (size_t)used < size;
-}
-
 bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
                            struct report_files *files, struct err *err)
 {

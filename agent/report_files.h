@@ -29,9 +29,6 @@ struct report_files {
 MUST_CHECK bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
                                       struct report_files *files, struct err *err);
 
-/* Writes where profiles of this user are kept unless it is said otherwise. False: nowhere. */
-MUST_CHECK bool report_default_store(char *out, size_t size);
-
 /* Frees the paths. */
 void report_files_finish(struct report_files *files);
 

@@ -6,35 +6,23 @@ import importlib
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 import live
+from loopback import Loopback
 
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
 PYSTROBE = os.environ.get("PYSTROBE", os.path.join(BUILD, "pystrobe"))
 
 
-class OtlpReceiver:
+class OtlpReceiver(Loopback):
     """Takes OTLP requests on the loopback and keeps them: (path, headers, plain body)."""
 
     def __init__(self, tls=None):
         self.requests = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        if tls:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.url = "%s://127.0.0.1:%d" % ("https" if tls else "http", self._server.server_address[1])
-
-    def __enter__(self):
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(self._handler(), tls)
 
     def _handler(receiver):  # the handler's own self is the request
         class Handler(BaseHTTPRequestHandler):

@@ -9,9 +9,8 @@ import re
 import shutil
 import ssl
 import subprocess
-import threading
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -19,6 +18,7 @@ import live
 import test_metrics
 from certificates import context_of, tls  # noqa: F401 (tls is a fixture)
 from conftest import MACHINES
+from loopback import Loopback
 
 INI = """
 [agent]
@@ -79,24 +79,12 @@ IN_ENVIRONMENT = {"PASSWORD": "%s", "HEADER": "%s", "TOKEN": "%s", "PROXY_LOGIN"
 BASIC = ("PASSWORD", "PROXY_LOGIN", "password-credential")  # that are sent in base64
 
 
-class Echo:
+class Echo(Loopback):
     """Answers with the status that the path begins with, and repeats all header lines in what it says."""
 
     def __init__(self, context=None):
         self.seen = []  # the header lines of each request, one text
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        if context:
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.url = "%s://127.0.0.1:%d" % ("https" if context else "http", self._server.server_address[1])
-
-    def __enter__(self):
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(self._handler(), context)
 
     def _handler(echo):  # the handler's own self is the request
         class Handler(BaseHTTPRequestHandler):
