@@ -129,6 +129,7 @@ static inline const char *server_answer(const struct server *server)
 static inline bool server_reply(struct server *server, int fd)
 {
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    bool closes;
 
     memcpy(server->seen, server->incoming, server->size + 1);
     (void)atomic_fetch_add(&server->requests, 1);
@@ -138,13 +139,15 @@ static inline bool server_reply(struct server *server, int fd)
     }
     if (server->mode == SERVER_IS_SILENT)
         return true;
+    /* Once it has the answer, a test may be over, and the text gone. */
+    closes = strcasestr(server_answer(server), "Connection: close") != NULL;
     if (!server_write(server, fd, server_answer(server)))
         return false;
     while (server->mode == SERVER_NEVER_ENDS) {
         if (!server_write(server, fd, server->filler))
             return false;
     }
-    return !strcasestr(server_answer(server), "Connection: close");
+    return !closes;
 }
 
 /* One request. False: the connection is over. */
