@@ -34,7 +34,8 @@ TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch
 
 export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
-export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1
+# (It sleeps for a second at the end of each program that has threads left, else.)
+export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=0
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
