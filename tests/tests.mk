@@ -29,7 +29,8 @@ SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARD
 # ... and one Python of each way in which frames lie in memory is enough for them.
 ONE_OF_EACH = 3.8 3.11 3.12 3.14 3.15
 NOT_TIMING = PYTEST_ARGS='-m "not timing and not long"' PYSTROBE_ONLY="$(ONE_OF_EACH)"
-# TSan needs addresses that are not spread too far.
+# TSan needs addresses that are not spread too far. All runs like that: else programs of ours that it starts
+# anew for it would differ from others in that.
 TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")
 
 export ASAN_OPTIONS ?= detect_stack_use_after_return=1:strict_string_checks=1
@@ -126,7 +127,7 @@ asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and Un
 # do the same whatever the Python is.
 tsan: ONE_OF_EACH = 3.11 3.15
 tsan: ## unit and integration tests under ThreadSanitizer
-	+@$(SANITIZED)="-fsanitize=thread" RUN="$(TSAN_WRAPPER)" $(NOT_TIMING) \
+	+@$(TSAN_WRAPPER) $(SANITIZED)="-fsanitize=thread" $(NOT_TIMING) \
 	    UNIT_SRC="$(filter-out %/test_pause.c,$(UNIT_SRC))" test
 
 # What glibc keeps for threads that were never joined is only "possibly" lost. test_spool_kills counts
