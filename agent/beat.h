@@ -26,6 +26,12 @@ static inline void beat_read(struct beat *beat, pid_t pid, uint64_t now_ns)
     atomic_store_explicit(&beat->since_ns, now_ns, memory_order_release);
 }
 
+/* Since when it reads a process; 0: it reads none. */
+static inline uint64_t beat_since(const struct beat *beat)
+{
+    return atomic_load_explicit(&beat->since_ns, memory_order_acquire);
+}
+
 /* It reads none, and goes on to something else. */
 static inline void beat_rest(struct beat *beat)
 {

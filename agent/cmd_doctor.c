@@ -33,14 +33,6 @@ struct request {
     bool json, help;
 };
 
-static bool has_colour(void)
-{
-    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-
-    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
-           (!term || strcmp(term, "dumb") != 0);
-}
-
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
 static int read_request(int argc, char **argv, struct request *request)
 {
@@ -71,7 +63,7 @@ static int examine(const struct request *request, const struct conf *conf)
 {
     struct findings findings;
 
-    findings_init(&findings, request->json, has_colour());
+    findings_init(&findings, request->json, options_colour());
     examine_rights(&findings);
     if (request->pid)
         examine_process(&findings, request->pid);

@@ -74,14 +74,6 @@ enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 static const struct word colour_words[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
 
-static bool terminal_has_colour(void)
-{
-    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-
-    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
-           (!term || strcmp(term, "dumb") != 0);
-}
-
 static int print(const struct request *request, const struct dump *dump)
 {
     struct buf out;
@@ -244,7 +236,7 @@ static bool set_value(struct request *request, int option, const char *text)
         if (!read_word("color", text, colour_words, &value))
             return false;
         request->colour_always = value == COLOUR_ALWAYS;
-        request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && terminal_has_colour());
+        request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && options_colour());
         return true;
     default:
         return false;
@@ -299,7 +291,7 @@ int cmd_dump(int argc, char **argv)
                                           {NULL, 0, NULL, 0}};
     struct request request = {.take.options.status =
                                   CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT,
-                              .colour = terminal_has_colour()};
+                              .colour = options_colour()};
     int c;
 
     while ((c = getopt_long(argc, argv, "+p:jt:m:ngh", longs, NULL)) != -1) {

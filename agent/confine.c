@@ -6,11 +6,12 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "agent/obstacle.h"
 
 enum { CLOSE_MAX = 65536 };
 
@@ -51,15 +52,7 @@ static bool keep_capabilities(void)
 
 bool confine_may_help(void)
 {
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[2] = {{0}};
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    int scope = file ? fgetc(file) : '0';
-
-    if (file)
-        (void)fclose(file);
-    return scope == '0' || (syscall(SYS_capget, &head, sets) == 0 &&
-                            sets[0].effective & UINT32_C(1) << CAP_SYS_PTRACE);
+    return obstacle_yama() <= 0 || obstacle_has_capability(CAP_SYS_PTRACE);
 }
 
 void confine_close_from(unsigned first)

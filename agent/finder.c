@@ -183,8 +183,7 @@ static uint64_t read_mark(struct finder *f, const struct candidate *c)
  */
 static void keep_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
 {
-    /* kthreadd and its children; what has ended */
-    c->fixed = stat->parent == 2 || c->id.pid == 2 || stat->state == 'Z';
+    c->fixed = proc_is_kernels(c->id.pid, stat) || stat->state == 'Z';
     c->runs_deep = false;
     c->mark = c->fixed ? 0 : read_mark(f, c);
     if (c->fixed || (c->mark && !strstr(stat->name, "python")))

@@ -42,13 +42,10 @@ static void add_json(struct findings *f, enum finding finding, const char *check
 static void add_text(struct findings *f, enum finding finding, const char *check, const char *cure,
                      const char *text)
 {
-    char line[64];
-
     buf_add_str(&f->text, f->colour ? kinds[finding].colour : "");
     buf_add_str(&f->text, kinds[finding].word);
     buf_add_str(&f->text, f->colour ? "\033[0m" : "");
-    (void)snprintf(line, sizeof(line), "  %-20s  ", check);
-    buf_add_str(&f->text, line);
+    buf_add_fmt(&f->text, "  %-20s  ", check);
     visible_add_str(&f->text, text);
     if (cure[0])
         buf_add_str(&f->text, "\n      do: ");

@@ -127,7 +127,7 @@ bool helper_start(struct helper *helper, const char *program, char *const *argv,
 
 pid_t helper_reads(const struct helper *helper)
 {
-    uint64_t since = atomic_load_explicit(&helper->beat->since_ns, memory_order_acquire);
+    uint64_t since = beat_since(helper->beat);
 
     return since ? atomic_load_explicit(&helper->beat->pid, memory_order_relaxed) : 0;
 }
@@ -142,7 +142,7 @@ static char state_of(const struct helper *helper)
 
 enum helper_look helper_look(struct helper *helper, uint64_t now_ns)
 {
-    uint64_t since = atomic_load_explicit(&helper->beat->since_ns, memory_order_acquire);
+    uint64_t since = beat_since(helper->beat);
     uint64_t turns = atomic_load_explicit(&helper->beat->turns, memory_order_relaxed);
     bool again = since && since == helper->blocked_ns;
     char state;

@@ -43,33 +43,27 @@ const char *obstacle_cure(enum obstacle obstacle)
     return obstacles[obstacle].cure;
 }
 
-static bool read_text(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
-
-    if (fd >= 0)
-        (void)close(fd);
-    out[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
-
 long obstacle_yama(void)
 {
     char text[32];
 
-    return read_text("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text))
+    return proc_read_small("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0
                ? strtol(text, NULL, 10)
                : -1;
 }
 
-bool obstacle_has_capability(unsigned capability)
+static bool read_own_sets(struct __user_cap_data_struct sets[2])
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+
+    return syscall(SYS_capget, &head, sets) == 0;
+}
+
+bool obstacle_has_capability(unsigned capability)
+{
     struct __user_cap_data_struct sets[2] = {{0}};
 
-    return syscall(SYS_capget, &head, sets) == 0 &&
-           sets[capability / 32].effective & UINT32_C(1) << capability % 32;
+    return read_own_sets(sets) && sets[capability / 32].effective & UINT32_C(1) << capability % 32;
 }
 
 /* Reads a byte of that process that is there in none: what the kernel says of the right to. */
@@ -112,7 +106,7 @@ static bool is_confined_to_namespace(void)
     char text[256];
     unsigned long inside = 1, outside = 1, count = 0;
 
-    return read_text("/proc/self/uid_map", text, sizeof(text)) &&
+    return proc_read_small("/proc/self/uid_map", text, sizeof(text)) > 0 &&
            sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && // NOLINT(cert-err34-c)
            !(inside == 0 && outside == 0 && count == UINT32_MAX);
 }
@@ -141,11 +135,10 @@ static bool all_are(const char *status, const char *label, unsigned long id)
 static bool is_permitted_more(const char *status)
 {
     const char *theirs = status_line(status, "\nCapPrm:");
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2] = {{0}};
     uint64_t ours;
 
-    if (!theirs || syscall(SYS_capget, &head, sets) != 0)
+    if (!theirs || !read_own_sets(sets))
         return false;
     ours = (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
     return (strtoull(theirs, NULL, 16) & ~ours) != 0;
@@ -173,7 +166,7 @@ static enum obstacle refused_by_rule(void)
 }
 
 /* What stands in the way of one without CAP_SYS_PTRACE. */
-static enum obstacle find_without(pid_t pid, const char *status)
+static enum obstacle find_without(pid_t pid, const char *status, long yama)
 {
     if (!all_are(status, "\nUid:", geteuid()) || !all_are(status, "\nGid:", getegid()))
         return is_confined_to_namespace() ? OBSTACLE_USER_NAMESPACE : OBSTACLE_USER;
@@ -181,7 +174,7 @@ static enum obstacle find_without(pid_t pid, const char *status)
         return OBSTACLE_NOT_DUMPABLE;
     if (is_permitted_more(status))
         return in_our_user_namespace(pid) ? OBSTACLE_CAPABILITIES : OBSTACLE_USER_NAMESPACE;
-    if (obstacle_yama() == 1 && !proc_descends(pid, getpid()))
+    if (yama == 1 && !proc_descends(pid, getpid()))
         return OBSTACLE_YAMA;
     return geteuid() == 0 ? OBSTACLE_NOT_DUMPABLE : refused_by_rule();
 }
@@ -190,23 +183,26 @@ enum obstacle obstacle_find(pid_t pid)
 {
     char status[STATUS_BYTES], path[32];
     int cause = try_read(pid);
-    bool capable = obstacle_has_capability(CAP_SYS_PTRACE);
+    bool capable;
+    long yama;
 
     if (cause == 0)
         return OBSTACLE_NONE;
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (!read_text(path, status, sizeof(status)))
+    if (proc_read_small(path, status, sizeof(status)) <= 0)
         return kill(pid, 0) == 0 || errno == EPERM ? OBSTACLE_HIDDEN : OBSTACLE_GONE;
     if (opens_memory(pid))
         return OBSTACLE_NONE;
     if (cause == ESRCH)
         return OBSTACLE_GONE;
-    if (obstacle_yama() >= 3)
+    yama = obstacle_yama();
+    capable = obstacle_has_capability(CAP_SYS_PTRACE);
+    if (yama >= 3)
         return OBSTACLE_YAMA_OFF;
-    if (obstacle_yama() == 2 && !capable)
+    if (yama == 2 && !capable)
         return OBSTACLE_YAMA_ADMIN;
     if (!capable)
-        return find_without(pid, status);
+        return find_without(pid, status, yama);
     return in_our_user_namespace(pid) && !is_confined_to_namespace() ? refused_by_rule()
                                                                      : OBSTACLE_USER_NAMESPACE;
 }

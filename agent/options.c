@@ -19,6 +19,14 @@ int options_help(const char *text)
     return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_OK;
 }
 
+bool options_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
+           (!term || strcmp(term, "dumb") != 0);
+}
+
 int options_usage(const char *command)
 {
     (void)fprintf(stderr, "pystrobe: see pystrobe %s --help\n", command);

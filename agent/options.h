@@ -13,6 +13,9 @@
 /* Prints a help text to stdout; gives the exit status. */
 int options_help(const char *text);
 
+/* True if what goes to stdout may be coloured: a terminal reads it, and nobody has said no. */
+bool options_colour(void);
+
 /* Prints where help is to be had to stderr; gives the exit status of a usage error. */
 int options_usage(const char *command);
 

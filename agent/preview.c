@@ -15,7 +15,7 @@
 #include "agent/visible.h"
 #include "unwind/cpy.h"
 
-enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, ANCESTOR_KTHREADD = 2 };
+enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20 };
 
 struct sight {
     struct matcher *matcher; /* owned */
@@ -51,11 +51,7 @@ static void add_labels(struct buf *out, const struct labels *labels)
 static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choice,
                        const char *version)
 {
-    char line[128];
-
-    (void)snprintf(line, sizeof(line), "  %7d  Python %-8s  %gHz  ", (int)pid, version,
-                   choice->rate_hz);
-    buf_add_str(&sight->wanted, line);
+    buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, choice->rate_hz);
     visible_add_str(&sight->wanted, choice->service);
     add_labels(&sight->wanted, &choice->labels);
     buf_add_str(&sight->wanted, "\n           ");
@@ -65,10 +61,7 @@ static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choi
 
 static void add_left(struct sight *sight, pid_t pid, const char *why)
 {
-    char line[32];
-
-    (void)snprintf(line, sizeof(line), "  %7d  ", (int)pid);
-    buf_add_str(&sight->left, line);
+    buf_add_fmt(&sight->left, "  %7d  ", (int)pid);
     visible_add_str(&sight->left, why);
     buf_add_str(&sight->left, "\n           ");
     add_command(&sight->left, pid);
@@ -109,7 +102,7 @@ static void look(struct sight *sight, const struct conf *conf, pid_t pid)
 
     if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
         return;
-    if (pid == ANCESTOR_KTHREADD || stat.parent == ANCESTOR_KTHREADD) { /* the kernel's own */
+    if (proc_is_kernels(pid, &stat)) {
         sight->others++;
         return;
     }
@@ -149,10 +142,7 @@ static bool look_at_all(struct sight *sight, const struct conf *conf)
 
 static void add_part(struct buf *out, const char *title, size_t count, const struct buf *lines)
 {
-    char head[96];
-
-    (void)snprintf(head, sizeof(head), "%s%zu\n", title, count);
-    buf_add_str(out, head);
+    buf_add_fmt(out, "%s%zu\n", title, count);
     buf_add(out, lines->data, lines->size);
 }
 

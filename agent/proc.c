@@ -13,10 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ANCESTORS_MAX = 256 };
+enum { ANCESTORS_MAX = 256, KTHREADD = 2 };
 
-/* Reads a small file of /proc whole; gives the number of bytes, -1 if it cannot be read. */
-static ssize_t read_small(const char *path, char *out, size_t size)
+ssize_t proc_read_small(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -45,7 +44,7 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     size_t size;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (read_small(path, text, sizeof(text)) <= 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return false;
     open_mark = strchr(text, '(');
     close_mark = strrchr(text, ')');
@@ -64,6 +63,11 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
     memcpy(out->name, open_mark + 1, size);
     return true;
+}
+
+bool proc_is_kernels(pid_t pid, const struct proc_stat *stat)
+{
+    return pid == KTHREADD || stat->parent == KTHREADD;
 }
 
 bool proc_descends(pid_t pid, pid_t from)
@@ -87,7 +91,7 @@ void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
     ssize_t got, i;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-    got = read_small(path, out, PROC_COMMAND_MAX);
+    got = proc_read_small(path, out, PROC_COMMAND_MAX);
     for (i = 0; i + 1 < got; i++)
         if (out[i] == '\0')
             out[i] = ' ';
@@ -121,7 +125,7 @@ uint64_t proc_exec_mark(pid_t pid)
     uint64_t mark = 14695981039346656037U; /* FNV-1a */
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (read_small(path, text, sizeof(text)) <= 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return 0;
     code = stat_field(text, 26);
     stack = stat_field(text, 28);
@@ -140,7 +144,7 @@ bool proc_user(pid_t pid, uid_t *out)
     char path[64], text[2048], *line;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (read_small(path, text, sizeof(text)) <= 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return false;
     line = strstr(text, "\nUid:");
     if (!line)
@@ -169,7 +173,7 @@ bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
     char path[96], text[128], *at;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-    if (read_small(path, text, sizeof(text)) <= 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return false;
     out->cpu_ns = strtoull(text, &at, 10);
     out->wait_ns = strtoull(at, NULL, 10);
@@ -185,7 +189,7 @@ bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
     uint64_t now_ns, start_ns;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (read_small(path, text, sizeof(text)) <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
         return false;
     start = stat_field(text, 22);
     if (!start)
@@ -230,7 +234,7 @@ bool proc_thread_state(pid_t pid, pid_t tid, char *out)
     const char *state;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    state = read_small(path, text, sizeof(text)) > 0 ? stat_field(text, 3) : NULL;
+    state = proc_read_small(path, text, sizeof(text)) > 0 ? stat_field(text, 3) : NULL;
     if (state)
         *out = *state;
     return state != NULL;

@@ -32,8 +32,17 @@ struct proc_stat {
     char name[64];  /* the kernel's name of it: at most 15 bytes */
 };
 
+/*
+ * Reads a small file of /proc whole, up to `size` - 1 bytes, and puts a 0 behind them. Gives the
+ * number of bytes; -1: it cannot be read, and `out` is "".
+ */
+ssize_t proc_read_small(const char *path, char *out, size_t size);
+
 /* Reads /proc/PID/stat. False: it is gone. */
 MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
+
+/* True for kthreadd and its children, which run no program. */
+bool proc_is_kernels(pid_t pid, const struct proc_stat *stat);
 
 /* True if a process is below that one: its child, a child's child, ... */
 MUST_CHECK bool proc_descends(pid_t pid, pid_t from);

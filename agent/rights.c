@@ -3,13 +3,14 @@
 #include "agent/rights.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <unistd.h>
+
+#include "agent/proc.h"
 
 enum { GROUPS_MAX = 256, STATUS_MAX = 8192, FILE_SYSTEM_ID = 3 };
 
@@ -41,18 +42,10 @@ static bool read_rights(pid_t pid, struct rights *out)
 {
     char path[64], text[STATUS_MAX];
     gid_t ids[FILE_SYSTEM_ID + 1]; /* real, effective, saved, file system */
-    ssize_t got = -1;
-    int fd;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, sizeof(text) - 1);
-        (void)close(fd);
-    }
-    if (got <= 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return false;
-    text[got] = '\0';
     if (numbers_of(text, "\nUid:", ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
         return false;
     out->user = ids[FILE_SYSTEM_ID];

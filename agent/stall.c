@@ -25,19 +25,15 @@ static struct {
     void *ctx;
 } stall;
 
-static uint64_t reads_since(void)
-{
-    return atomic_load_explicit(&stall.beat.since_ns, memory_order_acquire);
-}
-
 /* True if it sleeps in a read that began too long ago: one that runs is not stuck. */
 static bool hangs(void)
 {
-    uint64_t since = reads_since();
+    uint64_t since = beat_since(&stall.beat);
     char state = 'R';
 
     return since != 0 && clock_mono_ns() > since + STALLED_NS &&
-           proc_thread_state(getpid(), stall.tid, &state) && state != 'R' && since == reads_since();
+           proc_thread_state(getpid(), stall.tid, &state) && state != 'R' &&
+           since == beat_since(&stall.beat);
 }
 
 static void *watch(void *arg)
