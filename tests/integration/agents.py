@@ -10,6 +10,19 @@ import time
 
 import live
 
+# An agent that keeps what it is to send on disk; exporters go behind it.
+SPOOLING = """
+[agent]
+rate = 50Hz
+interval = 1s
+scan = 200ms
+max_cpu = 100%
+spool = {spool}
+spool_min_free = 0B
+[target shop]
+cmdline = {target}
+"""
+
 
 class Agent:
     """A running agent, its log as it comes, and the processes that it says it samples."""

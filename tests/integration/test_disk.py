@@ -17,20 +17,11 @@ import pytest
 import entries
 import live
 import profiles
+from agents import SPOOLING
 from conftest import MACHINES
 from receiver import Receiver
 
-INI = """
-[agent]
-rate = 50Hz
-interval = 1s
-scan = 200ms
-max_cpu = 100%
-spool = {spool}
-spool_min_free = 0B
-[target shop]
-cmdline = {target}
-[exporter server]
+INI = SPOOLING + """[exporter server]
 type = pyroscope
 url = {url}
 """

@@ -10,23 +10,14 @@ import time
 import pytest
 
 import live
+from agents import SPOOLING
 from conftest import MACHINES
 from faults import Faults
 from servers import PROTOCOLS
 
 BOUND_S = 5
 HANG_S = 60
-INI = """
-[agent]
-rate = 50Hz
-interval = 1s
-scan = 200ms
-max_cpu = 100%
-spool = {spool}
-spool_min_free = 0B
-[target shop]
-cmdline = {target}
-[exporter faulty]
+INI = SPOOLING + """[exporter faulty]
 type = {protocol}
 url = {url}
 [exporter kept]

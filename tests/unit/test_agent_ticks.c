@@ -58,50 +58,52 @@ static void keeps_the_rate_on_average(void **state)
     ticks_finish(&ticks);
 }
 
-static void steps_by_half_to_one_and_a_half_periods(void **state)
+struct steps {
+    uint64_t shortest, longest, sum;
+};
+
+enum { STEPS = 10000 };
+
+/* How far it is to the next sample, again and again, where each stands for `each` ticks. */
+static struct steps take_steps(uint64_t each)
 {
-    uint64_t shortest = UINT64_MAX, longest = 0, then;
+    struct steps steps = {.shortest = UINT64_MAX};
     struct ticks ticks;
     struct tick tick;
 
-    (void)state;
     ticks_init(&ticks, 1);
     assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
     (void)ticks_done(&ticks, &tick, 1, START);
-    for (int i = 0; i < 10000; i++) {
-        then = tick.next_ns;
-        (void)ticks_done(&ticks, &tick, 1, then);
-        shortest = tick.next_ns - then < shortest ? tick.next_ns - then : shortest;
-        longest = tick.next_ns - then > longest ? tick.next_ns - then : longest;
-    }
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t then = tick.next_ns, step;
 
-    assert_in_range(shortest, PERIOD / 2, PERIOD * 6 / 10);
-    assert_in_range(longest, PERIOD * 14 / 10, PERIOD * 3 / 2);
+        assert_int_equal(ticks_done(&ticks, &tick, each, then), 0);
+        step = tick.next_ns - then;
+        steps.shortest = step < steps.shortest ? step : steps.shortest;
+        steps.longest = step > steps.longest ? step : steps.longest;
+        steps.sum += step;
+    }
     ticks_finish(&ticks);
+    return steps;
+}
+
+static void steps_by_half_to_one_and_a_half_periods(void **state)
+{
+    struct steps steps = take_steps(1);
+
+    (void)state;
+    assert_in_range(steps.shortest, PERIOD / 2, PERIOD * 6 / 10);
+    assert_in_range(steps.longest, PERIOD * 14 / 10, PERIOD * 3 / 2);
 }
 
 static void steps_over_the_ticks_that_need_no_sample(void **state)
 {
-    uint64_t shortest = UINT64_MAX, longest = 0, then, sum = 0;
-    struct ticks ticks;
-    struct tick tick;
+    struct steps steps = take_steps(8);
 
     (void)state;
-    ticks_init(&ticks, 1);
-    assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
-    (void)ticks_done(&ticks, &tick, 1, START);
-    for (int i = 0; i < 10000; i++) {
-        then = tick.next_ns;
-        assert_int_equal(ticks_done(&ticks, &tick, 8, then), 0);
-        shortest = tick.next_ns - then < shortest ? tick.next_ns - then : shortest;
-        longest = tick.next_ns - then > longest ? tick.next_ns - then : longest;
-        sum += tick.next_ns - then;
-    }
-
-    assert_true(shortest >= 4 * PERIOD);
-    assert_true(longest <= 12 * PERIOD + 1);
-    assert_in_range(sum / 10000, PERIOD * 79 / 10, PERIOD * 81 / 10);
-    ticks_finish(&ticks);
+    assert_true(steps.shortest >= 4 * PERIOD);
+    assert_true(steps.longest <= 12 * PERIOD + 1);
+    assert_in_range(steps.sum / STEPS, PERIOD * 79 / 10, PERIOD * 81 / 10);
 }
 
 static void spreads_many_over_the_period_after_their_first_tick(void **state)
