@@ -22,13 +22,14 @@ SAN ?=
 WERROR ?=
 # A packed source (make dist) says which revision it is; its files have the time of that.
 REVISION := $(shell cat REVISION 2>/dev/null || git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
+SOURCE_DATE_EPOCH ?= $(shell test ! -e REVISION && git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile)
 
 LIBS_PB := $(shell $(PKG_CONFIG) --libs libprotobuf-c 2>/dev/null || echo -lprotobuf-c)
 LIBS_CURL := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
-LIBS_Z := $(shell $(PKG_CONFIG) --libs zlib 2>/dev/null || echo -lz)
+LIBS_Z := $(shell $(PKG_CONFIG) --libs libdeflate zlib 2>/dev/null || echo -ldeflate -lz)
 LIBS_INI := -linih
 LIBS_MHD := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null || echo -lmicrohttpd)
+LIBS_SCREEN := $(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 LIBS_TEST := -lcmocka
 
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -isystem $(BUILD)/gen
@@ -38,11 +39,11 @@ LDFLAGS_ALL = $(LDHARDEN) $(SAN) $(LDFLAGS)
 # PORTABLE=1: a program that needs glibc alone, and libcurl only where there is a server to speak with.
 ifneq ($(PORTABLE),)
 LIBS_PB := -l:libprotobuf-c.a
-LIBS_Z := -l:libz.a
+LIBS_Z := -l:libdeflate.a -l:libz.a
 LIBS_INI := -l:libinih.a
 endif
 
-# libcurl and libmicrohttpd are loaded when they are needed (agent/late.c); LATE= links them in.
+# libcurl, libmicrohttpd and libncursesw are loaded when they are needed (agent/late.c); LATE= links them in.
 LATE ?= $(BUILD)/agent/late.o
 
 LIBRARIES := base unwind pprof formats conf exporters
@@ -50,7 +51,7 @@ PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
 PB_H := $(PB_C:.c=.h)
 PB_O := $(PB_C:.c=.o)
-PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(wildcard formats/*.html))
+PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(foreach e,html css js,$(wildcard formats/*.$(e) agent/*.$(e))))
 
 lib_sources = $(wildcard $(1)/*.c)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
@@ -66,7 +67,8 @@ TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tool
 
 # The order in which archives are linked; formats needs pprof and base, the others base only.
 LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
-            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) -lpthread
+            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) \
+            $(LIBS_SCREEN) -lpthread
 
 .PHONY: all help clean
 all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
@@ -83,13 +85,14 @@ $(BUILD)/gen/%.pb-c.c: %.proto
 	protoc-c --c_out=$(BUILD)/gen -I. $<
 $(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
 
-# A page as the bytes of an array.
-$(BUILD)/gen/%.html.inc: %.html
+# A page, or what belongs to it, as the bytes of an array.
+$(BUILD)/gen/%.inc: %
 	@mkdir -p $(@D)
 	od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
 
-$(BUILD)/formats/flame.o: $(BUILD)/gen/formats/flame.html.inc
+$(BUILD)/formats/flame.o: $(addprefix $(BUILD)/gen/formats/flame.,html.inc css.inc js.inc)
 $(BUILD)/formats/heatmap.o: $(BUILD)/gen/formats/heatmap.html.inc
+$(BUILD)/agent/web_page.o: $(addprefix $(BUILD)/gen/agent/page.,html.inc css.inc js.inc)
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
@@ -113,7 +116,7 @@ $(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/main.o,$(AGENT_O))
 
 $(BUILD)/pystrobe: $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a \
-	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
+	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
 
 # The same with all libraries linked in, for tools that find out what a package depends on.
 $(BUILD)/pystrobe-linked: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
@@ -129,7 +132,8 @@ $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 .SECONDARY:
--include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
+# (Not all of $(BUILD): sanitizers' builds and whole systems lie below it, which others may be changing.)
+-include $(shell find $(addprefix $(BUILD)/,$(LIBRARIES) agent gen tests man) -type f -name '*.d' 2>/dev/null)
 
 include packaging/packaging.mk
 include tests/tests.mk

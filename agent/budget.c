@@ -2,14 +2,16 @@
 /* budget.c - see budget.h. */
 #include "agent/budget.h"
 
-/* CPU time is saved up for a minute; it may be spent in ten seconds, and what was used too much is
- * saved again in half a minute. */
-#define SAVED_NS    60e9
+/* CPU time of so long is saved up at most (and is there at the beginning: to find and open what
+ * there is), so that no minute takes much more than its own; it may be spent in ten seconds. What
+ * was used too much is saved again in half a minute, and forgiven beyond a minute. */
+#define SAVED_NS    15e9
+#define OWED_NS     60e9
 #define SPEND_NS    10e9
 #define PAY_BACK_NS 30e9
 
 /* Steps before more is shed, and before some of it is let back in. */
-enum { SHED_AFTER = 5, BACK_AFTER = 15, SHED_PART = 8 };
+enum { SHED_AFTER = 4, BACK_AFTER = 15, SHED_PART = 8 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
@@ -34,12 +36,13 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
 {
     struct budget_state *state = &budget->state;
     const bool first = budget->last_ns == 0;
-    double passed = (double)(now_ns - budget->last_ns), used, most;
+    double passed = (double)(now_ns - budget->last_ns), used, weight;
 
     if (!first && now_ns <= budget->last_ns)
         return false;
     state->used_memory_bytes = use->memory_bytes;
     used = use->cpu_ns > budget->last_cpu_ns ? (double)(use->cpu_ns - budget->last_cpu_ns) : 0;
+    weight = budget->last_ns == budget->begun_ns ? 1 : 0.3; /* the first measure is all there is */
     budget->last_ns = now_ns;
     budget->last_cpu_ns = use->cpu_ns;
     if (first) {
@@ -47,13 +50,12 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
         budget->begun_cpu_ns = use->cpu_ns;
         return false;
     }
-    state->used_cpu = state->used_cpu * 0.7 + used / passed * 0.3;
+    state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
     state->mean_cpu =
         (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
-    most = state->promised.cpu * SAVED_NS;
-    budget->credit_ns =
-        within(budget->credit_ns + state->promised.cpu * passed - used, -most, most);
+    budget->credit_ns = within(budget->credit_ns + state->promised.cpu * passed - used,
+                               -state->promised.cpu * OWED_NS, state->promised.cpu * SAVED_NS);
     return true;
 }
 
@@ -66,27 +68,42 @@ static double allowed(const struct budget *budget)
     return promised + credit < promised / 4 ? promised / 4 : promised + credit;
 }
 
-/* Stretches the periods, or lets them shrink again. True: there is nothing left to stretch. */
+/* Stretches the periods, or lets them shrink again. True: it is not enough for the promise. */
 static bool stretch(struct budget *budget)
 {
     struct budget_state *state = &budget->state;
-    double part = state->promised.cpu > 0 ? state->used_cpu / allowed(budget) : 0;
+    const double part = state->promised.cpu > 0 ? state->used_cpu / allowed(budget) : 0;
     /* At once to where it should do, as if all were samples; slowly back. */
-    double step = part > 1 ? within(part, 1, 4) : part < 0.8 ? 0.95 : 1;
-    bool spent = part > 1 && state->factor >= BUDGET_FACTOR_MAX;
+    const double step = part > 1 ? part : part < 0.8 ? 0.95 : 1;
+    /* What is only to be saved again is no reason to give targets up. */
+    const bool spent =
+        part > 1 && state->factor >= BUDGET_FACTOR_MAX && state->used_cpu > state->promised.cpu;
 
     state->factor = within(state->factor * step, 1, BUDGET_FACTOR_MAX);
     return spent;
 }
 
-/* Sheds an eighth, or lets an eighth back in. */
-static void shed(struct budget *budget, size_t targets, bool too_much, bool enough)
+/* How many targets to give up: an eighth, or as many more as CPU time says, up to a half. */
+static size_t too_many(const struct budget_state *state, size_t targets, bool spent)
+{
+    size_t part = targets / SHED_PART, wanted;
+
+    if (spent) {
+        wanted = (size_t)((double)targets * (1 - state->promised.cpu / state->used_cpu));
+        wanted = wanted < targets / 2 ? wanted : targets / 2;
+        part = part > wanted ? part : wanted;
+    }
+    return part ? part : 1;
+}
+
+/* Sheds some, or lets an eighth back in. */
+static void shed(struct budget *budget, size_t targets, bool spent, bool over, bool enough)
 {
     struct budget_state *state = &budget->state;
 
     budget->calm++;
-    if (too_much && budget->calm >= SHED_AFTER && targets > 0) {
-        state->targets_max = targets - (targets / SHED_PART ? targets / SHED_PART : 1);
+    if ((spent || over) && budget->calm >= SHED_AFTER && targets > 0) {
+        state->targets_max = targets - too_many(state, targets, spent);
         budget->calm = 0;
     } else if (enough && budget->calm >= BACK_AFTER && state->targets_max != SIZE_MAX) {
         /* There are no more than it takes already: all may come. */
@@ -108,7 +125,7 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
         return;
     spent = stretch(budget);
     over = memory > 0 && use->memory_bytes > memory;
-    shed(budget, use->targets, spent || over,
+    shed(budget, use->targets, spent, over,
          state->factor < BUDGET_FACTOR_MAX / 2.0 &&
              (memory == 0 || use->memory_bytes < memory - memory / SHED_PART));
 }

@@ -2,12 +2,13 @@
 /*
  * budget.h - keeps what profiling costs to what was promised.
  *
- * The promise is a share of one core, over a minute: what was not used of it may be used later,
- * to open a process or to encode a profile, and what was used too much is saved again.
+ * The promise is a share of one core, over a minute: a quarter of a minute of what was not used of
+ * it may be used later, to open a process or to encode a profile, and what was used too much is
+ * saved again.
  *
  * Over it, first all periods are stretched alike, up to BUDGET_FACTOR_MAX times; then targets are
- * shed, an eighth at a time, the one that was found last first. Memory is saved by shedding
- * alone. Both come back slowly, so that they do not swing.
+ * shed, an eighth to a half at a time, the one that was found last first. Memory is saved by
+ * shedding alone. Both come back slowly, so that they do not swing.
  *
  * Shape:   budget_init; budget_step every BUDGET_STEP_NS; what is to be done stands in `state`.
  * Threads: one. Reads no clock and no file: what was used is an argument.

@@ -35,6 +35,18 @@ bool burst_fits(const struct burst *burst, pid_t pid, const char *service)
            (burst->service[0] == '\0' || strcmp(burst->service, service) == 0);
 }
 
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+                                uint64_t now_ns)
+{
+    size_t i;
+
+    for (i = 0; i < bursts->count; i++)
+        if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == whom->pid &&
+            strcmp(bursts->all[i].service, whom->service) == 0)
+            return &bursts->all[i];
+    return NULL;
+}
+
 const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
                               uint64_t now_ns)
 {

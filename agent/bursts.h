@@ -34,6 +34,10 @@ MUST_CHECK bool bursts_add(struct bursts *bursts, const struct burst *burst, uin
 /* True if the burst is of this process. */
 bool burst_fits(const struct burst *burst, pid_t pid, const char *service);
 
+/* The running burst of the same target; NULL: there is none. */
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+                                uint64_t now_ns);
+
 /* The fastest running burst that a process has a part in; NULL: it has none. */
 const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
                               uint64_t now_ns);

@@ -91,6 +91,7 @@ static void unsend(struct charge *charge)
     charge->sent = false;
     charge->sampling = false;
     charge->before = charge->counts;
+    hang_forget(&charge->hang);
 }
 
 void charges_move(struct charge *charge, struct slot *slot)

@@ -8,6 +8,7 @@
 #ifndef AGENT_CHARGES_H
 #define AGENT_CHARGES_H
 
+#include "agent/hang_talk.h"
 #include "agent/slot.h"
 #include "agent/suspects.h"
 
@@ -23,6 +24,7 @@ struct charge {
     char python[32];             /* its version; "" as long as it is not known */
     struct engine_counts counts; /* of all samplers so far, */
     struct engine_counts before; /* and of those that have ended */
+    struct hang_told hang;
 };
 
 struct charges {

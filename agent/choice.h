@@ -9,6 +9,7 @@
 
 #include "agent/labels.h"
 #include "agent/service.h"
+#include "agent/wants.h"
 
 struct choice {
     char service[256];
@@ -18,6 +19,7 @@ struct choice {
     double rate_hz;
     enum service_split split;
     size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
+    struct wants wants;
 };
 
 #endif

@@ -15,6 +15,7 @@
 #include "agent/preview.h"
 #include "agent/run.h"
 #include "agent/stats.h"
+#include "agent/whom.h"
 
 static const char help[] =
     "Usage: pystrobe agent -c FILE [--dry-run]\n\n"
@@ -47,6 +48,7 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
+    pulls_deliver(run->watch.pulls, service);
     ship_service(&run->ship, service, now_ns);
 }
 
@@ -73,32 +75,14 @@ static void log_stopped(struct fleet *fleet)
     buf_finish(&dropped);
 }
 
-/* What a burst is of: a process id, a section whose service is known, else a service. */
-static struct burst burst_of(const struct run *run, const struct control_request *request)
-{
-    struct burst burst = {.rate_hz = request->rate_hz};
-    const char *service = request->target;
-    size_t i;
-
-    if (request->target[strspn(request->target, "0123456789")] == '\0' &&
-        strlen(request->target) < 10) {
-        burst.pid = (pid_t)strtol(request->target, NULL, 10);
-        return burst;
-    }
-    for (i = 0; i < run->conf->target_count; i++)
-        if (strcmp(run->conf->targets[i].name, request->target) == 0 &&
-            !strchr(run->conf->targets[i].service, '$'))
-            service = run->conf->targets[i].service;
-    (void)snprintf(burst.service, sizeof(burst.service), "%s", service);
-    return burst;
-}
-
 static void order_burst(struct run *run, const struct control_request *request)
 {
-    const struct burst burst = burst_of(run, request);
-    size_t count = fleet_burst(run->fleet, &burst, request->duration_ns);
+    struct burst burst = whom(run->conf, request->target);
     char text[128];
+    size_t count;
 
+    burst.rate_hz = request->rate_hz;
+    count = fleet_burst(run->fleet, &burst, request->duration_ns);
     if (count == SIZE_MAX) {
         control_done(run->watch.control, false, "there are too many bursts already");
         return;
@@ -152,11 +136,14 @@ static int sample_until_stopped(struct run *run)
     struct signalfd_siginfo info = {0};
     struct err err = {""};
     enum engine_event event;
-    uint64_t end_ns;
+    uint64_t end_ns, wake_ns;
 
     do {
         publish(run);
-        event = fleet_run(run->fleet, run->watch.next_ns, &info);
+        pulls_step(run->watch.pulls, run->fleet, run->conf);
+        wake_ns = pulls_next_ns(run->watch.pulls);
+        wake_ns = wake_ns < run->watch.next_ns ? wake_ns : run->watch.next_ns;
+        event = fleet_run(run->fleet, wake_ns, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == WATCH_SIGNAL)
             obey_orders(run);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
@@ -280,14 +267,11 @@ int cmd_agent(int argc, char **argv)
         conf_free(run.conf);
         return status;
     }
-    run.ship_conf = run.conf;
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
     status = run_agent(&run);
     fleet_free(run.fleet);
     matcher_free(run.matcher);
-    if (run.ship_conf != run.conf)
-        conf_free(run.ship_conf);
     conf_free(run.conf);
     if (!run.hangs)
         exporter_global_finish();

@@ -49,29 +49,23 @@ struct request {
     uint32_t tasks;               /* enum async_what */
 };
 
-/* A word of the command line and what it stands for. */
-struct word {
-    const char *text;
-    uint32_t value;
-};
-
 /* Which asyncio tasks are wanted instead of stacks. */
 enum async_what { ASYNC_NONE, ASYNC_RUNNING, ASYNC_ALL };
 
-static const struct word async_words[] = {
+static const struct options_word async_words[] = {
     {"running", ASYNC_RUNNING}, {"all", ASYNC_ALL}, {NULL, 0}};
-static const struct word thread_words[] = {
+static const struct options_word thread_words[] = {
     {"all", 0}, {"main", CPY_STATUS_MAIN}, {"gil", CPY_STATUS_GIL}, {NULL, 0}};
 
-static const struct word mode_words[] = {{"wall", 0},
-                                         {"cpu", CPY_STATUS_CPU},
-                                         {"gil", CPY_STATUS_GIL},
-                                         {"exception", CPY_STATUS_EXCEPTION},
-                                         {NULL, 0}};
+static const struct options_word mode_words[] = {{"wall", 0},
+                                                 {"cpu", CPY_STATUS_CPU},
+                                                 {"gil", CPY_STATUS_GIL},
+                                                 {"exception", CPY_STATUS_EXCEPTION},
+                                                 {NULL, 0}};
 
 enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
-static const struct word colour_words[] = {
+static const struct options_word colour_words[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
 
 static int print(const struct request *request, const struct dump *dump)
@@ -136,7 +130,7 @@ static int dump_process(const struct request *request)
     beat_read(beat, request->take.pid, clock_mono_ns());
     rc = cpy_open(request->take.pid, &target, &err);
     if (rc != CPY_OK)
-        return options_open_failed(request->take.pid, rc, &err);
+        return options_open_failed(rc, obstacle_find(request->take.pid), &err);
     if (request->tasks != ASYNC_NONE) {
         status =
             dump_async(request->take.pid, target, beat, request->tasks == ASYNC_ALL, request->json);
@@ -151,23 +145,6 @@ static int dump_process(const struct request *request)
     dump_taken_finish(&taken);
     cpy_close(target);
     return status;
-}
-
-/* Finds a word in a list; says which there are. */
-static bool read_word(const char *option, const char *text, const struct word *words, uint32_t *out)
-{
-    const struct word *word;
-
-    for (word = words; word->text; word++)
-        if (strcmp(word->text, text) == 0) {
-            *out = word->value;
-            return true;
-        }
-    (void)fprintf(stderr, "pystrobe: --%s is one of", option);
-    for (word = words; word->text; word++)
-        (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
-    (void)fprintf(stderr, ", not '%s'\n", text);
-    return false;
 }
 
 enum {
@@ -219,21 +196,21 @@ static bool set_value(struct request *request, int option, const char *text)
     case 'p':
         return options_pid(text, &request->take.pid);
     case 't':
-        if (!read_word("threads", text, thread_words, &value))
+        if (!options_word("threads", text, thread_words, &value))
             return false;
         request->some_threads |= value != 0;
         request->take.options.only |= value;
         return true;
     case 'm':
-        if (!read_word("mode", text, mode_words, &value))
+        if (!options_word("mode", text, mode_words, &value))
             return false;
         request->some_mode |= value != 0;
         request->take.options.only |= value;
         return true;
     case OPTION_ASYNC:
-        return read_word("async", text, async_words, &request->tasks);
+        return options_word("async", text, async_words, &request->tasks);
     case OPTION_COLOUR:
-        if (!read_word("color", text, colour_words, &value))
+        if (!options_word("color", text, colour_words, &value))
             return false;
         request->colour_always = value == COLOUR_ALWAYS;
         request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && options_colour());

@@ -13,19 +13,22 @@
 #include "agent/facts.h"
 #include "agent/fleet.h"
 #include "agent/front.h"
+#include "agent/hang_dump.h"
 #include "agent/log.h"
 #include "agent/match.h"
 #include "agent/naming.h"
 #include "agent/options.h"
 #include "agent/ship.h"
+#include "base/slice.h"
 
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command as if it ran alone, profiles it and its Python descendants, and exits\n"
     "with its status. Signals are passed on, orphans are reaped: fit for a container's first\n"
     "process. Whatever becomes of the profiler, the command runs on. Without -c, profiles go\n"
-    "to a store, or to $OTEL_EXPORTER_OTLP_ENDPOINT where that is set and --store is not\n"
-    "given; PYSTROBE_... variables set what the ini file would.\n\n"
+    "to a store; where --store is not given, $OTEL_EXPORTER_OTLP_ENDPOINT or\n"
+    "$PYSTROBE_EXPORTER_NAME_TYPE take its place; PYSTROBE_... variables set what the ini\n"
+    "file would.\n\n"
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
     "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
     "                      for root, else ~/.local/state/pystrobe/store\n"
@@ -62,14 +65,16 @@ struct run {
     struct fleet *fleet;   /* owned; or, where a helper may not read the command, */
     struct engine *engine; /* owned: samples in this process */
     struct choice choice;
-    bool named;              /* by an option: no other name counts */
-    double asked_hz;         /* the rate by an option; 0: none */
-    struct naming naming;    /* of the labels */
-    struct facts *facts;     /* owned */
-    struct matcher *matcher; /* owned */
-    bool ships;              /* the exporters are open */
-    bool speaks;             /* some of them with servers */
-    bool hangs;              /* one of them could not be ended */
+    bool named;                  /* by an option: no other name counts */
+    double asked_hz;             /* the rate by an option; 0: none */
+    struct naming naming;        /* of the labels */
+    struct facts *facts;         /* owned */
+    struct matcher *matcher;     /* owned */
+    bool ships;                  /* the exporters are open */
+    bool speaks;                 /* some of them with servers */
+    bool hangs;                  /* one of them could not be ended */
+    struct hang_talk hangs_told; /* of what `engine` samples: all that hung, */
+    struct hang_told told;       /* and the last */
 };
 
 /*
@@ -114,6 +119,21 @@ static void interval_ended(void *ctx)
         ship_interval_end(&run->ship);
 }
 
+/* A process hangs that this process samples itself. */
+static void tell_hang(void *ctx, const struct engine_hang *news)
+{
+    struct run *run = ctx;
+    struct buf dump;
+
+    run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
+    buf_init(&dump, HANG_DUMP_MAX);
+    if (news->kind != HANG_NONE)
+        hang_dump(news->id.pid, &dump);
+    hang_tell(&run->hangs_told, &run->told, news, run->choice.service, (const char *)dump.data,
+              dump.size);
+    buf_finish(&dump);
+}
+
 /* For the profiler, which works in no folder of the command's. */
 static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
 {
@@ -125,6 +145,23 @@ static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
         return true;
     (void)fprintf(stderr, "pystrobe: '%s' is no path\n", path);
     return false;
+}
+
+/* Does the environment say where profiles go, by OTel's variables or PYSTROBE_EXPORTER_NAME_TYPE?
+ */
+static bool environment_has_exporter(void)
+{
+    static const char prefix[] = "PYSTROBE_EXPORTER_", suffix[] = "_TYPE";
+    const size_t prefix_size = sizeof(prefix) - 1, suffix_size = sizeof(suffix) - 1;
+
+    for (char **one = environ; *one; one++) {
+        size_t size = strcspn(*one, "=");
+
+        if (size > prefix_size + suffix_size && strncmp(*one, prefix, prefix_size) == 0 &&
+            strncmp(*one + size - suffix_size, suffix, suffix_size) == 0)
+            return true;
+    }
+    return otel_makes_exporter(getenv);
 }
 
 /* The settings: those of the file, or just a store. */
@@ -140,7 +177,7 @@ static int read_conf(const struct request *request, struct conf **out)
     source.drop_ins = false;
     source.text = "[agent]\nlog_level = warning\n";
     source.size = strlen(source.text);
-    if (!request->store[0] && otel_makes_exporter(getenv))
+    if (!request->store[0] && environment_has_exporter())
         return options_conf(&source, out);
     if (!request->store[0] && !options_store(store, sizeof(store))) {
         (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
@@ -205,6 +242,8 @@ static void sample_to_the_end(struct run *run)
     struct signalfd_siginfo info = {0};
     enum engine_event event;
 
+    if (run->engine)
+        slice_shorten(ENGINE_SLICE_NS);
     do {
         event = sample(run, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)
@@ -235,6 +274,7 @@ static bool open_run(struct run *run)
         .choose = choose,
         .deliver = deliver,
         .interval_ended = interval_ended,
+        .hangs = tell_hang,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_record.c - `pystrobe record`: profiles processes or a command into a file. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +9,16 @@
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/engine.h"
-#include "agent/facts.h"
 #include "agent/log.h"
-#include "agent/naming.h"
 #include "agent/options.h"
 #include "agent/output.h"
+#include "agent/record_request.h"
 #include "agent/record_text.h"
 #include "agent/ship.h"
 #include "agent/stall.h"
 #include "agent/stats.h"
 #include "agent/version.h"
+#include "base/slice.h"
 #include "formats/format.h"
 
 static const char help[] =
@@ -36,79 +35,64 @@ static const char help[] =
     "  -o, --output FILE    default: profile.pb.gz; \"-\" is the standard output\n"
     "  -f, --format NAME    of the list in pystrobe report --help; default: by the ending of\n"
     "                       FILE (.html, .svg, .collapsed, .pstats ...), else pprof\n"
-    "  -t, --threads        tell threads apart: labels with the id and name of each\n"
+    "  -m, --mode MODES     what to count, one or more with commas between, the one that is shown\n"
+    "                       first: wall, cpu, gil, exception (wall time in which one is handled\n"
+    "                       or raised); default: wall, cpu, gil and the wait for a CPU\n"
+    "  -t, --threads WHICH  all (the default), or main: only the main thread\n"
+    "  -n, --native         show <native> where C code calls Python code again\n"
+    "  -g, --gc             show <GC> on a thread that collects garbage\n"
+    "      --opcodes        show the instruction that runs below the innermost function\n"
+    "      --async-aware WHAT  stacks go on through the asyncio tasks that await them: of what is\n"
+    "                       running, or all: tasks that wait have stacks, too\n"
+    "      --split HOW      tell apart: process or thread (labels with ids and names), or none\n"
     "      --stats[=FORM]   what the sampling took, to stderr at the end: text or json\n"
     "  -h, --help           this text\n\n"
+    "With %p in FILE, which becomes its id, each process gets a file of its own.\n\n"
     "Exit status: that of the command; else 0, 1 if the file could not be written, 64 for wrong\n"
     "usage, 69 if there was no Python to be sampled, 77 without the right to read it.\n\n"
     "Example:\n"
-    "  pystrobe record -d 30s -o out.html --pid 4242\n";
+    "  pystrobe record -d 30s -o out.html --pid 4242\n"
+    "  pystrobe record --mode gil,wall --native -o shop-%p.html --children --pid 4242\n";
 
-enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10 };
-
-enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
+enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10, PATH_BYTES = 4096 };
 
 #define PROGRESS_NS NS_PER_S
 
-struct request {
-    pid_t pid;
-    const char *target;   /* a name; NULL: not given */
-    bool children;        /* of `pid`, too */
-    uint64_t duration_ns; /* 0: not given */
-    double rate_hz;
-    const char *output;
-    const char *format_name;     /* NULL: not given */
-    const struct format *format; /* static */
-    enum service_split split;
-    enum stats_form stats;
-    char **command; /* NULL: --pid or --target */
-};
-
 struct run {
-    const struct request *request;
-    struct choice choice;
-    struct engine *engine; /* owned */
-    struct facts *facts;   /* owned: for names; NULL: not needed */
-    struct child child;
-    struct buf bytes; /* owned: the profile as it is written */
-    enum pprof_rc encoded;
-    int64_t cpu_ns, unseen_cpu_ns; /* of the profile */
-    bool any;
+    const struct record_request *request;
+    struct aim *aim;               /* borrowed: the request's */
+    struct engine *engine;         /* owned */
+    struct buf bytes;              /* owned: a profile as it is written */
+    int64_t cpu_ns, unseen_cpu_ns; /* of the profiles */
+    size_t written;                /* files */
+    bool any, failed;              /* there was a profile; one could not be written */
+    uint32_t told;                 /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
 };
-
-/* Is this process called what --target says? */
-static bool has_name(const struct run *run, pid_t pid)
-{
-    struct choice choice = {.rate_hz = run->choice.rate_hz};
-
-    facts_begin(run->facts, pid);
-    if (naming_is_disabled(run->facts))
-        return false;
-    naming_apply(&naming_usual, run->facts, &choice);
-    return strcmp(choice.service, run->request->target) == 0;
-}
 
 /* A process blocks us: the profile is lost, but not the command. */
 static int give_up(void *ctx)
 {
     struct run *run = ctx;
 
-    return run->child.pid > 0 ? child_wait(&run->child) : EXIT_UNAVAILABLE;
+    return run->aim->child.pid > 0 ? child_wait(&run->aim->child) : EXIT_UNAVAILABLE;
 }
+
+/* The label that makes a service of each process, where each gets a file. */
+static const char process_label[] = "pid";
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
     const struct run *run = ctx;
-    const struct request *request = run->request;
+    char id[16];
 
     (void)stat;
-    *out = run->choice;
-    if (request->command)
-        return child_is_ours(pid);
-    if (request->target)
-        return has_name(run, pid);
-    return pid == request->pid || (request->children && proc_descends(pid, request->pid));
+    if (!aim_choose(run->aim, pid, out))
+        return false;
+    (void)snprintf(id, sizeof(id), "%d", (int)pid);
+    if (run->request->each)
+        labels_put(&out->labels, process_label, id);
+    return true;
 }
 
 /* Notes how much CPU time there is, and how much of it no sample saw. */
@@ -117,7 +101,7 @@ static void note_cpu(struct run *run, const struct service *service)
     struct pprof_top *tops;
     size_t i, count;
 
-    run->cpu_ns = pprof_total(service->profile, VALUE_CPU);
+    run->cpu_ns += pprof_total(service->profile, VALUE_CPU);
     if (pprof_top(service->profile, VALUE_CPU, &tops, &count) != PPROF_OK)
         return;
     for (i = 0; i < count; i++)
@@ -126,11 +110,12 @@ static void note_cpu(struct run *run, const struct service *service)
     free(tops);
 }
 
-/* Writes a service's profile in another format than pprof. */
-static enum pprof_rc write_format(struct run *run, const struct service *service, uint64_t now_ns)
+/* Writes a service's profile in another format than pprof; `type` is what counts. */
+static enum pprof_rc write_format(struct run *run, const struct service *service, size_t type,
+                                  uint64_t now_ns)
 {
     struct format_view view = {.profile = service->profile,
-                               .type = VALUE_CPU,
+                               .type = type,
                                .base = FORMAT_NO_BASE,
                                .title = service->name,
                                .time_ns = service->start_utc_ns,
@@ -149,18 +134,101 @@ static enum pprof_rc write_format(struct run *run, const struct service *service
     return rc;
 }
 
+/* Encodes a service's profile; value `shown` is what is looked at first. */
+static enum pprof_rc encode(struct run *run, const struct service *service, size_t shown,
+                            const char *type, uint64_t now_ns)
+{
+    buf_reset(&run->bytes);
+    if (run->request->format == format_named("pprof"))
+        return ship_encode(service, now_ns, NULL, 0, type, &run->bytes);
+    return write_format(run, service, shown, now_ns);
+}
+
+/* The same with nothing in it but the values that --mode names. */
+static enum pprof_rc encode_modes(struct run *run, const struct service *service, uint64_t now_ns)
+{
+    const struct record_request *request = run->request;
+    struct service chosen = *service;
+    struct pprof_type types[VALUES];
+    enum pprof_rc rc;
+    size_t i;
+
+    for (i = 0; i < request->mode_count; i++)
+        types[i] = service_types[request->modes[i]];
+    rc = pprof_new(types, request->mode_count, SERVICE_PROFILE_MAX, &chosen.profile);
+    if (rc != PPROF_OK)
+        return rc;
+    rc = pprof_merge(chosen.profile, service->profile);
+    if (rc == PPROF_OK)
+        rc = encode(run, &chosen, 0, types[0].type, now_ns);
+    pprof_free(chosen.profile);
+    return rc;
+}
+
+/* Where a service's profile goes; with %p as the id of its process. */
+static void place_of(const struct run *run, const struct service *service, char out[PATH_BYTES])
+{
+    const char *output = run->request->output, *mark = strstr(output, RECORD_EACH);
+    const char *id = labels_get(&service->labels, process_label);
+
+    if (mark && id)
+        (void)snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(mark - output), output, id,
+                       mark + strlen(RECORD_EACH));
+    else
+        (void)snprintf(out, PATH_BYTES, "%s", output);
+}
+
+/* Writes what was encoded. False: it was said why not. */
+static bool write_out(struct run *run, const struct service *service, enum pprof_rc encoded)
+{
+    char path[PATH_BYTES];
+    struct err err = {""};
+
+    if (encoded != PPROF_OK) {
+        (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(encoded));
+        return false;
+    }
+    place_of(run, service, path);
+    if (output_write(path, &run->bytes, &err))
+        return true;
+    (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    return false;
+}
+
+/* Says what a service's Python does not tell of what was asked, once. */
+static void tell_lacks(struct run *run, const struct service *service)
+{
+    uint32_t lacks = service->lacks & ~run->told;
+    size_t i;
+
+    for (i = 0; i < WANTS_LACK_COUNT; i++)
+        if (lacks & 1U << i)
+            (void)fprintf(stderr, "%spystrobe: Python %s %s\n",
+                          isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", service->python,
+                          wants_lack_text((enum wants_lack)i));
+    run->told |= lacks;
+}
+
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
+    enum service_value shown;
+    enum pprof_rc encoded;
 
-    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || run->any)
+    /* Tasks that wait take no CPU time. */
+    shown = run->request->wants.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU;
+    tell_lacks(run, service);
+    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || (run->any && !run->request->each))
         return;
     run->any = true;
     note_cpu(run, service);
-    if (run->request->format == format_named("pprof"))
-        run->encoded = ship_encode(service, now_ns, NULL, 0, &run->bytes);
+    encoded = run->request->mode_count > 0
+                  ? encode_modes(run, service, now_ns)
+                  : encode(run, service, shown, service_types[shown].type, now_ns);
+    if (write_out(run, service, encoded))
+        run->written++;
     else
-        run->encoded = write_format(run, service, now_ns);
+        run->failed = true;
 }
 
 /* What there is to say of the recording. */
@@ -176,11 +244,14 @@ static struct record_text text_of(const struct run *run)
     return text;
 }
 
-static void print_progress(const struct run *run, bool last)
+static void print_progress(struct run *run, bool last)
 {
+    const struct service *service;
     struct record_text text;
     struct buf out;
 
+    for (service = engine_services(run->engine); service; service = service->next)
+        tell_lacks(run, service);
     if (!isatty(STDERR_FILENO))
         return;
     text = text_of(run);
@@ -192,22 +263,11 @@ static void print_progress(const struct run *run, bool last)
     buf_finish(&out);
 }
 
-static bool is_over(const struct run *run)
-{
-    const struct engine_stats *stats = engine_stats(run->engine);
-
-    if (run->request->command)
-        return run->child.ended;
-    /* A process that was sampled and is gone, or cannot be sampled at all. */
-    return stats->sampling == 0 &&
-           (stats->attached > 0 || clock_mono_ns() - run->start_ns > NS_PER_S);
-}
-
 /* Handles a signal; gives true if it ends the recording. */
 static bool handle(struct run *run, const struct signalfd_siginfo *info)
 {
-    if (run->request->command)
-        child_handle(&run->child, info);
+    if (run->aim->command)
+        child_handle(&run->aim->child, info);
     return info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM;
 }
 
@@ -219,7 +279,7 @@ static bool record(struct run *run)
     enum engine_event event;
     uint64_t until;
 
-    while (!is_over(run)) {
+    while (!aim_is_over(run->aim, engine_stats(run->engine), run->start_ns)) {
         until = clock_mono_ns() + PROGRESS_NS;
         event = engine_run(run->engine, until < end_ns ? until : end_ns, &info);
         if (event == ENGINE_FAILED)
@@ -234,17 +294,6 @@ static bool record(struct run *run)
     return true;
 }
 
-/* Says why there is no profile; gives the exit status. */
-static int explain_nothing(const struct engine_stats *stats)
-{
-    if (stats->attached == 0 && stats->last_pid)
-        return options_open_failed(stats->last_pid, stats->last_rc, &stats->last_error);
-    (void)fprintf(stderr, stats->attached > 0
-                              ? "pystrobe: it ended before it could be sampled\n"
-                              : "pystrobe: no Python process was there to be sampled\n");
-    return EXIT_UNAVAILABLE;
-}
-
 /* Says what was sampled and what of it was dropped, then the statistics if they are wanted. */
 static void print_stats(const struct run *run)
 {
@@ -253,9 +302,9 @@ static void print_stats(const struct run *run)
 
     buf_init(&out, STATS_MAX);
     record_text_summary(&text, &out);
-    if (run->request->stats == STATS_TEXT)
+    if (run->request->stats == RECORD_STATS_TEXT)
         stats_text(text.stats->samples, &text.unwinder, &out);
-    else if (run->request->stats == STATS_JSON)
+    else if (run->request->stats == RECORD_STATS_JSON)
         stats_json(text.stats, &text.unwinder, &out);
     if (!buf_failed(&out))
         (void)fwrite(out.data, 1, out.size, stderr);
@@ -263,12 +312,16 @@ static void print_stats(const struct run *run)
 }
 
 /* Says where the profile is, and what to do with it. */
-static void print_place(const struct request *request)
+static void print_place(const struct run *run)
 {
+    const struct record_request *request = run->request;
+
     if (strcmp(request->output, "-") == 0)
         return;
     (void)fprintf(stderr, "pystrobe: wrote %s", request->output);
-    if (request->format == format_named("pprof"))
+    if (request->each)
+        (void)fprintf(stderr, ", %zu file%s", run->written, run->written == 1 ? "" : "s");
+    else if (request->format == format_named("pprof"))
         (void)fprintf(stderr, "; look at it with: pystrobe report %s", request->output);
     (void)fputs("\n", stderr);
 }
@@ -276,22 +329,12 @@ static void print_place(const struct request *request)
 /* Says what came of it; gives the exit status of the recording itself. */
 static int summarize(const struct run *run)
 {
-    struct err err = {""};
-    bool written;
-
     if (!run->any)
-        return explain_nothing(engine_stats(run->engine));
-    if (run->encoded != PPROF_OK) {
-        (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(run->encoded));
-        return EXIT_FAILED;
-    }
-    written = output_write(run->request->output, &run->bytes, &err);
-    if (!written)
-        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+        return aim_explain_nothing(run->aim, engine_stats(run->engine));
     print_stats(run);
-    if (written)
-        print_place(run->request);
-    return written ? EXIT_OK : EXIT_FAILED;
+    if (run->written > 0)
+        print_place(run);
+    return run->failed ? EXIT_FAILED : EXIT_OK;
 }
 
 static int run_record(struct run *run)
@@ -301,7 +344,8 @@ static int run_record(struct run *run)
                                        .ctx = run,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
-                                       .only = run->request->children ? 0 : run->request->pid};
+                                       .exception = run->request->wants.exception,
+                                       .only = run->aim->children ? 0 : run->aim->pid};
     struct err err = {""};
     sigset_t before;
     int status;
@@ -313,174 +357,51 @@ static int run_record(struct run *run)
         (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
         return EXIT_FAILED;
     }
-    if (run->request->command) {
-        status = child_start(&run->child, run->request->command, &before, &err);
+    if (run->aim->command) {
+        status = child_start(&run->aim->child, run->aim->command, &before, &err);
         if (status != EXIT_OK) {
             (void)fprintf(stderr, "pystrobe: %s\n", err.text);
             return status;
         }
     }
     stall_watch(give_up, run); /* from here on there is more than one thread */
+    slice_shorten(ENGINE_SLICE_NS);
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);
     if (status == EXIT_OK)
         status = summarize(run);
-    if (!run->request->command)
+    if (!run->aim->command)
         return status;
     /* The command's own status counts, unless it succeeded and we did not. */
-    return child_wait(&run->child) ? run->child.exit_status : status;
-}
-
-enum { OPTION_STATS = 256, OPTION_TARGET };
-
-/* Reads the form of the statistics, NULL if none was given; says what is wrong with it. */
-static bool read_stats(const char *text, enum stats_form *out)
-{
-    *out = text && strcmp(text, "json") == 0 ? STATS_JSON : STATS_TEXT;
-    if (!text || *out == STATS_JSON || strcmp(text, "text") == 0)
-        return true;
-    (void)fprintf(stderr, "pystrobe: --stats=%s: it is text or json\n", text);
-    return false;
-}
-
-static const struct option longs[] = {
-    {"pid", required_argument, NULL, 'p'},
-    {"children", no_argument, NULL, 'c'},
-    {"target", required_argument, NULL, OPTION_TARGET},
-    {"duration", required_argument, NULL, 'd'},
-    {"rate", required_argument, NULL, 'r'},
-    {"output", required_argument, NULL, 'o'},
-    {"format", required_argument, NULL, 'f'},
-    {"threads", no_argument, NULL, 't'},
-    {"stats", optional_argument, NULL, OPTION_STATS},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* Takes one option in. False: it is wrong. */
-static bool take_option(int c, struct request *request, bool *wants_help)
-{
-    switch (c) {
-    case 'p':
-        return options_pid(optarg, &request->pid);
-    case 'c':
-        request->children = true;
-        return true;
-    case OPTION_TARGET:
-        request->target = optarg;
-        return true;
-    case 'd':
-        return options_duration(optarg, &request->duration_ns);
-    case 'r':
-        return options_rate(optarg, &request->rate_hz);
-    case 'o':
-        request->output = optarg;
-        return true;
-    case 'f':
-        request->format_name = optarg;
-        return true;
-    case 't':
-        request->split = SPLIT_THREAD;
-        return true;
-    case OPTION_STATS:
-        return read_stats(optarg, &request->stats);
-    case 'h':
-        *wants_help = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Finds the format by its name or by the output's. False: it is wrong, which was said. */
-static bool choose_format(struct request *request)
-{
-    if (request->format_name)
-        request->format = format_named(request->format_name);
-    else
-        request->format = format_of_path(request->output);
-    if (!request->format && !request->format_name)
-        request->format = format_named("pprof");
-    if (!request->format)
-        (void)fprintf(stderr,
-                      "pystrobe: there is no format '%s'; pystrobe report --help has them\n",
-                      request->format_name);
-    else if (!request->format->plain && output_is_terminal(request->output))
-        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
-                      request->format->name);
-    else
-        return true;
-    return false;
-}
-
-/* Says what is wrong with the words as a whole. */
-static bool words_fit(const struct request *request)
-{
-    if ((request->pid != 0) + (request->target != NULL) + (request->command != NULL) != 1)
-        (void)fputs("pystrobe: record needs one of --pid PID, --target NAME and -- COMMAND\n",
-                    stderr);
-    else if (request->children && !request->pid)
-        (void)fputs("pystrobe: --children goes with --pid; those of a command are there anyhow\n",
-                    stderr);
-    else
-        return true;
-    return false;
-}
-
-static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
-{
-    int c;
-
-    while ((c = getopt_long(argc, argv, "+p:cd:r:o:f:th", longs, NULL)) != -1)
-        if (!take_option(c, request, wants_help))
-            return options_usage("record");
-    request->command = optind < argc ? argv + optind : NULL;
-    if (!*wants_help && (!words_fit(request) || !choose_format(request)))
-        return options_usage("record");
-    if (!request->command && request->duration_ns == 0)
-        request->duration_ns = 10 * NS_PER_S;
-    return EXIT_OK;
-}
-
-/* Names what is recorded. */
-static void name_service(struct run *run)
-{
-    const struct request *request = run->request;
-    struct choice *choice = &run->choice;
-
-    if (request->command) {
-        options_service(request->command, choice->service, sizeof(choice->service));
-    } else if (request->target) {
-        (void)snprintf(choice->service, sizeof(choice->service), "%s", request->target);
-    } else {
-        facts_begin(run->facts, request->pid);
-        naming_apply(&naming_usual, run->facts, choice);
-    }
+    return child_wait(&run->aim->child) ? run->aim->child.exit_status : status;
 }
 
 int cmd_record(int argc, char **argv)
 {
-    struct request request = {.rate_hz = 100, .output = "profile.pb.gz"};
-    struct run run = {.request = &request};
+    struct record_request request = {.rate_hz = 100, .output = "profile.pb.gz"};
+    struct run run = {.request = &request, .aim = &request.aim};
+    struct err err = {""};
     bool wants_help = false;
-    int status = read_request(argc, argv, &request, &wants_help);
+    int status = record_request_read(argc, argv, &request, &wants_help);
 
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);
+    if (!output_check(request.output, &err)) { /* now, and not after an hour */
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+        return EXIT_FAILED;
+    }
     log_init(LOG_LEVEL_ERROR);
-    run.facts = facts_new();
-    if (!run.facts) {
+    request.aim.choice =
+        (struct choice){.rate_hz = request.rate_hz, .split = request.split, .wants = request.wants};
+    if (!aim_begin(&request.aim)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
-    name_service(&run);
-    run.choice.rate_hz = request.rate_hz;
-    run.choice.split = request.split;
     buf_init(&run.bytes, BYTES_MAX);
     status = run_record(&run);
     buf_finish(&run.bytes);
     engine_free(run.engine);
-    facts_free(run.facts);
+    aim_finish(&request.aim);
     return status;
 }

@@ -15,9 +15,11 @@
 #include "agent/clock.h"
 #include "agent/commands.h"
 #include "agent/confine.h"
+#include "agent/hang_dump.h"
 #include "agent/helper.h"
 #include "agent/log.h"
 #include "agent/orders.h"
+#include "base/slice.h"
 #include "pprof/feed.h"
 
 enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
@@ -79,6 +81,26 @@ static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const str
 static void tell_ended(void *ctx, struct proc_id id)
 {
     report(ctx, REPORT_ENDED, &id, sizeof(id));
+}
+
+/* The dump is left away while the supervisor has much to read already. */
+static void tell_hang(void *ctx, const struct engine_hang *hang)
+{
+    struct sampler *s = ctx;
+    struct engine_hang head;
+    struct buf dump;
+
+    memset(&head, 0, sizeof(head)); /* padding, too */
+    head.id = hang->id;
+    head.kind = hang->kind;
+    head.tid = hang->tid;
+    head.lasted_ns = hang->lasted_ns;
+    buf_init(&dump, HANG_DUMP_MAX);
+    if (hang->kind != HANG_NONE && !link_waits(&s->link))
+        hang_dump(hang->id.pid, &dump);
+    if (link_send(&s->link, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) != LINK_OK)
+        s->over = true;
+    buf_finish(&dump);
 }
 
 static struct hand *hand_of(struct sampler *s, const struct service *service)
@@ -194,6 +216,28 @@ static void drain(struct sampler *s)
     }
 }
 
+/* Hands over all that there is of a service, however long the supervisor takes to read it. */
+static void hand_all(struct sampler *s, struct hand *hand)
+{
+    do
+        drain(s);
+    while (hand_piece(s, hand));
+}
+
+static void settle(struct sampler *s, const struct order_settle *order)
+{
+    const struct service *service;
+    struct hand *hand;
+
+    engine_settle(s->engine, &order->apart);
+    for (service = engine_services(s->engine); service && !s->over; service = service->next) {
+        hand = hand_of(s, service);
+        if (hand)
+            hand_all(s, hand);
+    }
+    report(s, REPORT_SETTLED, &order->number, sizeof(order->number));
+}
+
 /* Hands over all that the interval has of a service. */
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
@@ -203,9 +247,7 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     (void)now_ns;
     if (!hand)
         return;
-    do
-        drain(s);
-    while (hand_piece(s, hand));
+    hand_all(s, hand);
     pprof_giver_reset(&hand->giver);
     hand->began = false;
 }
@@ -228,6 +270,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct sampler *s = ctx;
     struct order_take take;
     struct order_burst burst;
+    struct order_settle settling;
     struct order_end end;
     struct proc_id id;
     double factor;
@@ -243,6 +286,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
     } else if (kind == ORDER_STRETCH && orders_read(&factor, sizeof(factor), bytes, size)) {
         engine_stretch(s->engine, factor);
+    } else if (kind == ORDER_SETTLE && orders_read(&settling, sizeof(settling), bytes, size)) {
+        settle(s, &settling);
     } else {
         s->over = true;
     }
@@ -287,8 +332,11 @@ static void raise_files(void)
 static bool open_sampler(struct sampler *s)
 {
     static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
-    struct engine_settings settings = {
-        .news = &news, .deliver = deliver, .ctx = s, .orders_fd = HELPER_LINK_FD};
+    struct engine_settings settings = {.news = &news,
+                                       .deliver = deliver,
+                                       .hangs = tell_hang,
+                                       .ctx = s,
+                                       .orders_fd = HELPER_LINK_FD};
     void *beat =
         mmap(NULL, sizeof(*s->beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
 
@@ -330,6 +378,7 @@ int cmd_sampler(int argc, char **argv)
     }
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
     raise_files();
+    slice_shorten(ENGINE_SLICE_NS);
     if (!confine((pid_t)parent, HELPER_BEAT_FD + 1, &err))
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
     else if (open_sampler(&sampler))

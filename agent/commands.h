@@ -22,6 +22,7 @@ enum {
 int cmd_agent(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_check(int argc, char **argv);
@@ -32,5 +33,6 @@ int cmd_burst(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 int cmd_sampler(int argc, char **argv);
+int cmd_browse(int argc, char **argv);
 
 #endif

@@ -24,7 +24,8 @@ enum { CLOSE_MAX = 65536 };
 static const unsigned kept[] = {CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH,
                                 CAP_CHECKPOINT_RESTORE};
 
-static bool keep_capabilities(void)
+/* Gives up all capabilities but these. */
+static bool keep_capabilities(const unsigned *keep, size_t count)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2] = {{0}};
@@ -35,10 +36,10 @@ static bool keep_capabilities(void)
     if (syscall(SYS_capget, &head, sets) != 0)
         return false;
     /* Without it, those may be read only that are permitted no more than we are. */
-    if (!(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
+    if (keep == kept && !(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
         return true;
-    for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        masks[kept[i] / 32] |= UINT32_C(1) << kept[i] % 32;
+    for (i = 0; i < count; i++)
+        masks[keep[i] / 32] |= UINT32_C(1) << keep[i] % 32;
     for (i = 0; i < 2; i++) {
         more = more || (sets[i].permitted & ~masks[i]) != 0;
         sets[i].permitted &= masks[i];
@@ -70,7 +71,7 @@ void confine_close_from(unsigned first)
 bool confine(pid_t parent, unsigned first_fd, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        !keep_capabilities()) {
+        !keep_capabilities(kept, sizeof(kept) / sizeof(kept[0]))) {
         err_set(err, "rights cannot be given up: %s", strerror(errno));
         return false;
     }
@@ -79,4 +80,12 @@ bool confine(pid_t parent, unsigned first_fd, struct err *err)
         return true;
     err_set(err, "process %d has ended", (int)parent);
     return false;
+}
+
+bool confine_to_files(void)
+{
+    static const unsigned files[] = {CAP_DAC_READ_SEARCH};
+
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           keep_capabilities(files, 1);
 }

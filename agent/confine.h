@@ -19,6 +19,12 @@
  */
 MUST_CHECK bool confine(pid_t parent, unsigned first_fd, struct err *err);
 
+/*
+ * The same for a process that reads files of ours and no targets: of the capabilities only that
+ * to read any file is left. It ends with the thread that has started it.
+ */
+MUST_CHECK bool confine_to_files(void);
+
 /* Closes all descriptors from `first_fd` on. */
 void confine_close_from(unsigned first_fd);
 

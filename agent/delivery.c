@@ -3,29 +3,12 @@
 #include "agent/delivery.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/delivery_lane.h"
-#include "agent/delivery_shelf.h"
+#include "agent/delivery_own.h"
 
 enum { LINE_SIZE = 256 };
-
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
-
-/* What a cancel may take beyond the deadline, out of the 200 ms that are promised. */
-#define GRACE_NS (150 * MS_NS)
-
-struct delivery {
-    struct delivery_world world;
-    struct lane **lanes; /* owned */
-    size_t count;
-    struct shelf *shelf;        /* owned; NULL: there is no spool */
-    atomic_uint_fast64_t order; /* of the profiles put, without a spool */
-    bool flushed;
-};
 
 bool delivery_new(const struct delivery_world *world, const struct delivery_spool *spool,
                   struct delivery **out, struct err *err)
@@ -92,26 +75,39 @@ static struct delivery_limits with_defaults(const struct delivery_limits *limits
     return full;
 }
 
-bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
-                  const struct delivery_sink *sink, const struct delivery_limits *limits)
+bool delivery_make_lane(struct delivery *delivery, const char *name, enum exporter_form form,
+                        const struct delivery_sink *sink, const struct delivery_limits *limits,
+                        struct lane **out)
 {
-    struct lane_settings settings = {
+    const struct lane_settings settings = {
         .name = name,
         .form = form,
         .sink = *sink,
         .limits = with_defaults(limits),
         .world = delivery->world,
         .shelf = delivery->shelf,
+        .id = ++delivery->last_id,
     };
+
+    if (lane_new(&settings, out))
+        return true;
+    sink->close(sink->ctx);
+    return false;
+}
+
+bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
+                  const struct delivery_sink *sink, const struct delivery_limits *limits)
+{
     size_t bytes = (delivery->count + 1) * sizeof(delivery->lanes[0]);
     struct lane **lanes = realloc(delivery->lanes, bytes);
 
-    if (lanes)
-        delivery->lanes = lanes;
-    if (!lanes || !lane_new(&settings, &lanes[delivery->count])) {
+    if (!lanes) {
         sink->close(sink->ctx);
         return false;
     }
+    delivery->lanes = lanes;
+    if (!delivery_make_lane(delivery, name, form, sink, limits, &lanes[delivery->count]))
+        return false;
     delivery->count++;
     return true;
 }
@@ -188,8 +184,7 @@ void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats
         shelf_stats(delivery->shelf, out);
 }
 
-/* Says what is lost now. True: nothing is. */
-static bool take_stock(struct delivery *delivery, struct lane *lane)
+bool delivery_take_stock(const struct delivery_world *world, struct lane *lane)
 {
     struct delivery_stats stats;
     char line[LINE_SIZE];
@@ -203,7 +198,7 @@ static bool take_stock(struct delivery *delivery, struct lane *lane)
     (void)snprintf(line, sizeof(line),
                    "exporter %.64s: %" PRIu64 " profiles could not be delivered before the end",
                    lane_name(lane), lost);
-    delivery->world.log(delivery->world.ctx, DELIVERY_WARNING, line);
+    world->log(world->ctx, DELIVERY_WARNING, line);
     return false;
 }
 
@@ -217,7 +212,7 @@ bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
         shelf_settle(delivery->shelf, now_ns + (last_ns - GRACE_NS - now_ns) / 2);
     delivery->flushed = true;
     for (size_t i = 0; i < delivery->count; i++)
-        lane_hurry(delivery->lanes[i]);
+        lane_hurry(delivery->lanes[i], false);
     for (size_t i = 0; i < delivery->count; i++)
         (void)lane_wait(delivery->lanes[i], deadline_ns);
     for (size_t i = 0; i < delivery->count; i++) {
@@ -229,7 +224,7 @@ bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
     if (delivery->shelf)
         shelf_end(delivery->shelf, last_ns);
     for (size_t i = 0; i < delivery->count; i++)
-        whole = take_stock(delivery, delivery->lanes[i]) && whole;
+        whole = delivery_take_stock(&delivery->world, delivery->lanes[i]) && whole;
     return whole;
 }
 

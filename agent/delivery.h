@@ -3,10 +3,12 @@
  * delivery.h - brings profiles to the exporters beside the sampling, without ever holding it up.
  *
  * Shape:   delivery_new, delivery_add for each exporter, delivery_start, delivery_put for each
- *          profile, delivery_flush once at the end, delivery_free.
+ *          profile, delivery_flush once at the end, delivery_free. Other exporters, while it
+ *          runs: delivery_change.h.
  * Threads: one for each exporter and one for the spool, with all signals blocked. delivery_put and
- *          delivery_stats may be called from any thread once all exporters are
- *          added; the rest belongs to one thread. The log is called from any.
+ *          delivery_stats may be called from any thread once all exporters are added, but not
+ *          beside delivery_change_apply; the rest belongs to one thread. The log is called from
+ * any.
  *
  * With a spool a profile is on disk before it is first sent, and leaves it when all
  * exporters that it is for have it, have refused it for good, or would not take it any more.

@@ -23,6 +23,7 @@ struct delivery_entry {
     uint32_t kib;     /* on the disk, rounded up */
     uint16_t on_disk; /* who owes it by the file's name */
     uint16_t owed;    /* who does in truth: what is not on disk yet */
+    uint16_t sending; /* who is at it */
     bool bad;         /* to be set aside */
     bool going;       /* being removed, to make room */
 };

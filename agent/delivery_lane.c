@@ -14,18 +14,21 @@
 
 #define MS_NS UINT64_C(1000000)
 
-#define BUSY_NS (500 * MS_NS)  /* for a spool command to send an entry */
+#define BUSY_NS (500 * MS_NS)  /* for somebody else to send an entry */
 #define DISK_NS (5000 * MS_NS) /* for a disk to work again */
 
 enum lane_mode {
     LANE_RUNNING,
+    LANE_WAITING, /* for what it inherits */
     LANE_HURRIED, /* ends when the queue is empty */
+    LANE_LEAVING, /* ends after the send under way; another one goes on with the queue */
     LANE_STOPPED  /* ends at once, and uses nothing that is not its own any more */
 };
 
 struct lane {
     char *name; /* owned */
     enum exporter_form form;
+    uint64_t id;
     struct delivery_sink sink; /* owned */
     struct delivery_world world;
     struct shelf *shelf; /* kept; NULL: there is none */
@@ -37,10 +40,10 @@ struct lane {
     enum lane_mode mode;
     bool ended;     /* the thread is about to return */
     bool abandoned; /* nobody waits for it: it ends the lane itself */
+    bool retired;   /* nobody is to send what it does not */
     struct delivery_plan plan;
-    bool under_way; /* an item is being sent */
-    bool under_way_in_spool;
-    size_t under_way_bytes; /* of it, in memory */
+    struct delivery_item *under_way; /* borrowed from the thread: is being sent; NULL: nothing is */
+    bool left;                       /* what was under way is another one's now */
     struct delivery_stats stats;
 };
 
@@ -75,10 +78,11 @@ static bool next_item(struct lane *lane, struct delivery_item *out)
 {
     uint64_t due_ns;
 
-    while (lane->mode != LANE_STOPPED) {
+    while (lane->mode != LANE_STOPPED && lane->mode != LANE_LEAVING) {
         if (may_rest(lane))
             return false;
-        if (delivery_plan_take(&lane->plan, now(lane), out, &due_ns))
+        due_ns = UINT64_MAX;
+        if (lane->mode != LANE_WAITING && delivery_plan_take(&lane->plan, now(lane), out, &due_ns))
             return true;
         if (!may_rest(lane))
             delivery_thread_wait(&lane->world, &lane->changed, &lane->lock, due_ns);
@@ -114,7 +118,7 @@ static void settle_unread(struct lane *lane, struct delivery_item *item, enum sp
 {
     switch (rc) {
     case SPOOL_BUSY:
-        delivery_plan_put_off(&lane->plan, item, now(lane), BUSY_NS);
+        delivery_plan_put_aside(&lane->plan, item, now(lane), BUSY_NS);
         break;
     case SPOOL_FAILED:
     case SPOOL_NOMEM:
@@ -138,22 +142,27 @@ static void settle_unread(struct lane *lane, struct delivery_item *item, enum sp
 static void snapshot(const struct lane *lane, struct delivery_stats *out)
 {
     *out = lane->stats;
-    out->queued = lane->plan.count + (lane->under_way ? 1 : 0);
-    out->queued_bytes = lane->plan.parcel_bytes + lane->under_way_bytes;
-    out->in_spool = lane->plan.count - lane->plan.parcels + (lane->under_way_in_spool ? 1 : 0);
+    const struct delivery_item *item = lane->left ? NULL : lane->under_way;
+
+    *out = lane->stats;
+    out->queued = lane->plan.count + (item ? 1 : 0);
+    out->queued_bytes = lane->plan.parcel_bytes;
+    if (item && item->parcel)
+        out->queued_bytes += delivery_parcel_bytes(item->parcel);
+    out->in_spool = lane->plan.count - lane->plan.parcels + (item && !item->parcel ? 1 : 0);
 }
 
-static void set_under_way(struct lane *lane, const struct delivery_item *item)
-{
-    lane->under_way = item != NULL;
-    lane->under_way_in_spool = item && !item->parcel;
-    lane->under_way_bytes = item && item->parcel ? delivery_parcel_bytes(item->parcel) : 0;
-}
-
-/* Stopped meanwhile: what is in memory is lost, what is on disk stays there. */
+/*
+ * Stopped meanwhile: what is in memory is lost, what is on disk stays there, unless nobody is
+ * to send it. Another one may have both already. Called with the lock.
+ */
 static void leave(struct lane *lane, struct delivery_item *item)
 {
-    lane->stats.dropped_stop += item->parcel ? 1 : 0;
+    bool given_up = item->parcel || lane->retired;
+
+    lane->stats.dropped_stop += given_up && !lane->left ? 1 : 0;
+    if (!item->parcel && lane->retired)
+        shelf_forget(lane->shelf, item);
     delivery_parcel_drop(item->parcel);
 }
 
@@ -164,12 +173,12 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     struct spool_held held = {.fd = -1};
     enum exporter_rc rc = EXPORTER_RETRY;
     enum spool_rc read = SPOOL_OK;
-    bool lost = false;
+    bool lost = false, stopped;
     const struct exporter_profile *profile;
     struct delivery_stats stats;
     size_t size;
 
-    set_under_way(lane, item);
+    lane->under_way = item;
     (void)pthread_mutex_unlock(&lane->lock);
     if (!item->parcel)
         read = shelf_take(lane->shelf, item, &held, &lost, &answer.err);
@@ -177,20 +186,23 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     size = profile->size;
     if (read == SPOOL_OK)
         rc = lane->sink.send(lane->sink.ctx, profile, lane->world.utc_ns(lane->world.ctx), &answer);
-    if (!item->parcel && read == SPOOL_OK)
-        spool_let_go(&held);
     (void)pthread_mutex_lock(&lane->lock);
-    set_under_way(lane, NULL);
-    if (lane->mode == LANE_STOPPED && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
+    lane->under_way = NULL;
+    stopped = lane->mode == LANE_STOPPED;
+    if (stopped && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
         leave(lane, item);
     else if (read != SPOOL_OK)
         settle_unread(lane, item, read, lost, &answer.err);
     else
         settle(lane, item, rc, &answer, size);
-    if (lane->mode == LANE_STOPPED)
-        return false;
     snapshot(lane, &stats);
     (void)pthread_mutex_unlock(&lane->lock);
+    if (held.fd >= 0) /* only now: whoever takes it next is to see that it was sent */
+        shelf_let_go(lane->shelf, item, &held);
+    if (stopped) {
+        (void)pthread_mutex_lock(&lane->lock);
+        return false;
+    }
     if (answer.note.text[0])
         delivery_note(&lane->talk, answer.note.text);
     if (read != SPOOL_GONE && read != SPOOL_BUSY)
@@ -239,6 +251,7 @@ bool lane_new(const struct lane_settings *settings, struct lane **out)
     if (!lane)
         return false;
     lane->form = settings->form;
+    lane->id = settings->id;
     lane->sink = settings->sink;
     lane->world = settings->world;
     lane->shelf = shelf_keep(settings->shelf);
@@ -272,6 +285,11 @@ const char *lane_name(const struct lane *lane)
     return lane->name;
 }
 
+uint64_t lane_id(const struct lane *lane)
+{
+    return lane->id;
+}
+
 void lane_stats(struct lane *lane, struct delivery_stats *out)
 {
     (void)pthread_mutex_lock(&lane->lock);
@@ -282,7 +300,7 @@ void lane_stats(struct lane *lane, struct delivery_stats *out)
 void lane_put(struct lane *lane, const struct delivery_item *item)
 {
     (void)pthread_mutex_lock(&lane->lock);
-    if (lane->mode == LANE_RUNNING) {
+    if (lane->mode == LANE_RUNNING || lane->mode == LANE_WAITING) {
         delivery_plan_add(&lane->plan, item);
     } else {
         lane->stats.dropped_stop += item->parcel ? 1 : 0;
@@ -306,11 +324,15 @@ void lane_count_lost(struct lane *lane)
     (void)pthread_mutex_unlock(&lane->lock);
 }
 
-void lane_hurry(struct lane *lane)
+void lane_hurry(struct lane *lane, bool again)
 {
     (void)pthread_mutex_lock(&lane->lock);
     lane->mode = LANE_HURRIED;
     delivery_plan_hurry(&lane->plan);
+    if (again) {
+        lane->plan.failures = 0;
+        lane->plan.denials = 0;
+    }
     (void)pthread_cond_signal(&lane->changed);
     (void)pthread_mutex_unlock(&lane->lock);
 }
@@ -323,6 +345,74 @@ void lane_stop(struct lane *lane)
     (void)pthread_cond_signal(&lane->changed);
     (void)pthread_mutex_unlock(&lane->lock);
     lane->sink.cancel(lane->sink.ctx);
+}
+
+void lane_inherit(struct lane *heir, const struct lane *lane)
+{
+    (void)pthread_mutex_lock(&heir->lock);
+    heir->id = lane->id;
+    heir->mode = LANE_WAITING;
+    (void)pthread_mutex_unlock(&heir->lock);
+}
+
+void lane_leave(struct lane *lane)
+{
+    (void)pthread_mutex_lock(&lane->lock);
+    lane->mode = LANE_LEAVING;
+    (void)pthread_cond_signal(&lane->changed);
+    (void)pthread_mutex_unlock(&lane->lock);
+}
+
+/* Gives another plan an item of which nothing is known but that it is to be sent. */
+static void pass_on(struct delivery_plan *plan, const struct delivery_item *item)
+{
+    const struct delivery_item fresh = {.order = item->order,
+                                        .born_ns = item->born_ns,
+                                        .put_ns = item->put_ns,
+                                        .parcel = item->parcel,
+                                        .bit = item->bit};
+
+    delivery_plan_add(plan, &fresh);
+}
+
+void lane_bequeath(struct lane *lane, struct lane *heir)
+{
+    struct delivery_item item;
+
+    (void)pthread_mutex_lock(&lane->lock);
+    (void)pthread_mutex_lock(&heir->lock);
+    if (lane->under_way) {
+        item = *lane->under_way;
+        if (item.parcel)
+            item.parcel = delivery_parcel_keep(item.parcel);
+        lane->left = true;
+        pass_on(&heir->plan, &item);
+    }
+    while (delivery_plan_pop(&lane->plan, &item))
+        pass_on(&heir->plan, &item);
+    heir->mode = LANE_RUNNING;
+    (void)pthread_cond_signal(&heir->changed);
+    (void)pthread_mutex_unlock(&heir->lock);
+    lane->mode = LANE_STOPPED;
+    (void)pthread_cond_signal(&lane->changed);
+    (void)pthread_mutex_unlock(&lane->lock);
+    lane->sink.cancel(lane->sink.ctx);
+}
+
+void lane_retire(struct lane *lane)
+{
+    struct delivery_item item;
+
+    (void)pthread_mutex_lock(&lane->lock);
+    lane->retired = true;
+    while (delivery_plan_pop(&lane->plan, &item)) {
+        lane->stats.dropped_stop++;
+        if (!item.parcel)
+            shelf_forget(lane->shelf, &item);
+        delivery_parcel_drop(item.parcel);
+    }
+    (void)pthread_cond_signal(&lane->changed);
+    (void)pthread_mutex_unlock(&lane->lock);
 }
 
 bool lane_wait(struct lane *lane, uint64_t deadline_ns)

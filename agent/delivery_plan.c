@@ -444,6 +444,15 @@ void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *ite
     insert(plan, item);
 }
 
+void delivery_plan_put_aside(struct delivery_plan *plan, struct delivery_item *item,
+                             uint64_t now_ns, uint64_t pause)
+{
+    item->suspect = true;
+    item->seen = plan->successes;
+    item->not_before_ns = now_ns + pause;
+    delivery_plan_put_off(plan, item, now_ns, 0);
+}
+
 void delivery_plan_hurry(struct delivery_plan *plan)
 {
     plan->hurried = true;
@@ -463,6 +472,14 @@ size_t delivery_plan_clear(struct delivery_plan *plan)
         }
     }
     return dropped;
+}
+
+bool delivery_plan_pop(struct delivery_plan *plan, struct delivery_item *out)
+{
+    if (plan->count == 0)
+        return false;
+    *out = remove_at(plan, 0);
+    return true;
 }
 
 void delivery_plan_finish(struct delivery_plan *plan)

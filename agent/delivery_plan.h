@@ -26,7 +26,7 @@ struct delivery_item {
     uint64_t put_ns;                /* when it came; 0: an earlier run left it */
     struct delivery_parcel *parcel; /* owned: one reference; NULL: it is in the spool */
     unsigned char bit;              /* in the spool: which of its owers this exporter is */
-    bool suspect;                   /* it fails while others get through */
+    bool suspect;                   /* it fails, or somebody has it, while others get through */
     unsigned tries;                 /* of a suspect: that failed while others got through */
     uint64_t first_ns;              /* the first failure; 0: none yet */
     uint64_t not_before_ns;         /* of a suspect: the next try */
@@ -111,8 +111,16 @@ void delivery_plan_settle(struct delivery_plan *plan, struct delivery_item *item
 void delivery_plan_put_off(struct delivery_plan *plan, struct delivery_item *item, uint64_t now_ns,
                            uint64_t pause_ns);
 
+/* The same, but the others do not wait for it. */
+void delivery_plan_put_aside(struct delivery_plan *plan, struct delivery_item *item,
+                             uint64_t now_ns, uint64_t pause_ns);
+
 /* Makes all due at once: it is to end soon. */
 void delivery_plan_hurry(struct delivery_plan *plan);
+
+/* Takes the oldest item out, with its reference, whatever is to become of it. False: there is none.
+ */
+bool delivery_plan_pop(struct delivery_plan *plan, struct delivery_item *out);
 
 /* Drops all that is in memory only. Returns how many. */
 size_t delivery_plan_clear(struct delivery_plan *plan);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* delivery_shelf.c - knows what goes to the disk, what leaves it, and what to do when it fails. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,17 +51,23 @@ void shelf_tell(struct shelf *shelf, const struct err *err)
         shelf_talk_tell(&shelf->talk, shelf_now(shelf), &stats);
 }
 
-/* Who owes a new entry of this form. */
-static void name_owers(const struct shelf *shelf, enum exporter_form form, struct spool_head *head)
+/* Who owes a new entry of this form: a copy, as lanes may change while the disk is waited for. */
+static void name_owers(struct shelf *shelf, enum exporter_form form, struct shelf_owers *out)
 {
-    for (size_t i = 0; i < shelf->lane_count && head->ower_count < SPOOL_OWERS_MAX; i++) {
-        if (lane_form(shelf->lanes[i]) == form)
-            head->owers[head->ower_count++] = lane_name(shelf->lanes[i]);
+    out->count = 0;
+    (void)pthread_mutex_lock(&shelf->lock);
+    for (size_t i = 0; i < shelf->lane_count && out->count < SPOOL_OWERS_MAX; i++) {
+        if (lane_form(shelf->lanes[i]) != form)
+            continue;
+        out->ids[out->count] = lane_id(shelf->lanes[i]);
+        (void)snprintf(out->names[out->count++], SHELF_NAME_SIZE, "%s", lane_name(shelf->lanes[i]));
     }
+    (void)pthread_mutex_unlock(&shelf->lock);
 }
 
 /* Writes an entry and counts it in. */
-static enum spool_rc write_entry(struct shelf *shelf, const struct pending *node, struct err *err)
+static enum spool_rc write_entry(struct shelf *shelf, const struct pending *node,
+                                 struct shelf_owers *owers, struct err *err)
 {
     struct spool_head head = {.form = node->form,
                               .put_ns = shelf->world.utc_ns(shelf->world.ctx),
@@ -71,7 +78,11 @@ static enum spool_rc write_entry(struct shelf *shelf, const struct pending *node
     uint64_t size;
     bool added;
 
-    name_owers(shelf, node->form, &head);
+    name_owers(shelf, node->form, owers);
+    while (head.ower_count < owers->count) {
+        head.owers[head.ower_count] = owers->names[head.ower_count];
+        head.ower_count++;
+    }
     if (!shelf_make_room(shelf, head.profile.size + ENTRY_HEAD, err))
         return rc;
     name = (struct spool_name){node->order, (uint16_t)((1U << head.ower_count) - 1)};
@@ -91,10 +102,26 @@ static enum spool_rc write_entry(struct shelf *shelf, const struct pending *node
     return rc == SPOOL_FAILED ? rc : SPOOL_NOMEM;
 }
 
+/* Gives the lanes what is on disk now; whose exporter has gone meanwhile, owes nothing. */
+static void give_written(struct shelf *shelf, const struct pending *node,
+                         const struct shelf_owers *owers)
+{
+    uint16_t given = shelf_give_entry(shelf, node, owers);
+    struct delivery_entry *entry;
+
+    (void)pthread_mutex_lock(&shelf->lock);
+    entry = delivery_index_find(&shelf->index, node->order);
+    if (entry)
+        delivery_index_set(&shelf->index, entry, entry->owed & given, entry->bad);
+    shelf->stats.dropped_unknown += given == 0 ? 1 : 0;
+    (void)pthread_mutex_unlock(&shelf->lock);
+}
+
 /* Brings the first of the queue to the disk, or at least to the lanes. Called with the lock. */
 static void write_first(struct shelf *shelf)
 {
     struct pending *node = shelf->first;
+    struct shelf_owers owers;
     struct err err = {""};
     enum spool_rc rc = SPOOL_FAILED;
     bool handed;
@@ -105,7 +132,7 @@ static void write_first(struct shelf *shelf)
     err = shelf->stats.last_error; /* of the opening, if it is that */
     (void)pthread_mutex_unlock(&shelf->lock);
     if (shelf->listed)
-        rc = write_entry(shelf, node, &err);
+        rc = write_entry(shelf, node, &owers, &err);
     (void)pthread_mutex_lock(&shelf->lock);
     shelf->under_way = false;
     (void)shelf_pop(shelf);
@@ -113,7 +140,10 @@ static void write_first(struct shelf *shelf)
     shelf->stats.in_memory += rc != SPOOL_OK && !handed ? 1 : 0;
     (void)pthread_mutex_unlock(&shelf->lock);
     if (!handed && shelf_begin_giving(shelf)) {
-        shelf_give_lanes(shelf, node, rc != SPOOL_OK);
+        if (rc == SPOOL_OK)
+            give_written(shelf, node, &owers);
+        else
+            shelf_give_parcel(shelf, node);
         shelf_end_giving(shelf);
     }
     shelf->talk.failing |= handed; /* as shelf_put has said */
@@ -303,6 +333,22 @@ bool shelf_start(struct shelf *shelf, struct lane **lanes, size_t count)
     return shelf->started;
 }
 
+void shelf_set_lanes(struct shelf *shelf, struct lane **lanes, size_t count)
+{
+    (void)pthread_mutex_lock(&shelf->lock);
+    while (shelf->giving) /* that takes no time */
+        (void)pthread_cond_wait(&shelf->idle, &shelf->lock);
+    shelf->lanes = lanes;
+    shelf->lane_count = count;
+    (void)pthread_mutex_unlock(&shelf->lock);
+}
+
+/* True if the item's exporter owes the entry still. Called with the lock. */
+static bool is_owed(const struct delivery_entry *entry, const struct delivery_item *item)
+{
+    return (entry->owed >> item->bit & 1) != 0;
+}
+
 /* Takes note that the item's exporter owes the entry no more. Called with the lock. */
 static void strike(struct shelf *shelf, struct delivery_entry *entry,
                    const struct delivery_item *item)
@@ -317,14 +363,20 @@ enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
     struct spool_name name = {item->order, 0};
     struct delivery_entry *entry;
     enum spool_rc rc;
+    bool busy;
 
     (void)pthread_mutex_lock(&shelf->lock);
     entry = delivery_index_find(&shelf->index, item->order);
-    name.owed = entry ? entry->on_disk : 0;
+    name.owed = entry && is_owed(entry, item) ? entry->on_disk : 0;
     *lost = !entry && item->order <= shelf->evicted;
+    busy = name.owed != 0 && (entry->sending >> item->bit & 1) != 0;
+    if (name.owed != 0)
+        entry->sending |= (uint16_t)(1U << item->bit);
     (void)pthread_mutex_unlock(&shelf->lock);
     if (name.owed == 0)
         return SPOOL_GONE;
+    if (busy)
+        return SPOOL_BUSY;
     rc = spool_take(shelf->spool, &name, false, out, err);
     if (rc == SPOOL_OK && (name.owed >> item->bit & 1) == 0) {
         spool_let_go(out);
@@ -333,6 +385,8 @@ enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
     (void)pthread_mutex_lock(&shelf->lock);
     entry = delivery_index_find(&shelf->index, item->order);
     *lost = entry ? entry->going : item->order <= shelf->evicted;
+    if (entry && rc != SPOOL_OK)
+        entry->sending &= (uint16_t) ~(1U << item->bit);
     if (entry && (rc == SPOOL_CORRUPT || rc == SPOOL_NEWER)) {
         shelf->stats.bad += entry->bad ? 0 : 1;
         delivery_index_set(&shelf->index, entry, 0, true);
@@ -344,6 +398,18 @@ enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
     return rc;
 }
 
+void shelf_let_go(struct shelf *shelf, const struct delivery_item *item, struct spool_held *held)
+{
+    struct delivery_entry *entry;
+
+    (void)pthread_mutex_lock(&shelf->lock);
+    entry = delivery_index_find(&shelf->index, item->order);
+    if (entry)
+        entry->sending &= (uint16_t) ~(1U << item->bit);
+    (void)pthread_mutex_unlock(&shelf->lock);
+    spool_let_go(held);
+}
+
 void shelf_done(struct shelf *shelf, const struct delivery_item *item)
 {
     struct delivery_entry *entry;
@@ -352,6 +418,20 @@ void shelf_done(struct shelf *shelf, const struct delivery_item *item)
     entry = delivery_index_find(&shelf->index, item->order);
     if (entry)
         strike(shelf, entry, item);
+    (void)pthread_cond_signal(&shelf->changed);
+    (void)pthread_mutex_unlock(&shelf->lock);
+}
+
+void shelf_forget(struct shelf *shelf, const struct delivery_item *item)
+{
+    struct delivery_entry *entry;
+
+    (void)pthread_mutex_lock(&shelf->lock);
+    entry = delivery_index_find(&shelf->index, item->order);
+    if (entry && is_owed(entry, item)) {
+        strike(shelf, entry, item);
+        shelf->stats.dropped_unknown += entry->owed == 0 ? 1 : 0;
+    }
     (void)pthread_cond_signal(&shelf->changed);
     (void)pthread_mutex_unlock(&shelf->lock);
 }

@@ -27,6 +27,12 @@ MUST_CHECK bool shelf_new(const struct delivery_world *world, const struct deliv
 /* Starts the thread, which begins with what an earlier run left. Borrows the lanes. */
 MUST_CHECK bool shelf_start(struct shelf *shelf, struct lane **lanes, size_t count);
 
+/*
+ * Takes other lanes from here on; the lanes of before may end. What their exporters owe is theirs
+ * who have the same lane_id.
+ */
+void shelf_set_lanes(struct shelf *shelf, struct lane **lanes, size_t count);
+
 /* Queues a parcel, taking a reference of its own. False: no memory. */
 MUST_CHECK bool shelf_put(struct shelf *shelf, enum exporter_form form,
                           struct delivery_parcel *parcel);
@@ -34,15 +40,22 @@ MUST_CHECK bool shelf_put(struct shelf *shelf, enum exporter_form form,
 /*
  * Reads an item's profile from the disk, and holds it against others.
  *
- * Gives:  *out, ended with spool_let_go.
- * Errors: SPOOL_GONE (*lost: to make room; else it need not be sent any more), SPOOL_BUSY,
+ * Gives:  *out, ended with shelf_let_go.
+ * Errors: SPOOL_GONE (*lost: to make room; else it need not be sent any more), SPOOL_BUSY (or the
+ *         lane that this one is the heir of is still at it),
  * SPOOL_CORRUPT and SPOOL_NEWER (it is set aside), SPOOL_FAILED, SPOOL_NOMEM.
  */
 MUST_CHECK enum spool_rc shelf_take(struct shelf *shelf, const struct delivery_item *item,
                                     struct spool_held *out, bool *lost, struct err *err);
 
+/* The send is over; shelf_done was called before, if that is to be. */
+void shelf_let_go(struct shelf *shelf, const struct delivery_item *item, struct spool_held *held);
+
 /* This exporter does not want the item any more. Waits for no disk. */
 void shelf_done(struct shelf *shelf, const struct delivery_item *item);
+
+/* The same for an exporter that is no more, and has not sent it. */
+void shelf_forget(struct shelf *shelf, const struct delivery_item *item);
 
 void shelf_stats(struct shelf *shelf, struct delivery_spool_stats *out);
 

@@ -14,10 +14,17 @@
 #include "agent/delivery_shelf.h"
 #include "agent/delivery_shelf_talk.h"
 
-enum { KIB = 1024 };
+enum { KIB = 1024, SHELF_NAME_SIZE = 68 /* settings allow for 64 */ };
 
 #define S_NS           UINT64_C(1000000000)
 #define RETRY_EVERY_NS (10 * S_NS) /* a disk that fails */
+
+/* Who owes an entry: bit i stands for the lane with ids[i]. */
+struct shelf_owers {
+    size_t count;
+    uint64_t ids[SPOOL_OWERS_MAX];
+    char names[SPOOL_OWERS_MAX][SHELF_NAME_SIZE];
+};
 
 enum shelf_mode { SHELF_RUNNING, SHELF_ENDING, SHELF_STOPPED };
 
@@ -34,9 +41,7 @@ struct pending {
 struct shelf {
     struct delivery_world world;
     struct delivery_spool settings; /* its path is owned */
-    struct lane **lanes;            /* borrowed */
-    size_t lane_count;
-    atomic_uint references; /* the owner's, the thread's, each lane's */
+    atomic_uint references;         /* the owner's, the thread's, each lane's */
     pthread_t thread;
     bool started;
 
@@ -50,6 +55,8 @@ struct shelf {
     pthread_cond_t changed, idle;
     enum shelf_mode mode;
     bool ended;
+    struct lane **lanes; /* borrowed; the owner may use them without the lock */
+    size_t lane_count;
     bool giving;                   /* the thread uses the lanes */
     struct pending *first, **last; /* the first may be under way */
     size_t pending, pending_bytes;
@@ -76,8 +83,12 @@ void shelf_tell(struct shelf *shelf, const struct err *err);
 
 /* delivery_shelf_queue.c */
 
-/* Gives each exporter of the form the item; `in_memory`: with its parcel. */
-void shelf_give_lanes(struct shelf *shelf, const struct pending *node, bool in_memory);
+/* Gives each exporter of the form the item, in memory. */
+void shelf_give_parcel(struct shelf *shelf, const struct pending *node);
+
+/* Gives those who owe it the item, which is on disk. Gives: the bits of those that are there. */
+uint16_t shelf_give_entry(struct shelf *shelf, const struct pending *node,
+                          const struct shelf_owers *owers);
 void shelf_free_pending(struct pending *node);
 
 /* Takes the first out of the queue. Called with the lock. */

@@ -9,25 +9,43 @@ enum {
     PENDING_BYTES_MAX = 32 << 20, /* of those */
 };
 
-void shelf_give_lanes(struct shelf *shelf, const struct pending *node, bool in_memory)
+void shelf_give_parcel(struct shelf *shelf, const struct pending *node)
 {
-    unsigned char bit = 0;
-
     for (size_t i = 0; i < shelf->lane_count; i++) {
         struct delivery_item item = {
             .order = node->order,
             .born_ns = node->born_ns,
             .put_ns = node->put_ns,
-            .bit = bit,
         };
 
         if (lane_form(shelf->lanes[i]) != node->form)
             continue;
-        bit++;
-        if (in_memory)
-            item.parcel = delivery_parcel_keep(node->parcel);
+        item.parcel = delivery_parcel_keep(node->parcel);
         lane_put(shelf->lanes[i], &item);
     }
+}
+
+uint16_t shelf_give_entry(struct shelf *shelf, const struct pending *node,
+                          const struct shelf_owers *owers)
+{
+    uint16_t given = 0;
+
+    for (size_t bit = 0; bit < owers->count; bit++) {
+        const struct delivery_item item = {
+            .order = node->order,
+            .born_ns = node->born_ns,
+            .put_ns = node->put_ns,
+            .bit = (unsigned char)bit,
+        };
+
+        for (size_t i = 0; i < shelf->lane_count; i++) {
+            if (lane_id(shelf->lanes[i]) != owers->ids[bit])
+                continue;
+            lane_put(shelf->lanes[i], &item);
+            given |= (uint16_t)(1U << bit);
+        }
+    }
+    return given;
 }
 
 void shelf_free_pending(struct pending *node)
@@ -86,14 +104,14 @@ struct pending *shelf_give_up(struct shelf *shelf, struct pending *under_way)
 void shelf_hand_over(struct shelf *shelf, struct pending *all, const struct pending *under_way)
 {
     if (under_way->parcel) {
-        shelf_give_lanes(shelf, under_way, true);
+        shelf_give_parcel(shelf, under_way);
         delivery_parcel_drop(under_way->parcel);
     }
     while (all) {
         struct pending *node = all;
 
         all = node->next;
-        shelf_give_lanes(shelf, node, true);
+        shelf_give_parcel(shelf, node);
         shelf_free_pending(node);
     }
 }

@@ -10,7 +10,7 @@
 /* All borrowed. */
 struct dump {
     pid_t pid;
-    const char *command; /* its command line */
+    const char *command; /* its command line; NULL: no head at all */
     const char *python;  /* its version */
     bool free_threaded;
     const char *warning; /* NULL: none */

@@ -38,6 +38,8 @@ static void paint(const struct dump *dump, struct buf *out, const char *colour)
 
 static void add_head(const struct dump *dump, struct buf *out)
 {
+    if (!dump->command)
+        return;
     buf_add_fmt(out, "Process %d: ", (int)dump->pid);
     visible_add_str(out, dump->command);
     buf_add_str(out, "\nPython ");

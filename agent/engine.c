@@ -19,6 +19,7 @@
 #include "agent/naming.h"
 #include "agent/stats.h"
 #include "agent/target.h"
+#include "agent/trim.h"
 
 enum {
     RACED_MAX = 50,
@@ -27,6 +28,10 @@ enum {
 };
 
 #define SEAT_NS (5 * NS_PER_MS)
+
+/* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
+#define ASK_FIRST_NS (2 * NS_PER_S)
+#define ASK_MAX_NS   (600 * NS_PER_S)
 
 struct engine {
     struct engine_settings settings;
@@ -44,6 +49,8 @@ struct engine {
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct bursts bursts;
+    struct trim trim;
+    struct engine_apart apart;
     struct utc utc; /* when it was last looked whether the clock was set */
 };
 
@@ -163,12 +170,22 @@ static bool make_room(struct engine *e)
     return true;
 }
 
+void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                         const struct err *err)
+{
+    enum obstacle found = rc == CPY_DENIED ? obstacle_find(pid) : OBSTACLE_NONE;
+
+    if (stats->last_rc == CPY_DENIED && (rc == CPY_GONE || found == OBSTACLE_GONE))
+        return; /* it has ended since: why it could not be read says more */
+    stats->last_rc = rc;
+    stats->last_error = *err;
+    stats->last_obstacle = found;
+}
+
 /* A process cannot be sampled now. */
 static void put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
-    e->stats.last_rc = rc;
-    e->stats.last_error = *err;
-    e->stats.last_pid = id.pid;
+    engine_note_failure(&e->stats, id.pid, rc, err);
     if (e->finder)
         finder_put_off(e->finder, id, rc, err, clock_mono_ns());
     else
@@ -236,17 +253,28 @@ static struct target *hold_target(struct engine *e, struct proc_id id, const str
     return NULL;
 }
 
+/* How a process is told apart. */
+static enum service_split split_of(const struct engine *e, const struct target *t)
+{
+    size_t i;
+
+    for (i = 0; i < e->apart.count && i < ENGINE_APART_MAX; i++)
+        if (e->apart.pids[i] == t->id.pid && t->choice.split == SPLIT_NONE)
+            return SPLIT_PROCESS;
+    return t->choice.split;
+}
+
 /* Begins to sample a process that has been opened; takes over `opened`. */
 static bool start_sampling(struct engine *e, struct proc_id id, const struct choice *choice,
                            struct cpy_target *opened)
 {
     uint64_t now_ns = clock_mono_ns();
     struct choice named = *choice;
+    bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
     struct service *service;
     struct target *t;
 
     heed_clock(&e->services, &e->utc);
-    naming_complete(&named, id.pid, cpy_info(opened)->version);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
     t = service ? hold_target(e, id, &named, now_ns) : NULL;
@@ -255,6 +283,8 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
         return false;
     }
     cpy_use_scratch(opened, e->scratch);
+    t->ask_wait_ns = ASK_FIRST_NS;
+    t->ask_ns = known ? UINT64_MAX : now_ns + ASK_FIRST_NS;
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = choice->max_split;
@@ -263,7 +293,9 @@ static bool start_sampling(struct engine *e, struct proc_id id, const struct cho
     e->stats.attached++;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, service->name);
-    process_init(&t->process, id, opened, service, choice->split, now_ns);
+    process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
+    if (!process_set_wants(&t->process, &choice->wants))
+        log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
     if (e->finder)
         finder_began(e->finder, id);
     else
@@ -284,74 +316,24 @@ static void end_reading(struct engine *e)
         beat_rest(e->settings.beat);
 }
 
-void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
-{
-    struct cpy_target *opened = NULL;
-    struct err err = {""};
-    enum cpy_rc rc;
-
-    begin_reading(e, id, clock_mono_ns());
-    rc = cpy_open(id.pid, &opened, &err);
-    end_reading(e);
-    if (rc == CPY_OK && start_sampling(e, id, choice, opened))
-        return;
-    put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
-}
-
-static void take(void *ctx, struct proc_id id, const struct choice *choice)
-{
-    engine_take(ctx, id, choice);
-}
-
-static struct finder *open_finder(struct engine *e)
-{
-    const struct finder_settings settings = {
-        .choose = e->settings.choose,
-        .choose_ctx = e->settings.ctx,
-        .take = take,
-        .lost = lost,
-        .ctx = e,
-        .scan_ns = e->settings.scan_ns,
-        .only = e->settings.only,
-        .eager = e->settings.eager,
-    };
-
-    return finder_new(&settings);
-}
-
-struct engine *engine_new(const struct engine_settings *settings)
-{
-    struct engine *e = calloc(1, sizeof(*e));
-    uint64_t seed;
-
-    if (!e)
-        return NULL;
-    e->settings = *settings;
-    e->services.max = settings->max_services;
-    e->signal_fd = -1;
-    e->running_fd = proc_open_running();
-    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    e->finder = settings->choose ? open_finder(e) : NULL;
-    e->scratch = cpy_scratch_new();
-    if (!e->scratch || (settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
-        !watch(e, e->signal_fd, NULL) ||
-        (settings->orders_fd && !watch(e, settings->orders_fd, e))) {
-        engine_free(e);
-        return NULL;
-    }
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-        seed = clock_mono_ns();
-    ticks_init(&e->ticks, seed);
-    e->utc = utc_now();
-    e->interval_end_ns =
-        settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
-    return e;
-}
-
 void engine_scan(struct engine *e)
 {
     finder_scan(e->finder, clock_mono_ns());
+}
+
+/* Tells of a process that hangs, once, and of its end. */
+static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    struct hang *hang = &t->process.hang;
+    const struct engine_hang news = {
+        .id = t->id, .kind = hang->kind, .tid = hang->tid, .lasted_ns = now_ns - hang->since_ns};
+
+    hang->news = false;
+    if (!e->settings.hangs)
+        return;
+    begin_reading(e, t->id, now_ns);
+    e->settings.hangs(e->settings.ctx, &news);
+    end_reading(e);
 }
 
 /* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
@@ -371,6 +353,8 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     e->stats.rested += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
+        if (t->process.hang.news)
+            tell_hang(e, t, now_ns);
         return true;
     }
     e->stats.failed[rc]++;
@@ -382,6 +366,31 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     stop_sampling(e, t);
     put_off(e, id, rc, &err);
     return false;
+}
+
+/* A process may publish late who it is: then it goes on as that service. */
+static void ask_again(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    struct service *before = t->process.service, *service;
+    struct choice named = t->choice;
+
+    t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
+    t->ask_ns = now_ns + t->ask_wait_ns;
+    begin_reading(e, t->id, now_ns);
+    if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
+        service = services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(),
+                                        now_ns);
+        if (service && service != before) {
+            process_move(&t->process, service, now_ns);
+            before->users--;
+            service->users++;
+            service->split.max = named.max_split;
+            log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
+        }
+        t->ask_ns = service ? UINT64_MAX : t->ask_ns;
+        t->choice = named;
+    }
+    end_reading(e);
 }
 
 /* True if no thread but this one runs on the host, or could; where others did lately it is not
@@ -421,6 +430,8 @@ static uint64_t tick_all(struct engine *e)
             asked = true;
         }
         now_ns = clock_mono_ns();
+        if (now_ns >= t->ask_ns)
+            ask_again(e, t, now_ns);
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
         if (tick(e, t, now_ns, alone))
             e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
@@ -428,23 +439,117 @@ static uint64_t tick_all(struct engine *e)
     return ticks_wake_ns(&e->ticks, now_ns);
 }
 
+/* Before anything but the sample that it was taken for: that may take long. */
+static void leave_seat(struct engine *e)
+{
+    if (e->seated)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+}
+
+void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
+{
+    struct cpy_target *opened = NULL;
+    struct err err = {""};
+    enum cpy_rc rc;
+
+    (void)tick_all(e); /* many may be taken at once, and to open one takes some milliseconds */
+    leave_seat(e);
+    begin_reading(e, id, clock_mono_ns());
+    rc = cpy_open(id.pid, &opened, &err);
+    end_reading(e);
+    trim_soon(&e->trim, clock_mono_ns());
+    if (rc == CPY_OK && start_sampling(e, id, choice, opened))
+        return;
+    put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
+}
+
+static void take(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    engine_take(ctx, id, choice);
+}
+
+static struct finder *open_finder(struct engine *e)
+{
+    const struct finder_settings settings = {
+        .choose = e->settings.choose,
+        .choose_ctx = e->settings.ctx,
+        .take = take,
+        .lost = lost,
+        .ctx = e,
+        .scan_ns = e->settings.scan_ns,
+        .only = e->settings.only,
+        .eager = e->settings.eager,
+    };
+
+    return finder_new(&settings);
+}
+
+struct engine *engine_new(const struct engine_settings *settings)
+{
+    struct engine *e = calloc(1, sizeof(*e));
+    uint64_t seed;
+
+    if (!e)
+        return NULL;
+    e->settings = *settings;
+    e->services.max = settings->max_services;
+    e->services.values = settings->exception ? VALUES : VALUES_USUAL;
+    e->signal_fd = -1;
+    e->running_fd = proc_open_running();
+    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    e->finder = settings->choose ? open_finder(e) : NULL;
+    e->scratch = cpy_scratch_new();
+    if (!e->scratch || (settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
+        !watch(e, e->signal_fd, NULL) ||
+        (settings->orders_fd && !watch(e, settings->orders_fd, e))) {
+        engine_free(e);
+        return NULL;
+    }
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = clock_mono_ns();
+    ticks_init(&e->ticks, seed);
+    e->utc = utc_now();
+    e->interval_end_ns =
+        settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
+    return e;
+}
+
 const struct service *engine_services(const struct engine *e)
 {
     return e->services.first;
+}
+
+static void settle_all(struct engine *e, uint64_t now_ns)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++) {
+        begin_reading(e, e->sampling[i]->id, now_ns);
+        process_settle(&e->sampling[i]->process, now_ns);
+        end_reading(e);
+    }
+}
+
+void engine_settle(struct engine *e, const struct engine_apart *apart)
+{
+    uint64_t now_ns = clock_mono_ns();
+    size_t i;
+
+    e->apart = *apart;
+    settle_all(e, now_ns);
+    for (i = 0; i < e->stats.sampling; i++)
+        process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 
 void engine_end_interval(struct engine *e)
 {
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
-    size_t i;
 
     heed_clock(&e->services, &e->utc);
-    for (i = 0; i < e->stats.sampling; i++) {
-        begin_reading(e, e->sampling[i]->id, now_ns);
-        process_settle(&e->sampling[i]->process, now_ns);
-        end_reading(e);
-    }
+    settle_all(e, now_ns);
     for (service = e->services.first; service; service = service->next) {
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -518,14 +623,6 @@ static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *e
     return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
 }
 
-/* Before anything but the sample that it was taken for: that may take long. */
-static void leave_seat(struct engine *e)
-{
-    if (e->seated)
-        cpy_unseat(e->seated->process.target);
-    e->seated = NULL;
-}
-
 /*
  * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
  * milliseconds; with other targets to look after it is done only if there is time for that.
@@ -562,6 +659,7 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             engine_scan(e);
         }
         until = tick_all(e);
+        (void)trim_now(&e->trim, now_ns);
         if (clock_mono_ns() >= e->interval_end_ns)
             engine_end_interval(e);
         until = until < next_scan_ns(e) ? until : next_scan_ns(e);

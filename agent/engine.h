@@ -17,7 +17,16 @@
 #include "agent/budget.h"
 #include "agent/bursts.h"
 #include "agent/choice.h"
+#include "agent/obstacle.h"
 #include "agent/process.h"
+
+/* A process that hangs, or does no more. */
+struct engine_hang {
+    struct proc_id id;
+    enum hang_kind kind; /* HANG_NONE: it runs again */
+    pid_t tid;           /* of the thread that is stuck; 0: not known */
+    uint64_t lasted_ns;  /* so far */
+};
 
 /* Where the processes are found elsewhere: how each of them is doing. */
 struct engine_news {
@@ -35,6 +44,8 @@ struct engine_settings {
     struct beat *beat;              /* shows which process is read; NULL: nobody watches */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
+    /* A process hangs, or goes on. It may read it meanwhile. NULL: nobody asks. */
+    void (*hangs)(void *ctx, const struct engine_hang *hang);
     /* All services of the interval were delivered. NULL: nobody asks. */
     void (*interval_ended)(void *ctx);
     void *ctx;
@@ -43,6 +54,7 @@ struct engine_settings {
     struct budget_limits budget; /* of a fleet: what all of it may use; all 0: what it needs */
     pid_t only;                  /* look at this process alone; 0: at all of /proc */
     size_t max_services;         /* profiles of an interval; 0: no limit */
+    bool exception;              /* rows have VALUE_EXCEPTION, too */
     bool eager;                  /* look five times a second, and at first still more often */
     sigset_t signals;            /* that engine_run reports */
 };
@@ -58,6 +70,13 @@ enum engine_event {
 enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
 #undef ENGINE_ONE
 
+/*
+ * The time slice that the thread which runs an engine is to ask for, unless commands are yet to be
+ * started from it. On a host with more to do than CPUs, ticks would come late by tens of
+ * milliseconds, and many be missed, if it were let in like those that run for long.
+ */
+#define ENGINE_SLICE_NS UINT64_C(500000)
+
 /* What happened so far. */
 struct engine_stats {
     uint64_t samples;                 /* of processes */
@@ -69,7 +88,7 @@ struct engine_stats {
     uint64_t attached;                /* processes so far */
     enum cpy_rc last_rc;              /* of the process that could not be opened last */
     struct err last_error;            /* why */
-    pid_t last_pid;
+    enum obstacle last_obstacle;      /* what kept us from it, if it was denied */
 };
 
 /* The same of one process. */
@@ -113,6 +132,18 @@ void engine_drop(struct engine *engine, struct proc_id id);
 /* Ends the interval now: delivers each service's profile and begins the next. */
 void engine_end_interval(struct engine *engine);
 
+/* Processes that are to be told apart in profiles for a while, whatever their choice says. */
+enum { ENGINE_APART_MAX = 8 };
+
+struct engine_apart {
+    size_t count;
+    pid_t pids[ENGINE_APART_MAX];
+};
+
+/* Gives out all time that was counted so far, so that the running profiles are whole up to now;
+ * from now on just the processes of `apart` have the label pid, and those that want it. */
+void engine_settle(struct engine *engine, const struct engine_apart *apart);
+
 /* The services as they are in the running interval. Lends the list until engine_free. */
 const struct service *engine_services(const struct engine *engine);
 
@@ -121,6 +152,10 @@ void engine_flush(struct engine *engine);
 
 /* Lends until engine_free. */
 const struct engine_stats *engine_stats(const struct engine *engine);
+
+/* Notes in `stats` that a process could not be opened, and what kept us from it. */
+void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                         const struct err *err);
 
 /* Calls `each` for all processes that are sampled. */
 void engine_each(const struct engine *engine,

@@ -25,6 +25,7 @@
 #define YOUNG_NS          (60 * NS_PER_S)
 #define EAGER_SCAN_NS     (20 * NS_PER_MS)
 #define CATCH_UP_NS       (50 * NS_PER_MS)
+#define STRETCHED_NS      (5 * NS_PER_S) /* scans, to save CPU time */
 
 /* What one scan does at most: the samples of others wait for it. */
 enum { LOOKS_MAX = 200, TAKES_MAX = 32, CHECKS_MAX = 2000 };
@@ -36,9 +37,11 @@ struct finder {
     size_t counts[CANDIDATE_STATES];
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns;
+    double factor;                 /* scans are so many times as far apart as asked */
     unsigned looks, takes, checks; /* of this scan */
     unsigned old, old_from;        /* of older processes: how many came by, where checks begin */
     bool behind;                   /* there was more to do than one scan may */
+    unsigned warned;               /* of which obstacles, a bit each */
     bool overrun;                  /* the kernel could not tell of all execs */
     int execs_fd;                  /* owned; -1: none */
     pid_t self;
@@ -57,6 +60,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     if (!f)
         return NULL;
     f->settings = *settings;
+    f->factor = 1;
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
     return f;
@@ -102,18 +106,26 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
     return c && c->id.start == id.start && c->state == CANDIDATE_TAKEN ? c : NULL;
 }
 
-/* Says once why a process is not sampled. That it is no Python is nothing to tell. */
-static void explain(struct candidate *c, enum cpy_rc rc, const struct err *err)
+/* Says once why a process is not sampled. That it is no Python is nothing to tell. What keeps us
+ * from one keeps us from many: it is a warning once, for they all take the same cure. */
+static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const struct err *err)
 {
+    enum log_level level = LOG_LEVEL_INFO;
+    enum obstacle obstacle;
     char cure[320] = "";
 
     if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || c->wait_ns < NS_PER_S)
         return;
+    if (rc == CPY_DENIED) {
+        obstacle = obstacle_find(c->id.pid);
+        if (obstacle == OBSTACLE_GONE)
+            return;
+        level = (f->warned & 1u << obstacle) != 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+        f->warned |= 1u << obstacle;
+        obstacle_explain(obstacle, cure, sizeof(cure));
+    }
     c->told = true;
-    if (rc == CPY_DENIED)
-        obstacle_explain(c->id.pid, cure, sizeof(cure));
-    log_line(rc == CPY_DENIED ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "not sampled for now: %s%s%s",
-             err->text, cure[0] ? "; " : "", cure);
+    log_line(level, "not sampled for now: %s%s%s", err->text, cure[0] ? "; " : "", cure);
 }
 
 void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const struct err *err,
@@ -130,7 +142,7 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
     }
     set_state(f, c, CANDIDATE_WAITING);
     wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
-    explain(c, rc, err);
+    explain(f, c, rc, err);
 }
 
 void finder_began(struct finder *f, struct proc_id id)
@@ -217,6 +229,11 @@ void finder_reconsider(struct finder *f, uint64_t scan_ns,
     f->settings.scan_ns = scan_ns;
     f->next_scan_ns = 0;
     candidates_each(&f->candidates, reconsider, &all);
+}
+
+void finder_stretch(struct finder *f, double factor)
+{
+    f->factor = factor > 1 ? factor : 1;
 }
 
 /* Tries the rules on a process, and has it taken if it is wanted. */
@@ -384,6 +401,10 @@ static void end_scan(struct finder *f, uint64_t now_ns)
 {
     uint64_t every = f->settings.scan_ns;
 
+    if (every < STRETCHED_NS) {
+        every = (uint64_t)((double)every * f->factor);
+        every = every < STRETCHED_NS ? every : STRETCHED_NS;
+    }
     if (f->settings.eager) /* a command's children come and go with it */
         every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
     if (f->behind && every > CATCH_UP_NS)

@@ -35,6 +35,7 @@ struct fleet {
     struct services services;
     struct charges charges;
     struct bursts bursts;
+    struct hang_talk hangs;
     struct budget budget;
     uint64_t budget_ns;       /* when it is looked at next */
     struct utc utc;           /* when it was last looked whether the clock was set */
@@ -42,6 +43,8 @@ struct fleet {
     size_t slot_count;        /* of those for the others, in use */
     struct slot *heard;       /* borrowed: who reports now */
     int signal_fd;
+    struct engine_apart apart;
+    uint64_t settling;        /* the number of the last order to settle */
     uint64_t interval;        /* its number, from 1 */
     uint64_t interval_end_ns; /* when it is to end */
     uint64_t late_ns;         /* it is ending: samplers are waited for until then; 0: it is not */
@@ -136,6 +139,47 @@ size_t fleet_burst(struct fleet *f, const struct burst *burst, uint64_t duration
     return count;
 }
 
+const struct burst *fleet_burst_of(const struct fleet *f, const struct burst *whom)
+{
+    return bursts_like(&f->bursts, whom, clock_mono_ns());
+}
+
+static void order_settle(struct fleet *f, struct slot *slot)
+{
+    struct order_settle message;
+
+    memset(&message, 0, sizeof(message));
+    message.number = f->settling;
+    message.apart = f->apart;
+    order(f, slot, ORDER_SETTLE, &message, sizeof(message));
+}
+
+uint64_t fleet_settle(struct fleet *f, const struct engine_apart *apart)
+{
+    size_t i;
+
+    f->apart = *apart;
+    f->settling++;
+    for (i = 0; i < SLOTS; i++)
+        order_settle(f, &f->slots[i]);
+    return f->settling;
+}
+
+bool fleet_settled(const struct fleet *f, uint64_t number)
+{
+    size_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        if (runs(&f->slots[i]) && f->slots[i].settled < number)
+            return false;
+    return true;
+}
+
+const struct service *fleet_services(const struct fleet *f)
+{
+    return f->services.first;
+}
+
 static void order_stretch(struct fleet *f, struct slot *slot)
 {
     const double factor = f->budget.state.factor;
@@ -156,6 +200,8 @@ static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
     for (i = 0; i < f->bursts.count; i++)
         order_burst(f, slot, &f->bursts.all[i], now_ns);
     order_stretch(f, slot);
+    if (f->settling > 0)
+        order_settle(f, slot);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
         order_end(f, slot, false);
 }
@@ -356,9 +402,11 @@ static void keep_budget(struct fleet *f, uint64_t now_ns)
 
     budget_step(&f->budget, &use, now_ns);
     log_budget(state, before, use.targets);
-    if (state->factor != before)
+    if (state->factor != before) {
+        finder_stretch(f->finder, state->factor);
         for (i = 0; i < SLOTS; i++)
             order_stretch(f, &f->slots[i]);
+    }
     while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
     }
     f->budget_ns = now_ns + BUDGET_STEP_NS;
@@ -429,9 +477,7 @@ static void hear_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const str
 
     if (!charge)
         return;
-    f->stats.last_rc = rc;
-    f->stats.last_error = *err;
-    f->stats.last_pid = id.pid;
+    engine_note_failure(&f->stats, id.pid, rc, err);
     charges_remove(&f->charges, charge);
     finder_put_off(f->finder, id, rc, err, clock_mono_ns());
 }
@@ -452,6 +498,15 @@ static void hear_counted(void *ctx, struct proc_id id, const struct engine_count
     struct fleet *f = ctx;
 
     charges_count(&f->charges, f->heard, id, counts);
+}
+
+static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dump, size_t size)
+{
+    struct fleet *f = ctx;
+    struct charge *charge = reported(f, hang->id);
+
+    if (charge)
+        hang_tell(&f->hangs, &charge->hang, hang, charge->choice.service, dump, size);
 }
 
 static struct finder *open_finder(struct fleet *f)
@@ -565,7 +620,8 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct fleet *f, struct slot *slot)
 {
-    static const struct slot_news news = {hear_began, hear_put_off, hear_ended, hear_counted};
+    static const struct slot_news news = {hear_began, hear_put_off, hear_ended, hear_counted,
+                                          hear_hang};
 
     f->heard = slot;
     if (runs(slot) && (link_flush(&slot->helper.link) != LINK_OK ||
@@ -699,6 +755,7 @@ void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_proc
             .sampling = charge->sampling,
             .apart = charge->slot == &f->slots[APART],
             .counts = &charge->counts,
+            .hang = &charge->hang,
         };
 
         each(ctx, &process);
@@ -713,6 +770,7 @@ const struct fleet_stats *fleet_stats(struct fleet *f)
     f->counts.samplers = 0;
     for (i = 0; i < SLOTS; i++)
         f->counts.samplers += runs(&f->slots[i]);
+    memcpy(f->counts.hangs, f->hangs.counts, sizeof(f->counts.hangs));
     return &f->counts;
 }
 

@@ -15,19 +15,21 @@
 #define AGENT_FLEET_H
 
 #include "agent/engine.h"
+#include "agent/hang_talk.h"
 
 /* How many samplers there may be, beside the one for suspects. */
 enum { FLEET_SAMPLERS_MAX = 4 };
 
 /* What samplers went through. */
 struct fleet_stats {
-    uint64_t started; /* samplers so far */
-    uint64_t blocked; /* of them, killed because a process blocked them */
-    uint64_t crashed; /* ended by themselves */
-    uint64_t silent;  /* killed because they did nothing */
-    uint64_t late;    /* times one had not ended an interval in time */
-    size_t suspects;  /* processes that are sampled apart, or not for now */
-    size_t samplers;  /* now */
+    uint64_t started;           /* samplers so far */
+    uint64_t blocked;           /* of them, killed because a process blocked them */
+    uint64_t crashed;           /* ended by themselves */
+    uint64_t silent;            /* killed because they did nothing */
+    uint64_t late;              /* times one had not ended an interval in time */
+    size_t suspects;            /* processes that are sampled apart, or not for now */
+    size_t samplers;            /* now */
+    uint64_t hangs[HANG_KINDS]; /* processes that hung, by how; [HANG_NONE]: that went on since */
 };
 
 struct fleet;
@@ -41,6 +43,23 @@ MUST_CHECK enum engine_event fleet_run(struct fleet *fleet, uint64_t deadline_ns
 
 /* As engine_burst. */
 size_t fleet_burst(struct fleet *fleet, const struct burst *burst, uint64_t duration_ns);
+
+/* The burst of just these processes that runs; NULL: none does. Lends until the next call. */
+const struct burst *fleet_burst_of(const struct fleet *fleet, const struct burst *whom);
+
+/*
+ * Has all samplers hand over what they have counted up to now, and tell the processes of `apart`
+ * apart from now on, and no others but those that are always.
+ *
+ * Gives: a number for fleet_settled.
+ */
+uint64_t fleet_settle(struct fleet *fleet, const struct engine_apart *apart);
+
+/* True once they have, but for samplers that hang or are lost. */
+MUST_CHECK bool fleet_settled(const struct fleet *fleet, uint64_t number);
+
+/* The services as they are in the running interval. Lends the list until the fleet runs on. */
+const struct service *fleet_services(const struct fleet *fleet);
 
 /*
  * The settings have changed: tries `choose` on all processes anew. Those that are chosen as they
@@ -69,6 +88,7 @@ struct fleet_process {
     bool sampling; /* false: it is being opened, or was lost with its sampler */
     bool apart;    /* it has blocked a sampler */
     const struct engine_counts *counts; /* some seconds old */
+    const struct hang_told *hang;
 };
 
 /* Calls `each` for all of them, in no order. */

@@ -28,13 +28,14 @@
 
 enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = 1000000 };
 
-/* What a helper needs of our environment; the rest may hold secrets. */
 static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                                    "TSAN_OPTIONS", "LSAN_OPTIONS"};
 
 enum { KEPT = sizeof(kept) / sizeof(kept[0]) };
 
-static void fill_environment(char **out)
+_Static_assert((int)KEPT < (int)HELPER_ENVIRONMENT_MAX, "helper_environment needs room");
+
+void helper_environment(char *out[HELPER_ENVIRONMENT_MAX])
 {
     size_t i, at, count = 0;
 
@@ -51,13 +52,13 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    char *environment[KEPT + 1];
+    char *environment[HELPER_ENVIRONMENT_MAX];
     sigset_t none, all;
     int cause = posix_spawn_file_actions_init(&files);
 
     if (cause)
         return cause;
-    fill_environment(environment);
+    helper_environment(environment);
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
     (void)posix_spawnattr_init(&attributes);

@@ -60,6 +60,11 @@ pid_t helper_reads(const struct helper *helper);
  */
 int helper_status(struct helper *helper);
 
+enum { HELPER_ENVIRONMENT_MAX = 8 };
+
+/* What a process of ours needs of our environment, NULL behind it; the rest may hold secrets. */
+void helper_environment(char *out[HELPER_ENVIRONMENT_MAX]);
+
 /* Kills it if it runs still, and frees what belongs to it. NULL pointers and zeros are fine. */
 void helper_end(struct helper *helper);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * late.c - stands in for libcurl and libmicrohttpd in the program: loads each at its first use.
+ * late.c - stands in for libcurl, libmicrohttpd and libncursesw in the program: loads each at its
+ * first use.
  *
- * The two bring thirty more libraries, and loading these takes longer than everything else that
- * `pystrobe exec` does before its command runs. Most commands need neither of them; a command
+ * The first two bring thirty more libraries, and loading these takes longer than everything else
+ * that `pystrobe exec` does before its command runs. Most commands need none of them; a command
  * whose profiles go to a store runs even where they are missing. Whoever links them in, as
  * tests do and static builds (LATE=), leaves this file out.
  */
 #define CURL_DISABLE_TYPECHECK
+#define NCURSES_NOMACROS 1
 #include <curl/curl.h>
+#include <curses.h>
 #include <dlfcn.h>
 #include <microhttpd.h>
 #include <pthread.h>
@@ -32,7 +35,8 @@ static void *load(const char *library)
     return handle;
 }
 
-static void *curl_library, *http_library; /* never unloaded: threads may be in them to the end */
+/* Never unloaded: threads may be in them to the end. */
+static void *curl_library, *http_library, *screen_library;
 
 static void load_curl(void)
 {
@@ -42,6 +46,11 @@ static void load_curl(void)
 static void load_http(void)
 {
     http_library = load("libmicrohttpd.so.12");
+}
+
+static void load_screen(void)
+{
+    screen_library = load("libncursesw.so.6");
 }
 
 static void *find_curl(const char *name)
@@ -58,6 +67,14 @@ static void *find_http(const char *name)
 
     (void)pthread_once(&once, load_http);
     return http_library ? dlsym(http_library, name) : NULL;
+}
+
+static void *find_screen(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, load_screen);
+    return screen_library ? dlsym(screen_library, name) : NULL;
 }
 
 static char missing_version[] = "no libcurl";
@@ -130,9 +147,43 @@ LATE(find_http, enum MHD_Result, MHD_queue_response,
      (struct MHD_Connection *connection, unsigned status, struct MHD_Response *response),
      (connection, status, response), MHD_NO)
 LATE_VOID(find_http, MHD_destroy_response, (struct MHD_Response *response), (response))
+LATE(find_http, struct MHD_Response *, MHD_create_response_from_buffer_with_free_callback,
+     (size_t size, void *data, MHD_ContentReaderFreeCallback done), (size, data, done), NULL)
 LATE(find_http, const char *, MHD_lookup_connection_value,
      (struct MHD_Connection *connection, enum MHD_ValueKind kind, const char *key),
      (connection, kind, key), NULL)
+
+LATE(find_screen, SCREEN *, newterm, (const char *type, FILE *out, FILE *in), (type, out, in), NULL)
+LATE_VOID(find_screen, delscreen, (SCREEN *screen), (screen))
+LATE(find_screen, char *, tigetstr, (const char *name), (name), NULL)
+LATE(find_screen, int, cbreak, (void), (), ERR)
+LATE(find_screen, int, noecho, (void), (), ERR)
+LATE(find_screen, int, curs_set, (int how), (how), ERR)
+LATE(find_screen, int, set_escdelay, (int milliseconds), (milliseconds), ERR)
+LATE(find_screen, bool, has_colors, (void), (), FALSE)
+LATE(find_screen, int, start_color, (void), (), ERR)
+LATE(find_screen, int, use_default_colors, (void), (), ERR)
+LATE(find_screen, int, init_pair, (short pair, short front, short back), (pair, front, back), ERR)
+LATE(find_screen, int, endwin, (void), (), ERR)
+LATE(find_screen, int, resize_term, (int lines, int columns), (lines, columns), ERR)
+LATE(find_screen, WINDOW *, newwin, (int lines, int columns, int y, int x), (lines, columns, y, x),
+     NULL)
+LATE(find_screen, int, delwin, (WINDOW *window), (window), ERR)
+LATE(find_screen, int, wresize, (WINDOW *window, int lines, int columns), (window, lines, columns),
+     ERR)
+LATE(find_screen, int, getmaxx, (const WINDOW *window), (window), ERR)
+LATE(find_screen, int, getmaxy, (const WINDOW *window), (window), ERR)
+LATE(find_screen, int, keypad, (WINDOW *window, bool on), (window, on), ERR)
+LATE(find_screen, int, nodelay, (WINDOW *window, bool on), (window, on), ERR)
+LATE(find_screen, int, clearok, (WINDOW *window, bool on), (window, on), ERR)
+LATE(find_screen, int, wget_wch, (WINDOW *window, wint_t *out), (window, out), ERR)
+LATE(find_screen, int, werase, (WINDOW *window), (window), ERR)
+LATE(find_screen, int, wmove, (WINDOW *window, int y, int x), (window, y, x), ERR)
+LATE(find_screen, int, waddnstr, (WINDOW *window, const char *text, int size),
+     (window, text, size), ERR)
+LATE(find_screen, int, wattr_set, (WINDOW *window, attr_t look, short pair, void *more),
+     (window, look, pair, more), ERR)
+LATE(find_screen, int, wrefresh, (WINDOW *window), (window), ERR)
 /* clang-format on */
 
 /* Under another name, as libcurl 8 made its first argument const. */
@@ -187,4 +238,18 @@ struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, MHD_AcceptPol
         daemon = real(flags, port, accept, accept_cls, handle, handle_cls, rest);
     va_end(rest);
     return daemon;
+}
+
+enum MHD_Result MHD_set_connection_option(struct MHD_Connection *connection,
+                                          enum MHD_CONNECTION_OPTION option, ...)
+{
+    __typeof__(MHD_set_connection_option) *real;
+    unsigned value;
+    va_list rest;
+
+    *(void **)&real = find_http(__func__);
+    va_start(rest, option);
+    value = va_arg(rest, unsigned);
+    va_end(rest);
+    return real ? real(connection, option, value) : MHD_NO;
 }

@@ -231,11 +231,26 @@ static bool write_line(const struct buf *line)
     return done >= 0 || errno != EAGAIN;
 }
 
+/* Writes a line that may be written. */
+static void put(enum log_level level, const char *text, uint64_t left_out)
+{
+    uint64_t lost = atomic_exchange(&stalled, 0);
+    struct line line;
+
+    if (atomic_load(&log_format) == LOG_JSON)
+        make_json(&line, level, text, left_out, lost);
+    else
+        make_text(&line, level, text, left_out, lost);
+    if (!write_line(&line.buf)) {
+        atomic_fetch_add(&stalled, lost + 1);
+        atomic_fetch_add(&left_out_total, 1);
+    }
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     char text[TEXT_MAX_BYTES];
-    struct line line;
-    uint64_t left_out = 0, lost;
+    uint64_t left_out = 0;
     int before = errno;
     va_list args;
 
@@ -244,16 +259,27 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (!may_write(level, format, text, &left_out))
+    if (may_write(level, format, text, &left_out))
+        put(level, text, left_out);
+    errno = before;
+}
+
+void log_text(enum log_level level, const char *prefix, const char *text, size_t size)
+{
+    const uint64_t stalled_before = atomic_load(&stalled);
+    const char *end = text + size, *next;
+    char line[TEXT_MAX_BYTES];
+    int before = errno;
+
+    if ((int)level > atomic_load(&log_most))
         return;
-    lost = atomic_exchange(&stalled, 0);
-    if (atomic_load(&log_format) == LOG_JSON)
-        make_json(&line, level, text, left_out, lost);
-    else
-        make_text(&line, level, text, left_out, lost);
-    if (!write_line(&line.buf)) {
-        atomic_fetch_add(&stalled, lost + 1);
-        atomic_fetch_add(&left_out_total, 1);
+    for (; text < end && atomic_load(&stalled) <= stalled_before; text = next + 1) {
+        next = memchr(text, '\n', (size_t)(end - text));
+        next = next ? next : end;
+        if (next == text)
+            continue;
+        (void)snprintf(line, sizeof(line), "%s%.*s", prefix, (int)(next - text), text);
+        put(level, line, 0);
     }
     errno = before;
 }

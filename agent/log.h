@@ -18,6 +18,7 @@
 #define AGENT_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -43,6 +44,12 @@ MUST_CHECK bool log_format_of(const char *name, enum log_format *out);
  * that differ in digits only.
  */
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * Writes each line of a text of `size` bytes, but for empty ones, behind `prefix`. No line of it
+ * is left out: whoever writes it has seen to that there are not too many.
+ */
+void log_text(enum log_level level, const char *prefix, const char *text, size_t size);
 
 /* How many lines were left out so far: too many of a kind, or stderr took no more. */
 uint64_t log_left_out(void);

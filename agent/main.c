@@ -14,6 +14,7 @@ static const struct {
     {"agent", cmd_agent, "sample the processes that an ini file names, and ship profiles"},
     {"exec", cmd_exec, "run a command and profile it as long as it lives"},
     {"record", cmd_record, "profile a process or a command into a file"},
+    {"top", cmd_top, "show live where a process spends its time"},
     {"dump", cmd_dump, "print the stacks of a process as they are now"},
     {"report", cmd_report, "show pprof files as tables, flame graphs and in other formats"},
     {"status", cmd_status, "print what the agent that runs knows of itself"},
@@ -24,6 +25,7 @@ static const struct {
     {"config", cmd_config, "print the settings that an ini file comes to"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
+    {"browse", cmd_browse, NULL},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -252,6 +252,7 @@ static void choose(const struct matcher *matcher, const struct conf_target *targ
     naming_apply(&naming, matcher->facts, out);
     out->rate_hz = target->rate_hz;
     out->split = match_split(target->split);
+    out->wants.hang_ns = target->hang_after_ns;
     out->max_split = matcher->conf->agent.max_split;
 }
 

@@ -93,6 +93,21 @@ static void add_sampling(const struct state *s, struct buf *out)
     one(out, "pystrobe_profiles_built_total", "counter", "Profiles encoded.", (double)s->profiles);
 }
 
+/* Those that are not watched for it never hang. */
+static void add_hangs(const struct state *s, struct buf *out)
+{
+    size_t i, hanging = 0;
+
+    for (i = 0; i < s->target_count; i++)
+        hanging += s->targets[i].hang != NULL;
+    head(out, "pystrobe_hangs_total", "counter", "Processes that were seen to hang, by how.");
+    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_STUCK), NULL, NULL,
+             (double)s->fleet.hangs[HANG_STUCK]);
+    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_DEADLOCK), NULL, NULL,
+             (double)s->fleet.hangs[HANG_DEADLOCK]);
+    one(out, "pystrobe_targets_hanging", "gauge", "Processes that hang now.", (double)hanging);
+}
+
 static void add_samplers(const struct state *s, struct buf *out)
 {
     one(out, "pystrobe_samplers", "gauge", "Processes that read targets.",
@@ -315,6 +330,7 @@ void metrics_text(const struct state *state, struct buf *out)
     add_agent(state, out);
     add_budget(state, out);
     add_sampling(state, out);
+    add_hangs(state, out);
     add_samplers(state, out);
     add_exporters(state, out);
     add_spool(state, out);

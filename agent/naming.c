@@ -279,18 +279,20 @@ static void take_published(void *ctx, const char *name, const char *value)
             labels_put(&choice->labels, name, value);
 }
 
-void naming_complete(struct choice *choice, pid_t pid, const char *version)
+bool naming_complete(struct choice *choice, pid_t pid, const char *version)
 {
     char before[sizeof(choice->service)];
+    bool complete = true;
     size_t i;
 
     memcpy(before, choice->service, sizeof(before));
     if (choice->otel_name || choice->auto_labels)
-        (void)!otel_context_read(pid, take_published, choice);
+        complete = otel_context_read(pid, take_published, choice);
     if (!choice->service[0])
         memcpy(choice->service, before, sizeof(before));
     for (i = 0; naming_auto[i]; i++)
         if ((choice->auto_labels & 1U << i) &&
             strcmp(naming_auto[i], "process.runtime.version") == 0)
             labels_put(&choice->labels, naming_auto[i], version);
+    return complete;
 }

@@ -34,8 +34,11 @@ void naming_apply(const struct naming *naming, struct facts *facts, struct choic
 /*
  * Completes what only those who may read the process's memory can: the version of Python, and
  * the resource that an SDK of OpenTelemetry publishes.
+ *
+ * Gives: false if that resource is wanted, and there is none yet.
+ * Cost:  where it is wanted, /proc/PID/maps is read.
  */
-void naming_complete(struct choice *choice, pid_t pid, const char *version);
+bool naming_complete(struct choice *choice, pid_t pid, const char *version);
 
 /* True if the process asks not to be profiled: PYSTROBE_DISABLE. */
 MUST_CHECK bool naming_is_disabled(struct facts *facts);

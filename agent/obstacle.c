@@ -207,10 +207,8 @@ enum obstacle obstacle_find(pid_t pid)
                                                                      : OBSTACLE_USER_NAMESPACE;
 }
 
-void obstacle_explain(pid_t pid, char *out, size_t size)
+void obstacle_explain(enum obstacle obstacle, char *out, size_t size)
 {
-    enum obstacle obstacle = obstacle_find(pid);
-
     (void)snprintf(out, size, "%s%s%s", obstacle_text(obstacle),
                    obstacle_cure(obstacle)[0] ? "; " : "", obstacle_cure(obstacle));
 }

@@ -59,7 +59,7 @@ const char *obstacle_text(enum obstacle obstacle);
 const char *obstacle_cure(enum obstacle obstacle);
 
 /* Why a process may not be read, and the cure, as one sentence for people. */
-void obstacle_explain(pid_t pid, char *out, size_t size);
+void obstacle_explain(enum obstacle obstacle, char *out, size_t size);
 
 /* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */
 bool obstacle_in_calls(void);

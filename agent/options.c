@@ -80,6 +80,23 @@ bool options_rate(const char *text, double *out_hz)
     return false;
 }
 
+bool options_word(const char *option, const char *text, const struct options_word *words,
+                  uint32_t *out)
+{
+    const struct options_word *word;
+
+    for (word = words; word->text; word++)
+        if (strcmp(word->text, text) == 0) {
+            *out = word->value;
+            return true;
+        }
+    (void)fprintf(stderr, "pystrobe: --%s is one of", option);
+    for (word = words; word->text; word++)
+        (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
+    (void)fprintf(stderr, ", not '%s'\n", text);
+    return false;
+}
+
 void options_log(const struct conf *conf)
 {
     enum log_level level = LOG_LEVEL_INFO;
@@ -161,13 +178,13 @@ void options_service(char **argv, char *out, size_t size)
     cmdline_name(words, out, size);
 }
 
-int options_open_failed(pid_t pid, enum cpy_rc rc, const struct err *err)
+int options_open_failed(enum cpy_rc rc, enum obstacle obstacle, const struct err *err)
 {
     char cure[320];
 
     (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : cpy_rc_text(rc));
     if (rc == CPY_DENIED) {
-        obstacle_explain(pid, cure, sizeof(cure));
+        obstacle_explain(obstacle, cure, sizeof(cure));
         (void)fprintf(stderr, "pystrobe: %s\n", cure);
         return EXIT_NO_PERMISSION;
     }

@@ -4,8 +4,10 @@
 #define AGENT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/obstacle.h"
 #include "base/err.h"
 #include "conf/conf.h"
 #include "unwind/cpy.h"
@@ -27,6 +29,16 @@ MUST_CHECK bool options_duration(const char *text, uint64_t *out_ns);
 
 /* Reads "100Hz" or a number of Hz; says what is wrong with it. */
 MUST_CHECK bool options_rate(const char *text, double *out_hz);
+
+/* A word that an option takes, and what it stands for. */
+struct options_word {
+    const char *text; /* NULL: behind the last */
+    uint32_t value;
+};
+
+/* Finds a word in a list; says which there are. */
+MUST_CHECK bool options_word(const char *option, const char *text, const struct options_word *words,
+                             uint32_t *out);
 
 /* Sets the log up as the settings say. */
 void options_log(const struct conf *conf);
@@ -64,7 +76,8 @@ MUST_CHECK bool options_store(char *out, size_t size);
 /* What to call the service of a command line: its script or module, else the program. */
 void options_service(char **argv, char *out, size_t size);
 
-/* Says why a process could not be opened, and the cure; gives the exit status. */
-int options_open_failed(pid_t pid, enum cpy_rc rc, const struct err *err);
+/* Says why a process could not be opened, and the cure where it was denied; gives the exit status.
+ */
+int options_open_failed(enum cpy_rc rc, enum obstacle obstacle, const struct err *err);
 
 #endif

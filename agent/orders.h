@@ -15,11 +15,12 @@
 
 /* To a sampler. */
 enum order {
-    ORDER_TAKE = 1,   /* struct order_take: sample this process */
-    ORDER_DROP = 2,   /* struct proc_id: sample it no more */
-    ORDER_END = 3,    /* struct order_end: end the interval, hand over what there is */
-    ORDER_BURST = 4,  /* struct order_burst: sample some more often for a while */
-    ORDER_STRETCH = 5 /* double: all periods are so many times as long as asked for */
+    ORDER_TAKE = 1,    /* struct order_take: sample this process */
+    ORDER_DROP = 2,    /* struct proc_id: sample it no more */
+    ORDER_END = 3,     /* struct order_end: end the interval, hand over what there is */
+    ORDER_BURST = 4,   /* struct order_burst: sample some more often for a while */
+    ORDER_STRETCH = 5, /* double: all periods are so many times as long as asked for */
+    ORDER_SETTLE = 6   /* struct order_settle: hand over all that was counted up to now */
 };
 
 struct order_take {
@@ -37,6 +38,11 @@ struct order_burst {
     uint64_t duration_ns;
 };
 
+struct order_settle {
+    uint64_t number;
+    struct engine_apart apart;
+};
+
 /* From a sampler. */
 enum report {
     REPORT_BEGAN = 1,   /* struct report_began: this process is sampled */
@@ -45,7 +51,9 @@ enum report {
     REPORT_ROWS = 4,    /* struct report_rows, then a piece as pprof/feed.h has it */
     REPORT_COUNTS = 5,  /* struct report_counts: what happened so far */
     REPORT_DONE = 6,    /* uint64_t: that interval has ended; what follows belongs to the next */
-    REPORT_EACH = 7     /* struct report_each: the counts of some processes */
+    REPORT_EACH = 7,    /* struct report_each: the counts of some processes */
+    REPORT_SETTLED = 8, /* uint64_t: all up to that order to settle has been handed over */
+    REPORT_HANG = 9     /* struct engine_hang, then a text: what its threads and tasks do */
 };
 
 struct report_began {
@@ -64,7 +72,7 @@ struct report_rows {
     struct labels labels;
     char python[32];
     uint64_t period_ns;
-    bool begins; /* the first piece of an interval: numbers begin anew */
+    uint8_t begins; /* not 0: the first piece of an interval, numbers begin anew */
 };
 
 struct report_counts {

@@ -44,15 +44,22 @@ static bool write_file(const char *path, const struct buf *bytes)
     return fclose(file) == 0 && good;
 }
 
+/* The file beside `path` that becomes it once it is whole. */
+static bool name_aside(const char *path, char out[PATH_MAX])
+{
+    if (snprintf(out, PATH_MAX, "%s.part", path) < PATH_MAX)
+        return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
 static bool write_aside(const char *path, const struct buf *bytes)
 {
     char aside[PATH_MAX];
     int saved;
 
-    if (snprintf(aside, sizeof(aside), "%s.part", path) >= (int)sizeof(aside)) {
-        errno = ENAMETOOLONG;
+    if (!name_aside(path, aside))
         return false;
-    }
     if (write_file(aside, bytes) && rename(aside, path) == 0)
         return true;
     saved = errno;
@@ -61,20 +68,49 @@ static bool write_aside(const char *path, const struct buf *bytes)
     return false;
 }
 
-bool output_write(const char *path, const struct buf *bytes, struct err *err)
+/* Something that is there, and no regular file: a pipe, a device. */
+static bool is_special(const char *path)
 {
     struct stat stat_of;
+
+    return stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode);
+}
+
+static bool fail(const char *path, struct err *err)
+{
+    err_set(err, "%s: %s", is_stdout(path) ? "standard output" : path, strerror(errno));
+    return false;
+}
+
+bool output_write(const char *path, const struct buf *bytes, struct err *err)
+{
     bool good;
 
     if (is_stdout(path))
         good = write_all(stdout, bytes);
-    else if (stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode))
-        good = write_file(path, bytes);
     else
-        good = write_aside(path, bytes);
-    if (!good)
-        err_set(err, "%s: %s", is_stdout(path) ? "standard output" : path, strerror(errno));
-    return good;
+        good = is_special(path) ? write_file(path, bytes) : write_aside(path, bytes);
+    return good || fail(path, err);
+}
+
+bool output_check(const char *path, struct err *err)
+{
+    const struct buf nothing = {0};
+    char aside[PATH_MAX];
+    struct stat stat_of;
+
+    if (is_stdout(path))
+        return true;
+    if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode)) {
+        errno = EISDIR;
+        return fail(path, err);
+    }
+    if (is_special(path)) /* opening a pipe would wait for its reader */
+        return access(path, W_OK) == 0 || fail(path, err);
+    if (!name_aside(path, aside) || !write_file(aside, &nothing))
+        return fail(path, err);
+    (void)unlink(aside);
+    return true;
 }
 
 static bool is_python_source(const char *name)

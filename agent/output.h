@@ -15,6 +15,13 @@
  */
 MUST_CHECK bool output_write(const char *path, const struct buf *bytes, struct err *err);
 
+/*
+ * Tries whether output_write could write there, and leaves what is there as it is.
+ *
+ * Errors: false; `err` says why not.
+ */
+MUST_CHECK bool output_check(const char *path, struct err *err);
+
 /* True if the output would go to a terminal. */
 bool output_is_terminal(const char *path);
 

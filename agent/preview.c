@@ -87,7 +87,7 @@ static void look_at_closed(struct sight *sight, const struct proc_stat *stat, pi
         sight->others++;
         return;
     }
-    obstacle_explain(pid, why, sizeof(why));
+    obstacle_explain(obstacle_find(pid), why, sizeof(why));
     add_left(sight, pid, why);
 }
 

@@ -2,15 +2,12 @@
 /* process.c - see process.h. */
 #include "agent/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that has done nothing for so long is looked at in each REST_EACH-th tick only, later
- * each time a REST_PART of what it has rested has passed, and at least each REST_MOST_NS. */
-#define REST_LONG_NS UINT64_C(500000000)
-#define REST_MOST_NS UINT64_C(400000000)
-
-enum { REST_PART = 16 };
+#include "agent/rest.h"
+#include "agent/stuck.h"
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -27,6 +24,36 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
     p->cpu_base_ns = p->cpu_ns;
     cpy_set_options(target, &options);
     memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
+}
+
+bool process_set_wants(struct process *p, const struct wants *wants)
+{
+    const struct cpy_options options = {.frames = wants->frames,
+                                        .status = CPY_STATUS_CPU |
+                                                  (wants->exception ? CPY_STATUS_EXCEPTION : 0)};
+
+    p->wants = *wants;
+    p->service->lacks |= wants_lacking(wants, p->target);
+    p->hang.after_ns = wants->hang_ns;
+    cpy_set_options(p->target, &options);
+    if (wants->tasks == TASKS_NONE || !cpy_tells_tasks(p->target))
+        return true;
+    p->tasks = malloc(sizeof(*p->tasks));
+    if (p->tasks)
+        async_stacks_init(p->tasks);
+    return p->tasks != NULL;
+}
+
+/* True if tasks that wait have stacks of their own. */
+static bool shows_waiting(const struct process *p)
+{
+    return p->tasks && p->wants.tasks == TASKS_ALL;
+}
+
+static struct service_tag tag_of(const struct process *p)
+{
+    return (struct service_tag){
+        .pid = p->id.pid, .split = p->split, .hang = hang_name(p->hang.kind)};
 }
 
 static void add_cpu(void *ctx, uint32_t row, uint64_t share)
@@ -48,18 +75,23 @@ static void add_wait(void *ctx, uint32_t row, uint64_t share)
 
 static uint32_t unseen_row(struct process *p)
 {
-    return service_unseen_row(p->service, p->id.pid, p->split);
+    const struct service_tag tag = tag_of(p);
+
+    return service_unseen_row(p->service, &tag);
 }
 
 /* Gives out what the kernel has counted of a thread. */
 static void settle_thread(struct process *p, struct process_thread *thread)
 {
     uint64_t waited = thread->times.wait_ns - thread->settled.wait_ns;
+    uint64_t took = thread->times.cpu_ns - thread->settled.cpu_ns;
 
     if (!thread->counts)
         return;
-    /* CPU time that no running stack was seen for stays in the process's remainder. */
-    (void)spread_divide(&thread->spread, thread->times.cpu_ns - thread->settled.cpu_ns, add_cpu, p);
+    /* CPU time that no running stack was seen for stays in the process's remainder, unless that has
+     * other threads' time, too, which nobody asks for. */
+    if (spread_divide(&thread->spread, took, add_cpu, p) == 0 && p->wants.main_only && took > 0)
+        add_cpu(p, unseen_row(p), took);
     if (waited > 0 && spread_divide(&thread->spread, waited, add_wait, p) == 0)
         add_wait(p, unseen_row(p), waited);
     spread_clear(&thread->spread);
@@ -91,6 +123,7 @@ static uint64_t add_wall(struct process *p, struct process_thread *thread, uint6
         [VALUE_SAMPLES] = (int64_t)samples,
         [VALUE_WALL] = (int64_t)kept,
         [VALUE_GIL] = thread->has_gil ? (int64_t)kept : 0,
+        [VALUE_EXCEPTION] = thread->has_exception ? (int64_t)kept : 0,
     };
     const int64_t back[VALUES] = {[VALUE_WALL] = (int64_t)paid};
 
@@ -117,19 +150,6 @@ static void end_rest(struct process *p)
     p->rest.since_ns = p->rest.count = 0;
 }
 
-/* Brings the CPU time up to date; false: it has not moved. What was read last stands at the end. */
-static bool read_clock(struct process *p)
-{
-    uint64_t now;
-
-    if (!p->has_clock || !proc_clock_ns(p->clock, &now) || now < p->cpu_ns)
-        return true; /* less: another process has the number */
-    if (now == p->cpu_ns)
-        return false;
-    p->cpu_ns = now;
-    return true;
-}
-
 /* The numbers of a sample are old by now; those of a thread that ran are read anew. */
 static void refresh_times(struct process *p, struct process_thread *thread)
 {
@@ -140,46 +160,56 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
-/* All threads have rested until now, and so in `count` samples that were not taken. */
-static void note_rest(struct process *p, uint64_t count, uint64_t now_ns)
-{
-    p->rest.count += count;
-    p->rest.since_ns = p->last_ns = now_ns;
-}
-
-/* The same in the midst of the ticks that the next sample stands for. */
-static void note_rest_so_far(struct process *p, uint64_t now_ns)
-{
-    uint64_t period_ns = p->service->period_ns;
-    uint64_t passed = period_ns > 0 ? (now_ns - p->last_ns) / period_ns : 0;
-
-    passed = passed < p->rest.ticks ? passed : p->rest.ticks - 1;
-    p->rest.ticks -= passed;
-    note_rest(p, passed, now_ns);
-}
-
 void process_settle(struct process *p, uint64_t now_ns)
 {
-    bool moved = read_clock(p);
     uint64_t cpu;
     size_t i;
 
-    if (moved)
-        p->rest.moved_ns = now_ns;
-    else if (process_may_rest(p) && cpy_asleep(p->target))
-        note_rest_so_far(p, now_ns);
+    rest_settle(p, now_ns);
     end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
         settle_thread(p, &p->threads[i]);
     }
-    p->rest.whole_ns = 0; /* a new interval, or it is over */
-    (void)read_clock(p);  /* not older than those of the threads */
+    rest_forget(p);
+    (void)rest_clock_moved(p); /* not older than those of the threads */
     cpu = p->cpu_ns - p->cpu_base_ns;
     /* Threads are read one by one and a little earlier: the remainder can come out negative,
      * then it is taken off the next one. */
-    if (cpu > p->cpu_given_ns)
+    if (cpu > p->cpu_given_ns && !p->wants.main_only)
         add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
+}
+
+/* The stack of each thread is to be counted anew: rows have other labels from now on. */
+static void forget_rows(struct process *p)
+{
+    size_t i;
+
+    end_rest(p);
+    rest_forget(p);
+    for (i = 0; i < p->thread_count; i++)
+        p->threads[i].row_ns = 0;
+}
+
+void process_set_split(struct process *p, enum service_split split, uint64_t now_ns)
+{
+    if (p->split == split)
+        return;
+    process_settle(p, now_ns);
+    p->split = split;
+    forget_rows(p);
+}
+
+void process_move(struct process *p, struct service *service, uint64_t now_ns)
+{
+    size_t i;
+
+    process_settle(p, now_ns);
+    memcpy(service->python, p->service->python, sizeof(service->python));
+    service->lacks |= p->service->lacks;
+    p->service = service;
+    for (i = 0; i < p->thread_count; i++)
+        p->threads[i].row_ns = p->threads[i].owed_ns = 0; /* rows are the service's */
 }
 
 void process_finish(struct process *p)
@@ -193,6 +223,10 @@ void process_finish(struct process *p)
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
     free(p->threads);
+    free(p->pending);
+    if (p->tasks)
+        async_stacks_finish(p->tasks);
+    free(p->tasks);
     cpy_close(p->target);
     *p = (struct process){0};
 }
@@ -203,6 +237,7 @@ struct sampling {
     uint64_t now_ns;
     uint64_t odds; /* it stands for so many as to what runs */
     bool whole;    /* all threads so far have a row */
+    struct service_tag tag;
 };
 
 /* True if another state of the same kernel thread is counted already (sub-interpreters). */
@@ -298,13 +333,14 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
 }
 
 /* The row of the profile that a stack is counted under. */
-static uint32_t row_of(struct process *p, struct process_thread *thread,
+static uint32_t row_of(const struct sampling *sampling, const struct process_thread *thread,
                        const struct cpy_thread *seen)
 {
-    if (!seen->same || thread->row_ns != p->service->start_ns)
-        thread->row = service_row(p->service, seen, p->id.pid, p->split);
-    thread->row_ns = p->service->start_ns;
-    return thread->row;
+    const struct process *p = sampling->process;
+
+    if (seen->same && thread->row_ns == p->service->start_ns)
+        return thread->row;
+    return service_row(p->service, seen, &sampling->tag);
 }
 
 /* Notes that a thread was seen running with a stack. */
@@ -318,22 +354,20 @@ static void note_running(struct process *p, struct process_thread *thread, uint3
         p->failed = true;
 }
 
-/* Counts a thread's stack for the time since its last good sample. */
-static void weigh(struct sampling *sampling, struct process_thread *thread,
-                  const struct cpy_thread *seen)
+/* Counts a row of a thread for the time since its last good sample. */
+static void weigh(struct sampling *sampling, struct process_thread *thread, uint32_t status,
+                  uint32_t row)
 {
     struct process *p = sampling->process;
     uint64_t weight = sampling->now_ns - thread->last_ns, kept;
     bool is_known = thread->row_ns == p->service->start_ns, is_met;
-    uint32_t row, before = thread->row;
+    uint32_t before = thread->row;
 
+    thread->row = row;
+    thread->row_ns = p->service->start_ns;
     thread->last_ns = sampling->now_ns;
-    thread->has_gil = seen->status & CPY_STATUS_GIL;
-    if (weight == 0 || p->sample == 1) {
-        sampling->whole = false;
-        return;
-    }
-    row = row_of(p, thread, seen);
+    thread->has_gil = status & CPY_STATUS_GIL;
+    thread->has_exception = p->wants.exception && status & CPY_STATUS_EXCEPTION;
     is_met = sampling->odds > 1 && is_known && row != before;
     if (is_met || !is_known || row == thread->owed_row)
         thread->owed_ns = 0; /* it is back, or begins anew */
@@ -342,25 +376,115 @@ static void weigh(struct sampling *sampling, struct process_thread *thread,
         thread->owed_ns = weight / 2;
         thread->owed_row = before;
     }
-    if (seen->status & CPY_STATUS_CPU && thread->counts)
+    if (status & CPY_STATUS_CPU && thread->counts)
         note_running(p, thread, row, kept > 0 ? kept : 1);
+}
+
+/* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */
+static void put_aside(struct sampling *sampling, const struct process_thread *thread,
+                      const struct cpy_thread *seen, uint32_t row)
+{
+    struct process *p = sampling->process;
+    size_t capacity = p->pending_capacity ? p->pending_capacity * 2 : 4;
+    struct process_pending *wider;
+
+    if (p->pending_count == p->pending_capacity) {
+        wider = realloc(p->pending, capacity * sizeof(*wider));
+        p->failed |= !wider;
+        if (!wider)
+            return;
+        p->pending = wider;
+        p->pending_capacity = capacity;
+    }
+    wider = &p->pending[p->pending_count++];
+    *wider = (struct process_pending){.thread = (size_t)(thread - p->threads),
+                                      .state = seen->state,
+                                      .status = seen->status,
+                                      .row = row};
+    (void)snprintf(wider->name, sizeof(wider->name), "%s", seen->name ? seen->name : "");
+}
+
+/* Counts a thread's stack, or puts it aside. */
+static void take_stack(struct sampling *sampling, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+
+    if (sampling->now_ns == thread->last_ns || p->sample == 1) {
+        sampling->whole = false;
+        thread->last_ns = sampling->now_ns;
+    } else if (p->tasks && seen->task != 0) {
+        put_aside(sampling, thread, seen, service_row(p->service, seen, &sampling->tag));
+    } else {
+        weigh(sampling, thread, seen->status, row_of(sampling, thread, seen));
+    }
 }
 
 static void each_thread(void *ctx, const struct cpy_thread *seen)
 {
     struct sampling *sampling = ctx;
     struct process *p = sampling->process;
-    struct process_thread *thread = thread_of(sampling, seen);
+    struct process_thread *thread;
 
+    if (p->wants.main_only && !(seen->status & CPY_STATUS_MAIN))
+        return;
+    thread = thread_of(sampling, seen);
     p->failed |= !thread;
     if (!thread)
         return;
     thread->seen = p->sample;
     note_times(sampling, thread, seen);
+    stuck_note(thread, seen, sampling->now_ns);
     if (seen->torn)
         sampling->whole = false; /* the next good sample of it carries this one's time */
     else
-        weigh(sampling, thread, seen);
+        take_stack(sampling, thread, seen);
+}
+
+/* Counts a task that waits for the time since the sample before; half of it if it came since. */
+static void each_waiting(void *ctx, const struct service_stack *stack, bool is_new)
+{
+    const struct sampling *sampling = ctx;
+    const struct process *p = sampling->process;
+    uint64_t passed = sampling->now_ns - p->last_ns;
+    const int64_t values[VALUES] = {
+        [VALUE_SAMPLES] = 1,
+        [VALUE_WALL] = (int64_t)(is_new ? passed / 2 : passed),
+    };
+
+    if (p->sample > 1)
+        pprof_add(p->service->profile, service_stack_row(p->service, stack, NULL, &sampling->tag),
+                  values);
+}
+
+/* Reads the tasks, and counts the threads that run one; where it moved on, by their own stacks. */
+static enum cpy_rc take_tasks(struct sampling *sampling)
+{
+    struct process *p = sampling->process;
+    const struct process_pending *pending;
+    uint32_t room[SERVICE_DEPTH_MAX], row;
+    struct service_stack stack;
+    struct cpy_thread thread;
+    enum cpy_rc rc = CPY_OK;
+    size_t i;
+
+    if (p->pending_count > 0 || shows_waiting(p))
+        rc = async_stacks_read(p->tasks, p->target, p->service, shows_waiting(p));
+    for (i = 0; i < p->pending_count; i++) {
+        pending = &p->pending[i];
+        row = pending->row;
+        thread = (struct cpy_thread){.tid = p->threads[pending->thread].tid,
+                                     .name = pending->name[0] ? pending->name : NULL};
+        if (async_stacks_running(p->tasks, pending->state, room, &stack))
+            row = service_stack_row(p->service, &stack, &thread, &sampling->tag);
+        weigh(sampling, &p->threads[pending->thread], pending->status, row);
+    }
+    p->pending_count = 0;
+    if (shows_waiting(p)) {
+        async_stacks_waiting(p->tasks, each_waiting, sampling);
+        sampling->whole = false;
+    }
+    return rc == CPY_RACED ? CPY_OK : rc;
 }
 
 /* Ends the threads that were not there any more. */
@@ -377,90 +501,43 @@ static void drop_ended(struct process *p)
     p->thread_count = kept;
 }
 
-/*
- * For how many samples one now would stand, as to what it finds running; 0: it would be as the
- * last. Whoever asks has found out before whether we are alone: a thread that ran then has moved
- * the clock by now, or runs on.
- */
-static uint64_t odds_of(struct process *p, uint64_t now_ns, bool alone)
+/* Reads all threads. */
+static enum cpy_rc read_threads(struct sampling *sampling)
 {
-    uint64_t odds = p->rest.ticks;
+    struct process *p = sampling->process;
+    enum cpy_rc rc;
 
-    if (read_clock(p)) {
-        p->rest.moved_ns = now_ns;
-        return odds;
-    }
-    if (!process_may_rest(p))
-        return odds;
-    if (!alone && !cpy_asleep(p->target)) {
-        p->rest.moved_ns = now_ns;
-        return odds;
-    }
-    note_rest(p, odds, now_ns);
-    return 0;
-}
-
-uint64_t process_ticks(const struct process *p)
-{
-    return p->rest.ticks;
-}
-
-void process_rouse(struct process *p, uint64_t now_ns)
-{
-    p->rest.moved_ns = now_ns;
+    end_rest(p);
+    rest_forget(p);
     p->rest.ticks = 1;
-}
-
-/* How many ticks to leave a process alone that has rested for so long. */
-static uint64_t ticks_of_rest(const struct process *p, uint64_t rested_ns)
-{
-    uint64_t span_ns = rested_ns / REST_PART, period_ns = p->service->period_ns, ticks;
-
-    span_ns = span_ns < REST_MOST_NS ? span_ns : REST_MOST_NS;
-    ticks = period_ns > 0 ? span_ns / period_ns : 0;
-    return ticks > REST_EACH ? ticks : REST_EACH;
-}
-
-/* When to look at it next. */
-static void set_ticks(struct process *p, uint64_t now_ns)
-{
-    uint64_t rested_ns = process_may_rest(p) ? now_ns - p->rest.moved_ns : 0;
-
-    if (rested_ns < REST_LONG_NS) {
-        p->rest.ticks = 1;
-        return;
-    }
-    if (p->rest.ticks == 1)
-        cpy_trim(p->target);
-    p->rest.ticks = ticks_of_rest(p, rested_ns);
-}
-
-bool process_may_rest(const struct process *p)
-{
-    return p->rest.whole_ns != 0 && p->rest.whole_ns == p->service->start_ns;
+    p->pending_count = 0;
+    p->sample++;
+    rc = cpy_sample(p->target, each_thread, sampling);
+    if (rc == CPY_OK && p->tasks)
+        rc = take_tasks(sampling);
+    if (rc != CPY_OK)
+        return rc;
+    drop_ended(p);
+    p->last_ns = sampling->now_ns;
+    if (sampling->whole)
+        p->rest.whole_ns = p->service->start_ns;
+    rest_set_ticks(p, sampling->now_ns);
+    return p->failed ? CPY_NOMEM : CPY_OK;
 }
 
 enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool *out_read)
 {
-    struct sampling sampling = {p, now_ns, odds_of(p, now_ns, alone), true};
-    enum cpy_rc rc;
+    struct sampling sampling = {p, now_ns, rest_odds(p, now_ns, alone), true, tag_of(p)};
+    enum cpy_rc rc = CPY_OK;
 
     if (out_read)
         *out_read = sampling.odds > 0;
-    set_ticks(p, now_ns);
-    if (sampling.odds == 0)
-        return CPY_OK;
-    end_rest(p);
-    p->rest.whole_ns = 0;
-    p->rest.ticks = 1;
-    p->sample++;
-    rc = cpy_sample(p->target, each_thread, &sampling);
-    if (rc != CPY_OK)
-        return rc;
-    drop_ended(p);
-    p->last_ns = now_ns;
-    if (sampling.whole)
-        p->rest.whole_ns = p->service->start_ns;
-    set_ticks(p, now_ns);
-    return p->failed ? CPY_NOMEM : CPY_OK;
+    rest_set_ticks(p, now_ns);
+    if (sampling.odds > 0)
+        rc = read_threads(&sampling);
+    if (rc == CPY_OK && stuck_look(p, now_ns)) {
+        p->hang.news = true;
+        forget_rows(p); /* they get another label */
+    }
+    return rc;
 }

@@ -6,7 +6,7 @@
  * CPU time: the kernel's number for the thread (schedstat), spread over the stacks it
  * was seen running with; what the process took beyond that (threads that run no
  * Python, threads that ended, bursts that no sample met) goes to a frame that says so.
- * GIL time: the wall time of samples in which the thread held the GIL.
+ * GIL time: the wall time of samples in which the thread held the GIL; exception time likewise.
  * Wait time: that the thread was ready and had no CPU, by the kernel, spread like CPU time.
  *
  * A process that rests is not read. Its CPU clock tells: it is as it was before the last sample,
@@ -16,26 +16,46 @@
  *
  * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, or
  * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
+ * Most of these looks are glances, at the clock alone: only each GLANCES-th asks for those that
+ * began to run just now, and what it finds stands for the glances before it, too.
  * They count if it finds that the process rested all the time; else all of the time since the last
  * look goes to what it finds, which is right for what is short, as that is met so rarely. What goes
  * on for longer is sampled at each tick from then on, and began half a look ago on average: the
  * other half is paid back to the stack that rested before, for as long as the thread does something
  * else.
+ *
+ * Where tasks are asked for, the stack of a thread that runs one is that of the task, read right
+ * after it; where waiting tasks are, too, they have the wall time between two samples, as threads
+ * have, and the process is read at each tick: the kernel does not tell of tasks that it does not
+ * know.
  */
 #ifndef AGENT_PROCESS_H
 #define AGENT_PROCESS_H
 
+#include "agent/async_stacks.h"
+#include "agent/hang.h"
 #include "agent/proc.h"
 #include "agent/service.h"
 #include "agent/spread.h"
+#include "agent/wants.h"
 #include "unwind/cpy.h"
+
+/* How long a thread has held the GIL in one place; see stuck.h. */
+struct process_stuck {
+    uint64_t since_ns;  /* 0: it does not */
+    uint64_t looked_ns; /* when its frames were last compared, */
+    uint64_t mark;      /* and what they held then, by cpy_fingerprint */
+    unsigned looks;     /* how often they were, since */
+};
 
 /* What is known of one thread between samples. */
 struct process_thread {
     cpy_addr state;
     pid_t tid;
-    bool counts;               /* its CPU time is counted here, not in another state of it */
-    bool has_gil;              /* in its last good sample */
+    bool counts;        /* its CPU time is counted here, not in another state of it */
+    bool has_gil;       /* in its last good sample */
+    bool has_exception; /* likewise */
+    struct process_stuck stuck;
     struct proc_times times;   /* as last read */
     struct proc_times settled; /* up to here they have been given out */
     uint64_t last_ns;          /* monotonic: its last good sample, or that it was known to rest */
@@ -56,15 +76,30 @@ struct process_rest {
         since_ns;   /* it is known to have rested until then since its last sample; 0: it is not */
     uint64_t count; /* samples in that time, which would have been as the one before */
     uint64_t ticks; /* that the next sample stands for */
+    uint64_t glances, glanced; /* since it was last asked: looks at the clock; their ticks */
+    uint64_t glance_ns;        /* monotonic: the last of these */
 };
 
-enum { REST_EACH = 8 };
+enum { REST_EACH = 8, GLANCES = 4 };
+
+/* A thread that was seen to run a task, whose stack is yet to be read. */
+struct process_pending {
+    size_t thread; /* its index */
+    cpy_addr state;
+    uint32_t status, row; /* the row of its own stack */
+    char name[64];        /* "": not known */
+};
 
 struct process {
     struct proc_id id;
     struct cpy_target *target; /* owned */
     struct service *service;   /* borrowed */
     enum service_split split;
+    struct wants wants;
+    struct hang hang;
+    struct async_stacks *tasks;      /* owned; NULL: they are not asked for */
+    struct process_pending *pending; /* owned */
+    size_t pending_count, pending_capacity;
     struct process_thread *threads; /* owned, in the order in which they were last seen */
     size_t thread_count, thread_capacity;
     size_t next;      /* index of the thread that is likely seen next */
@@ -82,6 +117,9 @@ struct process {
 /* Takes over `target`. The first sample only sets the clocks. */
 void process_init(struct process *process, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns);
+
+/* What its samples are to have, before the first. False: out of memory. */
+MUST_CHECK bool process_set_wants(struct process *process, const struct wants *wants);
 
 /* Gives out what came so far, and ends it. */
 void process_finish(struct process *process);
@@ -101,6 +139,12 @@ uint64_t process_ticks(const struct process *process);
 
 /* The next sample comes earlier than process_ticks said. */
 void process_rouse(struct process *process, uint64_t now_ns);
+
+/* Tells its rows apart by `split` from now on; what came so far is given out before. */
+void process_set_split(struct process *process, enum service_split split, uint64_t now_ns);
+
+/* Counts what comes from now on for another service. */
+void process_move(struct process *process, struct service *service, uint64_t now_ns);
 
 /* Gives out what came since the last settling: before its service's profile is encoded. */
 void process_settle(struct process *process, uint64_t now_ns);

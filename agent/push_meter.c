@@ -122,6 +122,12 @@ void push_meter_counts(struct push_meter *meter, struct push_counts *out)
     out->last_ok_ns = atomic_load(&meter->last_ok_ns);
 }
 
+struct push_meter *push_meter_keep(struct push_meter *meter)
+{
+    (void)atomic_fetch_add(&meter->references, 1);
+    return meter;
+}
+
 void push_meter_drop(struct push_meter *meter)
 {
     if (meter && atomic_fetch_sub(&meter->references, 1) == 1)

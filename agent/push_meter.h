@@ -53,6 +53,9 @@ MUST_CHECK bool push_meter_new(const struct delivery_sink *inner, struct deliver
 /* What happened so far. */
 void push_meter_counts(struct push_meter *meter, struct push_counts *out);
 
+/* One more reference. */
+struct push_meter *push_meter_keep(struct push_meter *meter);
+
 /* Gives a reference back. NULL is fine. */
 void push_meter_drop(struct push_meter *meter);
 

@@ -25,20 +25,24 @@ enum { ERRORS_MAX = 1 << 16 };
 /* Exporters that are being ended. */
 static atomic_uint ending;
 
+/* What has to be ended: all exporters of settings with another spool, or those that are no more. */
 struct ended {
-    struct ship ship;  /* owned */
-    struct conf *conf; /* owned: the exporters' strings */
+    struct ship ship;           /* owned */
+    struct conf *conf;          /* owned: the labels of `ship` */
+    struct delivery_left *left; /* owned */
 };
 
 static void *end_ship(void *arg)
 {
     struct ended *ended = arg;
+    uint64_t deadline_ns = clock_mono_ns() + END_NS;
+    bool good = ended->left ? delivery_left_end(ended->left, deadline_ns)
+                            : ship_close(&ended->ship, deadline_ns);
 
-    if (ship_close(&ended->ship, clock_mono_ns() + END_NS)) {
-        conf_free(ended->conf);
-        free(ended);
+    conf_free(ended->conf);
+    free(ended);
+    if (good) /* else one hangs: the process must not clean up after it */
         atomic_fetch_sub(&ending, 1);
-    } /* else one hangs, and uses them still: they are left to it */
     return NULL;
 }
 
@@ -102,6 +106,11 @@ static struct conf *read_conf(struct run *run, struct err *err)
     else if (rc == CONF_NOMEM)
         err_set(err, "out of memory");
     buf_finish(&errors);
+    if (conf && conf_is_empty(conf) && !conf_is_empty(run->conf)) {
+        err_set(err, "%s: is empty, as while it is being written", run->source.path);
+        conf_free(conf);
+        return NULL;
+    }
     if (conf)
         run_choose_spool(run, conf);
     return conf;
@@ -143,7 +152,7 @@ static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, s
         run->hangs = true;
     if (ship_open(opened, conf, run->hangs, err))
         return true;
-    if (!ship_open(&run->ship, run->ship_conf, run->hangs, &again)) {
+    if (!ship_open(&run->ship, run->conf, run->hangs, &again)) {
         log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
         _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
     }
@@ -151,39 +160,43 @@ static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, s
     return false;
 }
 
-/* Opens the exporters of new settings, if they are others than before. */
-static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
+/* All exporters anew: the spool is another one, or changes its bounds. */
+static bool replace_exporters(struct run *run, struct conf *conf, struct ended *ended,
+                              struct err *err)
 {
     uint64_t profiles = run->ship.profiles;
-    bool handed = share_spool(run->ship_conf, conf);
-    struct ended *ended;
     struct ship opened;
 
-    if (conf_same_exporters(run->ship_conf, conf))
-        return ship_set_labels(&run->ship, conf, err);
-    ended = calloc(1, sizeof(*ended));
+    if (!(share_spool(run->conf, conf) ? hand_over(run, conf, &opened, err)
+                                       : ship_open(&opened, conf, false, err)))
+        return false;
+    opened.profiles = profiles;
+    ended->ship = run->ship; /* nothing, if it was handed over */
+    ended->conf = run->conf;
+    run->conf = NULL;
+    run->ship = opened;
+    return true;
+}
+
+/* Has the exporters of new settings; those for which they say the same go on as they are. */
+static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
+{
+    struct ended *ended = calloc(1, sizeof(*ended));
+    bool good;
+
     if (!ended) {
         err_set(err, "out of memory");
         return false;
     }
-    if (!(handed ? hand_over(run, conf, &opened, err) : ship_open(&opened, conf, false, err))) {
-        free(ended);
-        return false;
-    }
-    opened.profiles = profiles;
-    ended->ship = run->ship; /* nothing, if it was handed over */
-    ended->conf = run->ship_conf == run->conf ? NULL : run->ship_conf;
-    if (!ended->conf) { /* it stays with its exporters, and is in effect no more in a moment */
-        ended->conf = run->conf;
-        run->conf = NULL;
-    }
-    run->ship = opened;
-    run->ship_conf = conf;
-    if (handed && run->hangs)
-        free(ended); /* its settings are left to the exporter that hangs */
-    else
+    good = conf_same_spool(run->conf, conf)
+               ? ship_change(&run->ship, run->conf, conf, clock_mono_ns() + HAND_OVER_NS,
+                             &ended->left, err)
+               : replace_exporters(run, conf, ended, err);
+    if (good)
         end_later(ended);
-    return true;
+    else
+        free(ended);
+    return good;
 }
 
 static bool apply(struct run *run, struct conf *conf, struct err *err)
@@ -205,11 +218,10 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
         matcher_free(matcher);
         return false;
     }
-    watch_apply(&run->watch, &change);
+    watch_apply(&run->watch, conf, &change);
     matcher_free(run->matcher);
     run->matcher = matcher;
-    if (run->conf && run->conf != run->ship_conf)
-        conf_free(run->conf);
+    conf_free(run->conf);
     run->conf = conf;
     options_log(conf);
     settings = (struct engine_settings){

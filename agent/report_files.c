@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporters/store_name.h"
+
 enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
 
 static bool add_path(struct report_files *files, const char *path, struct err *err)
@@ -50,6 +52,13 @@ static bool is_profile(const char *name)
            strcmp(name + size - (sizeof(ending) - 1), ending) == 0;
 }
 
+/* A name in a store begins with the start of the profile. */
+static bool is_wanted(const struct report_files *files, const char *name)
+{
+    return strcmp(name, files->since) >= 0 &&
+           (files->until[0] == '\0' || strcmp(name, files->until) < 0);
+}
+
 /* Calls itself once for the folders below: a store has two levels. */
 static bool list(const char *path, bool services, struct report_files *files, struct err *err)
 {
@@ -68,7 +77,7 @@ static bool list(const char *path, bool services, struct report_files *files, st
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             continue; /* no file of a store is named so */
         if (is_profile(entry->d_name))
-            good = strcmp(entry->d_name, files->since) < 0 || add_path(files, below, err);
+            good = !is_wanted(files, entry->d_name) || add_path(files, below, err);
         else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
             good = list(below, false, files, err);
     }
@@ -129,6 +138,26 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
     if (good && files->count)
         qsort(files->paths, files->count, sizeof(*files->paths), compare_paths);
     return good;
+}
+
+bool report_files_of_range(const char *store, const char *folder, int64_t from_ms, int64_t to_ms,
+                           struct report_files *files, struct err *err)
+{
+    const struct store_file from = {.start_ms = from_ms}, to = {.start_ms = to_ms};
+    char path[4096];
+
+    if (!store_name_is_service(folder) ||
+        snprintf(path, sizeof(path), "%s/%s", store, folder) >= (int)sizeof(path)) {
+        err_set(err, "'%s' can be no service's folder", folder);
+        return false;
+    }
+    store_name_file(&from, false, files->since);
+    store_name_file(&to, false, files->until);
+    if (!list(path, false, files, err))
+        return false;
+    if (files->count)
+        qsort(files->paths, files->count, sizeof(*files->paths), compare_paths);
+    return true;
 }
 
 void report_files_finish(struct report_files *files)

@@ -17,7 +17,7 @@ struct report_files {
     char **paths; /* owned, each */
     size_t count;
     size_t capacity;
-    char since[32]; /* names before this one are too old */
+    char since[48], until[48]; /* names before the one are too old, from the other on too new */
 };
 
 /*
@@ -28,6 +28,14 @@ struct report_files {
  */
 MUST_CHECK bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
                                       struct report_files *files, struct err *err);
+
+/*
+ * The same for one service's folder, and what began from `from_ms` on and before `to_ms` (UTC).
+ *
+ * Errors: false; `err` says what. A folder that is not there has no files.
+ */
+MUST_CHECK bool report_files_of_range(const char *store, const char *folder, int64_t from_ms,
+                                      int64_t to_ms, struct report_files *files, struct err *err);
 
 /* Frees the paths. */
 void report_files_finish(struct report_files *files);

@@ -13,7 +13,7 @@ enum { MESSAGE_MAX = 4096, FILE_MAX = 64 << 20, PROFILE_MAX = 512 << 20 };
 
 void report_sum_init(struct report_sum *sum, const char *wanted)
 {
-    *sum = (struct report_sum){.wanted = wanted};
+    *sum = (struct report_sum){.wanted = wanted, .max_bytes = PROFILE_MAX};
     buf_init(&sum->other, MESSAGE_MAX);
 }
 
@@ -75,7 +75,7 @@ static enum pprof_rc begin_sum(struct report_sum *sum, const struct pprof_decode
     sum->chosen = (struct pprof_type){sum->names[0], sum->names[1]};
     sum->type = type;
     sum->period = file->period;
-    return pprof_new(file->types, file->type_count, PROFILE_MAX, &sum->profile);
+    return pprof_new(file->types, file->type_count, sum->max_bytes, &sum->profile);
 }
 
 static void note_time(struct report_sum *sum, const struct pprof_decoded *file)
@@ -141,7 +141,7 @@ static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const s
                                struct err *err)
 {
     struct pprof_decoded file;
-    enum pprof_rc rc = pprof_decode(bytes->data, bytes->size, PROFILE_MAX, &file, err);
+    enum pprof_rc rc = pprof_decode(bytes->data, bytes->size, sum->max_bytes, &file, err);
 
     if (rc != PPROF_OK)
         return rc;
@@ -174,7 +174,7 @@ enum pprof_rc report_sum_difference(const struct report_sum *after, const struct
 {
     const struct pprof_type types[] = {after->chosen, {"before", after->chosen.unit}};
     struct pprof *profile;
-    enum pprof_rc rc = pprof_new(types, 2, PROFILE_MAX, &profile);
+    enum pprof_rc rc = pprof_new(types, 2, after->max_bytes, &profile);
 
     if (rc != PPROF_OK)
         return rc;

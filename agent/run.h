@@ -14,7 +14,6 @@
 struct run {
     struct conf_source source; /* of the settings; borrowed */
     struct conf *conf;         /* owned: in effect */
-    struct conf *ship_conf;    /* owned unless it is `conf`: what the exporters were opened with */
     struct matcher *matcher;   /* owned */
     struct ship ship;
     struct fleet *fleet; /* owned */
@@ -28,7 +27,7 @@ void run_choose_spool(struct run *run, struct conf *conf);
 
 /*
  * Reads the settings anew. What did not change goes on as it is: targets are sampled on,
- * exporters keep their queues. With a mistake in them all stays as it was.
+ * exporters keep their queues and connections. With a mistake in them all stays as it was.
  *
  * False: `err` says why not, or the first of several mistakes; the log has all of them.
  */

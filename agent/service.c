@@ -2,13 +2,14 @@
 /* service.c - see service.h. */
 #include "agent/service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const struct pprof_type service_types[VALUES] = {
     [VALUE_SAMPLES] = {"samples", "count"}, [VALUE_WALL] = {"wall", "nanoseconds"},
     [VALUE_CPU] = {"cpu", "nanoseconds"},   [VALUE_GIL] = {"gil", "nanoseconds"},
-    [VALUE_WAIT] = {"wait", "nanoseconds"},
+    [VALUE_WAIT] = {"wait", "nanoseconds"}, [VALUE_EXCEPTION] = {"exception", "nanoseconds"},
 };
 
 const char service_unseen[] = "<CPU time between samples>";
@@ -62,8 +63,8 @@ static void service_free(struct service *service)
     free(service);
 }
 
-static struct service *service_new(const char *name, const struct labels *labels, int64_t utc_ns,
-                                   uint64_t now_ns)
+static struct service *service_new(const char *name, const struct labels *labels, size_t values,
+                                   int64_t utc_ns, uint64_t now_ns)
 {
     struct service *service = calloc(1, sizeof(*service));
 
@@ -72,7 +73,7 @@ static struct service *service_new(const char *name, const struct labels *labels
     service->name = strdup(name);
     service->labels = *labels;
     if (service->name &&
-        pprof_new(service_types, VALUES, SERVICE_PROFILE_MAX, &service->profile) == PPROF_OK &&
+        pprof_new(service_types, values, SERVICE_PROFILE_MAX, &service->profile) == PPROF_OK &&
         service_begin(service, utc_ns, now_ns))
         return service;
     service_free(service);
@@ -89,7 +90,8 @@ struct service *services_get_labelled(struct services *services, const char *nam
             return service;
     if (services->max && services->count >= services->max && strcmp(name, services_others) != 0)
         return services_get(services, services_others, utc_ns, now_ns);
-    service = service_new(name, labels, utc_ns, now_ns);
+    service = service_new(name, labels, services->values ? services->values : VALUES_USUAL, utc_ns,
+                          now_ns);
     if (!service)
         return NULL;
     service->next = services->first;
@@ -142,25 +144,59 @@ static enum pprof_rc intern_frame(struct pprof *profile, const struct cpy_frame 
     return rc == PPROF_OK ? pprof_location(profile, function, frame->line, 0, out) : rc;
 }
 
+enum pprof_rc service_stack_name(struct service *service, struct service_stack *stack,
+                                 const char *name)
+{
+    uint32_t function;
+    enum pprof_rc rc;
+
+    if (stack->depth == SERVICE_DEPTH_MAX)
+        return PPROF_OK;
+    rc = pprof_function(service->profile, name, "", 0, &function);
+    return rc == PPROF_OK
+               ? pprof_location(service->profile, function, 0, 0, &stack->locations[stack->depth++])
+               : rc;
+}
+
+/* Appends the instruction that a frame is in: a call of its own, in the same line of its file. */
+static enum pprof_rc add_opcode(struct service *service, struct service_stack *stack,
+                                const struct cpy_frame *frame)
+{
+    char name[64];
+    uint32_t function;
+    enum pprof_rc rc;
+
+    (void)snprintf(name, sizeof(name), "<%s>", frame->opcode);
+    rc = pprof_function(service->profile, name, frame->code->file, 0, &function);
+    return rc == PPROF_OK ? pprof_location(service->profile, function, frame->line, 0,
+                                           &stack->locations[stack->depth++])
+                          : rc;
+}
+
+enum pprof_rc service_stack_frames(struct service *service, struct service_stack *stack,
+                                   const struct cpy_frame *frames, uint32_t depth)
+{
+    enum pprof_rc rc = PPROF_OK;
+    uint32_t i;
+
+    if (stack->depth == 0 && depth > 0 && frames[0].opcode)
+        rc = add_opcode(service, stack, &frames[0]);
+    for (i = 0; rc == PPROF_OK && i < depth && stack->depth < SERVICE_DEPTH_MAX; i++)
+        rc = intern_frame(service->profile, &frames[i], &stack->locations[stack->depth++]);
+    return rc;
+}
+
 /*
- * Interns the stack of a thread, leaf first. One that begins or ends has no frame yet, or no more:
- * a Pyroscope takes a sample without any, and loses it.
+ * Lays out the stack of a thread. One that begins or ends has no frame yet, or no more: a Pyroscope
+ * takes a sample without any, and loses it.
  */
-static enum pprof_rc intern_stack(struct pprof *profile, const struct cpy_thread *thread,
-                                  uint32_t *out)
+static enum pprof_rc lay_out(struct service *service, const struct cpy_thread *thread,
+                             struct service_stack *stack)
 {
     const char *made_up = thread->cut ? cut_name : thread->depth == 0 ? frameless_name : NULL;
-    uint32_t locations[CPY_DEPTH_MAX + 1], function, depth;
-    enum pprof_rc rc = PPROF_OK;
+    enum pprof_rc rc = service_stack_frames(service, stack, thread->frames, thread->depth);
 
-    for (depth = 0; rc == PPROF_OK && depth < thread->depth; depth++)
-        rc = intern_frame(profile, &thread->frames[depth], &locations[depth]);
-    if (rc == PPROF_OK && made_up) {
-        rc = pprof_function(profile, made_up, "", 0, &function);
-        if (rc == PPROF_OK)
-            rc = pprof_location(profile, function, 0, 0, &locations[depth++]);
-    }
-    return rc == PPROF_OK ? pprof_stack(profile, locations, depth, out) : rc;
+    return rc == PPROF_OK && made_up ? service_stack_name(service, stack, made_up) : rc;
 }
 
 /* Makes the set of keys when the first comes. */
@@ -195,22 +231,26 @@ static bool is_told_apart(struct split_set *set, uint64_t key)
     return true;
 }
 
-/* The labels that `split` asks for; gives how many. `thread` may be NULL. */
+enum { TAG_LABELS = 4 };
+
+/* The labels that a tag asks for; gives how many. `thread` may be NULL. */
 static size_t fill_labels(struct service *service, struct pprof_label *labels,
-                          const struct cpy_thread *thread, pid_t pid, enum service_split split)
+                          const struct cpy_thread *thread, const struct service_tag *tag)
 {
-    uint64_t tid = split == SPLIT_THREAD && thread ? (uint64_t)thread->tid : 0;
+    uint64_t tid = tag->split == SPLIT_THREAD && thread ? (uint64_t)thread->tid : 0;
     size_t count = 0;
 
-    if (split == SPLIT_NONE)
-        return 0;
-    if (!is_told_apart(&service->split, (uint64_t)pid << 32 | tid)) {
+    if (tag->hang)
+        labels[count++] = (struct pprof_label){.key = "hang", .str = tag->hang};
+    if (tag->split == SPLIT_NONE)
+        return count;
+    if (!is_told_apart(&service->split, (uint64_t)tag->pid << 32 | tid)) {
         labels[count++] = (struct pprof_label){.key = "split", .str = "others"};
         return count;
     }
     /* Numbers, not texts: Pyroscope makes a series of every text. */
-    labels[count++] = (struct pprof_label){.key = "pid", .num = pid};
-    if (split < SPLIT_THREAD || !thread)
+    labels[count++] = (struct pprof_label){.key = "pid", .num = tag->pid};
+    if (tag->split < SPLIT_THREAD || !thread)
         return count;
     if (thread->tid)
         labels[count++] = (struct pprof_label){.key = "thread id", .num = thread->tid};
@@ -219,24 +259,37 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
     return count;
 }
 
-uint32_t service_row(struct service *service, const struct cpy_thread *thread, pid_t pid,
-                     enum service_split split)
+uint32_t service_stack_row(struct service *service, const struct service_stack *stack,
+                           const struct cpy_thread *thread, const struct service_tag *tag)
 {
-    struct pprof_label labels[3];
-    size_t count = fill_labels(service, labels, thread, pid, split);
-    uint32_t stack, row;
+    struct pprof_label labels[TAG_LABELS];
+    size_t count = fill_labels(service, labels, thread, tag);
+    uint32_t interned, row;
 
-    if (intern_stack(service->profile, thread, &stack) == PPROF_OK &&
-        pprof_row(service->profile, stack, labels, count, &row) == PPROF_OK)
+    if (pprof_stack(service->profile, stack->locations, stack->depth, &interned) == PPROF_OK &&
+        pprof_row(service->profile, interned, labels, count, &row) == PPROF_OK)
         return row;
     service->overflow++;
     return service->overflow_row;
 }
 
-uint32_t service_unseen_row(struct service *service, pid_t pid, enum service_split split)
+uint32_t service_row(struct service *service, const struct cpy_thread *thread,
+                     const struct service_tag *tag)
 {
-    struct pprof_label labels[3];
-    size_t count = fill_labels(service, labels, NULL, pid, split);
+    uint32_t locations[SERVICE_DEPTH_MAX];
+    struct service_stack stack = {locations, 0};
+
+    if (lay_out(service, thread, &stack) == PPROF_OK)
+        return service_stack_row(service, &stack, thread, tag);
+    service->overflow++;
+    return service->overflow_row;
+}
+
+uint32_t service_unseen_row(struct service *service, const struct service_tag *tag)
+{
+    const struct service_tag plain = {.pid = tag->pid, .split = tag->split};
+    struct pprof_label labels[TAG_LABELS];
+    size_t count = fill_labels(service, labels, NULL, &plain);
     uint32_t stack, row;
 
     if (count > 0 && made_up_stack(service, service_unseen, &stack) == PPROF_OK &&

@@ -14,10 +14,13 @@ enum service_value {
     VALUE_SAMPLES,
     VALUE_WALL,
     VALUE_CPU,
-    VALUE_GIL,  /* held */
-    VALUE_WAIT, /* for a CPU */
+    VALUE_GIL,       /* held */
+    VALUE_WAIT,      /* for a CPU */
+    VALUE_EXCEPTION, /* wall time in which the thread handled or raised an exception; on request */
     VALUES
 };
+
+enum { VALUES_USUAL = VALUE_EXCEPTION }; /* the values of a row, unless more are asked for */
 
 extern const struct pprof_type service_types[VALUES];
 
@@ -45,6 +48,7 @@ struct service {
     uint32_t unseen_row;   /* CPU time that no sample saw */
     uint32_t overflow_row; /* stands for all stacks that there is no room for */
     char python[32];       /* the version that its processes run */
+    uint32_t lacks;        /* what a version of them does not tell: see wants.h */
     struct service *next;
 };
 
@@ -52,6 +56,7 @@ struct services {
     struct service *first; /* owned list */
     size_t count;
     size_t max;        /* of them; what is beyond shares one; 0: no limit */
+    size_t values;     /* of a row: VALUES or, as 0, VALUES_USUAL */
     uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
 };
 
@@ -77,14 +82,37 @@ void services_finish(struct services *services);
 /* Forgets all samples: a new interval begins. False: out of memory. */
 MUST_CHECK bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns);
 
-/*
- * The row of a thread's stack; the overflow row where there is no room for it.
- * `pid` and the thread become labels as far as `split` says.
- */
-uint32_t service_row(struct service *service, const struct cpy_thread *thread, pid_t pid,
-                     enum service_split split);
+/* What the labels of a row say, beside the thread's id and name. */
+struct service_tag {
+    pid_t pid;
+    enum service_split split; /* how much of process and thread becomes labels */
+    const char *hang;         /* static: in which way the process hangs; NULL: it does not */
+};
 
-/* The row of CPU time that no sample saw; with the label of the process if `split` says so. */
-uint32_t service_unseen_row(struct service *service, pid_t pid, enum service_split split);
+/* The row of a thread's stack; the overflow row where there is no room for it. */
+uint32_t service_row(struct service *service, const struct cpy_thread *thread,
+                     const struct service_tag *tag);
+
+/* The row of CPU time that no sample saw; with the label of the process if it asks for that. */
+uint32_t service_unseen_row(struct service *service, const struct service_tag *tag);
+
+/* A stack of frames and of what stands for none, put together piece by piece, leaf first. */
+struct service_stack {
+    uint32_t *locations; /* borrowed: room for SERVICE_DEPTH_MAX */
+    uint32_t depth;
+};
+
+enum { SERVICE_DEPTH_MAX = 2 * CPY_DEPTH_MAX };
+
+/* Appends frames, or one that stands for none. What there is no room for is left out. An innermost
+ * frame with an instruction's name becomes two, of which the inner one is called so. */
+MUST_CHECK enum pprof_rc service_stack_frames(struct service *service, struct service_stack *stack,
+                                              const struct cpy_frame *frames, uint32_t depth);
+MUST_CHECK enum pprof_rc service_stack_name(struct service *service, struct service_stack *stack,
+                                            const char *name);
+
+/* The row of such a stack. `thread` has the id and the name; NULL: not known. */
+uint32_t service_stack_row(struct service *service, const struct service_stack *stack,
+                           const struct cpy_thread *thread, const struct service_tag *tag);
 
 #endif

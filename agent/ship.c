@@ -122,30 +122,59 @@ bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, stru
     return good;
 }
 
-/* Opens one exporter and gives it its thread. */
-static bool open_exporter(struct ship *ship, const struct conf_exporter *conf, struct err *err)
+static uint64_t spread_of(const struct conf *conf)
+{
+    return conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+}
+
+static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64_t spread_ns)
 {
     struct delivery_limits limits = {.queue_profiles = conf->queue,
                                      .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
-    struct exporter *exporter;
-    struct delivery_sink sink;
 
-    if (!open_by(&ship->otel, conf, &exporter, err))
-        return false;
     if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
-        limits.spread_ns = ship->spread_ns;
+        limits.spread_ns = spread_ns;
+    return limits;
+}
+
+/* Opens one exporter and gives it its thread; with a `change` as one of those there will be. */
+static bool open_exporter(struct ship *ship, struct delivery_change *change,
+                          const struct conf_exporter *conf, struct err *err)
+{
+    const struct delivery_limits limits = limits_of(conf, ship->spread_ns);
+    struct exporter *exporter;
+    struct delivery_sink sink;
+    enum exporter_form form;
+
+    if (!open_by(&ship->otel, conf, &exporter, err))
+        return false;
+    form = exporter_form(exporter);
     sink = delivery_sink_of(exporter);
     if (!add_meter(ship, &sink)) {
         sink.close(sink.ctx);
         err_set(err, "exporter %s: out of memory", conf->name);
         return false;
     }
-    if (delivery_add(ship->delivery, conf->name, exporter_form(exporter), &sink, &limits))
+    if (change ? delivery_change_add(change, conf->name, form, &sink, &limits)
+               : delivery_add(ship->delivery, conf->name, form, &sink, &limits))
         return true;
     err_set(err, "exporter %s: out of memory or threads", conf->name);
     return false;
+}
+
+/* The exporters that there are to be: those of the settings, or else the environment's. */
+static size_t wanted_exporters(const struct otel *otel, const struct conf *conf,
+                               const struct conf_exporter **out)
+{
+    static const struct conf_exporter by_environment = {
+        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
+
+    *out = conf->exporter_count > 0 ? conf->exporters : &by_environment;
+    if (conf->exporter_count > 0)
+        return conf->exporter_count;
+    return otel->makes_exporter ? 1 : 0;
 }
 
 /* The labels of the settings, then what the environment says of all resources. */
@@ -161,36 +190,9 @@ static struct exporter_label *join_attributes(const struct ship *ship)
     return all;
 }
 
-bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err)
+/* Opens what gathers OTLP requests. */
+static bool open_otlp(struct ship *ship, struct err *err)
 {
-    struct ship next = {.labels = copy_labels(conf->labels, conf->label_count),
-                        .label_count = conf->label_count,
-                        .otel = ship->otel};
-
-    next.attributes = next.labels ? join_attributes(&next) : NULL;
-    if (!next.attributes) {
-        free(next.labels);
-        err_set(err, "out of memory");
-        return false;
-    }
-    ship_otlp_set_labels(ship->otlp, next.attributes,
-                         next.label_count + next.otel.attributes.count);
-    free(ship->labels);
-    free(ship->attributes);
-    ship->labels = next.labels;
-    ship->label_count = next.label_count;
-    ship->attributes = next.attributes;
-    return true;
-}
-
-/* Opens what gathers OTLP requests, and the exporter that the environment makes. */
-static bool open_otlp(struct ship *ship, const struct conf *conf, struct err *err)
-{
-    static const struct conf_exporter otel = {
-        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
-
-    if (conf->exporter_count == 0 && ship->otel.makes_exporter && !open_exporter(ship, &otel, err))
-        return false;
     ship->attributes = join_attributes(ship);
     if (ship->attributes &&
         ship_otlp_new(ship->delivery, ship->attributes,
@@ -217,9 +219,19 @@ static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool
     return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
 }
 
-bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
+static void drop_meters(struct ship *ship)
 {
     size_t i;
+
+    for (i = 0; ship->meters && i < ship->meter_count; i++)
+        push_meter_drop(ship->meters[i]);
+    free(ship->meters);
+}
+
+bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
+{
+    const struct conf_exporter *wanted = NULL;
+    size_t i, count = 0;
     bool good;
 
     *ship = (struct ship){0};
@@ -228,12 +240,14 @@ bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err
     ship->labels = copy_labels(conf->labels, conf->label_count);
     ship->label_count = conf->label_count;
     ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
-    ship->spread_ns = conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+    ship->spread_ns = spread_of(conf);
     good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
     good = good && otel_read(secrets_getenv, &ship->otel, err);
-    for (i = 0; good && i < conf->exporter_count; i++)
-        good = open_exporter(ship, &conf->exporters[i], err);
-    good = good && open_otlp(ship, conf, err);
+    if (good)
+        count = wanted_exporters(&ship->otel, conf, &wanted);
+    for (i = 0; good && i < count; i++)
+        good = open_exporter(ship, NULL, &wanted[i], err);
+    good = good && open_otlp(ship, err);
     if (good && !delivery_start(ship->delivery)) {
         err_set(err, "out of threads");
         good = false;
@@ -243,19 +257,88 @@ bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err
     return good;
 }
 
+/* Exporter `name` of before, if it is to go on as it is; false: there is none, or another. */
+static bool find_same(const struct ship *ship, const struct conf *before, const struct conf *conf,
+                      const char *name, size_t *out)
+{
+    struct delivery_stats stats;
+    bool by_environment = before->exporter_count == 0 && conf->exporter_count == 0;
+    size_t i;
+
+    if (!by_environment && !conf_same_exporter(before, conf, name))
+        return false;
+    for (i = 0; i < delivery_count(ship->delivery); i++) {
+        if (strcmp(delivery_stats(ship->delivery, i, &stats), name) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `next` gets the labels and meters of other settings, `change` their exporters. */
+static bool prepare(struct ship *ship, const struct conf *before, const struct conf *conf,
+                    struct ship *next, struct delivery_change *change, struct err *err)
+{
+    const struct conf_exporter *wanted;
+    size_t i, at, count = wanted_exporters(&ship->otel, conf, &wanted);
+    bool good;
+
+    err_set(err, "out of memory");
+    next->labels = copy_labels(conf->labels, conf->label_count);
+    next->label_count = conf->label_count;
+    next->spread_ns = spread_of(conf);
+    next->meters = calloc(count + 1, sizeof(struct push_meter *));
+    next->attributes = next->labels ? join_attributes(next) : NULL;
+    good = next->meters && next->attributes;
+    for (i = 0; good && i < count; i++) {
+        if (find_same(ship, before, conf, wanted[i].name, &at)) {
+            delivery_change_keep(change, at);
+            next->meters[next->meter_count++] = push_meter_keep(ship->meters[at]);
+        } else {
+            good = open_exporter(next, change, &wanted[i], err);
+        }
+    }
+    return good;
+}
+
+bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
+                 uint64_t deadline_ns, struct delivery_left **out_left, struct err *err)
+{
+    struct delivery_change *change = delivery_change_new(ship->delivery, conf->exporter_count + 1);
+    struct ship next = *ship;
+
+    next.labels = next.attributes = NULL;
+    next.meters = NULL;
+    next.meter_count = 0;
+    err_set(err, "out of memory");
+    if (!change || !prepare(ship, before, conf, &next, change, err)) {
+        delivery_change_abandon(change);
+        drop_meters(&next);
+        free(next.labels);
+        free(next.attributes);
+        return false;
+    }
+    *out_left = delivery_change_apply(change, deadline_ns);
+    ship_otlp_set_labels(ship->otlp, next.attributes,
+                         next.label_count + next.otel.attributes.count);
+    drop_meters(ship);
+    free(ship->labels);
+    free(ship->attributes);
+    *ship = next;
+    return true;
+}
+
 bool ship_close(struct ship *ship, uint64_t deadline_ns)
 {
     bool ended;
-    size_t i;
 
     if (ship->otlp)
         ship_interval_end(ship);
     if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(ship->delivery);
-    for (i = 0; ship->meters && i < ship->meter_count; i++)
-        push_meter_drop(ship->meters[i]);
-    free(ship->meters);
+    drop_meters(ship);
     ship_otlp_free(ship->otlp);
     free(ship->attributes);
     otel_finish(&ship->otel);
@@ -279,7 +362,8 @@ static struct pprof_meta meta_of(const struct service *service, uint64_t now_ns,
 }
 
 enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
-                          const struct exporter_label *labels, size_t label_count, struct buf *out)
+                          const struct exporter_label *labels, size_t label_count,
+                          const char *shown, struct buf *out)
 {
     struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
     char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
@@ -296,7 +380,7 @@ enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
     for (i = 0; i < meta.comment_count; i++)
         comments[i] = texts[i];
     meta.comments = comments;
-    meta.default_type = service_types[VALUE_CPU].type;
+    meta.default_type = shown;
     return pprof_encode(service->profile, &meta, out);
 }
 
@@ -408,7 +492,8 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
                  service->name, (unsigned long long)service->overflow);
     if (delivery_wanted(ship->delivery, EXPORTER_WHOLE) > 0) {
         buf_reset(&ship->bytes);
-        rc = ship_encode(service, now_ns, labels, labels_of(ship, service, labels), &ship->bytes);
+        rc = ship_encode(service, now_ns, labels, labels_of(ship, service, labels),
+                         service_types[VALUE_CPU].type, &ship->bytes);
         if (rc == PPROF_OK)
             put(ship, service, EXPORTER_WHOLE, NULL, now_ns);
         else

@@ -5,7 +5,7 @@
 #ifndef AGENT_SHIP_H
 #define AGENT_SHIP_H
 
-#include "agent/delivery.h"
+#include "agent/delivery_change.h"
 #include "agent/otel.h"
 #include "agent/push_meter.h"
 #include "agent/service.h"
@@ -27,15 +27,22 @@ struct ship {
 };
 
 /*
- * Opens all exporters of `conf`, whose strings must outlive it. `held`: those of before may
+ * Opens all exporters of `conf`, whose labels must outlive it. `held`: those of before may
  * hang, and have the spool still; then profiles wait in memory until it can be had.
  * False: one cannot work, `err` says which and why.
  */
 MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err);
 
-/* Takes the labels of other settings, which must outlive it. False: out of memory, `err` says so.
+/*
+ * Changes to other settings with the same spool, which must outlive it then. Exporters for which
+ * they say what `before` does, go on as they are, with their queues and connections; others are
+ * opened. Where one has the name of one that is no more, it has its queue, too, and a send that
+ * is under way has until `deadline_ns` (monotonic) to end.
+ *
+ * Gives: *out_left, ended with delivery_left_end. False: all stays as it is, `err` says why.
  */
-MUST_CHECK bool ship_set_labels(struct ship *ship, const struct conf *conf, struct err *err);
+MUST_CHECK bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
+                            uint64_t deadline_ns, struct delivery_left **out_left, struct err *err);
 
 /* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
 MUST_CHECK bool ship_exporter(const struct conf_exporter *conf, struct exporter **out,
@@ -57,10 +64,10 @@ bool ship_close(struct ship *ship, uint64_t deadline_ns);
 
 /*
  * Appends the profile of a service, all values in one, as a gzip'd pprof.
- * `labels` become comments.
+ * `labels` become comments; `shown` is the type of the value that tools show first.
  */
 MUST_CHECK enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
                                      const struct exporter_label *labels, size_t label_count,
-                                     struct buf *out);
+                                     const char *shown, struct buf *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/hang_dump.h"
 #include "agent/stats.h"
 
 #define PAUSE_FIRST_NS (100 * NS_PER_MS)
@@ -22,6 +23,7 @@ bool slot_start(struct slot *slot, uint64_t now_ns, struct err *err)
 
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
     slot->done = 0;
+    slot->settled = 0;
     slot->now = (struct report_counts){0};
     if (helper_start(&slot->helper, "/proc/self/exe", argv, now_ns, err)) {
         slot->begun++;
@@ -218,6 +220,19 @@ static bool take_each(struct receiving *r, const void *bytes, size_t size)
     return true;
 }
 
+static bool take_hang(struct receiving *r, const void *bytes, size_t size)
+{
+    struct engine_hang head;
+
+    if (size < sizeof(head) || size - sizeof(head) > HANG_DUMP_MAX)
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    if ((size_t)head.kind >= HANG_KINDS)
+        return false;
+    r->news->hangs(r->ctx, &head, (const char *)bytes + sizeof(head), size - sizeof(head));
+    return true;
+}
+
 static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct receiving *r = ctx;
@@ -237,6 +252,10 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = take_ended(r, bytes, size);
     else if (kind == REPORT_EACH)
         good = take_each(r, bytes, size);
+    else if (kind == REPORT_HANG)
+        good = take_hang(r, bytes, size);
+    else if (kind == REPORT_SETTLED)
+        good = orders_read(&r->slot->settled, sizeof(r->slot->settled), bytes, size);
     r->bad |= !good;
     return good && r->slot->done != r->running;
 }

@@ -30,6 +30,7 @@ struct slot {
     uint64_t next_start_ns;   /* not started before */
     uint64_t pause_ns;        /* before it is started again if it is lost soon */
     uint64_t done;            /* the interval that it has ended last */
+    uint64_t settled;         /* the order to settle that it has carried out last */
     uint64_t lost_pieces;     /* that came too late for their interval */
     uint64_t cpu_ns;          /* of the samplers that have ended */
 };
@@ -40,6 +41,7 @@ struct slot_news {
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
     void (*counted)(void *ctx, struct proc_id id, const struct engine_counts *counts);
+    void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
 };
 
 /* Starts the sampler. False: `err` says why; it is to be tried again at next_start_ns. */

@@ -34,6 +34,10 @@ struct state_target {
     double rate_hz;    /* as asked for */
     bool burst;        /* sampled more often for a while */
     struct engine_counts counts;
+    const char *hang; /* static: how it hangs; NULL: it does not */
+    pid_t hang_tid;   /* of the thread that is stuck; 0: none is, or not known */
+    uint64_t hang_ns; /* for how long */
+    uint64_t hangs;   /* how often it hung so far */
 };
 
 struct state_exporter {

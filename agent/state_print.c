@@ -144,6 +144,37 @@ static uint64_t dropped_of(const struct engine_counts *counts)
     return sum;
 }
 
+static void hang_text(const struct state_target *target, struct buf *out)
+{
+    if (!target->hang)
+        return;
+    buf_add_fmt(out, " HANGS (%s", target->hang);
+    if (target->hang_tid)
+        buf_add_fmt(out, ", thread %d", (int)target->hang_tid);
+    buf_add_str(out, ", ");
+    add_span(out, target->hang_ns);
+    buf_add_str(out, ")");
+}
+
+/* How many processes hang now. */
+static size_t count_hanging(const struct state *state)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < state->target_count; i++)
+        count += state->targets[i].hang != NULL;
+    return count;
+}
+
+static void hangs_text(const struct state *state, struct buf *out)
+{
+    const uint64_t *hangs = state->fleet.hangs;
+
+    if (hangs[HANG_STUCK] + hangs[HANG_DEADLOCK] > 0)
+        buf_add_fmt(out, "hangs:    %zu now, %" PRIu64 " stuck and %" PRIu64 " deadlocked so far\n",
+                    count_hanging(state), hangs[HANG_STUCK], hangs[HANG_DEADLOCK]);
+}
+
 static void targets_text(const struct state *state, struct buf *out)
 {
     size_t i;
@@ -158,10 +189,12 @@ static void targets_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, "%8d ", (int)target->pid);
         add_column(out, target->service, 40);
         add_column(out, target->python[0] ? target->python : "-", 10);
-        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s\n",
+        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s",
                     target->doing ? target->doing : "-", target->counts.samples,
                     target->counts.torn, dropped_of(&target->counts), target->rate_hz,
                     target->burst ? " (burst)" : "");
+        hang_text(target, out);
+        buf_add_str(out, "\n");
     }
     if (state->engine.sampling > state->target_count)
         buf_add_fmt(out, "and %zu more\n", state->engine.sampling - state->target_count);
@@ -188,6 +221,8 @@ void state_line(const struct state *state, struct buf *out)
         buf_add_str(out, "; last error: ");
         visible_add_str(out, last->text);
     }
+    if (count_hanging(state) > 0)
+        buf_add_fmt(out, "; %zu HANG", count_hanging(state));
     if (state->config.tried_ns != 0 && !state->config.good)
         buf_add_str(out, "; the last reload FAILED");
 }
@@ -205,6 +240,7 @@ void state_text(const struct state *state, struct buf *out)
                 " crashed\n",
                 state->fleet.samplers, state->fleet.started, state->fleet.blocked,
                 state->fleet.crashed);
+    hangs_text(state, out);
     buf_add_fmt(out, "samples:  %" PRIu64 ", ", state->engine.samples);
     stats_dropped(&state->engine, &state->unwinder, out);
     buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
@@ -305,6 +341,21 @@ static void counts_json(const struct engine_counts *counts, struct buf *out)
                 counts->torn_unmapped);
 }
 
+static void hang_json(const struct state_target *target, struct buf *out)
+{
+    buf_add_fmt(out, ", \"hangs\": %" PRIu64 ", \"hang\": ", target->hangs);
+    if (!target->hang) {
+        buf_add_str(out, "null");
+        return;
+    }
+    buf_add_fmt(out, "{\"kind\": \"%s\", \"seconds\": %.1f, \"tid\": ", target->hang,
+                (double)target->hang_ns / 1e9);
+    if (target->hang_tid)
+        buf_add_fmt(out, "%d}", (int)target->hang_tid);
+    else
+        buf_add_str(out, "null}");
+}
+
 static void targets_json(const struct state *state, struct buf *out)
 {
     size_t i;
@@ -321,6 +372,7 @@ static void targets_json(const struct state *state, struct buf *out)
                     target->doing ? target->doing : "", target->rate_hz,
                     target->burst ? "true" : "false");
         counts_json(&target->counts, out);
+        hang_json(target, out);
         buf_add_str(out, "}");
     }
     buf_add_str(out, "]");
@@ -349,6 +401,9 @@ void state_json(const struct state *state, struct buf *out)
                 ", \"crashed\": %" PRIu64 ", \"suspects\": %zu}",
                 state->fleet.samplers, state->fleet.started, state->fleet.blocked,
                 state->fleet.crashed, state->fleet.suspects);
+    buf_add_fmt(
+        out, ", \"hangs\": {\"now\": %zu, \"stuck\": %" PRIu64 ", \"deadlock\": %" PRIu64 "}",
+        count_hanging(state), state->fleet.hangs[HANG_STUCK], state->fleet.hangs[HANG_DEADLOCK]);
     buf_add_str(out, ", \"counts\": ");
     stats_json(&state->engine, &state->unwinder, out);
     if (out->size > 0 && out->data[out->size - 1] == '\n')

@@ -14,6 +14,7 @@ struct target {
     struct tick tick;                 /* when it is due next */
     int pidfd;                        /* owned: tells its end; -1: the kernel has none */
     unsigned raced;                   /* samples in a row that failed */
+    uint64_t ask_ns, ask_wait_ns;     /* when to ask again who it says that it is */
     uint64_t samples;                 /* so far */
     uint64_t failed[ENGINE_OUTCOMES]; /* of those */
     struct process process;

@@ -3,6 +3,7 @@
 #include "agent/version.h"
 
 #include <curl/curl.h>
+#include <libdeflate.h>
 #include <protobuf-c/protobuf-c.h>
 #include <stdio.h>
 #include <zlib.h>
@@ -15,6 +16,6 @@ void version_print(void)
 {
     (void)printf("pystrobe %s (%s, %s)\n", version_number, version_revision, __VERSION__);
     (void)printf("reads CPython 3.6 to 3.15\n");
-    (void)printf("%s, protobuf-c/%s, zlib/%s\n", curl_version(), protobuf_c_version(),
-                 zlibVersion());
+    (void)printf("%s, protobuf-c/%s, libdeflate/%s, zlib/%s\n", curl_version(),
+                 protobuf_c_version(), LIBDEFLATE_VERSION_STRING, zlibVersion());
 }

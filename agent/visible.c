@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOT_UTF8 = -1, ESCAPE_MAX = 12 };
+enum { NOT_UTF8 = -1, ESCAPE_MAX = sizeof(((struct visible_char *)NULL)->text) };
 
 struct range {
     int32_t first, last;
@@ -78,19 +78,29 @@ static size_t escape(int32_t c, unsigned char byte, char out[ESCAPE_MAX])
     return 0;
 }
 
-void visible_add(struct buf *out, const char *text, size_t size)
+struct visible_char visible_next(const char *text, size_t size)
 {
-    char escaped[ESCAPE_MAX];
-    size_t at, length, escaped_size;
+    struct visible_char out;
     int32_t c;
 
-    for (at = 0; at < size; at += length) {
-        length = next_char((const unsigned char *)text + at, size - at, &c);
-        escaped_size = escape(c, (unsigned char)text[at], escaped);
-        if (escaped_size > 0)
-            buf_add(out, escaped, escaped_size);
-        else
-            buf_add(out, text + at, length);
+    out.taken = next_char((const unsigned char *)text, size, &c);
+    out.size = out.width = escape(c, (unsigned char)text[0], out.text);
+    if (out.size > 0)
+        return out;
+    out.size = out.taken;
+    memcpy(out.text, text, out.taken);
+    out.width = IS_IN(c, zero_width) ? 0 : IS_IN(c, two_wide) ? 2 : 1;
+    return out;
+}
+
+void visible_add(struct buf *out, const char *text, size_t size)
+{
+    struct visible_char next;
+    size_t at;
+
+    for (at = 0; at < size; at += next.taken) {
+        next = visible_next(text + at, size - at);
+        buf_add(out, next.text, next.size);
     }
 }
 
@@ -101,17 +111,12 @@ void visible_add_str(struct buf *out, const char *text)
 
 size_t visible_width(const char *text, size_t size)
 {
-    char escaped[ESCAPE_MAX];
-    size_t at, length, escaped_size, width = 0;
-    int32_t c;
+    struct visible_char next;
+    size_t at, width = 0;
 
-    for (at = 0; at < size; at += length) {
-        length = next_char((const unsigned char *)text + at, size - at, &c);
-        escaped_size = escape(c, (unsigned char)text[at], escaped);
-        if (escaped_size > 0)
-            width += escaped_size;
-        else if (!IS_IN(c, zero_width))
-            width += IS_IN(c, two_wide) ? 2 : 1;
+    for (at = 0; at < size; at += next.taken) {
+        next = visible_next(text + at, size - at);
+        width += next.width;
     }
     return width;
 }

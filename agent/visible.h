@@ -14,6 +14,17 @@
 
 #include "base/buf.h"
 
+/* A character as it is shown: itself, or an escape. */
+struct visible_char {
+    char text[12];
+    size_t size;  /* bytes of it */
+    size_t width; /* columns: 0 for one that joins the character before it */
+    size_t taken; /* bytes of the text that it stands for */
+};
+
+/* The first character of a text that is not empty. */
+struct visible_char visible_next(const char *text, size_t size);
+
 /* Appends `size` bytes of text. */
 void visible_add(struct buf *out, const char *text, size_t size);
 

@@ -30,6 +30,13 @@ static bool open_control(struct watch *watch, const struct conf *conf, struct co
     return true;
 }
 
+static struct web *open_web(struct watch *watch, const struct conf *conf, struct err *err)
+{
+    const struct web_sources sources = {&watch->share, watch->pulls};
+
+    return web_open(conf, &sources, err);
+}
+
 bool watch_open(struct watch *watch, const char *path, const struct conf *conf, struct err *err)
 {
     *watch = (struct watch){.started_ns = clock_utc_ns(), .started_mono_ns = clock_mono_ns()};
@@ -39,10 +46,15 @@ bool watch_open(struct watch *watch, const char *path, const struct conf *conf, 
     watch->config.good = true;
     watch->config.loaded_ns = watch->started_ns;
     notify_open(&watch->notify);
+    watch->pulls = pulls_new(WATCH_SIGNAL);
+    if (!watch->pulls) {
+        err_set(err, "out of memory");
+        return false;
+    }
     if (!open_control(watch, conf, &watch->control, err))
         return false;
     if (conf->http.listen)
-        watch->web = web_open(conf->http.listen, &watch->share, err);
+        watch->web = open_web(watch, conf, err);
     return watch->web || !conf->http.listen;
 }
 
@@ -71,7 +83,7 @@ bool watch_prepare(struct watch *watch, const struct conf *before, const struct 
             return false;
     }
     if (change.new_web && conf->http.listen) {
-        change.web = web_open(conf->http.listen, &watch->share, err);
+        change.web = open_web(watch, conf, err);
         if (!change.web) {
             watch_abandon(&change);
             return false;
@@ -87,7 +99,7 @@ void watch_abandon(const struct watch_change *change)
     control_close(change->control);
 }
 
-void watch_apply(struct watch *watch, const struct watch_change *change)
+void watch_apply(struct watch *watch, const struct conf *conf, const struct watch_change *change)
 {
     if (change->new_control) {
         watch->left = watch->control;
@@ -98,6 +110,7 @@ void watch_apply(struct watch *watch, const struct watch_change *change)
         web_close(watch->web);
         watch->web = change->web;
     }
+    web_change(watch->web, conf);
 }
 
 void watch_reloading(const struct watch *watch)
@@ -138,6 +151,12 @@ static void add_process(void *ctx, const struct fleet_process *process)
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
     target->counts = *process->counts;
+    target->hangs = process->hang->count;
+    target->hang = hang_name(process->hang->kind);
+    if (target->hang) {
+        target->hang_tid = process->hang->tid;
+        target->hang_ns = clock_mono_ns() - process->hang->since_ns;
+    }
 }
 
 static void add_exporters(struct state *state, const struct watched *watched)
@@ -225,6 +244,7 @@ void watch_close(struct watch *watch)
     web_close(watch->web);
     leave_control(watch);
     control_close(watch->control);
+    pulls_free(watch->pulls);
     if (watch->shared) {
         state_share_finish(&watch->share);
         notify_close(&watch->notify);

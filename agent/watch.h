@@ -19,6 +19,7 @@
 
 struct watch {
     struct state_share share;
+    struct pulls *pulls;     /* owned: of `web` */
     struct control *control; /* owned; NULL: there is none */
     struct web *web;         /* owned; NULL: there is none */
     struct control *left;    /* owned: of settings before, until `left_ns`: it may have to answer */
@@ -63,7 +64,7 @@ struct watch_change {
 MUST_CHECK bool watch_prepare(struct watch *watch, const struct conf *before,
                               const struct conf *conf, struct watch_change *out, struct err *err);
 
-void watch_apply(struct watch *watch, const struct watch_change *change);
+void watch_apply(struct watch *watch, const struct conf *conf, const struct watch_change *change);
 void watch_abandon(const struct watch_change *change);
 
 /* A reload begins. */

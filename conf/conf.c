@@ -64,6 +64,11 @@ void conf_build_file(struct conf_build *build, const char *name)
     }
 }
 
+bool conf_is_empty(const struct conf *conf)
+{
+    return conf->origin->empty;
+}
+
 void conf_free(struct conf *conf)
 {
     if (!conf)
@@ -157,8 +162,13 @@ static void read_flags(struct conf_build *build, const struct conf_source *sourc
 /* Takes all sources in the order in which each overrides the one before. */
 static enum conf_rc read_sources(struct conf_build *build, const struct conf_source *source)
 {
+    struct conf_origin *origin = build->conf->origin;
     enum conf_rc rc = read_main(build, source);
+    size_t i;
 
+    origin->empty = true;
+    for (i = 0; i < CONF_KINDS; i++)
+        origin->empty = origin->empty && !origin->first[i];
     if (rc == CONF_OK && source->drop_ins && source->path)
         rc = conf_build_drop_ins(build, source->path);
     if (rc == CONF_OK && source->environment)

@@ -49,7 +49,9 @@ struct conf_agent {
 };
 
 struct conf_http {
-    const char *listen; /* ADDRESS:PORT */
+    const char *listen; /* ADDRESS:PORT or a path; NULL: nothing is served */
+    const char *pull;   /* "on", "off", or NULL: as the address says */
+    const char *page;   /* "on", "off", or NULL: as pull */
 };
 
 /* What a process may be like. Regular expressions are POSIX extended, and searched. */
@@ -74,6 +76,7 @@ struct conf_target {
     size_t label_count;
     double rate_hz; /* default: that of [agent] */
     enum conf_split split;
+    uint64_t hang_after_ns; /* 0: nobody asks whether it hangs */
 };
 
 /* A header whose value comes from elsewhere: exactly one of the others is not NULL. */
@@ -180,8 +183,14 @@ MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t si
 /* Settings without any file: no targets, no exporters. Fails with CONF_NOMEM only. */
 MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
 
-/* True if both have the same exporters in the same order, and the same spool. */
-bool conf_same_exporters(const struct conf *a, const struct conf *b);
+/* True if both have an exporter of this name, and set the same for it, whoever set it. */
+bool conf_same_exporter(const struct conf *a, const struct conf *b, const char *name);
+
+/* True if both set the same for the spool. */
+bool conf_same_spool(const struct conf *a, const struct conf *b);
+
+/* True if the main file has no section at all, like one that is just being written. */
+bool conf_is_empty(const struct conf *conf);
 
 /* Frees settings. NULL is fine. */
 void conf_free(struct conf *conf);

@@ -17,9 +17,9 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "http",
             .title = "[http]",
-            .help =
-                "What the agent tells of itself over HTTP: /metrics for Prometheus, /healthz and "
-                "/readyz. It takes no orders there.",
+            .help = "What the agent tells over HTTP: /metrics for Prometheus, /healthz and "
+                    "/readyz, and "
+                    "profiles to be pulled. It takes no orders there.",
             .size = sizeof(struct conf_http),
             .count_max = 1,
         },
@@ -238,8 +238,32 @@ const struct conf_option conf_options[] = {
         .type = CONF_TYPE_TEXT,
         .otherwise = "off",
         .example = "127.0.0.1:7997",
-        .help = "An IP address of this machine and a port. At other addresses than those of the "
+        .help = "An IP address of this machine and a port, or the path of a Unix socket, which is "
+                "for the agent's user and root alone. At other addresses than those of the "
                 "loopback, others can read there which services run here.",
+    },
+    {
+        .name = "pull",
+        .kind = CONF_HTTP,
+        .offset = offsetof(struct conf_http, pull),
+        .type = CONF_TYPE_CHOICE,
+        .choices = switches,
+        .otherwise = "on at a loopback address and a Unix socket, off elsewhere",
+        .example = "off",
+        .help = "Whether profiles can be had at /debug/pprof/profile, as from a program in Go, and "
+                "the stacks of all threads at /debug/stacks. Whoever can connect can ask for them.",
+    },
+    {
+        .name = "page",
+        .kind = CONF_HTTP,
+        .offset = offsetof(struct conf_http, page),
+        .type = CONF_TYPE_CHOICE,
+        .choices = switches,
+        .otherwise = "as pull is",
+        .example = "off",
+        .help = "Whether there is a page for browsers at /, with flame graphs of what the first "
+                "exporter of type store keeps, and the data that it shows below /api/. Whoever "
+                "can connect can look at it.",
     },
     {
         .kind = CONF_LABELS,
@@ -439,6 +463,22 @@ const struct conf_option conf_options[] = {
         .choices = splits,
         .usual = "none",
         .help = "How finely the samples of the service are told apart, by labels on each sample.",
+    },
+    {
+        .name = "hang_after",
+        IN_TARGET(hang_after_ns),
+        .type = CONF_TYPE_DURATION,
+        .otherwise = "off",
+        .min = "1s",
+        .max = "1d",
+        .example = "30s",
+        .help = "Tells of a process that hangs for so long: in the log, once, with the stacks of "
+                "all its threads and its asyncio tasks; in pystrobe status and the metrics; and "
+                "by a label on its samples, hang = stuck or hang = deadlock. Stuck: in all "
+                "samples of that time a thread held the GIL at the same instruction of the same "
+                "stack, and its variables were the same. Deadlock: the process used no CPU time, "
+                "and each of its threads waits, with no timeout, for a lock that no other process "
+                "has. What waits for a file, a socket, a timer or a child does not hang.",
     },
     {
         .name = "type",

@@ -48,6 +48,7 @@ struct conf_origin {
     unsigned file_count;
     struct conf_section *first[CONF_KINDS];
     unsigned count[CONF_KINDS];
+    bool empty; /* the main file has no section */
 };
 
 /* Settings while they are made. */

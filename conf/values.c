@@ -160,8 +160,10 @@ static enum conf_rc read_switch(const struct conf_option *option, const char *te
 
 static void print_duration(const struct conf_option *option, const void *field, struct buf *out)
 {
-    (void)option;
-    conf_print_duration(*(const uint64_t *)field, out);
+    uint64_t duration_ns = *(const uint64_t *)field;
+
+    if (duration_ns > 0 || option->usual) /* else it is not set */
+        conf_print_duration(duration_ns, out);
 }
 
 static void print_size(const struct conf_option *option, const void *field, struct buf *out)

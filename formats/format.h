@@ -42,7 +42,7 @@ struct format {
     enum pprof_rc (*write)(const struct format_view *view, struct buf *out);
 };
 
-/* The format called so, NULL if there is none. */
+/* The format called so, or whose files may end so ("html"); NULL if there is none. */
 const struct format *format_named(const char *name);
 
 /* The format that a file's name ends like, NULL if none does. */
@@ -50,5 +50,19 @@ const struct format *format_of_path(const char *path);
 
 /* The `index`th format, NULL behind the last. */
 const struct format *format_at(size_t index);
+
+/*
+ * Appends the data of a flame graph, as members of a JSON object without the braces; flame.c
+ * says which. Over `nodes_max` nodes the smallest are left out, and their values given to their
+ * callers.
+ *
+ * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).
+ */
+MUST_CHECK enum pprof_rc format_flame_data(const struct format_view *view, size_t nodes_max,
+                                           struct buf *out);
+
+/* The style sheet and the script that draw it: flame.css, flame.js. Static. */
+const unsigned char *format_flame_style(size_t *size);
+const unsigned char *format_flame_script(size_t *size);
 
 #endif

@@ -324,6 +324,7 @@ enum pprof_rc write_heatmap(const struct format_view *view, struct buf *out)
 {
     struct buf data;
     struct heatmap h = {.view = view, .stacks = view->stacks, .out = &data};
+    struct page_part part = {.mark = "@DATA@"};
     enum pprof_rc rc;
 
     buf_init(&data, out->max);
@@ -337,7 +338,9 @@ enum pprof_rc write_heatmap(const struct format_view *view, struct buf *out)
         add_places(&h);
         add_calls(&h);
         buf_add_str(&data, "}\n");
-        page_add(out, page, sizeof(page), view->title, &data);
+        part.bytes = data.data;
+        part.size = data.size;
+        page_add(out, page, sizeof(page), view->title, &part, 1);
         rc = buf_failed(&data) || buf_failed(out) ? PPROF_FULL : PPROF_OK;
     }
     buf_finish(&data);

@@ -7,26 +7,41 @@
 
 #include "formats/text.h"
 
-void page_add(struct buf *out, const unsigned char *page, size_t size, const char *title,
-              const struct buf *data)
+static bool is_at(const unsigned char *at, size_t left, const char *mark)
 {
-    static const char title_mark[] = "@TITLE@", data_mark[] = "@DATA@";
+    size_t size = strlen(mark);
+
+    return left >= size && memcmp(at, mark, size) == 0;
+}
+
+/* Appends what goes to a '@'; gives how many bytes of the page that stands for. */
+static size_t add_mark(struct buf *out, const unsigned char *at, size_t left,
+                       const struct page_part *parts, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (is_at(at, left, parts[i].mark)) {
+            buf_add(out, parts[i].bytes, parts[i].size);
+            return strlen(parts[i].mark);
+        }
+    buf_add(out, at, 1);
+    return 1;
+}
+
+void page_add(struct buf *out, const unsigned char *page, size_t size, const char *title,
+              const struct page_part *parts, size_t count)
+{
+    static const char title_mark[] = "@TITLE@";
     const unsigned char *at = page, *end = page + size, *mark;
 
     while ((mark = memchr(at, '@', (size_t)(end - at)))) {
         buf_add(out, at, (size_t)(mark - at));
-        size = (size_t)(end - mark);
-        if (size >= sizeof(title_mark) - 1 && !memcmp(mark, title_mark, sizeof(title_mark) - 1)) {
+        at = mark + sizeof(title_mark) - 1;
+        if (is_at(mark, (size_t)(end - mark), title_mark))
             text_markup(out, title);
-            at = mark + sizeof(title_mark) - 1;
-        } else if (size >= sizeof(data_mark) - 1 &&
-                   !memcmp(mark, data_mark, sizeof(data_mark) - 1)) {
-            buf_add(out, data->data, data->size);
-            at = mark + sizeof(data_mark) - 1;
-        } else {
-            buf_add(out, mark, 1);
-            at = mark + 1;
-        }
+        else
+            at = mark + add_mark(out, mark, (size_t)(end - mark), parts, count);
     }
     buf_add(out, at, (size_t)(end - at));
 }

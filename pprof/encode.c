@@ -2,9 +2,8 @@
 /*
  * encode.c - writes a profile as a gzip'd profile.proto.
  *
- * A protobuf message may be written in parts that are simply appended, so what
- * goes to protobuf-c is one small Profile after another, each with one sample or
- * one function: no tree of the whole is ever built.
+ * A protobuf message may be written in parts that are simply appended, so its samples,
+ * locations and functions are written one after the other: no tree of the whole is ever built.
  */
 #include <stdlib.h>
 
@@ -14,7 +13,19 @@
 #include "pprof/wire_write.h"
 
 /* The fields that are written without protobuf-c, from pprof/profile.proto. */
-enum { PROFILE_SAMPLE = 2, SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2 };
+enum {
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    SAMPLE_LOCATION_ID = 1,
+    SAMPLE_VALUE = 2,
+    LOCATION_ID = 1,
+    LOCATION_LINE = 4,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_FILENAME = 4,
+    FUNCTION_START_LINE = 5
+};
 
 /* The texts around the samples: where each is in the encoder's list of them. */
 enum {
@@ -36,13 +47,12 @@ struct encoder {
     struct order_text texts[TEXT_COUNT];
     struct order order;
     uint64_t *location_ids; /* of the sample that is being written; in the order's arena */
-    struct buf sample;      /* owned: the one that is being written */
-    struct gzip_packer packer;
+    struct buf plain;       /* owned: what is packed when it is whole */
 };
 
 static void write_part(struct encoder *e, Perftools__Profiles__Profile *part)
 {
-    (void)protobuf_c_message_pack_to_buffer(&part->base, &e->packer.base);
+    wire_put_message(&e->plain, &part->base);
 }
 
 static void write_types(struct encoder *e)
@@ -87,14 +97,13 @@ static void write_labels(struct encoder *e, const struct order_row *row)
     sample.n_label = row->label_count;
     sample.label = label_list;
     if (row->label_count)
-        wire_put_message(&e->sample, &sample.base);
+        wire_put_message(&e->plain, &sample.base);
 }
 
 static void write_row(struct encoder *e, const struct order_row *row)
 {
-    unsigned char head[WIRE_HEAD_MAX];
     uint64_t values[PPROF_TYPES_MAX];
-    size_t i, count = 0;
+    size_t i, count = 0, before = e->plain.size;
 
     for (i = 0; i < row->depth; i++)
         e->location_ids[i] = row->frames[i];
@@ -102,37 +111,24 @@ static void write_row(struct encoder *e, const struct order_row *row)
         if (e->types >> i & 1)
             values[count++] = (uint64_t)row->values[i];
     }
-    buf_reset(&e->sample);
-    wire_put_packed(&e->sample, SAMPLE_LOCATION_ID, e->location_ids, row->depth);
-    wire_put_packed(&e->sample, SAMPLE_VALUE, values, count);
+    wire_put_packed(&e->plain, SAMPLE_LOCATION_ID, e->location_ids, row->depth);
+    wire_put_packed(&e->plain, SAMPLE_VALUE, values, count);
     write_labels(e, row);
-    if (buf_failed(&e->sample))
-        e->packer.rc = PPROF_NOMEM;
-    gzip_add(&e->packer, head, wire_head(head, PROFILE_SAMPLE, e->sample.size));
-    gzip_add(&e->packer, e->sample.data, e->sample.size);
+    wire_wrap(&e->plain, PROFILE_SAMPLE, before);
 }
 
 /* mapping_id stays 0: a frame of Python is in no mapped file. */
 static void write_locations(struct encoder *e)
 {
-    Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT,
-                                  *locations = &location;
-    Perftools__Profiles__Line line = PERFTOOLS__PROFILES__LINE__INIT, *lines = &line;
     const struct location_key *key;
-    size_t i;
+    size_t i, before;
 
-    part.n_location = 1;
-    part.location = &locations;
-    location.n_line = 1;
-    location.line = &lines;
     for (i = 0; i < e->order.location_count; i++) {
         key = &e->order.locations[i].as.location;
-        location.id = i + 1;
-        line.function_id = key->function;
-        line.line = key->line;
-        line.column = key->column;
-        write_part(e, &part);
+        before = e->plain.size;
+        wire_put_number(&e->plain, LOCATION_ID, i + 1);
+        wire_put_line(&e->plain, LOCATION_LINE, key->function, key->line, key->column);
+        wire_wrap(&e->plain, PROFILE_LOCATION, before);
     }
 }
 
@@ -142,21 +138,17 @@ static void write_locations(struct encoder *e)
  */
 static void write_functions(struct encoder *e)
 {
-    Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT,
-                                  *functions = &function;
     const struct function_key *key;
-    size_t i;
+    size_t i, before;
 
-    part.n_function = 1;
-    part.function = &functions;
     for (i = 0; i < e->order.function_count; i++) {
         key = &e->order.functions[i].as.function;
-        function.id = i + 1;
-        function.name = key->name;
-        function.filename = key->file;
-        function.start_line = key->start_line;
-        write_part(e, &part);
+        before = e->plain.size;
+        wire_put_number(&e->plain, FUNCTION_ID, i + 1);
+        wire_put_number(&e->plain, FUNCTION_NAME, key->name);
+        wire_put_number(&e->plain, FUNCTION_FILENAME, key->file);
+        wire_put_number(&e->plain, FUNCTION_START_LINE, (uint64_t)key->start_line);
+        wire_wrap(&e->plain, PROFILE_FUNCTION, before);
     }
 }
 
@@ -220,24 +212,24 @@ static enum pprof_rc put_in_order(struct encoder *e)
 
 static enum pprof_rc write_all(struct encoder *e, struct buf *out)
 {
-    enum pprof_rc rc = gzip_begin(&e->packer, out);
     size_t i;
 
-    if (rc != PPROF_OK)
-        return rc;
+    buf_reset(&e->plain);
     write_types(e);
-    for (i = 0; i < e->order.row_count; i++)
+    for (i = 0; i < e->order.row_count; i++) {
+        order_fetch(&e->order, i);
         write_row(e, &e->order.rows[i]);
+    }
     write_locations(e);
     write_functions(e);
     write_rest(e);
-    return gzip_end(&e->packer);
+    return buf_failed(&e->plain) ? PPROF_NOMEM : gzip_pack(e->plain.data, e->plain.size, out);
 }
 
 static void init(struct encoder *e, const struct pprof *profile, const struct pprof_meta *meta)
 {
     *e = (struct encoder){.profile = profile, .meta = meta};
-    buf_init(&e->sample, SIZE_MAX / 2); /* bounded by what the profile may hold */
+    buf_init(&e->plain, SIZE_MAX / 2); /* bounded by what the profile may hold */
     e->row_count = profile->rows.count;
     e->types = meta->types ? meta->types : UINT32_MAX;
     e->comment_count =
@@ -267,7 +259,7 @@ enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta 
     init(&e, profile, meta);
     rc = encode(&e, out);
     order_finish(&e.order);
-    buf_finish(&e.sample);
+    buf_finish(&e.plain);
     return rc;
 }
 
@@ -282,7 +274,7 @@ struct splitter {
 
 static bool fits(const struct splitter *s)
 {
-    return s->e.order.row_count <= s->bounds->rows && s->e.packer.plain <= s->bounds->bytes;
+    return s->e.order.row_count <= s->bounds->rows && s->e.plain.size <= s->bounds->bytes;
 }
 
 /*
@@ -359,6 +351,6 @@ enum pprof_rc pprof_encode_parts(const struct pprof *profile, const struct pprof
     if (!one && rc == PPROF_OK)
         rc = rows ? give_parts(&s, rows, count) : PPROF_NOMEM;
     free(rows);
-    buf_finish(&s.e.sample);
+    buf_finish(&s.e.plain);
     return rc;
 }

@@ -8,6 +8,7 @@
 struct merger {
     struct pprof *into;
     const struct pprof *from;
+    struct pprof_rule rule;
     size_t type_of[PPROF_TYPES_MAX]; /* of `from`: its place in `into`, or PPROF_TYPES_MAX */
     uint32_t *functions;             /* owned: from's number -> into's */
     uint32_t *locations;             /* owned, likewise */
@@ -77,25 +78,50 @@ static void lend_label(const struct pprof *from, const struct label_key *key,
     out->num_unit = key->unit == NO_TEXT ? NULL : text_at(from, key->unit);
 }
 
+/* The labels of a row as it is merged; false: the rule leaves it out. */
+static bool lend_labels(const struct merger *m, const struct row_key *key, size_t *count,
+                        struct pprof_label labels[PPROF_LABELS_MAX])
+{
+    const struct pprof_rule *rule = &m->rule;
+    bool wanted = !rule->key;
+    size_t i;
+
+    for (i = 0; i < *count; i++) {
+        lend_label(m->from, &key->labels[i], &labels[i]);
+        wanted = wanted || (!labels[i].str && labels[i].num == rule->num &&
+                            strcmp(labels[i].key, rule->key) == 0);
+    }
+    if (rule->extra[0] && *count < PPROF_LABELS_MAX)
+        labels[(*count)++] = (struct pprof_label){.key = rule->extra[0], .str = rule->extra[1]};
+    return wanted;
+}
+
+static int64_t taken_off(int64_t value)
+{
+    return value == INT64_MIN ? INT64_MAX : -value;
+}
+
 static enum pprof_rc merge_row(struct merger *m, uint32_t row)
 {
     struct pprof_label labels[PPROF_LABELS_MAX];
-    int64_t values[PPROF_TYPES_MAX] = {0};
+    int64_t values[PPROF_TYPES_MAX] = {0}, value;
     size_t i, label_count;
     const struct row_key *key = row_at(m->from, row, &label_count);
     uint32_t stack, number;
-    enum pprof_rc rc = map_stack(m, key->stack, &stack);
+    enum pprof_rc rc;
 
-    for (i = 0; i < label_count; i++)
-        lend_label(m->from, &key->labels[i], &labels[i]);
+    if (!lend_labels(m, key, &label_count, labels))
+        return PPROF_OK;
+    rc = map_stack(m, key->stack, &stack);
     if (rc == PPROF_OK)
         rc = pprof_row(m->into, stack, labels, label_count, &number);
     if (rc != PPROF_OK)
         return rc;
     for (i = 0; i < m->from->type_count; i++) {
+        value = values_at(m->from, row)[i];
         if (m->type_of[i] < PPROF_TYPES_MAX)
             values[m->type_of[i]] =
-                add_saturated(values[m->type_of[i]], values_at(m->from, row)[i]);
+                add_saturated(values[m->type_of[i]], m->rule.subtract ? taken_off(value) : value);
     }
     pprof_add(m->into, number, values);
     return PPROF_OK;
@@ -129,12 +155,20 @@ static enum pprof_rc merge(struct merger *m)
     return rc;
 }
 
-enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from)
+enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *from,
+                             const struct pprof_rule *rule)
 {
-    struct merger m = {.into = into, .from = from};
+    struct merger m = {.into = into, .from = from, .rule = *rule};
 
     match_types(&m);
     return merge(&m);
+}
+
+enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from)
+{
+    static const struct pprof_rule all;
+
+    return pprof_merge_by(into, from, &all);
 }
 
 enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,

@@ -8,6 +8,7 @@
 #include "pprof/utf8.h"
 
 enum { UNUSED = 0 }; /* in the maps below; what is used has at least 1 */
+enum { ROWS_AHEAD = 4, LINE_FRAMES = 16 };
 
 struct text_ref {
     char *text;
@@ -306,6 +307,10 @@ static int compare_stacks(const struct order_row *x, const struct order_row *y)
 
     if (x->frames == y->frames && x->depth == y->depth) /* an empty stack may lie at another's */
         return 0;
+    while (a - x->frames > 1 && b - y->frames > 1 && memcmp(a - 2, b - 2, 2 * sizeof(*a)) == 0) {
+        a -= 2;
+        b -= 2;
+    }
     while (a > x->frames && b > y->frames) {
         a--;
         b--;
@@ -374,6 +379,18 @@ enum pprof_rc order_make_some(const struct pprof *profile, uint32_t types, const
         return PPROF_NOMEM;
     translate_stacks(&maps);
     return order_rows(&maps) ? PPROF_OK : PPROF_NOMEM;
+}
+
+void order_fetch(const struct order *order, size_t at)
+{
+    const struct order_row *row;
+
+    if (order->row_count - at <= ROWS_AHEAD)
+        return;
+    row = &order->rows[at + ROWS_AHEAD];
+    __builtin_prefetch(row->values);
+    __builtin_prefetch(row->frames);
+    __builtin_prefetch(row->frames + LINE_FRAMES);
 }
 
 void order_finish(struct order *order)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pprof/gzip.h"
 #include "pprof/otlp.pb-c.h"
 #include "pprof/otlp_request.h"
 #include "pprof/profile.h"
@@ -363,19 +364,14 @@ enum pprof_rc otlp_resource(struct otlp *o, const struct otlp_attribute *attribu
 
 enum pprof_rc otlp_finish(struct otlp *o, struct buf *out)
 {
-    unsigned char head[WIRE_HEAD_MAX];
-    size_t before = out->size;
-    struct gzip_packer packer;
-    enum pprof_rc rc = buf_failed(&o->request) ? PPROF_NOMEM : gzip_begin(&packer, out);
+    size_t packed = out->size, before = o->request.size = o->resource_start;
+    enum pprof_rc rc;
 
+    otlp_dictionary_write(&o->dictionary, &o->request);
+    wire_wrap(&o->request, REQUEST_DICTIONARY, before);
+    rc = buf_failed(&o->request) ? PPROF_NOMEM : gzip_pack(o->request.data, o->request.size, out);
+    o->request.size = before;
     if (rc != PPROF_OK)
-        return rc;
-    gzip_add(&packer, o->request.data, o->resource_start);
-    gzip_add(&packer, head,
-             wire_head(head, REQUEST_DICTIONARY, otlp_dictionary_size(&o->dictionary)));
-    otlp_dictionary_write(&o->dictionary, &packer);
-    rc = gzip_end(&packer);
-    if (rc != PPROF_OK)
-        out->size = before;
+        out->size = packed;
     return rc;
 }

@@ -8,7 +8,15 @@
 #include "pprof/wire_write.h"
 
 /* The fields that are written without protobuf-c, from pprof/otlp.proto. */
-enum { DICTIONARY_MAPPING_TABLE = 1, STACK_LOCATION_INDICES = 1 };
+enum {
+    DICTIONARY_MAPPING_TABLE = 1,
+    STACK_LOCATION_INDICES = 1,
+    FUNCTION_NAME_STRINDEX = 1,
+    FUNCTION_FILENAME_STRINDEX = 3,
+    FUNCTION_START_LINE = 4,
+    LOCATION_LINES = 3,
+    LOCATION_ATTRIBUTE_INDICES = 4
+};
 
 /* In a ProfilesDictionary; in the order of the numbers, as protobuf's own writers have them. */
 static const uint32_t fields[OTLP_TABLES] = {
@@ -56,6 +64,11 @@ static enum pprof_rc intern_key(struct otlp_dictionary *d, enum otlp_table which
                                : intern_bytes(d, which, d->key.data, d->key.size, out);
 }
 
+static int32_t at_least_0(int32_t number)
+{
+    return number > 0 ? number : 0;
+}
+
 static enum pprof_rc intern(struct otlp_dictionary *d, enum otlp_table which,
                             const ProtobufCMessage *message, uint32_t *out)
 {
@@ -72,30 +85,24 @@ enum pprof_rc otlp_text(struct otlp_dictionary *d, const char *text, uint32_t *o
 enum pprof_rc otlp_function(struct otlp_dictionary *d, uint32_t name, uint32_t file,
                             int32_t start_line, uint32_t *out)
 {
-    Otlp__Function function = OTLP__FUNCTION__INIT;
-
-    function.name_strindex = (int32_t)name;
-    function.filename_strindex = (int32_t)file;
-    function.start_line = start_line > 0 ? start_line : 0;
-    return intern(d, OTLP_FUNCTIONS, &function.base, out);
+    buf_reset(&d->key);
+    wire_put_number(&d->key, FUNCTION_NAME_STRINDEX, name);
+    wire_put_number(&d->key, FUNCTION_FILENAME_STRINDEX, file);
+    wire_put_number(&d->key, FUNCTION_START_LINE, (uint64_t)at_least_0(start_line));
+    return intern_key(d, OTLP_FUNCTIONS, out);
 }
 
 /* No mapping and no address: a frame of Python is in no mapped file. */
 enum pprof_rc otlp_location(struct otlp_dictionary *d, uint32_t function, int32_t line,
                             int32_t column, uint32_t attribute, uint32_t *out)
 {
-    Otlp__Location location = OTLP__LOCATION__INIT;
-    Otlp__Line at = OTLP__LINE__INIT, *lines = &at;
-    int32_t attributes = (int32_t)attribute;
+    const uint64_t attributes = attribute;
 
-    at.function_index = (int32_t)function;
-    at.line = line > 0 ? line : 0;
-    at.column = column > 0 ? column : 0;
-    location.n_lines = function ? 1 : 0;
-    location.lines = &lines;
-    location.n_attribute_indices = attribute ? 1 : 0;
-    location.attribute_indices = &attributes;
-    return intern(d, OTLP_LOCATIONS, &location.base, out);
+    buf_reset(&d->key);
+    if (function)
+        wire_put_line(&d->key, LOCATION_LINES, function, at_least_0(line), at_least_0(column));
+    wire_put_packed(&d->key, LOCATION_ATTRIBUTE_INDICES, &attributes, attribute ? 1 : 0);
+    return intern_key(d, OTLP_LOCATIONS, out);
 }
 
 enum pprof_rc otlp_stack(struct otlp_dictionary *d, const uint64_t *locations, size_t depth,
@@ -167,24 +174,16 @@ size_t otlp_dictionary_size(const struct otlp_dictionary *d)
     return d->size;
 }
 
-static void write_item(struct gzip_packer *out, uint32_t field, const void *bytes, size_t size)
-{
-    unsigned char head[WIRE_HEAD_MAX];
-
-    gzip_add(out, head, wire_head(head, field, size));
-    gzip_add(out, bytes, size);
-}
-
-void otlp_dictionary_write(const struct otlp_dictionary *d, struct gzip_packer *out)
+void otlp_dictionary_write(const struct otlp_dictionary *d, struct buf *out)
 {
     const struct table *table;
     uint32_t i;
     size_t which;
 
-    write_item(out, DICTIONARY_MAPPING_TABLE, "", 0);
+    wire_put_bytes(out, DICTIONARY_MAPPING_TABLE, "", 0);
     for (which = 0; which < OTLP_TABLES; which++) {
         table = &d->tables[which];
         for (i = 0; i < table->count; i++)
-            write_item(out, fields[which], table->entries[i].key, table->entries[i].size);
+            wire_put_bytes(out, fields[which], table->entries[i].key, table->entries[i].size);
     }
 }

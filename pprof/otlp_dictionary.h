@@ -13,7 +13,6 @@
 #ifndef PPROF_OTLP_DICTIONARY_H
 #define PPROF_OTLP_DICTIONARY_H
 
-#include "pprof/gzip.h"
 #include "pprof/table.h"
 
 enum { OTLP_TRACE_SIZE = 16, OTLP_SPAN_SIZE = 8 };
@@ -68,6 +67,6 @@ MUST_CHECK enum pprof_rc otlp_link(struct otlp_dictionary *dictionary,
 size_t otlp_dictionary_size(const struct otlp_dictionary *dictionary);
 
 /* Writes the fields of the ProfilesDictionary; `out` remembers a failure. */
-void otlp_dictionary_write(const struct otlp_dictionary *dictionary, struct gzip_packer *out);
+void otlp_dictionary_write(const struct otlp_dictionary *dictionary, struct buf *out);
 
 #endif

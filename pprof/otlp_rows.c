@@ -317,6 +317,7 @@ enum pprof_rc otlp_add(struct otlp *o, struct otlp_rows *rows)
     forget_numbers(rows);
     otlp_begin(o, rows->service.type_count);
     while (rc == PPROF_OK && otlp_rows_left(rows) > 0 && !is_full(o, rows)) {
+        order_fetch(&rows->order, rows->next);
         rc = add_row(o, rows, &rows->order.rows[rows->next]);
         if (rc == PPROF_OK)
             rows->next++;

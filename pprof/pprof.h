@@ -108,6 +108,18 @@ void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values);
  */
 MUST_CHECK enum pprof_rc pprof_merge(struct pprof *into, const struct pprof *from);
 
+/* Which rows are merged, and how. All zero: as pprof_merge. Borrowed. */
+struct pprof_rule {
+    bool subtract;        /* takes the values off instead; rows that become 0 are not encoded */
+    const char *key;      /* only rows that have the label `key` = `num`; NULL: all */
+    int64_t num;          /* of that label */
+    const char *extra[2]; /* a label of text that all of them get; {NULL}: none */
+};
+
+/* As pprof_merge, by a rule. */
+MUST_CHECK enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *from,
+                                        const struct pprof_rule *rule);
+
 /*
  * Adds value `type` of all rows of `from` to value `to` of `into`, whatever they are called.
  *

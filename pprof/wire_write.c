@@ -6,7 +6,10 @@
 
 #include "pprof/wire.h"
 
-enum { VARINT_BITS = 7, VARINT_MORE = 0x80 };
+enum { VARINT_BITS = 7, VARINT_MORE = 0x80, HEAD_MAX = 11 };
+
+/* A Line is the same message in profile.proto and otlp.proto. */
+enum { LINE_FUNCTION = 1, LINE_LINE = 2, LINE_COLUMN = 3 };
 
 static size_t number_size(uint64_t number)
 {
@@ -40,7 +43,8 @@ void wire_put_number(struct buf *out, uint32_t field, uint64_t number)
     (void)write_number(room + 1, number);
 }
 
-size_t wire_head(unsigned char room[WIRE_HEAD_MAX], uint32_t field, size_t size)
+/* Writes what begins a field whose content of `size` bytes comes next. Gives its own size. */
+static size_t write_head(unsigned char room[HEAD_MAX], uint32_t field, size_t size)
 {
     room[0] = (unsigned char)(field << 3 | WIRE_BYTES);
     return (size_t)(write_number(room + 1, size) - room);
@@ -48,9 +52,15 @@ size_t wire_head(unsigned char room[WIRE_HEAD_MAX], uint32_t field, size_t size)
 
 static void put_head(struct buf *out, uint32_t field, size_t size)
 {
-    unsigned char head[WIRE_HEAD_MAX];
+    unsigned char head[HEAD_MAX];
 
-    buf_add(out, head, wire_head(head, field, size));
+    buf_add(out, head, write_head(head, field, size));
+}
+
+void wire_put_bytes(struct buf *out, uint32_t field, const void *bytes, size_t size)
+{
+    put_head(out, field, size);
+    buf_add(out, bytes, size);
 }
 
 void wire_put_packed(struct buf *out, uint32_t field, const uint64_t *numbers, size_t count)
@@ -68,6 +78,16 @@ void wire_put_packed(struct buf *out, uint32_t field, const uint64_t *numbers, s
         at = write_number(at, numbers[i]);
 }
 
+void wire_put_line(struct buf *out, uint32_t field, uint32_t function, int32_t line, int32_t column)
+{
+    size_t before = out->size;
+
+    wire_put_number(out, LINE_FUNCTION, function);
+    wire_put_number(out, LINE_LINE, (uint64_t)line);
+    wire_put_number(out, LINE_COLUMN, (uint64_t)column);
+    wire_wrap(out, field, before);
+}
+
 void wire_insert(struct buf *out, size_t before, const void *bytes, size_t size)
 {
     if (size == 0 || !buf_extend(out, size))
@@ -78,9 +98,9 @@ void wire_insert(struct buf *out, size_t before, const void *bytes, size_t size)
 
 void wire_wrap(struct buf *out, uint32_t field, size_t before)
 {
-    unsigned char head[WIRE_HEAD_MAX];
+    unsigned char head[HEAD_MAX];
 
-    wire_insert(out, before, head, wire_head(head, field, out->size - before));
+    wire_insert(out, before, head, write_head(head, field, out->size - before));
 }
 
 void wire_put_message(struct buf *out, const ProtobufCMessage *message)

@@ -3,8 +3,9 @@
  * wire_write.h - writes the parts of a protobuf message that a profile has by the thousand.
  *
  * protobuf-c looks each field up in a description of its message and each number up twice. For
- * stacks and samples, which are nearly all of a profile, that took a sixth of the whole encoding;
- * what is there once or rarely goes through protobuf-c. Field numbers are those below 16.
+ * stacks and samples, which are nearly all of a profile, that took a sixth of the whole encoding,
+ * for locations and functions another twentieth; what is there once goes through protobuf-c. Field
+ * numbers are those below 16.
  *
  * Errors: `out` remembers them, as base/buf.h says.
  */
@@ -15,11 +16,6 @@
 
 #include "base/buf.h"
 
-enum { WIRE_HEAD_MAX = 11 };
-
-/* Writes what begins a field whose content of `size` bytes comes next. Gives its own size. */
-size_t wire_head(unsigned char room[WIRE_HEAD_MAX], uint32_t field, size_t size);
-
 /* How many bytes a field takes whose content has `size` bytes. */
 size_t wire_nested_size(size_t size);
 
@@ -27,8 +23,15 @@ size_t wire_nested_size(size_t size);
  */
 void wire_put_number(struct buf *out, uint32_t field, uint64_t number);
 
+/* Appends a field that holds bytes or a message, also if it has none. */
+void wire_put_bytes(struct buf *out, uint32_t field, const void *bytes, size_t size);
+
 /* Appends a field of packed numbers; none if there are none. */
 void wire_put_packed(struct buf *out, uint32_t field, const uint64_t *numbers, size_t count);
+
+/* Appends a Line, which says where in a function a location is; the same one in pprof and OTLP. */
+void wire_put_line(struct buf *out, uint32_t field, uint32_t function, int32_t line,
+                   int32_t column);
 
 /*
  * Makes what was appended since `out` had `before` bytes the content of a field: a

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
 
-    run.py --build DIR [--wrapper WORDS] [--unit PROGRAM...] [--pytest ARGUMENT...]
+    run.py --build DIR [--name NAME] [--wrapper WORDS] [--unit PROGRAM...] [--pytest ARGUMENT...]
            [--fuzz PROGRAM... --seconds N --seed N]
 
 Before that line stands "failed: NAME" for each that failed. Each fuzzer counts as one; its seed is
-the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies below the build directory.
+the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies
+below the build directory; runs of different names can go on there at the same time.
 
 What fails is tried once more, alone: live processes on a loaded machine now and then miss a
 deadline that they meet otherwise. A test that passes then is named as "second try", with what it
@@ -126,15 +127,16 @@ def failed_tests(path):
     return ids, again and 0 < len(ids) <= SECOND_TRIES
 
 
-def run_pytest_once(arguments, build, name):
+def run_pytest_once(arguments, build, name, report_name):
     """Gives the counts and whether what failed may be tried again."""
-    report = os.path.join(build, "tests", name)
+    report = os.path.join(build, "tests", report_name)
     os.makedirs(os.path.dirname(report), exist_ok=True)
+    os.makedirs(os.path.join(build, "tmp"), exist_ok=True)
     if os.path.exists(report):
         os.unlink(report)
     status = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", report,
-         "--basetemp", os.path.join(build, "tests", "tmp")] + arguments,
+         "--basetemp", os.path.join(build, "tmp", name)] + arguments,
         env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"), stdin=subprocess.DEVNULL, check=False,
     ).returncode
     counts = count_junit(report) if os.path.exists(report) else Counts(failed=1)
@@ -146,13 +148,13 @@ def run_pytest_once(arguments, build, name):
     return counts, again
 
 
-def run_pytest(arguments, build):
-    first, again = run_pytest_once(arguments, build, "pytest.xml")
+def run_pytest(arguments, build, name):
+    first, again = run_pytest_once(arguments, build, name, name + ".xml")
     if not again:
         return first
     say("pytest: second try: %s" % ", ".join(first.names))
     options = [a for a in arguments if not os.path.exists(a)]
-    second, _ = run_pytest_once(options + first.names, build, "pytest-again.xml")
+    second, _ = run_pytest_once(options + first.names, build, name, name + "-again.xml")
     second.add(Counts(first.passed, first.failed - len(first.names), first.skipped))
     return second
 
@@ -188,6 +190,7 @@ def run_fuzz(program, args, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
+    parser.add_argument("--name", default="pytest", help="of its reports and its folder")
     parser.add_argument("--wrapper", default="", help="words put before each unit test")
     parser.add_argument("--unit", nargs="*", default=[])
     parser.add_argument("--fuzz", nargs="*", default=[])
@@ -207,7 +210,7 @@ def main():
         for counts in pool.map(lambda program: run_fuzz(program, args, build), args.fuzz):
             total.add(counts)
     if args.pytest is not None:
-        total.add(run_pytest(args.pytest, build))
+        total.add(run_pytest(args.pytest, build, args.name))
     for name in total.names:
         say("failed: " + name)
     say(str(total))

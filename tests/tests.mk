@@ -14,7 +14,7 @@ PYTEST_ARGS ?= -m "not long"
 SOAK ?= 180
 BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
-RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD)
+RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD) --name $@
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
 SPOOL ?=
@@ -23,12 +23,12 @@ TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) t
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(wildcard $(addsuffix /*.c,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench))
 
-# A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the
-# program's own speed and are left out there.
+# A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the program's
+# own speed, those marked `tools` run no code that others do not; both are left out there.
 SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARDEN= LDHARDEN= SAN
 # ... and one Python of each way in which frames lie in memory is enough for them.
 ONE_OF_EACH = 3.8 3.11 3.12 3.14 3.15
-NOT_TIMING = PYTEST_ARGS='-m "not timing and not long"' PYSTROBE_ONLY="$(ONE_OF_EACH)"
+NOT_TIMING = PYTEST_ARGS='-m "not timing and not tools and not long"' PYSTROBE_ONLY="$(ONE_OF_EACH)"
 # TSan needs addresses that are not spread too far. All runs like that: else programs of ours that it starts
 # anew for it would differ from others in that.
 TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")
@@ -41,10 +41,10 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights spool soak servers packages packages-arm64 \
-        entrypoint bench-exec
+        bench-target bench-scale demo clean-root truth truth-short weights weights-short churn spool soak servers packages \
+        packages-arm64 entrypoint bench-exec bench-record yama systems browser
 
-deps: ## install what is missing (DEPS=build, demo, test or packages) with apt-get or dnf
+deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
@@ -72,6 +72,11 @@ servers: pythons $(BUILD)/pystrobe ## real servers from PyPI whose workers come 
 soak: $(BUILD)/pystrobe ## does an agent grow while processes come and go (SOAK=3600 for an hour)
 	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
 
+browser: pythons $(BUILD)/pystrobe ## the page of an agent, flame graphs and heat maps in a headless Chromium
+	@sh tests/setup/deps.sh browser
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --name browser --pytest -m long tests/integration/test_page.py tests/integration/test_formats.py
+
 entrypoint: pythons $(BUILD)/pystrobe ## pystrobe exec as a container's first process: under runc, and next to tini
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m long tests/integration/test_entrypoint.py tests/integration/test_front.py
@@ -95,14 +100,31 @@ test: ## install what is missing, build, run unit and integration tests
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
 
-test-long: ## all that takes its time: lint, sanitizers, valgrind, fuzzers, a bare machine
+# What waits for live processes, one suite after the other; beside it, at a lower priority, what is
+# busy all the time, and what mostly sleeps. What they would all build is built before.
+LIVE_STEPS = asan tsan packages entrypoint clean-root
+BUSY_STEPS = systems tidy lint valgrind packages-arm64 yama lines fuzz
+CALM_STEPS = soak browser
+LONG_FUZZ_SECONDS ?= 20
+test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
-	+@MAKE="$(MAKE)" tests/steps.sh $(BUILD)/long lint tidy lines asan tsan valgrind fuzz clean-root
+	@sh tests/setup/deps.sh packages
+	@sh tests/setup/deps.sh browser
+	+@$(AGAIN) all test-programs man dist
+	+@$(AGAIN) pythons backends
+	+@MAKE="$(MAKE)" FUZZ_SECONDS=$(LONG_FUZZ_SECONDS) tests/steps.sh $(BUILD)/long $(LIVE_STEPS) / $(BUSY_STEPS) / $(CALM_STEPS)
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
 	+@$(AGAIN) all deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
+
+yama: $(BUILD)/pystrobe ## who may read whom at Yama's levels 0 to 3, on a kernel that has it, by qemu
+	@sh tests/setup/deps.sh packages
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/yama
+
+systems: ## put the systems that the long tests run on into the cache folder (needs root)
+	@$(TEST_PYTHON) tests/setup/systems.py
 
 packages-arm64: dist ## cross-compile the Debian package, and run the unit tests by qemu (needs root)
 	@sh tests/setup/deps.sh packages
@@ -123,12 +145,13 @@ tidy: $(PB_H) $(PAGES) ## clang-tidy and the static analyzer
 asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	+@$(SANITIZED)="-fsanitize=address,undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
 
-# test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine. Our threads
+# test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine; test_hang looks at
+# how a child's threads wait for locks, and TSan has a thread of its own there that never does. Our threads
 # do the same whatever the Python is.
 tsan: ONE_OF_EACH = 3.11 3.15
 tsan: ## unit and integration tests under ThreadSanitizer
 	+@$(TSAN_WRAPPER) $(SANITIZED)="-fsanitize=thread" $(NOT_TIMING) \
-	    UNIT_SRC="$(filter-out %/test_pause.c,$(UNIT_SRC))" test
+	    UNIT_SRC="$(filter-out %/test_pause.c %/test_hang.c,$(UNIT_SRC))" test
 
 # What glibc keeps for threads that were never joined is only "possibly" lost. test_spool_kills counts
 # a child's system calls, to which valgrind adds its own.
@@ -176,6 +199,9 @@ bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to
 bench-exec: $(BUILD)/pystrobe ## how much later a command starts under pystrobe exec, and what that takes
 	@$(TEST_PYTHON) tests/bench/exec.py --build $(BUILD) $(BENCH_ARGS)
 
+bench-record: $(BUILD)/pystrobe ## from pystrobe record to a flame graph on a host of 100 Python processes
+	@$(TEST_PYTHON) tests/bench/record.py --build $(BUILD) $(BENCH_ARGS)
+
 bench: ## all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=
 	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
@@ -183,6 +209,14 @@ bench: ## all benchmarks, with short rounds
 weights: pythons $(BUILD)/pystrobe ## do times add up to the kernel's numbers, whatever a program does
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/weights/run.py --build $(BUILD) \
 	    --json $(BUILD)/weights.json $(WEIGHTS)
+
+weights-short: WEIGHTS = --short
+weights-short: weights ## the same for a few workloads, in a minute
+
+churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, die while they are read, or have another's pid
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long \
+	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid" tests/integration/test_children.py \
+	    tests/integration/test_finding.py
 
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)

@@ -82,10 +82,11 @@ struct cpy_thread {
     uint32_t status;     /* enum cpy_status, as far as the version tells */
     cpy_addr task;       /* the asyncio task that runs in it; 0: none, or not known */
     bool same;           /* name, task and frames are surely those that were given of it last */
-    bool torn;           /* its stack could not be read whole after all retries: no frames */
-    bool cut;            /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
-    uint64_t cpu_ns;     /* the kernel's: CPU time that it took so far, a tick old at most, */
-    uint64_t wait_ns;    /* and time that it waited for a CPU; 0 without CPY_STATUS_CPU */
+    bool still;       /* the same but for the name: not an instruction of any frame has changed */
+    bool torn;        /* its stack could not be read whole after all retries: no frames */
+    bool cut;         /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
+    uint64_t cpu_ns;  /* the kernel's: CPU time that it took so far, a tick old at most, */
+    uint64_t wait_ns; /* and time that it waited for a CPU; 0 without CPY_STATUS_CPU */
     uint32_t depth;
     const struct cpy_frame *frames; /* [0] is the innermost call */
 };
@@ -156,6 +157,16 @@ void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
 
 /* What the samples from now on are to have. */
 void cpy_set_options(struct cpy_target *target, const struct cpy_options *options);
+
+/*
+ * Writes into *out what of `asked` the memory of the target's version does not tell, so that no
+ * sample will have it: bits of `frames` and `status`. CPY_STATUS_GIL: there is no GIL.
+ */
+void cpy_lacks(const struct cpy_target *target, const struct cpy_options *asked,
+               struct cpy_options *out);
+
+/* True if the version keeps asyncio tasks where cpy_tasks finds them: 3.14 and later. */
+bool cpy_tells_tasks(const struct cpy_target *target);
 
 /* The interpreter that was found. Lends until cpy_close. */
 const struct cpy_info *cpy_info(const struct cpy_target *target);
@@ -236,6 +247,18 @@ MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
 MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
                                          void (*each)(void *ctx, const struct cpy_task *task),
                                          void *ctx);
+
+/*
+ * Makes a number of what the innermost frames of a thread hold: where each stands, its variables
+ * and what it is computing with, and how often the GIL was handed over. A thread that stays in one
+ * call of C code keeps its number; one that has run Python code since has another, unless all of
+ * that is as it was (a loop that calls the same C function with the same objects).
+ *
+ * Gives:  *out, of the thread whose PyThreadState is `state` in the last sample.
+ * Errors: as cpy_sample; CPY_RACED also if there is no such thread, or it does not hold still.
+ * Cost:   some ten reads, none of them predicted: for now and then.
+ */
+MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state, uint64_t *out);
 
 /*
  * The counters: field, label, text. One list, so that whatever shows them (a report, JSON,

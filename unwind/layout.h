@@ -68,8 +68,8 @@ struct layout {
         uint32_t current_frame;
     } cframe;
     struct {
-        uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index;
-    } frame; /* instr: f_lasti, an int, of a PyFrameObject */
+        uint32_t size, executable, previous, instr, owner, is_entry, tlbc_index, values;
+    } frame; /* instr: f_lasti, an int, of a PyFrameObject; values: localsplus, 0: at `size` */
     struct {
         uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,
             co_code, tlbc, monitoring;

@@ -183,6 +183,20 @@ bool light_rests(struct cpy_target *t)
     return rests;
 }
 
+bool light_lets_go(struct cpy_target *t)
+{
+    cpy_addr holder = 1;
+    size_t i;
+
+    if (t->found.gil_current == 0 ||
+        mem_read_word(t->mem, t->found.gil_current, &holder) != CPY_OK || holder != 0)
+        return false;
+    for (i = 0; i < t->thread_count; i++)
+        if (t->threads[i].kept->out.tid == t->awake && !t->threads[i].joined)
+            return slumber_goes_on(&t->threads[i].kept->slumber);
+    return false;
+}
+
 /* Room to mark all threads. */
 static bool make_room_to_mark(struct cpy_target *t)
 {

@@ -36,6 +36,10 @@ bool light_begin(struct cpy_target *target);
  */
 bool light_rests(struct cpy_target *target);
 
+/* The same where nobody counts who takes the GIL, and there is one for all interpreters: nobody has
+ * it now, and the thread that was last seen to have run has slept on. */
+bool light_lets_go(struct cpy_target *target);
+
 /* Fetches what a sample of all threads is likely to read. */
 void light_fetch_all(struct cpy_target *target);
 

@@ -208,8 +208,12 @@ typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 /* Finds out whether a thread is on a CPU, and what it took so far. */
 static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy_thread *out)
 {
+    const uint64_t before_ns = slumber->cpu_ns;
+
     if (status_on_cpu(t, slumber, out->tid))
         out->status |= CPY_STATUS_CPU;
+    if (slumber->cpu_ns != before_ns)
+        t->awake = out->tid;
     out->cpu_ns = slumber->cpu_ns;
     out->wait_ns = slumber->wait_ns;
 }
@@ -233,11 +237,8 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 
-/*
- * True if a thread is given as it was; `no_new`: each of its frames was reused, and its name
- * was not looked up again (the text of the one before is gone, so that is taken for new).
- */
-static bool is_same(const struct cpy_thread *now, const struct cpy_thread *then, bool no_new)
+/* True if a thread's stack is given as it was; `no_new`: each of its frames was reused. */
+static bool is_still(const struct cpy_thread *now, const struct cpy_thread *then, bool no_new)
 {
     return no_new && now->state == then->state && now->depth == then->depth &&
            now->cut == then->cut && !now->torn && !then->torn && now->task == then->task;
@@ -270,8 +271,9 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     t->stats.threads += !out.torn;
     out.name = name_of(t, thread);
     out.task = thread->words.running_task;
-    out.same = is_same(&out, &thread->kept->out,
-                       decoded == t->stats.frames_decoded && names == thread->kept->names);
+    out.still = is_still(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
+    /* The text of a name that was looked up again is gone, so that is taken for new. */
+    out.same = out.still && names == thread->kept->names;
     if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
         slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
     thread->kept->out = out;
@@ -290,6 +292,7 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
     if (t->options.status & CPY_STATUS_CPU)
         ask_kernel(t, &kept->slumber, out);
+    out->still = true;
     out->same = kept->names == t->names.refreshes; /* else the name may be another */
     if (!out->same)
         out->name = name_of(t, thread);
@@ -400,9 +403,13 @@ static bool all_sleep(struct cpy_target *t, bool still)
 
 bool cpy_asleep(struct cpy_target *t)
 {
-    /* What light_rests asks is a read, and the thread that had the GIL last. */
-    if (t->ready && t->thread_count > 2 && all_sleep(t, false))
-        return light_rests(t);
+    /* What the first two ask is a read, and the thread that had the GIL last. */
+    if (t->thread_count > 2 && all_sleep(t, false)) {
+        if (t->ready)
+            return light_rests(t);
+        if (light_lets_go(t))
+            return true;
+    }
     return all_sleep(t, true);
 }
 

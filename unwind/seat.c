@@ -24,6 +24,7 @@ static void hurry(struct seat *seat)
 
     if (seat->hurries || seat->denied)
         return;
+    slice_read(&seat->ordinary);
     seat->hurries =
         sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
     seat->denied = !seat->hurries;
@@ -33,7 +34,8 @@ void seat_calm(struct seat *seat)
 {
     const struct sched_param none = {.sched_priority = 0};
 
-    if (seat->hurries)
+    /* sched_setscheduler would forget the time slice that was asked for. */
+    if (seat->hurries && !slice_apply(&seat->ordinary))
         (void)sched_setscheduler(0, SCHED_OTHER, &none);
     seat->hurries = false;
 }

@@ -19,19 +19,21 @@
 
 #include <sched.h>
 
+#include "base/slice.h"
 #include "unwind/cpy.h"
 
 struct seat {
-    int proc_fd;       /* borrowed: the target's /proc directory; -1: never moves */
-    bool known, moved; /* `allowed` is filled; we are away from it */
-    bool stays;        /* we stay away until the caller leaves */
-    bool hurries;      /* the calling thread goes before others */
-    bool denied;       /* that is not allowed */
-    int stat_fd;       /* owned: stat of `watched`; -1: not open */
-    pid_t watched;     /* the thread that was looked at last */
-    pid_t tid;         /* the thread whose CPU was taken last; 0: none was */
-    int cpu;           /* that CPU */
-    cpu_set_t allowed; /* where the calling thread may run */
+    int proc_fd;           /* borrowed: the target's /proc directory; -1: never moves */
+    bool known, moved;     /* `allowed` is filled; we are away from it */
+    bool stays;            /* we stay away until the caller leaves */
+    bool hurries;          /* the calling thread goes before others */
+    bool denied;           /* that is not allowed */
+    int stat_fd;           /* owned: stat of `watched`; -1: not open */
+    pid_t watched;         /* the thread that was looked at last */
+    pid_t tid;             /* the thread whose CPU was taken last; 0: none was */
+    int cpu;               /* that CPU */
+    cpu_set_t allowed;     /* where the calling thread may run */
+    struct slice ordinary; /* how it is scheduled when it does not hurry */
 };
 
 void seat_init(struct seat *seat, int proc_fd);

@@ -63,6 +63,7 @@ struct cpy_target {
     unsigned untorn;             /* samples that needed no seat, since */
     unsigned seated_next;        /* how many it will be when it tears again */
     pid_t runner;                /* the thread that held the GIL last; 0: not known */
+    pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;
     struct keep keep;

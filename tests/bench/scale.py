@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the agent costs on a host with many Python processes: CPU, memory and open files.
 
-The processes are forked from one interpreter (targets/idlers.py), so that they fit into memory;
-each has its own threads and its own Python stacks. One thread of each works a little now and then.
+The processes are forked from one interpreter (targets/idlers.py), so that they fit into little memory, or
+with --fresh are interpreters of their own; each has its own threads and its own Python stacks. One thread of each works a little now and then.
 
-Without --processes it measures how the cost grows with processes, with threads and with the rate, and
-compares the points that a bar is set for with it; a plot comes beside the JSON.
+Without --processes it measures how the cost grows with processes, with threads, with the depth of the
+stacks and with the rate, and compares the points that a bar is set for with it; a plot comes beside the JSON.
 """
 
 import argparse
@@ -26,11 +26,14 @@ import plot
 HERE = pathlib.Path(__file__).resolve().parent
 ATTACH_S = 120  # until all processes must be sampled
 
-Point = collections.namedtuple("Point", "processes threads rate")
+# `every`: seconds between two pieces of work of a process; where nothing runs, no stack is read.
+Point = collections.namedtuple("Point", "processes threads rate depth every", defaults=(0, 10))
 # What grows, its title and axis, and how far.
 SERIES = (
     ("processes", "Processes", "processes with 8 threads, 19 Hz", [Point(n, 8, 19) for n in (10, 50, 200, 500, 1000)]),
     ("threads", "Threads", "threads of each of 50 processes, 19 Hz", [Point(50, n, 19) for n in (1, 5, 20, 80)]),
+    ("depth", "Depth", "frames; 50 processes with 8 threads at work 5 % of the time, 19 Hz",
+     [Point(50, 8, 19, n, 0.02) for n in (1, 10, 50, 200, 500)]),
     ("rate", "Rate", "Hz, 50 processes with 20 threads", [Point(50, 20, n) for n in (10, 19, 49, 100, 250)]),
 )
 # At most so much of a core; so many MiB, the RSS of all processes of pystrobe.
@@ -106,7 +109,7 @@ def measure(agent, seconds):
     used, passed = sum(map(cpu_s, pids)) - begin, time.monotonic() - start
     sizes = [memory(pid) for pid in pids]
     return {"cpu": used / passed, "rss_mib": sum(size[0] for size in sizes) / 1024,
-            "pss_mib": sum(size[1] for size in sizes) / 1024, "files": files(pids)[0], "processes": len(pids)}
+            "pss_mib": sum(size[1] for size in sizes) / 1024, "files": files(pids)[0]}
 
 
 def stop(agent, log):
@@ -121,7 +124,7 @@ def run_point(args, point, folder):
     """One row of the table."""
     mark = "scale-%d-%d" % (os.getpid(), point.processes)
     targets = subprocess.Popen([args.python, str(HERE / "targets" / "idlers.py"), mark, str(point.processes),
-                                str(point.threads), str(args.every), str(args.work)],
+                                str(point.threads), str(point.every), str(args.work), str(point.depth)] + ["fresh"] * args.fresh,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if not targets.stdout.readline().startswith("ready"):
@@ -145,27 +148,31 @@ def run_point(args, point, folder):
     finally:
         targets.stdin.close()
         targets.wait(60)
-    return dict(row, targets=point.processes, threads=point.threads, rate=point.rate)
+    return dict(row, **point._asdict())
 
 
 def print_table(rows):
-    print("%9s %8s %8s %10s %10s %9s %9s %7s" % (
-        "processes", "threads", "rate", "samples/s", "% of core", "RSS MiB", "PSS MiB", "files"))
+    print("%9s %8s %6s %8s %7s %10s %10s %9s %9s %7s" % (
+        "processes", "threads", "depth", "rate", "every s", "samples/s", "% of core", "RSS MiB", "PSS MiB", "files"))
     for row in rows:
         missed = ["%s is over %g" % pair for pair in missed_bars(row)]
-        print("%9d %8d %8g %10.0f %10.2f %9.1f %9.1f %7d  %s" % (
-            row["targets"], row["threads"], row["rate"], row["samples_per_s"], 100 * row["cpu"], row["rss_mib"],
+        print("%9d %8d %6d %8g %7g %10.0f %10.2f %9.1f %9.1f %7d  %s" % (
+            row["processes"], row["threads"], row["depth"], row["rate"], row["every"], row["samples_per_s"], 100 * row["cpu"], row["rss_mib"],
             row["pss_mib"], row["files"], ", ".join(missed)))
 
 
+def point_of(row):
+    return Point(*(row[name] for name in Point._fields))
+
+
 def missed_bars(row):
-    bars = BARS.get(Point(row["targets"], row["threads"], row["rate"]), {})
+    bars = BARS.get(point_of(row), {})
     return [(name, most) for name, most in bars.items() if row[name] > most]
 
 
 def draw(rows, title):
     """One panel for each series, as SVG: CPU and memory over what grows."""
-    found = {Point(row["targets"], row["threads"], row["rate"]): row for row in rows}
+    found = {point_of(row): row for row in rows}
     panels = [{"title": name, "axis": axis, "lines": {
         "CPU, % of a core": [(getattr(point, kind), 100 * found[point]["cpu"]) for point in points if point in found],
         "memory, MiB (PSS)": [(getattr(point, kind), found[point]["pss_mib"]) for point in points if point in found],
@@ -175,7 +182,7 @@ def draw(rows, title):
 
 def points_of(args):
     if args.processes:
-        return [Point(count, args.threads, args.rate) for count in args.processes]
+        return [Point(count, args.threads, args.rate, args.depth, args.every) for count in args.processes]
     return list(dict.fromkeys(point for series in SERIES for point in series[3]))
 
 
@@ -183,11 +190,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--processes", type=int, nargs="+", help="just these, with --threads and --rate")
+    parser.add_argument("--processes", type=int, nargs="+", help="just these, with --threads, --rate, --depth and --every")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--rate", type=float, default=19)
+    parser.add_argument("--depth", type=int, default=0, help="calls that all threads are deep in")
     parser.add_argument("--every", type=float, default=10, help="seconds between two pieces of work of a process")
     parser.add_argument("--work", type=float, default=1, help="milliseconds of CPU time of one")
+    parser.add_argument("--fresh", action="store_true", help="start each interpreter anew: some 6 MB a process")
     parser.add_argument("--seconds", type=float, default=10, help="that each point is watched")
     parser.add_argument("--settle", type=float, default=3, help="seconds to wait before that")
     parser.add_argument("--rounds", type=int, default=1, help="the median of so many is shown")

@@ -14,7 +14,7 @@
 #include "tests/unit/unwind_made_fields.h"
 #include "unwind/target.h"
 
-enum { HEAD = 6, WINDOW = 1 << 18, READS_MAX = 20000, ROWS = 7, LAYOUTS = 14 };
+enum { HEAD = 6, WINDOW = 1 << 18, READS_MAX = 20000, ROWS = 7, LAYOUTS = 14, THREADS_MARKED = 4 };
 #define BASE UINT64_C(0x7f0000000000)
 
 struct memory {
@@ -122,13 +122,16 @@ static void sample(struct cpy_target *t, uint8_t asked)
                 : asked & 0x40 ? CPY_STATUS_GIL
                                : 0,
     };
-    size_t text = 0;
+    size_t text = 0, thread;
+    uint64_t mark = 0;
     int i;
 
     target_settle(t);
     cpy_set_options(t, &options);
     for (i = 0; i < 2; i++) /* read, then from the caches */
         (void)cpy_sample(t, check_thread, &text);
+    for (thread = 0; thread < t->thread_count && thread < THREADS_MARKED; thread++)
+        (void)cpy_fingerprint(t, t->threads[thread].words.addr, &mark);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

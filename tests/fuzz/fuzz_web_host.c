@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/web.h"
+#include "agent/web_listen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

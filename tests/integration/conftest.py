@@ -44,8 +44,24 @@ def limited(request):
     signal.alarm(0)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--once", action="store_true", help="each test function once, with the first of its parameters")
+
+
+@pytest.hookimpl(trylast=True)  # after -m has left some out
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--once"):
+        return
+    first = {}
+    for item in items:
+        first.setdefault(item.function, item)
+    config.hook.pytest_deselected(items=[item for item in items if first[item.function] is not item])
+    items[:] = first.values()
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
+    config.addinivalue_line("markers", "tools: of the tests' and benchmarks' own tools; not for sanitizer builds")
     config.addinivalue_line("markers", "few: not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
                             % FEW)
     config.addinivalue_line("markers", "long: takes its time: make integration-long")
@@ -103,11 +119,17 @@ def start_quiet(start):
 
 @pytest.fixture
 def agent(pystrobe, tmp_path):
-    """agent(text, words) runs an agent with this ini, under these words if there are any."""
+    """agent(text, words) runs an agent with this ini, under these words if there are any.
+
+    It may use what CPU time it needs, if the ini says no other: what a busy machine makes of a few
+    seconds is not to depend on a promise for minutes.
+    """
     running = []
 
     def run(text, under=()):
         ini = tmp_path / ("agent%d.ini" % len(running))
+        if "max_cpu" not in text:
+            text = text.replace("[agent]\n", "[agent]\nmax_cpu = 100%\n", 1)
         ini.write_text(text)
         running.append(Agent(pystrobe, ini, under))
         return running[-1]

@@ -13,9 +13,12 @@ sys.path.insert(0, os.path.join(live.TESTS, "bench"))
 import bars  # noqa: E402
 import figures  # noqa: E402
 import plot  # noqa: E402
+import scale  # noqa: E402
 import sides  # noqa: E402
 import straced  # noqa: E402
 import table  # noqa: E402
+
+pytestmark = pytest.mark.tools
 
 # Figures.
 
@@ -249,6 +252,34 @@ def test_every_point_has_its_mark_inside_the_axes():
     assert len(inside) == 2 and len(circles) == 3  # one is in the legend
     assert [place[0] for place in inside] == [left, right]
     assert inside[0][1] > inside[1][1], "the dearer one is above"
+
+
+# What an agent costs on a host.
+
+
+def a_cost(point, **more):
+    return dict({"cpu": 0.01, "rss_mib": 20.0, "pss_mib": 15.0, "files": 100, "samples_per_s": 1000.0}, **point._asdict(),
+                **more)
+
+
+def test_growth_is_drawn_over_processes_threads_depth_and_rate():
+    rows = [a_cost(point) for series in scale.SERIES for point in series[3]]
+
+    words = [element.text for element in ElementTree.fromstring(scale.draw(rows, "Cost")).iter(
+        "{http://www.w3.org/2000/svg}text")]
+
+    assert {"Processes", "Threads", "Depth", "Rate"} <= set(words)
+    assert "not measured" not in words
+
+
+def test_every_bar_of_a_host_is_for_a_point_that_is_measured_and_can_be_missed():
+    measured = {point for series in scale.SERIES for point in series[3]}
+
+    assert scale.BARS.keys() <= measured
+    for point, bars_of_it in scale.BARS.items():
+        assert scale.missed_bars(a_cost(point)) == []
+        over = {name: most * 1.01 for name, most in bars_of_it.items()}
+        assert len(scale.missed_bars(a_cost(point, **over))) == len(bars_of_it)
 
 
 # Tables.

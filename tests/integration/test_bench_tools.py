@@ -18,6 +18,8 @@ import tools_measure  # noqa: E402
 import tools_peers  # noqa: E402
 import tools_stats  # noqa: E402
 
+pytestmark = pytest.mark.tools
+
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
 PYSPY_SAID = """py-spy> Sampling process 100 times a second for 2 seconds. Press Control-C to exit.
 

@@ -117,19 +117,37 @@ sys.stdin.readline()
 """
 
 
+def missed_of(pystrobe, socket, pid):
+    """How many ticks of a process were missed so far."""
+    done = pystrobe.run("status", "--json", "--socket", socket)
+    assert done.returncode == 0, done.stderr
+    return next(target["missed"] for target in json.loads(done.stdout)["targets"] if target["pid"] == pid)
+
+
+def waited_ns(pid):
+    """How long the agent and its samplers, who could run, had to wait for a CPU so far."""
+    waited = 0
+    for one in profiles.family(pid):
+        with open("/proc/%d/schedstat" % one, encoding="ascii") as file:
+            waited += int(file.read().split()[1])
+    return waited
+
+
 @pytest.mark.long
-def test_a_storm_of_short_lives_costs_a_long_one_nothing(agent, start, tmp_path):
+def test_a_storm_of_short_lives_costs_a_long_one_nothing(pystrobe, agent, start, tmp_path):
     mark = "m%d" % time.time_ns()
     steady = start(PYTHON, "busy.py", "--duty", 0.2, "--shares", "busy_%s:1" % mark).read_json()["pid"]
     (tmp_path / "storm.py").write_text(STORM)
     storm = subprocess.Popen([PYTHON["exe"], str(tmp_path / "storm.py"), mark, "10000"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True)
     try:
-        watching = agent(INI % {"rate": "50Hz", "match": "cmdline = " + mark,
+        watching = agent(INI % {"rate": "50Hz\ncontrol = %s/control" % tmp_path, "match": "cmdline = " + mark,
                                 "service": "${script}", "store": tmp_path / "store"})
         watching.wait_for([steady, storm.pid])
-        time.sleep(5)  # the heap settles
+        time.sleep(7)  # the heap settles, and the samplers have told what they missed
+        missed = missed_of(pystrobe, tmp_path / "control", steady)
         files, memory = have(watching.process.pid)
+        waited = waited_ns(watching.process.pid)
         began_ns = time.monotonic_ns()
         storm.stdin.write("go\n")
         storm.stdin.flush()
@@ -137,6 +155,10 @@ def test_a_storm_of_short_lives_costs_a_long_one_nothing(agent, start, tmp_path)
         took_ns = time.monotonic_ns() - began_ns
         live.wait_until(lambda: have(watching.process.pid)[0] <= files + 2, "files are closed again", 0.2)
         grown = have(watching.process.pid)[1] - memory
+        time.sleep(6)
+        missed_at_all = missed_of(pystrobe, tmp_path / "control", steady)
+        missed = missed_at_all - missed
+        waited = waited_ns(watching.process.pid) - waited
         watching.stop()
     finally:
         storm.kill()
@@ -145,11 +167,39 @@ def test_a_storm_of_short_lives_costs_a_long_one_nothing(agent, start, tmp_path)
     found = profiles.in_store(tmp_path / "store", "busy")
     wall_ns = sum(profile["totals"]["wall"] for profile in found)
     span_ns = max(profile["time_ns"] + profile["duration_ns"] for profile in found) - found[0]["time_ns"]
-    missed = re.search(r"(\d+) ticks? missed", watching.log[-1])
-    print("storm: %.1f s, %d lines, %d KiB more, wall %.4f of what passed, %s missed" % (
-        took_ns / SECOND_NS, len(watching.log), grown, wall_ns / 3 / span_ns, missed and missed.group(1)))
+    print("storm: %.1f s, %d lines, %d KiB more, wall %.4f of what passed, %d ticks missed, %.1f s waited for a CPU" % (
+        took_ns / SECOND_NS, len(watching.log), grown, wall_ns / 3 / span_ns, missed, waited / SECOND_NS))
     assert len(watching.log) < 200
+    # A tick is missed if it is a period late. That is the storm's doing unless there was no CPU to be had.
+    assert missed < 0.01 * 50 * took_ns / SECOND_NS + 50 * waited / SECOND_NS
     assert grown < 4096
     assert 0.98 < wall_ns / 3 / span_ns < 1.01  # three threads
     samples_taken = sum(profile["totals"]["samples"] for profile in found)
-    assert samples_taken > 0.9 * 3 * 50 * span_ns / SECOND_NS
+    assert samples_taken / 3 + missed_at_all > 0.95 * 50 * span_ns / SECOND_NS  # no tick is lost uncounted
+
+
+def cpu_s_of(pid):
+    """What the agent and its samplers have used."""
+    return sum(time.clock_gettime(~one << 3 | 2) for one in profiles.family(pid))
+
+
+@pytest.mark.long
+@pytest.mark.timing
+def test_a_budget_holds_from_the_first_minute_and_the_rate_is_told(pystrobe, agent, start, tmp_path):
+    mark = "m%d" % time.time_ns()
+    pids = [start(PYTHON, "busy.py", "--duty", 0.1, "--shares", "busy_%s:1" % mark).read_json()["pid"] for _ in range(6)]
+    watching = agent(INI.replace("100%%", "1%%\ncontrol = %(folder)s/control") % {
+        "rate": "500Hz", "match": "cmdline = " + mark, "service": "${script}", "store": tmp_path / "store",
+        "folder": tmp_path})
+    began = time.monotonic()
+    watching.wait_for(pids)
+    time.sleep(60 - (time.monotonic() - began))
+    used = cpu_s_of(watching.process.pid) / (time.monotonic() - began)
+    told = json.loads(pystrobe.run("status", "--json", "--socket", tmp_path / "control").stdout)
+    watching.stop()
+
+    found = profiles.in_store(tmp_path / "store", "busy")
+    print("budget: %.2f %% of a core used, told %s, period %.1f ms" % (100 * used, told["budget"], found[-1]["period"] / 1e6))
+    assert used < 0.0135  # the promise, and a quarter of a minute of it to begin with
+    assert told["budget"]["cpu_promised"] == 0.01
+    assert found[-1]["period"] > 2 * 2_000_000  # ns; it says the rate that there was

@@ -115,5 +115,23 @@ def test_the_command_runs_even_if_profiles_can_go_nowhere(pystrobe, tmp_path):
     assert done.returncode == 5
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_cannot_be_sampled_is_a_warning_once_for_all_processes(pystrobe, tmp_path):
+    others = "setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 -c 'input()' <&3 & "
+    words = ["setpriv", "--bounding-set", "-sys_ptrace", *pystrobe.words, pystrobe.path, "exec", "--log-level", "info",
+             "--store", str(tmp_path / "store"), "--", "sh", "-c", "exec 3<&0; %s wait" % (3 * others)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = []
+
+    while len(told) < 3:
+        line = process.stderr.readline()
+        assert line, told
+        told += [line] if "not sampled for now" in line else []
+    process.communicate("\n\n\n", live.DEADLINE_S)
+
+    assert sorted(line.split()[2] for line in told) == ["info:", "info:", "warning:"]
+    assert all("belongs to another user" in line and "CAP_SYS_PTRACE" in line for line in told)
+
+
 def test_exec_needs_a_command(pystrobe):
     assert pystrobe.run("exec").returncode == 64

@@ -14,6 +14,26 @@ from conftest import MACHINES
 SLEEPER = "import sys, time\nfor _ in range(1200):\n    time.sleep(0.1)\n"
 PYTHON = os.path.realpath(MACHINES[-1]["exe"])
 
+# Publishes its resource as an OpenTelemetry SDK does (OTEP 4719), once there is a line to read.
+PUBLISHER = """
+import ctypes, mmap, os, struct, sys, time
+
+def message(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+
+sys.stdin.readline()
+value = message(1, b"late-shop")
+payload = message(1, message(1, b"service.name") + message(2, value))
+kept = ctypes.create_string_buffer(payload, len(payload))
+fd = os.memfd_create("OTEL_CTX")
+os.ftruncate(fd, 4096)
+page = mmap.mmap(fd, 4096)
+os.close(fd)
+page[:32] = struct.pack("=8sIIQQ", b"OTEL_CTX", 2, len(payload), 1, ctypes.addressof(kept))
+while True:
+    time.sleep(0.01)
+"""
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -85,6 +105,27 @@ service = ${otel:service.name:-${script}}
     assert "label: team=me" in comments
     assert any(comment.startswith("label: host.name=") for comment in comments)
     assert any(comment.startswith("label: process.runtime.version=3.") for comment in comments)
+
+
+def test_who_publishes_late_what_it_is_goes_on_as_that(agent, tmp_path):
+    (tmp_path / "publisher.py").write_text(PUBLISHER)
+    with subprocess.Popen([PYTHON, str(tmp_path / "publisher.py")], stdin=subprocess.PIPE, text=True,
+                          env=live.clean_environment()) as publisher:
+        try:
+            watching = agent(ini(tmp_path, "[target a]\ncmdline = HERE/publisher\n"
+                                 "service = ${otel:service.name:-${script}}\n"))
+            watching.wait_for([publisher.pid])
+            live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "publisher"), "a profile")
+            publisher.stdin.write("go\n")
+            publisher.stdin.flush()
+            live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "late-shop"), "its new name")
+            watching.stop()
+        finally:
+            publisher.kill()
+
+    assert len([line for line in watching.log if "process %d: sampling" % publisher.pid in line]) == 1
+    renamed = profiles.in_store(tmp_path / "store", "late-shop")
+    assert any(frame["func"] == "<module>" for sample in renamed[0]["samples"] for frame in sample["stack"])
 
 
 def test_what_becomes_python_by_exec_is_found(agent, run, tmp_path):

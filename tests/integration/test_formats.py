@@ -56,7 +56,7 @@ def recording(pystrobe, tmp_path_factory):
     folder = tmp_path_factory.mktemp("formats")
     script = folder / "program.py"
     script.write_text(PROGRAM % {"name": HOSTILE}, encoding="utf-8")
-    done = pystrobe.run("record", "--threads", "-r", 200, "-o", folder / "a.pb.gz", "--", "/usr/bin/python3", script)
+    done = pystrobe.run("record", "--split", "thread", "-r", 200, "-o", folder / "a.pb.gz", "--", "/usr/bin/python3", script)
     assert done.returncode == 0, done.stderr
     return folder / "a.pb.gz"
 
@@ -304,8 +304,10 @@ def test_processes_are_found_by_name(pystrobe, start, tmp_path):
 
     missing = pystrobe.run("record", "--target", "nothing-is-called-so", "-d", "3s", "-o", tmp_path / "none.pb.gz")
     record_until_sampled(pystrobe, [pid], "--target", "busy", "-o", tmp_path / "o.pb.gz")
+    record_until_sampled(pystrobe, [pid], "--target", "targets/busy.py", "-o", tmp_path / "path.pb.gz")
 
-    assert profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples") > 0
+    for name in ("o.pb.gz", "path.pb.gz"):
+        assert profiles.total(profiles.read(tmp_path / name), "samples") > 0
     assert missing.returncode == 69 and not (tmp_path / "none.pb.gz").exists()
 
 

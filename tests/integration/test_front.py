@@ -295,7 +295,7 @@ def test_without_libcurl_the_command_runs_and_a_store_does(pystrobe, tmp_path):
     hidden = ["unshare", "-m", "sh", "-c", 'for file in $(ldconfig -p | sed -n "s/.*libcurl.so.4.* => //p"); do '
               'mount --bind /dev/null "$file" || exit; done; exec "$@"', "-"]
     if subprocess.run(hidden + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("no mount namespace can be made here")
+        live.unavailable("no mount namespace can be made here")
     words = [*pystrobe.words, pystrobe.path, "exec"]
     burns = ["-n", "burner", "--", PYTHON, "-c", "import time\nwhile time.process_time() < 1: sum(range(1000))"]
 
@@ -322,7 +322,7 @@ def run_above(pystrobe, tmp_path):
     """run_above(*words): the same, by a root without CAP_SYS_PTRACE whose kernel seems to have Yama at 1."""
     words = live.root_words() + ["unshare", "-m", "sh", "-c", ABOVE, "-"]
     if subprocess.run(words + ["true"], stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("no mount namespace can be made here")
+        live.unavailable("no mount namespace can be made here")
     running = []
 
     def start(*command_words):
@@ -441,12 +441,15 @@ def terminal():
         one.end()
 
 
+# (Its handlers may run while it writes, where a print of theirs would be an error.)
 TYPED = """
 import os, signal, sys, time
-signal.signal(signal.SIGWINCH, lambda *_: print("now", os.get_terminal_size(), flush=True))
-signal.signal(signal.SIGCONT, lambda *_: print("goes on", flush=True))
+def say(*words):
+    os.write(1, b"%s\\n" % " ".join(map(str, words)).encode())
+signal.signal(signal.SIGWINCH, lambda *_: say("now", os.get_terminal_size()))
+signal.signal(signal.SIGCONT, lambda *_: say("goes", "on"))
 try:
-    print("foreground:", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+    say("foreground:", os.tcgetpgrp(0) == os.getpgrp())
     while True:
         time.sleep(1)
 except KeyboardInterrupt:

@@ -13,6 +13,8 @@ import live
 sys.path.insert(0, os.path.join(live.TESTS, "tools"))
 import layout_row  # noqa: E402
 
+pytestmark = pytest.mark.tools
+
 PRINT_LAYOUT = os.path.join(os.environ.get("PYSTROBE_BUILD", "build"), "tests", "tools", "print_layout")
 FIRST_WITH_OFFSETS = layout_row.FIRST_WITH_OFFSETS
 SOURCES = [python for python in live.load_pythons()[0] if layout_row.headers_of(python)]

@@ -2,6 +2,8 @@
 """The agent's HTTP server: metrics as Prometheus reads them, health, and what it refuses."""
 
 import http.client
+import json
+import os
 import re
 import socket
 
@@ -68,6 +70,26 @@ def test_metrics_are_what_prometheus_reads_and_bounded(pystrobe, agent, tmp_path
     buckets = [value for labels, value in metrics["pystrobe_push_duration_seconds_bucket"].items()]
     assert buckets == sorted(buckets)
     assert metrics["process_open_fds"][""] > 3
+    assert run.stop()[0] == 0
+
+
+def test_the_dashboard_shows_metrics_that_there_are(pystrobe, agent, tmp_path):
+    """And only labels that these have, as far as they have samples yet."""
+    with open(os.path.join(live.TREE, "packaging", "grafana", "pystrobe.json"), encoding="utf-8") as file:
+        panels = json.load(file)["panels"]
+    expressions = [query["expr"] for panel in panels for query in panel.get("targets", [])]
+    port = free_port()
+    run = agent(INI.replace("[http]", "spool = %(dir)s/spool\n[http]") % {"dir": tmp_path, "port": port})
+    live.wait_until(lambda: ask(port, "/readyz")[0] == 200, "it is ready", 0.1)
+    text = ask(port, "/metrics")[1]
+    there = set(re.findall(r"^# TYPE (\S+)", text, re.M))
+    labels = set(re.findall(r'[{,](\w+)="', text)) | {"instance"}
+
+    used = {re.sub("_bucket$", "", name) for one in expressions for name in re.findall(r"pystrobe_\w+", one)}
+    assert len(used) > 20 and used <= there, used - there
+    named = {label for one in expressions for label in re.findall(r"[{,](\w+)!?=~?\"", one)}
+    grouped = {label for one in expressions for group in re.findall(r"by \(([^)]*)\)", one) for label in group.split(", ")}
+    assert (named | grouped) <= labels, (named | grouped) - labels
     assert run.stop()[0] == 0
 
 

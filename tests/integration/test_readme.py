@@ -12,6 +12,8 @@ import pytest
 import live
 import readme
 
+pytestmark = pytest.mark.tools
+
 README = os.path.join(live.TREE, "README.md")
 BLOCKS = readme.blocks(README)
 TIMEOUT_S = 240

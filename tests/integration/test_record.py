@@ -92,7 +92,7 @@ def test_the_targets_death_keeps_what_is_there(pystrobe, start, tmp_path):
 def test_threads_are_told_apart_on_request(pystrobe, start, tmp_path):
     pid = start(live.load_pythons()[0][0], "busy.py", "--threads", 2).read_json()["pid"]
 
-    pystrobe.run("record", "--threads", "--pid", pid, "-d", "1s", "-o", tmp_path / "o.pb.gz")
+    pystrobe.run("record", "--split", "thread", "--pid", pid, "-d", "1s", "-o", tmp_path / "o.pb.gz")
 
     samples = profiles.read(tmp_path / "o.pb.gz")[0]["samples"]
     names = {str(sample["labels"].get("thread name")).strip("[]'") for sample in samples}
@@ -170,11 +170,26 @@ def test_what_is_no_python_or_not_there_is_said(pystrobe, tmp_path):
         sleeper.kill()
         sleeper.wait()
     gone = pystrobe.run("dump", "--pid", sleeper.pid)
+    unrecorded = pystrobe.run("record", "--pid", sleeper.pid, "-o", tmp_path / "o.pb.gz")
+    unnamed = pystrobe.run("record", "--target", "no-such-app", "-d", "1s", "-o", tmp_path / "o.pb.gz")
+    command = pystrobe.run("record", "-o", tmp_path / "o.pb.gz", "--", "sleep", "0.1")
 
     assert no_python.returncode == 69 and "runs no CPython" in no_python.stderr
     assert dump.returncode == 69 and "runs no CPython" in dump.stderr
     assert gone.returncode == 69 and "no such process" in gone.stderr
+    assert unrecorded.returncode == 69 and "no such process" in unrecorded.stderr
+    assert unnamed.returncode == 69 and "'no-such-app'" in unnamed.stderr
+    assert command.returncode == 69 and "'sleep' ran no Python" in command.stderr
     assert not (tmp_path / "o.pb.gz").exists()
+
+
+def test_a_file_that_cannot_be_written_is_found_out_before_anything_runs(pystrobe, tmp_path):
+    output, mark = tmp_path / "none" / "o.html", tmp_path / "mark"
+
+    done = pystrobe.run("record", "-o", output, "--", "touch", mark)
+
+    assert done.returncode == 1 and "none/o.html: No such file or directory" in done.stderr
+    assert not mark.exists()
 
 
 @pytest.mark.skipif(not shutil.which("setpriv") or os.geteuid() != 0, reason="needs root and setpriv")
@@ -190,6 +205,10 @@ def test_a_process_of_another_user_is_refused_with_the_cure(pystrobe, start):
 
 @pytest.mark.parametrize("words", [["record"], ["record", "--pid", "x"], ["record", "-r", "5000", "--pid", "1"],
                                    ["record", "--pid", "1", "--", "true"], ["record", "--stats=xml", "--pid", "1"],
+                                   ["record", "--mode", "cpu,", "--pid", "1"], ["record", "--mode", "wait", "--pid", "1"],
+                                   ["record", "--threads", "gil", "--pid", "1"], ["record", "--split", "all", "--pid", "1"],
+                                   ["record", "--async-aware", "none", "--pid", "1"],
+                                   ["record", "--async-aware", "all", "--threads", "main", "--pid", "1"],
                                    ["dump"], ["dump", "--pid", "0"],
                                    ["nonsense"], ["agent"], []])
 def test_wrong_words_are_usage_errors(pystrobe, words):
@@ -199,7 +218,7 @@ def test_wrong_words_are_usage_errors(pystrobe, words):
     assert done.stderr and not done.stdout
 
 
-@pytest.mark.parametrize("command", ["agent", "exec", "record", "dump", "report", "config"])
+@pytest.mark.parametrize("command", ["agent", "exec", "record", "top", "dump", "report", "config"])
 def test_every_command_has_help_with_an_example(pystrobe, command):
     done = pystrobe.run(command, "--help")
 

@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 
 import live
+from faults import Faults
 
 PYTHON = [python for python in live.load_pythons()[0] if not python["root"]][-1]
 PROGRAM = "import time\nprint('{}', flush=True)\nwhile True:\n    sum(range(10000)); time.sleep(0.01)\n"
@@ -116,6 +117,21 @@ def test_a_bad_file_changes_nothing_and_is_told(pystrobe, agent, start, tmp_path
     assert run.stop()[0] == 0
 
 
+def test_a_file_that_is_just_being_written_changes_nothing(pystrobe, agent, start, tmp_path):
+    one = begin(start, tmp_path, "one")
+    run = agent(write_ini(tmp_path))
+    run.wait_for([one])
+
+    (tmp_path / "agent0.ini").write_text("")
+    done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+
+    assert done.returncode == 1 and "agent0.ini: is empty" in done.stderr
+    assert rates(status(pystrobe, tmp_path)) == {one: ("one", 50)}
+    write_ini(tmp_path, rate="30Hz")
+    assert pystrobe.run("reload", "--socket", tmp_path / "c.sock").returncode == 0
+    assert run.stop()[0] == 0
+
+
 def test_many_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_path):
     one = begin(start, tmp_path, "one")
     run = agent(write_ini(tmp_path))
@@ -132,3 +148,49 @@ def test_many_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_pa
     live.wait_until(lambda: fds_of(run.process.pid) <= before + 2, "descriptors back where they were", 0.1)
     assert run.stop()[0] == 0
 
+
+def exporters(told):
+    return {one["name"]: one for one in told["exporters"]}
+
+
+def write_exporters(tmp_path, *sections):
+    """The settings with these exporters and no other; with an interval that makes many profiles."""
+    text = write_ini(tmp_path).partition("[exporter out]")[0].replace("interval = 1s", "interval = 1s\nspool = off")
+    (tmp_path / "agent0.ini").write_text(text + "".join(sections))
+    return (tmp_path / "agent0.ini").read_text()
+
+
+def test_an_exporter_whose_section_is_unchanged_keeps_its_queue_and_connection(pystrobe, agent, start, tmp_path):
+    def reload():
+        done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+        assert (done.returncode, done.stderr) == (0, "")
+
+    def waits(name, count):
+        one = exporters(status(pystrobe, tmp_path)).get(name, {"queued": 0})
+        return one if one["queued"] >= count else None
+
+    one = begin(start, tmp_path, "one")
+    with Faults() as server, Faults() as down:
+        good = "[exporter good]\ntype = otlp\nurl = %s\n" % server.url("good")
+        failing = "[exporter failing]\ntype = otlp\nurl = %s\n" % down.url("status/503")
+        run = agent(write_exporters(tmp_path, good, failing))
+        run.wait_for([one])
+        live.wait_until(lambda: server.count > 1, "profiles arrive", 0.1)
+        before = live.wait_until(lambda: waits("failing", 2), "some wait", 0.1)
+        connections = server.connections
+
+        write_exporters(tmp_path, failing, "[exporter new]\ntype = store\npath = %s/new\n" % tmp_path, good)
+        reload()
+        after = exporters(status(pystrobe, tmp_path))
+        assert list(after) == ["failing", "new", "good"]
+        assert after["failing"]["queued"] >= before["queued"] and after["failing"]["retried"] >= before["retried"]
+        count = server.count
+        live.wait_until(lambda: server.count > count + 1, "profiles arrive still", 0.1)
+        assert server.connections == connections, "it has connected anew"
+
+        queued = exporters(status(pystrobe, tmp_path))["failing"]["queued"]
+        count = server.count
+        write_exporters(tmp_path, failing.replace(down.url("status/503"), server.url("good")))
+        reload()
+        live.wait_until(lambda: server.count >= count + queued, "what waited arrives where it is to go now", 0.1)
+    assert run.stop()[0] == 0

@@ -5,7 +5,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import live
+
+pytestmark = pytest.mark.tools
 
 RUN = os.path.join(live.TREE, "tests", "run.py")
 FAILS_ONCE = "if [ -e %(mark)s ]; then echo 'ok 1 - a'; else touch %(mark)s; echo '%(text)s'; echo 'not ok 1 - a'; exit 1; fi"
@@ -90,3 +94,16 @@ def test_steps_end_with_the_names_of_what_failed(tmp_path):
     end = lines.index("failed: names: test_a")
     assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
     assert any(line.startswith("failed: dies: last words") for line in lines[end:])
+
+
+def test_lanes_of_steps_are_added_up_and_their_outputs_kept_whole(tmp_path):
+    (tmp_path / "Makefile").write_text(STEPS_MAKEFILE)
+    steps = [os.path.join(live.TREE, "tests", "steps.sh"), str(tmp_path / "logs"), "good", "/", "names", "dies"]
+    done = subprocess.run(steps, env=dict(os.environ, MAKE="make -s -C %s" % tmp_path), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
+    lines = done.stdout.splitlines()
+    begins = lines.index("== make good")
+    assert lines[begins + 1] == "3 passed, 0 failed, 1 skipped" and lines[begins + 2].startswith("== make good: 3 passed")
+    assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
+    assert "failed: names: test_a" in lines and "failed: dies: last words" in lines
+    assert [line.split()[:4] for line in lines if line.startswith("names ")] == [["names", "1", "1", "0"]]

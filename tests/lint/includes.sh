@@ -12,7 +12,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 public='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h pprof/stacks.h formats/format.h'
-public+=' conf/conf.h exporters/exporter.h exporters/spool.h'
+public+=' conf/conf.h exporters/exporter.h exporters/spool.h exporters/store_name.h'
 profiles='pprof/pprof.h pprof/stacks.h pprof/utf8.h'
 failed=0
 

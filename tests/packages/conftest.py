@@ -11,6 +11,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(TREE, "tests", "setup"))
+import kubernetes  # noqa: E402
 import machine as machines  # noqa: E402
 import roots  # noqa: E402
 
@@ -37,11 +38,20 @@ def deb():
     return built("deb/pystrobe_*_%s.deb" % arch)
 
 
+@pytest.fixture(scope="session")
+def manifests():
+    """What Kustomize makes of each folder of packaging/kubernetes."""
+    try:
+        return kubernetes.manifests(print)
+    except roots.Unavailable as error:
+        unavailable(str(error))
+
+
 @pytest.fixture(scope="module")
 def machine():
     why = machines.why_not()
     if why:
-        pytest.skip(why)
+        unavailable(why)
     os.makedirs(os.path.join(BUILD, "packages"), exist_ok=True)
     try:
         one = machines.Machine(os.path.join(BUILD, "packages", "machine.log"), print)

@@ -12,9 +12,12 @@ import subprocess
 import machine as machines
 import pytest
 import roots
-from conftest import BUILD, TREE
+from conftest import BUILD, TREE, unavailable
 
 EXPOSURE_MAX = 18  # of 100, as --threshold counts: 1.8
+# What systemd-analyze calls otherwise than one would look for.
+HOLES = {"RootDirectoryOrRootImage": "RootDirectory", "CAP_DAC_FOWNER_IPC_OWNER": "CAP_DAC_READ_SEARCH",
+         "AF_INET_INET6": "AF_INET6"}
 YEAR_LATER = "+400 days"
 
 
@@ -46,7 +49,8 @@ def test_only_system_libraries_are_needed(deb):
     depends = output_of(["dpkg-deb", "-f", deb, "Depends"])
     names = {re.split(r"[ :(]", one.strip())[0] for one in depends.split(",")}
 
-    assert names == {"libc6", "libcurl4", "libinih1", "libmicrohttpd12", "libprotobuf-c1", "zlib1g", "systemd"}
+    assert names == {"libc6", "libcurl4", "libdeflate0", "libinih1", "libmicrohttpd12", "libncursesw6",
+                     "libprotobuf-c1", "libtinfo6", "zlib1g", "systemd"}
     print("%d bytes; %s" % (os.path.getsize(deb), depends.strip()))
 
 
@@ -69,6 +73,22 @@ def test_the_unit_is_exposed_by_no_more_than_is_promised(files):
     said = output_of(["systemd-analyze", "security", "--offline=true", "--threshold=%d" % EXPOSURE_MAX, unit])
 
     print(said.strip().splitlines()[-1])
+
+
+def test_each_right_and_each_hole_of_the_unit_has_its_reason_in_the_manual(files):
+    unit = glob.glob(str(files / "*lib/systemd/system/pystrobe.service"))[0]
+    checks = json.loads(output_of(["systemd-analyze", "security", "--offline=true", "--json=short", unit]))
+    with gzip.open(str(files / "usr/share/man/man8/pystrobe.8.gz"), "rt", encoding="utf-8") as file:
+        manual = re.search(r"^\.Sh THE SERVICE\n(.*?)^\.Sh ", file.read(), re.MULTILINE | re.DOTALL)[1]
+    holes = {re.sub(r"^(RestrictAddressFamilies|CapabilityBoundingSet)_", "", check["json_field"])
+             for check in checks if float(check["exposure"] or 0) > 0}
+    words = {HOLES.get(hole, hole) for hole in holes}
+
+    assert "CAP_SYS_PTRACE" in words and not {word for word in words if word not in manual}
+
+
+def test_the_ini_file_is_the_only_configuration(deb):
+    assert output_of(["dpkg-deb", "-I", deb, "conffiles"]).split() == ["/etc/pystrobe/pystrobe.ini"]
 
 
 def test_the_installed_ini_is_valid_and_sends_nothing(files):
@@ -100,15 +120,14 @@ def test_the_packed_source_is_whole(tmp_path):
     assert {top + "/" + name for name in ("Makefile", "REVISION", "LICENSE", "packaging/debian/rules")} <= set(names)
     assert not [name for name in names if "/build/" in name or "/.git/" in name or name.endswith((".o", ".pyc"))]
     output_of(["tar", "-xzf", archive, "-C", str(tmp_path)])
-    again = output_of(["make", "-s", "dist", "BUILD=%s" % (tmp_path / "b")], cwd=str(tmp_path / top),
-                      env=dict(os.environ, GIT_DIR="/nonexistent"))
+    again = output_of(["make", "-s", "dist", "BUILD=%s" % (tmp_path / "b")], cwd=str(tmp_path / top))
     assert filecmp.cmp(archive, glob.glob(str(tmp_path / "b/dist/*.tar.gz"))[0], shallow=False), again
 
 
 def test_piuparts_finds_nothing_left_behind(deb):
     why = machines.why_not()
     if why:
-        pytest.skip(why)
+        unavailable(why)
     base = roots.ensure(machines.SUITE, "booted", machines.PACKAGES, True, print)
     said = output_of(["piuparts", "--existing-chroot", base, "-d", machines.SUITE, "-m", roots.mirror() + " main",
                       "--no-eatmydata", "--warn-on-debsums-errors", deb], env=roots.environment())

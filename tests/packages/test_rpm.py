@@ -16,7 +16,7 @@ from machine import wait_until
 
 UNIT = "pystrobe.service"
 INI = "/etc/pystrobe/pystrobe.ini"
-LIBRARIES = ["libcurl4", "libinih1", "libmicrohttpd12", "libprotobuf-c1", "zlib1g", "rpm"]
+LIBRARIES = ["libcurl4", "libdeflate0", "libinih1", "libmicrohttpd12", "libncursesw6", "libprotobuf-c1", "zlib1g", "rpm"]
 NEXT_VERSION = "99.0"
 RPM = "rpm --nodeps --force-debian "
 
@@ -78,7 +78,7 @@ def test_rpmlint_has_nothing_to_say(package):
 def test_only_system_libraries_are_needed(package):
     needed = {re.split(r"[.(]", line)[0] for line in query(package, "-R").split("\n") if ".so" in line}
 
-    assert needed == {"libc", "libcurl", "libinih", "libmicrohttpd", "libprotobuf-c", "libz"}
+    assert needed == {"libc", "libcurl", "libdeflate", "libinih", "libmicrohttpd", "libncursesw", "libprotobuf-c", "libz"}
     print("%d bytes" % os.path.getsize(package))
 
 

@@ -126,8 +126,9 @@ def test_has_two_capabilities_and_a_user_of_its_own(service, start):
     assert len(everyone) >= 2
 
 
-def test_connects_to_nothing(installed):
-    wait_until("it has started", lambda: status(installed))
+def test_keeps_profiles_in_a_store_and_connects_to_nothing(installed):
+    said = wait_until("it has started", lambda: status(installed))
+    assert [one["type"] for one in said["exporters"]] == ["store"]
     inodes = set(re.findall(r"socket:\[(\d+)\]", installed.run("ls -l /proc/%d/fd" % main_pid(installed))))
     internet = installed.run("cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6")
 
@@ -193,6 +194,25 @@ def test_reload_puts_new_settings_into_effect(service, start):
     service.run("systemctl reload pystrobe")
     wait_until("the rate is new", lambda: (sampled(service, "spin") or {}).get("rate_hz") == 49)
     assert main_pid(service) == pid
+
+
+def test_a_page_shows_the_store_from_within_the_unit(service, start):
+    """What reads the store gives up its rights, without the call that the unit denies."""
+    def ask(what):
+        done = service.try_run("python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())' "
+                               "'http://127.0.0.1:7997/%s'" % what)
+        return done.stdout.decode() if done.returncode == 0 else ""
+
+    start("python3", "/srv/spin.py")
+    expect_sampled(service, "spin")
+    service.write(EXTRA, "[http]\nlisten = 127.0.0.1:7997\n")
+    service.run("systemctl reload pystrobe")
+
+    wait_until("the page is there", lambda: "<title>" in ask(""))
+    services = json.loads(wait_until("it lists the store", lambda: ask("api/services")))["services"]
+    folder = next(one["folder"] for one in services if one["service"] == "spin")
+    query = "api/graph?service=%s&from=%d&to=%d" % (folder, 1000 * time.time() - 10**8, 1000 * time.time() + 10**6)
+    assert "spin_here" in ask(query)
 
 
 def test_reload_with_a_mistake_fails_and_changes_nothing(service):

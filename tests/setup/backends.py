@@ -72,8 +72,9 @@ def main():
 
     found = list(find(not args.no_install, log))
     os.makedirs(os.path.dirname(os.path.abspath(args.output)), exist_ok=True)
-    with open(args.output, "w", encoding="utf-8") as file:
+    with open(args.output + ".new", "w", encoding="utf-8") as file:
         file.write("".join(json.dumps(one, sort_keys=True) + "\n" for one in found))
+    os.replace(args.output + ".new", args.output)
     for one in found:
         log("%s: %s" % (one["name"], one.get("path") or "missing: " + one["missing"]))
     return 1 if os.environ.get("CI") == "true" and any("missing" in one for one in found) else 0

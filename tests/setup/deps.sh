@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages that are missing: deps.sh build | demo | test | packages
+# Installs the packages that are missing: deps.sh build | demo | test | packages | browser
 #
 # build: what `make` needs; demo: also a Python; test: also what the tests and `make lint` run;
-# packages: what makes and tests packages, without the rest.
+# packages: what makes and tests packages, without the rest; browser: what looks at our pages.
 # Nothing but the system's package manager fetches anything; if all is there, nothing is said.
 set -eu
 
@@ -21,8 +21,10 @@ build protobuf-c-compiler    protobuf-c-compiler command:protoc-c
 build libprotobuf-c-dev      protobuf-c-devel    module:libprotobuf-c
 build libcurl4-openssl-dev   libcurl-devel       module:libcurl
 build zlib1g-dev             zlib-devel          module:zlib
+build libdeflate-dev        libdeflate-devel    module:libdeflate
 build libinih-dev            inih-devel          module:inih
 build libmicrohttpd-dev      libmicrohttpd-devel module:libmicrohttpd
+build libncurses-dev         ncurses-devel       module:ncursesw
 demo  python3                python3             command:python3
 test  libcmocka-dev          libcmocka-devel     module:cmocka
 test  protobuf-compiler      protobuf-compiler   command:protoc
@@ -46,6 +48,7 @@ test  shellcheck             ShellCheck          command:shellcheck
 test  mandoc                 mandoc              command:mandoc
 test  strace                 strace              command:strace
 test  tini                   tini                command:tini
+test  tmux                   tmux                command:tmux
 test  libpython3.11-testsuite python3-test       package
 test  runc                   runc                command:runc
 test  golang-github-containers-common containers-common package
@@ -71,6 +74,9 @@ packages python3-pip         python3-pip         package
 packages python3-yaml        python3-pyyaml      package
 packages python3-jsonschema  python3-jsonschema  package
 packages qemu-user-static    qemu-user-static    command:qemu-aarch64-static
+packages qemu-system-x86     qemu-system-x86-core command:qemu-system-x86_64
+browser chromium             chromium            command:chromium
+browser npm                  npm                 command:npm
 '
 
 case $mode in
@@ -78,8 +84,9 @@ build) sets=' build ' ;;
 demo) sets=' build demo ' ;;
 test) sets=' build demo test ' ;;
 packages) sets=' build packages ' ;;
+browser) sets=' build demo test browser ' ;;
 *)
-    echo "usage: deps.sh build | demo | test | packages" >&2
+    echo "usage: deps.sh build | demo | test | packages | browser" >&2
     exit 64
     ;;
 esac

@@ -5,7 +5,6 @@ Kustomize is built from its Go module. The schemas are those that the package ku
 brings (kubernetes.txt has its version and hash); they are read where they are, in its wheel.
 """
 
-import glob
 import json
 import os
 import re
@@ -17,6 +16,9 @@ import golang
 import roots
 
 KUSTOMIZE = "v5.7.1"
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "packaging",
+                      "kubernetes")
+OVERLAYS = ["base", "pyroscope", "collector", "sidecar"]
 REQUIREMENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kubernetes.txt")
 TIMEOUT_S = 900
 FOLDER_IN_WHEEL = "kubernetes_validate/kubernetes-json-schema/"
@@ -42,23 +44,38 @@ def fetch_schemas(folder, _log):
          "--only-binary", ":all:", "--require-hashes", "--dest", folder, "-r", REQUIREMENTS])
 
 
-def kept(name, pattern, make, log):
-    """The file that matches in a folder of the cache; made aside, so that one that exists is whole."""
-    folder = os.path.join(roots.cache_folder(), name)
-    if not os.path.isdir(folder):
-        os.makedirs(roots.cache_folder(), exist_ok=True)
-        with roots.locked(roots.cache_folder(), log):
-            if not os.path.isdir(folder):
-                log("making %s (once)" % folder)
-                os.makedirs(folder + ".partial", exist_ok=True)
-                make(folder + ".partial", log)
-                os.rename(folder + ".partial", folder)
-    return glob.glob(os.path.join(folder, pattern))[0]
-
-
 def kustomize(log):
     """The path of the program."""
-    return kept("kustomize-%s-%s" % (KUSTOMIZE, os.uname().machine), "kustomize", build_kustomize, log)
+    return roots.kept("kustomize-%s-%s" % (KUSTOMIZE, os.uname().machine), "kustomize", build_kustomize, log)
+
+
+def manifests(log):
+    """What Kustomize makes of each folder: {name: manifests}."""
+    import yaml
+
+    program = kustomize(log)
+    return {name: list(yaml.safe_load_all(subprocess.run(
+        [program, "build", os.path.join(FOLDER, name)], stdout=subprocess.PIPE, check=True).stdout)) for name in OVERLAYS}
+
+
+def one(found, kind):
+    return next(manifest for manifest in found if manifest["kind"] == kind)
+
+
+def pod_of(found):
+    daemon_set = [manifest for manifest in found if manifest["kind"] == "DaemonSet"]
+    return daemon_set[0]["spec"]["template"]["spec"] if daemon_set else one(found, "Pod")["spec"]
+
+
+def mount_settings(found, folder):
+    """Writes the files of all config maps behind links, as the kubelet puts them."""
+    data = folder / "..data"
+    (data / "conf.d").mkdir(parents=True)
+    for manifest in found:
+        for name, text in manifest["data"].items() if manifest["kind"] == "ConfigMap" else ():
+            (data if name == "pystrobe.ini" else data / "conf.d").joinpath(name).write_text(text)
+    (folder / "conf.d").symlink_to("..data/conf.d")
+    (folder / "pystrobe.ini").symlink_to("..data/pystrobe.ini")
 
 
 class Schemas:
@@ -67,7 +84,7 @@ class Schemas:
     def __init__(self, log):
         with open(REQUIREMENTS, encoding="utf-8") as file:
             version = re.search(r"^kubernetes-validate==(\S+)", file.read(), re.MULTILINE)[1]
-        self.wheel = zipfile.ZipFile(kept("kubernetes-validate-" + version, "*.whl", fetch_schemas, log))
+        self.wheel = zipfile.ZipFile(roots.kept("kubernetes-validate-" + version, "*.whl", fetch_schemas, log))
         found = {re.match(FOLDER_IN_WHEEL + r"v([\d.]+)-local-strict/", name) for name in self.wheel.namelist()}
         self.versions = sorted({match[1] for match in found if match}, key=lambda text: [int(n) for n in text.split(".")])
 

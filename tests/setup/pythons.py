@@ -243,8 +243,9 @@ def main():
     text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines)
     if args.output:
         os.makedirs(os.path.dirname(os.path.abspath(args.output)), exist_ok=True)
-        with open(args.output, "w", encoding="utf-8") as file:
+        with open(args.output + ".new", "w", encoding="utf-8") as file:
             file.write(text)
+        os.replace(args.output + ".new", args.output)
         for line in matrix(entries, missing):
             log(line)
     else:

@@ -7,6 +7,7 @@ is whole; its stamp says how it was made. One lock keeps two runs apart.
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
 import re
@@ -159,6 +160,20 @@ def locked(folder, log):
             log("another run is at work in %s: waiting" % folder)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def kept(name, pattern, make, log):
+    """The file that matches in a folder of the cache; made aside, so that one that exists is whole."""
+    folder = os.path.join(cache_folder(), name)
+    if not os.path.isdir(folder):
+        os.makedirs(cache_folder(), exist_ok=True)
+        with locked(cache_folder(), log):
+            if not os.path.isdir(folder):
+                log("making %s (once)" % folder)
+                os.makedirs(folder + ".partial", exist_ok=True)
+                make(folder + ".partial", log)
+                os.rename(folder + ".partial", folder)
+    return glob.glob(os.path.join(folder, pattern))[0]
 
 
 def ensure(suite, kind, wanted, install, log):

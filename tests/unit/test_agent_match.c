@@ -145,7 +145,7 @@ static void takes_the_first_target_that_fits(void **state)
 static void gives_service_rate_and_split(void **state)
 {
     struct conf *conf = conf_must_parse("[target a]\ncmdline = shop\nservice = shop\n"
-                                        "rate = 49Hz\nsplit = thread\n");
+                                        "rate = 49Hz\nsplit = thread\nhang_after = 30s\n");
     struct matcher *matcher = matcher_new(conf);
     struct choice choice;
 
@@ -154,6 +154,7 @@ static void gives_service_rate_and_split(void **state)
     assert_string_equal(choice.service, "shop");
     assert_true(choice.rate_hz > 48.9 && choice.rate_hz < 49.1);
     assert_int_equal(choice.split, SPLIT_THREAD);
+    assert_int_equal(choice.wants.hang_ns, UINT64_C(30000000000));
     matcher_free(matcher);
     conf_free(conf);
 }

@@ -92,6 +92,25 @@ static void a_device_is_written_to_as_it_is(void **state)
     assert_false(put("/dev/full", "x", &err));
 }
 
+static void a_check_says_what_writing_would(void **state)
+{
+    struct err err = {""};
+
+    (void)state;
+    assert_true(put(in_folder("kept.txt"), "kept", &err));
+    assert_true(output_check(in_folder("kept.txt"), &err));
+    assert_true(output_check(in_folder("new.txt"), &err));
+    assert_int_equal(access(in_folder("new.txt"), F_OK), -1);
+    assert_int_equal(access(in_folder("new.txt.part"), F_OK), -1);
+    assert_true(output_check("/dev/null", &err));
+    assert_true(output_check("-", &err));
+
+    assert_false(output_check(in_folder("none/a.txt"), &err));
+    assert_non_null(strstr(err.text, "none/a.txt: No such file"));
+    assert_false(output_check(folder, &err));
+    assert_non_null(strstr(err.text, "Is a directory"));
+}
+
 static void only_python_sources_are_read_as_sources(void **state)
 {
     struct err err = {""};
@@ -116,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_replaced_as_a_whole),
         cmocka_unit_test(a_device_is_written_to_as_it_is),
+        cmocka_unit_test(a_check_says_what_writing_would),
         cmocka_unit_test(only_python_sources_are_read_as_sources),
     };
 

@@ -405,6 +405,49 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     end_sleeper(pid);
 }
 
+static void glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs(void **state)
+{
+    const unsigned asked = 5 + GLANCES * REST_EACH;
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(sample_all(f, 5 + REST_EACH, asked - 1, false), 0);
+    assert_int_equal(sample_all(f, asked, asked, false), 1); /* and says that it may */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (5 + 1));
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * asked * TICK);
+    end_sleeper(pid);
+}
+
+static void trusts_its_glances_once_the_clock_has_moved(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, false), 0);
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, 5 + 3 * REST_EACH, 5 + 3 * REST_EACH, false), 1);
+
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (5 + 2 * REST_EACH + 1));
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (5 + 3 * REST_EACH) * TICK);
+    end_sleeper(pid);
+}
+
+static void trusts_its_glances_when_it_ends(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, false), 0);
+    process_finish(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (5 + 2 * REST_EACH) * TICK);
+    end_sleeper(pid);
+}
+
 static void looks_more_rarely_where_ticks_are_short(void **state)
 {
     struct fixture *f = *state;
@@ -540,6 +583,22 @@ static void keeps_the_cpu_time_of_a_process_that_is_gone(void **state)
     assert_int_equal(total(f, VALUE_CPU), own_time(f, VALUE_CPU, "<CPU time between samples>"));
 }
 
+static void goes_on_as_another_service_and_loses_no_time(void **state)
+{
+    struct fixture *f = *state;
+    struct service *other = services_get(&f->services, "other", 1, 2);
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(process_sample(&f->process, i * NS_PER_S, false, NULL), CPY_OK);
+    process_move(&f->process, other, 3 * NS_PER_S);
+    assert_int_equal(process_sample(&f->process, 5 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(pprof_total(other->profile, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_string_equal(other->python, f->service->python);
+}
+
 static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
 {
     struct fixture *f = *state;
@@ -560,6 +619,54 @@ static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
     assert_int_equal(total(f, VALUE_WAIT), 750);
 }
 
+static void gives_time_to_the_main_thread_alone_if_that_is_asked_for(void **state)
+{
+    const struct wants wants = {.main_only = true, .exception = true};
+    struct fixture *f = *state;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_true(process_set_wants(&f->process, &wants));
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    burn(20 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
+    process_settle(&f->process, 3 * NS_PER_S);
+
+    assert_int_equal(f->process.thread_count, 1);
+    assert_int_equal(total(f, VALUE_WALL), 2 * NS_PER_S);
+    assert_true(total(f, VALUE_CPU) >= 10 * NS_PER_MS); /* 20, but what a tick is late by */
+}
+
+static void says_what_its_python_does_not_tell(void **state)
+{
+    const struct wants wants = {.frames = CPY_FRAME_NATIVE | CPY_FRAME_GC, .tasks = TASKS_ALL};
+    static const struct {
+        const char *path;
+        uint32_t lacks;
+    } images[] = {
+        {"tests/golden/unwind/3.6.15-source.img",
+         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_GC | 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.10.13-source.img",
+         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.11.2-debian.img", 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.13.18-debian.img", 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.14.10-debian.img", 0},
+        {image, 0},
+    };
+    struct cpy_target *target = NULL;
+    struct err err = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+        if (cpy_open_image(images[i].path, &target, &err) != CPY_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(wants_lacking(&wants, target), images[i].lacks);
+        cpy_close(target);
+    }
+    for (int lack = 0; lack < WANTS_LACK_COUNT; lack++)
+        assert_non_null(wants_lack_text((enum wants_lack)lack));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -574,6 +681,9 @@ int main(void)
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
+        TEST(glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs),
+        TEST(trusts_its_glances_once_the_clock_has_moved),
+        TEST(trusts_its_glances_when_it_ends),
         TEST(looks_more_rarely_where_ticks_are_short),
         TEST(pays_back_half_of_what_a_rare_look_gave_to_what_goes_on),
         TEST(counts_a_thread_that_came_between_rare_looks_from_its_begin_on),
@@ -582,7 +692,10 @@ int main(void)
         TEST(reads_what_may_run_while_others_do),
         TEST(reads_all_at_least_once_in_an_interval),
         TEST(keeps_the_cpu_time_of_a_process_that_is_gone),
+        TEST(goes_on_as_another_service_and_loses_no_time),
         TEST(gives_the_time_that_threads_waited_for_a_cpu),
+        TEST(gives_time_to_the_main_thread_alone_if_that_is_asked_for),
+        cmocka_unit_test(says_what_its_python_does_not_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

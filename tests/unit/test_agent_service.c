@@ -17,6 +17,8 @@ static const struct cpy_frame frames[] = {{.code = &leaf, .line = 12}, {.code = 
 
 enum { PID = 4711, TID = 4712 };
 
+#define TAG(of, finely) (&(const struct service_tag){.pid = (of), .split = (finely)})
+
 static struct cpy_thread thread_of(const char *name, pid_t tid)
 {
     return (struct cpy_thread){.tid = tid, .name = name, .depth = 2, .frames = frames};
@@ -76,9 +78,9 @@ static void puts_all_into_one_row_without_a_split(void **state)
 {
     struct service *service = service_in(state);
     struct cpy_thread a = thread_of("a", TID), b = thread_of("b", TID + 1);
-    uint32_t row = service_row(service, &a, PID, SPLIT_NONE);
+    uint32_t row = service_row(service, &a, TAG(PID, SPLIT_NONE));
 
-    assert_int_equal(service_row(service, &b, PID + 1, SPLIT_NONE), row);
+    assert_int_equal(service_row(service, &b, TAG(PID + 1, SPLIT_NONE)), row);
     assert_int_equal(row_with(service->profile, NULL, 0), row);
 }
 
@@ -87,10 +89,10 @@ static void tells_processes_apart(void **state)
     const struct pprof_label labels[] = {{.key = "pid", .num = PID}};
     struct service *service = service_in(state);
     struct cpy_thread a = thread_of("a", TID), b = thread_of("b", TID + 1);
-    uint32_t row = service_row(service, &a, PID, SPLIT_PROCESS);
+    uint32_t row = service_row(service, &a, TAG(PID, SPLIT_PROCESS));
 
-    assert_int_equal(service_row(service, &b, PID, SPLIT_PROCESS), row);
-    assert_int_not_equal(service_row(service, &a, PID + 1, SPLIT_PROCESS), row);
+    assert_int_equal(service_row(service, &b, TAG(PID, SPLIT_PROCESS)), row);
+    assert_int_not_equal(service_row(service, &a, TAG(PID + 1, SPLIT_PROCESS)), row);
     assert_int_equal(row_with(service->profile, labels, 1), row);
 }
 
@@ -101,10 +103,10 @@ static void tells_threads_apart(void **state)
                                          {.key = "thread name", .str = "a"}};
     struct service *service = service_in(state);
     struct cpy_thread a = thread_of("a", TID), b = thread_of("a", TID + 1);
-    uint32_t row = service_row(service, &a, PID, SPLIT_THREAD);
+    uint32_t row = service_row(service, &a, TAG(PID, SPLIT_THREAD));
 
-    assert_int_equal(service_row(service, &a, PID, SPLIT_THREAD), row);
-    assert_int_not_equal(service_row(service, &b, PID, SPLIT_THREAD), row);
+    assert_int_equal(service_row(service, &a, TAG(PID, SPLIT_THREAD)), row);
+    assert_int_not_equal(service_row(service, &b, TAG(PID, SPLIT_THREAD)), row);
     assert_int_equal(row_with(service->profile, labels, 3), row);
 }
 
@@ -114,7 +116,7 @@ static void leaves_out_labels_that_are_not_known(void **state)
     struct service *service = service_in(state);
     struct cpy_thread unknown = thread_of(NULL, 0);
 
-    assert_int_equal(service_row(service, &unknown, PID, SPLIT_THREAD),
+    assert_int_equal(service_row(service, &unknown, TAG(PID, SPLIT_THREAD)),
                      row_with(service->profile, labels, 1));
 }
 
@@ -124,8 +126,8 @@ static void tells_a_cut_stack_from_a_whole_one(void **state)
     struct cpy_thread whole = thread_of(NULL, TID), cut = whole;
 
     cut.cut = true;
-    assert_int_not_equal(service_row(service, &whole, PID, SPLIT_NONE),
-                         service_row(service, &cut, PID, SPLIT_NONE));
+    assert_int_not_equal(service_row(service, &whole, TAG(PID, SPLIT_NONE)),
+                         service_row(service, &cut, TAG(PID, SPLIT_NONE)));
 }
 
 /* A Pyroscope loses samples without a frame. */
@@ -135,7 +137,7 @@ static void gives_a_thread_without_frames_one(void **state)
     const struct cpy_thread thread = {.tid = TID};
     uint32_t function, location, stack, row, got;
 
-    got = service_row(service, &thread, PID, SPLIT_NONE);
+    got = service_row(service, &thread, TAG(PID, SPLIT_NONE));
 
     assert_int_equal(pprof_function(service->profile, "<no Python frame>", "", 0, &function),
                      PPROF_OK);
@@ -153,19 +155,20 @@ static void takes_the_deepest_stack_there_is(void **state)
 
     for (size_t i = 0; i < CPY_DEPTH_MAX; i++)
         deep[i] = frames[i % 2];
-    assert_int_not_equal(service_row(service, &thread, PID, SPLIT_NONE), service->overflow_row);
+    assert_int_not_equal(service_row(service, &thread, TAG(PID, SPLIT_NONE)),
+                         service->overflow_row);
     assert_int_equal(service->overflow, 0);
 }
 
 static void has_a_row_for_unseen_time_of_each_process(void **state)
 {
     struct service *service = service_in(state);
-    uint32_t row = service_unseen_row(service, PID, SPLIT_PROCESS);
+    uint32_t row = service_unseen_row(service, TAG(PID, SPLIT_PROCESS));
 
-    assert_int_equal(service_unseen_row(service, PID, SPLIT_NONE), service->unseen_row);
+    assert_int_equal(service_unseen_row(service, TAG(PID, SPLIT_NONE)), service->unseen_row);
     assert_int_not_equal(row, service->unseen_row);
-    assert_int_equal(service_unseen_row(service, PID, SPLIT_THREAD), row);
-    assert_int_not_equal(service_unseen_row(service, PID + 1, SPLIT_PROCESS), row);
+    assert_int_equal(service_unseen_row(service, TAG(PID, SPLIT_THREAD)), row);
+    assert_int_not_equal(service_unseen_row(service, TAG(PID + 1, SPLIT_PROCESS)), row);
     assert_int_not_equal(service->unseen_row, service->overflow_row);
 }
 
@@ -181,13 +184,15 @@ static void gives_the_overflow_row_where_there_is_no_room(void **state)
     pprof_free(whole);
     assert_true(service_begin(service, 1, 2));
     for (pid_t pid = 1; service->overflow == 0; pid++) {
-        row = service_row(service, &thread, pid, SPLIT_PROCESS);
+        row = service_row(service, &thread, TAG(pid, SPLIT_PROCESS));
         assert_true(pid < 1000000);
     }
     assert_int_equal(row, service->overflow_row);
-    assert_int_equal(service_row(service, &thread, 2000000, SPLIT_PROCESS), service->overflow_row);
+    assert_int_equal(service_row(service, &thread, TAG(2000000, SPLIT_PROCESS)),
+                     service->overflow_row);
     assert_int_equal(service->overflow, 2);
-    assert_int_not_equal(service_row(service, &thread, 1, SPLIT_PROCESS), service->overflow_row);
+    assert_int_not_equal(service_row(service, &thread, TAG(1, SPLIT_PROCESS)),
+                         service->overflow_row);
 }
 
 static void begins_a_new_interval_empty(void **state)
@@ -196,7 +201,7 @@ static void begins_a_new_interval_empty(void **state)
     struct cpy_thread thread = thread_of("a", TID);
     const int64_t values[VALUES] = {1, 2, 3, 4, 5};
 
-    pprof_add(service->profile, service_row(service, &thread, PID, SPLIT_NONE), values);
+    pprof_add(service->profile, service_row(service, &thread, TAG(PID, SPLIT_NONE)), values);
     assert_int_equal(pprof_total(service->profile, VALUE_CPU), 3);
     service->overflow = 9;
     assert_true(service_begin(service, 11, 12));
@@ -273,15 +278,15 @@ static void bounds_how_many_processes_it_tells_apart(void **state)
 
     assert_non_null(shop);
     shop->split.max = 3;
-    first = service_unseen_row(shop, 1, SPLIT_PROCESS);
-    assert_int_not_equal(service_unseen_row(shop, 2, SPLIT_PROCESS), first);
-    assert_int_not_equal(service_unseen_row(shop, 3, SPLIT_PROCESS), first);
-    others = service_unseen_row(shop, 4, SPLIT_PROCESS);
-    assert_int_equal(service_unseen_row(shop, 5, SPLIT_PROCESS), others);
-    assert_int_equal(service_unseen_row(shop, 1, SPLIT_PROCESS), first);
+    first = service_unseen_row(shop, TAG(1, SPLIT_PROCESS));
+    assert_int_not_equal(service_unseen_row(shop, TAG(2, SPLIT_PROCESS)), first);
+    assert_int_not_equal(service_unseen_row(shop, TAG(3, SPLIT_PROCESS)), first);
+    others = service_unseen_row(shop, TAG(4, SPLIT_PROCESS));
+    assert_int_equal(service_unseen_row(shop, TAG(5, SPLIT_PROCESS)), others);
+    assert_int_equal(service_unseen_row(shop, TAG(1, SPLIT_PROCESS)), first);
     assert_true(service_begin(shop, 7, 8)); /* anew in each interval */
-    assert_int_not_equal(service_unseen_row(shop, 5, SPLIT_PROCESS),
-                         service_unseen_row(shop, 4, SPLIT_PROCESS));
+    assert_int_not_equal(service_unseen_row(shop, TAG(5, SPLIT_PROCESS)),
+                         service_unseen_row(shop, TAG(4, SPLIT_PROCESS)));
 }
 
 int main(void)

@@ -23,6 +23,8 @@ static const char full[] = "[agent]\n"
                            "control = /run/a.sock\n"
                            "[http]\n"
                            "listen = 127.0.0.1:7997\n"
+                           "pull = off\n"
+                           "page = on\n"
                            "[labels]\n"
                            "env = prod #1\n"
                            "k8s/pod = a = b\n"
@@ -100,6 +102,8 @@ static void assert_same_conf(const struct conf *a, const struct conf *b)
     assert_same(a->agent.log_format, b->agent.log_format);
     assert_same(a->agent.control, b->agent.control);
     assert_same(a->http.listen, b->http.listen);
+    assert_same(a->http.pull, b->http.pull);
+    assert_same(a->http.page, b->http.page);
     assert_int_equal(a->label_count, b->label_count);
     for (i = 0; i < a->label_count; i++) {
         assert_same(a->labels[i].name, b->labels[i].name);
@@ -166,6 +170,8 @@ static void says_where_each_setting_came_from(void **state)
         "\n"
         "[http]\n"
         "; listen: not set (off)\n"
+        "; pull: not set (on at a loopback address and a Unix socket, off elsewhere)\n"
+        "; page: not set (as pull is)\n"
         "\n"
         "[labels]\n"
         "env = a ; t.ini:7\n"
@@ -187,7 +193,8 @@ static void says_where_each_setting_came_from(void **state)
         "; exclude_parent: not set (none)\n"
         "service = ${otel:service.name:-${target}} ; default\n"
         "rate = 7Hz ; the rate of [agent]\n"
-        "split = none ; default\n");
+        "split = none ; default\n"
+        "; hang_after: not set (off)\n");
     conf_free(conf);
     buf_finish(&out);
 }

@@ -23,6 +23,10 @@ static void formats_are_found_by_name_and_by_ending(void **state)
     }
     assert_true(i > 5);
     assert_null(format_named("nope"));
+    assert_null(format_named(""));
+    assert_ptr_equal(format_named("html"), format_named("flame"));
+    assert_ptr_equal(format_named("folded"), format_named("collapsed"));
+    assert_ptr_equal(format_named("heatmap.html"), format_named("heatmap"));
     assert_null(format_of_path("a.txt"));
     assert_null(format_of_path(".svg")); /* a name is more than an ending */
     assert_ptr_equal(format_of_path("a.heatmap.html"), format_named("heatmap"));

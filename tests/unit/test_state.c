@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/clock.h"
+#include "agent/metrics.h"
 #include "agent/state.h"
 
 /* A state with something of everything. Ended by state_drop. */
@@ -87,6 +89,32 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
     assert_non_null(strstr(text, "and 1 more\n"));
+    state_drop(s);
+}
+
+static void says_what_hangs(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_null(strstr(shown(state_text, s), "hangs:"));
+    assert_non_null(strstr(shown(state_json, s), "\"hangs\": 0, \"hang\": null"));
+    s->targets[0].hang = hang_name(HANG_STUCK);
+    s->targets[0].hang_tid = 4243;
+    s->targets[0].hang_ns = 90 * NS_PER_S;
+    s->targets[0].hangs = 2;
+    s->fleet.hangs[HANG_STUCK] = 5;
+    s->fleet.hangs[HANG_DEADLOCK] = 1;
+    assert_non_null(strstr(shown(state_text, s), "hangs:    1 now, 5 stuck and 1 deadlocked"));
+    assert_non_null(strstr(shown(state_text, s), "19Hz HANGS (stuck, thread 4243, 1m 30s)\n"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"hangs\": 2, \"hang\": {\"kind\": \"stuck\", \"seconds\": 90.0, "
+                           "\"tid\": 4243}"));
+    assert_non_null(
+        strstr(shown(state_json, s), "\"hangs\": {\"now\": 1, \"stuck\": 5, \"deadlock\": 1}"));
+    assert_non_null(strstr(shown(state_line, s), "; 1 HANG"));
+    assert_non_null(strstr(shown(metrics_text, s), "pystrobe_hangs_total{kind=\"stuck\"} 5\n"));
+    assert_non_null(strstr(shown(metrics_text, s), "pystrobe_targets_hanging 1\n"));
     state_drop(s);
 }
 
@@ -168,7 +196,7 @@ static void tells_what_was_sampled_and_dropped_of_each_target(void **state)
     assert_non_null(strstr(shown(state_json, s), "\"raced\": 4"));
     assert_non_null(strstr(shown(state_json, s),
                            "\"torn\": {\"all\": 42, \"moved\": 40, \"chain\": "
-                           "0, \"code\": 2, \"unmapped\": 0}}"));
+                           "0, \"code\": 2, \"unmapped\": 0}"));
     state_drop(s);
 }
 
@@ -189,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(says_what_hangs),
         cmocka_unit_test(says_the_most_important_in_a_line),
         cmocka_unit_test(lets_no_name_break_out),
         cmocka_unit_test(tells_of_a_reload_that_failed),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/unwind_fake.h"
+#include "tests/unit/unwind_images.h"
 
 enum { VERSIONS = 5 };
 static const unsigned minors[VERSIONS] = {11, 12, 13, 14, 15};
@@ -34,7 +35,7 @@ static const struct {
     FIELD(runtime.interpreters_head, 40, 40, 632, 808, 936),
     FIELD(runtime.finalizing, 24, 24, 608, 784, 912),
     FIELD(runtime.main_thread, 80, 64, NO_FIELD, NO_FIELD, NO_FIELD),
-    FIELD(runtime.tstate_current, 576, NO_FIELD, NO_FIELD, NO_FIELD, NO_FIELD),
+    FIELD(runtime.tstate_current, 576 + IMAGES_MUTEX_SHIFT, NO_FIELD, NO_FIELD, NO_FIELD, NO_FIELD),
     FIELD(interp.size, 107752, 383552, 194984, 225864, 226240),
     FIELD(interp.next, 0, 0, 7264, 7272, 7264),
     FIELD(interp.id, 48, 8, 7272, 7280, 7272),

@@ -307,6 +307,30 @@ static void rests_no_more_once_a_thread_came(void **state)
     thread_free(thread);
 }
 
+static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
+{
+    struct fixture *f = *state;
+    struct cpy_target *t = f->target;
+    cpy_addr current = fake_room(f->fake, 8);
+    struct thread *thread;
+
+    make_threads(f);
+    assert_false(light_lets_go(t)); /* there is no such word */
+    t->found.gil_current = current;
+    thread = lay_to_sleep(f);
+    t->awake = t->threads[t->interps[0].runner].kept->out.tid;
+    assert_true(light_lets_go(t));
+    fake_put64(f->fake, current, threads[1]);
+    assert_false(light_lets_go(t));
+    fake_put64(f->fake, current, 0);
+    assert_true(light_lets_go(t));
+    thread_wake(thread);
+    assert_false(light_lets_go(t));
+    t->awake = -1; /* it has ended */
+    assert_false(light_lets_go(t));
+    thread_free(thread);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -330,6 +354,7 @@ int main(void)
         TEST(rests_until_the_last_holder_wakes_up),
         TEST(rests_no_more_once_another_thread_had_the_gil),
         TEST(rests_no_more_once_a_thread_came),
+        TEST(lets_go_where_nobody_counts_while_the_gil_is_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

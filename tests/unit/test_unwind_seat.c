@@ -184,6 +184,24 @@ static void hurries_or_knows_that_it_may_not_and_calms_down(void **state)
     assert_true(f->seat.moved); /* that is another thing */
 }
 
+static void goes_back_to_the_time_slice_that_was_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    struct slice before, asked, after;
+
+    slice_read(&before);
+    slice_shorten(before.runtime_ns / 2); /* older kernels ignore that */
+    slice_read(&asked);
+    assert_true(seat_move(&f->seat, f->thread->tid, true));
+    seat_calm(&f->seat);
+    slice_read(&after);
+
+    assert_int_equal(after.policy, SCHED_OTHER);
+    assert_int_equal(after.nice, before.nice);
+    assert_true(after.runtime_ns == asked.runtime_ns);
+    assert_true(slice_apply(&before));
+}
+
 static void leaves_the_class_alone_in_which_somebody_else_has_put_it(void **state)
 {
     const struct sched_param none = {.sched_priority = 0};
@@ -266,6 +284,7 @@ int main(void)
         TEST(says_no_where_nothing_is_known_of_the_thread),
         TEST(says_no_once_the_thread_that_it_watched_is_gone),
         TEST(hurries_or_knows_that_it_may_not_and_calms_down),
+        TEST(goes_back_to_the_time_slice_that_was_asked_for),
         TEST(leaves_the_class_alone_in_which_somebody_else_has_put_it),
         TEST(takes_a_cpu_again_only_from_another_thread_or_elsewhere),
         TEST(lets_the_thread_run_for_a_moment_when_it_takes_its_cpu),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/web.h"
+#include "agent/web_listen.h"
 
 static void takes_an_address_and_a_port(void **state)
 {
@@ -65,14 +66,17 @@ static void knows_names_that_a_page_cannot_have(void **state)
 
 static void says_why_it_cannot_listen(void **state)
 {
+    const struct conf nonsense = {.http = {.listen = "nonsense"}};
+    const struct conf name = {.http = {.listen = "example:80"}};
     struct state_share share;
+    const struct web_sources sources = {.share = &share};
     struct err err = {""};
 
     (void)state;
     state_share_init(&share);
-    assert_null(web_open("nonsense", &share, &err));
-    assert_string_equal(err.text, "[http] listen nonsense: it is no ADDRESS:PORT");
-    assert_null(web_open("example:80", &share, &err));
+    assert_null(web_open(&nonsense, &sources, &err));
+    assert_string_equal(err.text, "[http] listen nonsense: it is no ADDRESS:PORT, and no path");
+    assert_null(web_open(&name, &sources, &err));
     assert_string_equal(err.text, "[http] listen example:80: example is no IP address");
     state_share_finish(&share);
 }

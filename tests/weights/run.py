@@ -2,9 +2,12 @@
 """Do the times of a profile add up to what the kernel and the program itself say?
 
 Each workload runs for some seconds while `pystrobe record` looks at it. CPU time must be within
-2 % of the kernel's number for the process, wall time within 1 % of what its threads measured, or
-within what a single tick can hide. Printed beside: how much of the CPU time no sample saw, and how
-much went to stacks that rest.
+2 % of the kernel's number for the process, wall time within 1 % of what its threads measured. Printed
+beside: how much of the CPU time no sample saw, and how much went to stacks that rest.
+
+No sample can know within a period when a thread entered and left window(), and the threads enter
+it when the process has rested for long and is looked at in each eighth tick only: up to 0.1 s in all.
+So a workload is to run for ten seconds or more.
 """
 
 import argparse
@@ -23,10 +26,6 @@ import profiles  # noqa: E402
 
 RATE = 100
 CPU_BOUND, WALL_BOUND = 0.02, 0.01
-RARE_LOOK = 8  # ticks
-# What starting and stopping the threads takes, and what the recorder sees of the program's own
-# waiting for them.
-CPU_SLACK_S = 0.003
 
 # Kind, threads, burst in ms, duty. Fifty threads share one GIL: their duty is what they ask for.
 WORKLOADS = [("python", 1, burst, duty) for burst in (1, 5, 50) for duty in (0.01, 0.1, 0.5)] + [
@@ -34,6 +33,10 @@ WORKLOADS = [("python", 1, burst, duty) for burst in (1, 5, 50) for duty in (0.0
     ("python", 50, 1, 0.01), ("python", 50, 5, 0.01), ("python", 50, 50, 0.01), ("python", 50, 50, 1),
     ("zlib", 1, 5, 0.1), ("zlib", 1, 50, 1), ("zlib", 4, 5, 0.5),
     ("hash", 1, 50, 0.5), ("hash", 4, 50, 1), ("hash", 50, 5, 0.01)]
+
+
+# One of each kind of duty, burst, number of threads and code, for a run of a minute or so.
+SHORT = [("python", 1, 1, 0.1), ("python", 1, 5, 0.5), ("python", 50, 5, 0.01), ("zlib", 1, 50, 1), ("hash", 4, 50, 1)]
 
 
 def find_python():
@@ -64,7 +67,7 @@ def run_workload(args, workload, folder):
     return truth, profiles.read(out)[0]
 
 
-def judge(truth, profile, threads):
+def judge(truth, profile):
     """The row of the table."""
     def total(value, name=""):
         """Of samples in whose stack the function is; "": of all."""
@@ -76,11 +79,7 @@ def judge(truth, profile, threads):
            "wall_s": truth["wall_s"], "wall_error": total("wall", "window") / truth["wall_s"] - 1,
            "unseen": total("cpu", "<CPU time") / cpu, "resting": total("cpu", "rest") / cpu,
            "wait_s": total("wait")}
-    # Of each thread the profile cannot know within a period when it entered and left window(); and
-    # all enter at once, while the process has rested for long and is looked at in each eighth tick.
-    slack = 3 * (threads ** 0.5) / RATE + threads * RARE_LOOK / 2 / RATE
-    row["good"] = abs(cpu - truth["cpu_s"]) <= CPU_BOUND * truth["cpu_s"] + CPU_SLACK_S and \
-        abs(row["wall_error"]) * truth["wall_s"] <= max(WALL_BOUND * truth["wall_s"], slack)
+    row["good"] = abs(row["cpu_error"]) <= CPU_BOUND and abs(row["wall_error"]) <= WALL_BOUND
     return row
 
 
@@ -88,19 +87,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--python", default=None)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--short", action="store_true", help="a few of them, in a minute")
     parser.add_argument("--only", default="", help="workloads whose name has this")
     parser.add_argument("--json")
     args = parser.parse_args()
     args.python = args.python or find_python()
     rows = []
     print("%-26s %8s %8s %8s %8s %8s %8s" % ("workload", "CPU s", "CPU err", "wall err", "unseen", "resting", "wait s"))
-    for workload in WORKLOADS:
+    for workload in SHORT if args.short else WORKLOADS:
         name = "%s, %d x %g ms at %g %%" % (workload[0], workload[1], workload[2], 100 * workload[3])
         if args.only not in name:
             continue
         with tempfile.TemporaryDirectory(prefix="pystrobe-weights-") as folder:
-            row = judge(*run_workload(args, workload, pathlib.Path(folder)), workload[1])
+            row = judge(*run_workload(args, workload, pathlib.Path(folder)))
         rows.append(dict(row, workload=name))
         print("%-26s %8.3f %+7.2f%% %+7.2f%% %7.1f%% %7.1f%% %8.3f%s" % (
             name, row["cpu_s"], 100 * row["cpu_error"], 100 * row["wall_error"], 100 * row["unseen"],

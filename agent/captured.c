@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* captured.c - see captured.h. */
+#include "agent/captured.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/clock.h"
+#include "agent/helper.h"
+
+enum { STEP = 65536, LOOK_MS = 200 };
+
+/* Starts the program with its output in `fd`. Gives errno. */
+static int spawn(pid_t *pid, const struct captured_command *command, int fd)
+{
+    char *environment[HELPER_ENVIRONMENT_MAX];
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int cause = posix_spawn_file_actions_init(&files);
+
+    if (cause)
+        return cause;
+    helper_environment(environment);
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETPGROUP);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO);
+    if (command->errors)
+        (void)posix_spawn_file_actions_adddup2(&files, fd, STDERR_FILENO);
+    else
+        (void)posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    cause = posix_spawn(pid, command->program, &files, &attributes, command->argv, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&files);
+    return cause;
+}
+
+/* Reads until the other end is closed. False: it took too long, or there is too much. */
+static bool read_all(int fd, const struct captured_limits *limits, struct buf *out)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    unsigned char bytes[STEP];
+    ssize_t got = 1;
+
+    while (got != 0 && !buf_failed(out)) {
+        if (clock_mono_ns() >= limits->deadline_ns || atomic_load(limits->stop))
+            return false;
+        if (poll(&wait, 1, LOOK_MS) <= 0)
+            continue;
+        got = read(fd, bytes, sizeof(bytes));
+        if (got < 0 && errno != EINTR)
+            return false;
+        if (got > 0)
+            buf_add(out, bytes, (size_t)got);
+    }
+    return !buf_failed(out);
+}
+
+bool captured_run(const struct captured_command *command, const struct captured_limits *limits,
+                  struct buf *out)
+{
+    int pipes[2], status = -1, cause;
+    bool good;
+    pid_t pid;
+
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return false;
+    cause = spawn(&pid, command, pipes[1]);
+    (void)close(pipes[1]);
+    good = cause == 0 && read_all(pipes[0], limits, out);
+    (void)close(pipes[0]);
+    if (cause != 0)
+        return false;
+    if (!good)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,493 @@
+// The page of the agent: flame.js, which comes before this, draws the flame graph.
+(() => {
+const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECONDS = 5;
+
+const view = {
+  service: null,              // by name
+  span: [0, 0],               // the time line's whole time, UTC in milliseconds
+  ends: [0, 1000],            // what is chosen of it, in thousandths
+  kept: null,                 // a range to compare with
+  folders: new Map(),         // of services in the store, as /api/services has them
+  line: null,                 // the time line's points
+  state: null,                // as /api/state has it
+  pid: 0,                     // whose threads are shown
+  turn: 0,                    // of the graph that was asked for last
+  paused: false,
+};
+
+// --- Words for people
+
+const count = number => number.toLocaleString("en");
+const mebibytes = bytes => (bytes / 1048576).toFixed(1);
+const two = number => String(number).padStart(2, "0");
+
+function clock(ms) {
+  const date = new Date(ms), today = new Date().toDateString() === date.toDateString();
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return today ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+function span(ms) {
+  const s = Math.round(ms / 1000);
+  if (s < 120) return s + " s";
+  if (s < 7200) return Math.round(s / 60) + " min";
+  return s < 172800 ? (s / 3600).toFixed(1) + " h" : (s / 86400).toFixed(1) + " days";
+}
+
+// --- Elements
+
+function make(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function setText(where, text) {
+  if (where.textContent !== text) where.textContent = text;
+}
+
+// Rows by key: those that stay keep their elements, so that a focus is not lost.
+function fillRows(body, items, keyOf, fill) {
+  const before = new Map([...body.rows].map(row => [row.dataset.key, row]));
+  const rows = items.map(item => {
+    const row = before.get(String(keyOf(item))) || make("tr");
+    row.dataset.key = keyOf(item);
+    fill(row, item);
+    return row;
+  });
+  if (rows.length !== body.rows.length || rows.some((row, i) => row !== body.rows[i])) body.replaceChildren(...rows);
+}
+
+function setCells(row, first, texts) {
+  while (row.cells.length < first + texts.length) row.insertCell();
+  texts.forEach((text, i) => setText(row.cells[first + i], String(text)));
+}
+
+function cellButton(row, at, text, label, onClick) {
+  while (row.cells.length <= at) row.insertCell();
+  let button = row.cells[at].querySelector("button");
+  if (!button) {
+    button = make("button", { type: "button" });
+    button.addEventListener("click", onClick);
+    row.cells[at].replaceChildren(button);
+  }
+  setText(button, text);
+  if (label) button.setAttribute("aria-label", label);
+  return button;
+}
+
+// --- Asking the agent
+
+const pause = ms => new Promise(done => setTimeout(done, ms));
+
+// Its readers of the store are few: who comes when they are busy comes again.
+async function ask(what, words, tries = TRIES) {
+  const answer = await fetch(`api/${what}?${new URLSearchParams(words || {})}`, { cache: "no-store" });
+  if (answer.ok) return answer.json();
+  const text = (await answer.text()).trim();
+  if (answer.status !== 503 || tries <= 1) throw new Error(text || `status ${answer.status}`);
+  await pause(BUSY_MS);
+  return ask(what, words, tries - 1);
+}
+
+// One at a time: the agent has few readers of the store. Null for what is not wanted any more.
+let queue = Promise.resolve();
+function askStore(what, words, wanted = () => true) {
+  const answer = queue.then(() => wanted() ? ask(what, words) : null);
+  queue = answer.catch(() => null);
+  return answer;
+}
+
+function trouble(text) {
+  setText(element("trouble"), text);
+  element("trouble").hidden = !text;
+}
+
+// --- Services and processes
+
+const failures = target => Object.values(target.failed).reduce((sum, number) => sum + number, 0);
+const targetsOf = service => view.state ? view.state.targets.filter(target => target.service === service) : [];
+const folderOf = service => [...view.folders.values()].find(folder => (folder.service || folder.folder) === service);
+
+function sumTargets(targets, number) {
+  return targets.reduce((sum, target) => sum + number(target), 0);
+}
+
+function listServices() {
+  const names = new Set(view.state ? view.state.targets.map(target => target.service) : []);
+  view.folders.forEach(folder => names.add(folder.service || folder.folder));
+  return [...names].sort();
+}
+
+function drawServices() {
+  const names = listServices();
+  fillRows(element("services").tBodies[0], names, name => name, (row, name) => {
+    const targets = targetsOf(name), folder = folderOf(name);
+    const button = cellButton(row, 0, name, null, () => chooseService(name));
+    button.setAttribute("aria-current", String(name === view.service));
+    setCells(row, 1, [targets.length, targets.filter(target => target.state === "sampled").length,
+      targets.length ? Math.max(...targets.map(target => target.rate_hz)) + " Hz" : "",
+      count(sumTargets(targets, target => target.samples)), count(sumTargets(targets, target => target.torn.all)),
+      count(sumTargets(targets, failures)), folder ? count(folder.profiles) : "none",
+      folder ? clock(folder.first_ms) : "", folder ? clock(folder.last_ms) : ""]);
+    row.classList.toggle("gone", targets.length === 0);
+  });
+  if (!view.service && names.length) {
+    const wanted = decodeURIComponent(location.hash.slice(1));
+    chooseService(names.includes(wanted) ? wanted : names.find(name => folderOf(name)) || names[0]);
+  }
+}
+
+function drawTargets() {
+  const words = { sampled: "sampled", waits: "waits", apart: "apart: it has blocked a sampler" };
+  fillRows(element("targets").tBodies[0], targetsOf(view.service), target => target.pid, (row, target) => {
+    setCells(row, 0, [target.pid, target.python || "not known yet", words[target.state] || target.state,
+      target.rate_hz + " Hz" + (target.burst ? ", burst" : ""), count(target.samples), count(target.missed),
+      count(target.torn.all)]);
+    const button = cellButton(row, 7, "threads", `threads of process ${target.pid}`, () => showThreads(target.pid));
+    button.setAttribute("aria-pressed", String(view.pid === target.pid));
+    cellButton(row, 8, "next 5 seconds", `the next ${SAMPLE_SECONDS} seconds of process ${target.pid}`,
+      () => sampleNow({ pid: target.pid }, `process ${target.pid}, `));
+  });
+}
+
+// --- The agent and its exporters
+
+function healthOf(state) {
+  const failing = state.exporters.filter(exporter => exporter.last_error).length;
+  const parts = [`${count(state.sampling)} of ${count(state.targets.length)} processes sampled`,
+    `${(100 * state.budget.cpu_used).toFixed(2)} % of a core`, `${mebibytes(state.budget.memory_used_bytes)} MiB`];
+  if (failing) parts.push(`${failing} exporters failed last`);
+  return parts.join(" · ");
+}
+
+function drawFacts(state) {
+  const budget = state.budget, config = state.config || {}, spool = state.spool;
+  const facts = [["version", state.version], ["process", state.pid],
+    ["runs since", clock(state.started_unix_ns / 1e6)],
+    ["CPU", `${(100 * budget.cpu_used).toFixed(2)} % of a core` + (budget.cpu_promised ? `, promised ${(100 * budget.cpu_promised).toFixed(2)} %` : "")],
+    ["memory", `${mebibytes(budget.memory_used_bytes)} MiB` + (budget.memory_promised_bytes ? `, promised ${mebibytes(budget.memory_promised_bytes)} MiB` : "")],
+    ["periods", budget.period_factor > 1 ? `${budget.period_factor} times as long as asked for, to keep the promise` : "as asked for"],
+    ["samplers", `${state.samplers.running} run, ${state.samplers.blocked} were blocked, ${state.samplers.crashed} crashed`],
+    ["profiles", count(state.profiles)],
+    ["spool", spool ? `${count(spool.entries)} profiles, ${mebibytes(spool.bytes)} MiB` + (spool.failing ? "; the disk takes none now" : "") : "off"],
+    ["settings", (config.path || "") + (config.last_reload && config.last_reload.error ? "; the last reload failed: " + config.last_reload.error : "")]];
+  const list = element("facts");
+  if (list.children.length !== 2 * facts.length)
+    list.replaceChildren(...facts.flatMap(([name]) => [make("dt", { textContent: name }), make("dd")]));
+  facts.forEach(([, value], i) => setText(list.children[2 * i + 1], String(value)));
+}
+
+function drawExporters(state) {
+  fillRows(element("exporters").tBodies[0], state.exporters, exporter => exporter.name, (row, exporter) => {
+    const dropped = exporter.dropped.full + exporter.dropped.old + exporter.dropped.stop;
+    setCells(row, 0, [exporter.name, exporter.type, count(exporter.sent), mebibytes(exporter.sent_bytes),
+      count(exporter.queued), count(exporter.retried), count(exporter.refused), count(dropped),
+      exporter.last_ok_unix_ns ? clock(exporter.last_ok_unix_ns / 1e6) : "never", exporter.last_error || ""]);
+    row.cells[9].classList.toggle("bad", Boolean(exporter.last_error));
+  });
+}
+
+// --- The time line
+
+const rangeMs = () => view.ends.map(end => Math.round(view.span[0] + (view.span[1] - view.span[0]) * end / 1000));
+
+function drawRange() {
+  const [from, to] = rangeMs();
+  setText(element("range"), `${clock(from)} to ${clock(to)}, ${span(to - from)}`);
+  element("from").value = view.ends[0];
+  element("to").value = view.ends[1];
+  element("from").setAttribute("aria-valuetext", clock(from));
+  element("to").setAttribute("aria-valuetext", clock(to));
+  const box = element("line").querySelector(".range");
+  if (!box) return;
+  box.setAttribute("x", view.ends[0]);
+  box.setAttribute("width", Math.max(1, view.ends[1] - view.ends[0]));
+}
+
+function svg(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+// A bar for each profile: what it counts in each second of it.
+function drawLine() {
+  const chosen = view.line.types.findIndex(([name]) => name === element("what").value);
+  const points = chosen < 0 ? [] : view.line.points.map(point => [point[0], point[1], point[2 + chosen] / Math.max(1, point[1])]);
+  const top = Math.max(0, ...points.map(point => point[2])), [begin, end] = view.span, scale = 1000 / Math.max(1, end - begin);
+  const image = svg("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", role: "img" });
+  const step = view.line.files > points.length && points.length ? (end - begin) / points.length : 0;
+  for (const [time, duration, value] of points) {
+    const height = top > 0 ? 98 * value / top : 0;
+    image.append(svg("rect", { class: "point", x: (time - begin) * scale, y: 100 - height,
+      width: Math.max(0.6, Math.max(duration, step) * scale * 0.92), height }));
+  }
+  image.append(svg("rect", { class: "range", y: 0, height: 100 }));
+  image.setAttribute("aria-label", `${element("what").value || "nothing"} of ${points.length} profiles, ${clock(begin)} to ${clock(end)}`);
+  element("line").replaceChildren(image);
+  drawRange();
+}
+
+function fillValues(types) {
+  const select = element("what"), before = select.value || "cpu";
+  if ([...select.options].map(option => option.value).join() === types.map(([name]) => name).join()) return;
+  select.replaceChildren(...types.map(([name]) => new Option(name, name)));
+  select.value = types.some(([name]) => name === before) ? before : types.length ? types[0][0] : "";
+}
+
+function chooseSpan(folder) {
+  const seconds = Number(element("window").value);
+  view.span = [seconds ? Date.now() - seconds * 1000 : folder.first_ms, Math.max(Date.now(), folder.last_ms + 1)];
+}
+
+async function loadLine() {
+  const service = view.service, folder = folderOf(service);
+  if (!folder) {
+    setText(element("read"), "");
+    element("line").replaceChildren();
+    showNothing("The store keeps no profile of it" + (view.folders.size ? "." : " yet, or there is none ([exporter] type = store).") + " Sample the next seconds instead.");
+    return;
+  }
+  chooseSpan(folder);
+  const line = await askStore("timeline", { service: folder.folder, from: view.span[0], to: view.span[1] }, () => service === view.service);
+  if (!line || service !== view.service) return;
+  line.points.sort((a, b) => a[0] - b[0]);
+  view.line = line;
+  fillValues(line.types);
+  setText(element("read"), line.read < line.files ? `shows ${count(line.read)} of ${count(line.files)} profiles` : `${count(line.files)} profiles`);
+  drawLine();
+  await loadGraph();
+}
+
+// --- The flame graph
+
+function showNothing(text) {
+  setText(element("nothing"), text);
+  element("drawn").hidden = true;
+  setText(element("about"), "");
+}
+
+function chooseValue() {
+  const type = data ? data.types.findIndex(([name]) => name === element("what").value) : -1;
+  if (type < 0 || type === data.base) return;
+  element("value").value = type;
+  choose(type);
+}
+
+function show(graph, words) {
+  setText(element("nothing"), "");
+  element("drawn").hidden = false;
+  showFlame(graph);
+  chooseValue();
+  element("about").append(words);
+}
+
+function otherRange() {
+  const [from, to] = rangeMs(), how = element("compare").value;
+  if (how === "before") return [from - (to - from), from];
+  return how === "kept" ? view.kept : null;
+}
+
+function aboutRead({ before, after, share }) {
+  const parts = before ? [["before", before], ["after", after]] : [["", after]];
+  const words = parts.filter(([, part]) => part.read < part.files).map(([name, part]) => ` · ${name} ${count(part.read)} of ${count(part.files)} profiles added up, evenly chosen`);
+  return words.join("") + (share ? ` · functions below ${(100 * share).toPrecision(1)} % left out` : "");
+}
+
+async function loadGraph() {
+  const folder = folderOf(view.service), turn = ++view.turn, other = otherRange(), [from, to] = rangeMs();
+  if (!folder) return;
+  const words = { service: folder.folder, from, to };
+  if (other) Object.assign(words, { before_from: Math.max(0, other[0]), before_to: other[1], type: element("what").value });
+  element("drawn").setAttribute("aria-busy", "true");
+  try {
+    const graph = await askStore("graph", words, () => turn === view.turn);
+    if (graph && turn === view.turn) show(graph, (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph));
+  } catch (error) {
+    if (turn === view.turn) showNothing(error.message);
+  }
+  element("drawn").removeAttribute("aria-busy");
+}
+
+async function sampleNow(whom, words) {
+  const button = element("sample"), turn = ++view.turn;
+  element("follow").checked = false;
+  button.disabled = true;
+  setText(element("nothing"), `samples for ${SAMPLE_SECONDS} seconds`);
+  try {
+    const graph = await ask("sample", { ...whom, seconds: SAMPLE_SECONDS });
+    if (turn === view.turn) show(graph, ` · ${words}sampled now`);
+  } catch (error) {
+    if (turn === view.turn) showNothing(error.message);
+  }
+  button.disabled = false;
+}
+
+// --- Threads
+
+function stackOf(thread) {
+  const details = make("details", {}, make("summary", { textContent: `${thread.frames.length} frames` }));
+  details.append(make("ol", {}, ...thread.frames.map(frame =>
+    make("li", { textContent: `${frame.func}  ${frame.file}${frame.line ? ":" + frame.line : ""}` }))));
+  return details;
+}
+
+function drawThreads(threads) {
+  const words = { gil: "holds the GIL", cpu: "on a CPU", gil_wait: "waits for the GIL", exception: "handles an exception", gc: "collects garbage" };
+  fillRows(element("threads").querySelector("tbody"), threads, thread => thread.tid || thread.name, (row, thread) => {
+    const frames = thread.frames || [], first = frames[0];
+    const where = first ? `${first.func} ${first.file}${first.line ? ":" + first.line : ""}` : thread.torn ? "moves too fast to be read" : "no Python";
+    setCells(row, 0, [thread.name || (thread.main ? "main" : ""), thread.tid || "", thread.status.map(word => words[word] || word).join(", ") || "sleeps", where]);
+    while (row.cells.length < 5) row.insertCell();
+    const open = row.cells[4].querySelector("details[open]") !== null;
+    row.cells[4].replaceChildren(...(frames.length ? [stackOf({ frames })] : []));
+    if (open && frames.length) row.cells[4].firstChild.open = true;
+  });
+}
+
+async function loadThreads() {
+  const pid = view.pid;
+  if (!pid) return;
+  try {
+    const dump = await ask("threads", { pid }, 1);
+    if (pid !== view.pid) return;
+    const threads = dump.interpreters.flatMap(interpreter => interpreter.threads);
+    const holders = threads.filter(thread => thread.status.includes("gil")).map(thread => thread.name || `thread ${thread.tid}`);
+    setText(element("holder"), dump.free_threaded ? "This Python has no GIL." : holders.length ? `The GIL is held by ${holders.join(", ")}.` : "Nobody holds the GIL.");
+    drawThreads(threads);
+  } catch (error) {
+    if (pid !== view.pid) return;
+    setText(element("holder"), error.message);
+    drawThreads([]);
+    if (!targetsOf(view.service).some(target => target.pid === pid)) view.pid = 0;
+  }
+}
+
+function showThreads(pid) {
+  view.pid = view.pid === pid ? 0 : pid;
+  element("threads").hidden = !view.pid;
+  setText(element("of"), `process ${pid}`);
+  setText(element("holder"), "reads");
+  drawThreads([]);
+  drawTargets();
+  loadThreads();
+}
+
+// --- What is chosen
+
+function guard(promise) {
+  return promise.catch(error => trouble(error.message));
+}
+
+function chooseService(name) {
+  view.service = name;
+  view.pid = 0;
+  view.ends = [0, 1000];
+  element("threads").hidden = true;
+  element("chosen").hidden = false;
+  history.replaceState(null, "", "#" + encodeURIComponent(name));
+  document.querySelectorAll(".service").forEach(part => setText(part, name));
+  drawServices();
+  drawTargets();
+  guard(loadLine());
+}
+
+function chooseEnds(a, b) {
+  view.ends = [Math.min(a, b), Math.max(a, b)];
+  if (view.ends[1] - view.ends[0] < 2) view.ends[1] = Math.min(1000, view.ends[0] + 2), view.ends[0] = view.ends[1] - 2;
+  element("follow").checked = view.ends[0] === 0 && view.ends[1] === 1000;
+  drawRange();
+}
+
+function setUpLine() {
+  const line = element("line");
+  let begun = null;
+  const at = event => {
+    const box = line.getBoundingClientRect();
+    return Math.round(1000 * Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)));
+  };
+  line.addEventListener("pointerdown", event => {
+    begun = at(event);
+    line.setPointerCapture(event.pointerId);
+  });
+  line.addEventListener("pointermove", event => begun !== null && Math.abs(at(event) - begun) > 2 && chooseEnds(begun, at(event)));
+  line.addEventListener("pointerup", event => {
+    if (begun !== null && Math.abs(at(event) - begun) > 2) loadGraph();
+    begun = null;
+  });
+  for (const id of ["from", "to"]) {
+    element(id).addEventListener("input", () => chooseEnds(Number(element("from").value), Number(element("to").value)));
+    element(id).addEventListener("change", loadGraph);
+  }
+}
+
+function setUpChoices() {
+  element("window").addEventListener("change", () => {
+    view.ends = [0, 1000];
+    guard(loadLine());
+  });
+  element("whole").addEventListener("click", () => {
+    chooseEnds(0, 1000);
+    guard(loadLine());
+  });
+  element("what").addEventListener("change", () => {
+    if (view.line) drawLine();
+    if (element("compare").value) loadGraph();
+    else chooseValue();
+  });
+  element("compare").addEventListener("change", loadGraph);
+  element("keep").addEventListener("click", () => {
+    const [option] = [...element("compare").options].filter(one => one.value === "kept");
+    view.kept = rangeMs();
+    option.disabled = false;
+    option.textContent = `the range that was kept: ${clock(view.kept[0])} to ${clock(view.kept[1])}`;
+    if (element("compare").value === "kept") loadGraph();
+  });
+  element("sample").addEventListener("click", () => sampleNow({ target: view.service }, ""));
+  element("pause").addEventListener("click", () => {
+    view.paused = !view.paused;
+    element("pause").setAttribute("aria-pressed", String(view.paused));
+  });
+}
+
+// --- In turns, as long as somebody looks
+
+async function takeState() {
+  const state = await ask("state", {}, 1);
+  view.state = state;
+  trouble("");
+  setText(element("health"), healthOf(state));
+  drawServices();
+  drawTargets();
+  drawFacts(state);
+  drawExporters(state);
+  await loadThreads();
+}
+
+async function takeStore() {
+  try {
+    view.folders = new Map((await askStore("services")).services.map(folder => [folder.folder, folder]));
+  } catch (error) {
+    if (!view.state) throw error;
+    view.folders = new Map();
+  }
+  drawServices();
+  if (view.service && element("follow").checked && (view.line || folderOf(view.service))) await loadLine();
+}
+
+async function repeat(what, ms) {
+  for (;;) {
+    if (!view.paused && !document.hidden)
+      await what().catch(error => trouble(`The agent gives no answer: ${error.message}`));
+    await pause(ms);
+  }
+}
+
+setUpLine();
+setUpChoices();
+takeState().then(takeStore).catch(error => trouble(`The agent gives no answer: ${error.message}`)).finally(() => {
+  pause(STATE_MS).then(() => repeat(takeState, STATE_MS));
+  pause(STORE_MS).then(() => repeat(takeStore, STORE_MS));
+});
+})();

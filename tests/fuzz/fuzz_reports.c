@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_reports.c - whatever a sampler that a target has broken reports, the supervisor takes it
+ * within bounds or gives the sampler up.
+ *
+ * The input is a list of messages: a byte for the kind, one for how to read on, one for how many
+ * bytes follow. A message of a known kind is as long as it is to be, unless the first bit of the
+ * second byte is set; with the second bit the bytes stand behind the struct, else in it, from where
+ * the other bits say.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/hang_dump.h"
+#include "agent/hang_talk.h"
+#include "agent/log.h"
+#include "agent/slot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEAD = 3, MESSAGES = 64, SERVICES = 8, INTERVAL = 7, FAR = 64 };
+
+static const size_t sizes[] = {
+    [REPORT_BEGAN] = sizeof(struct report_began),
+    [REPORT_PUT_OFF] = sizeof(struct report_put_off),
+    [REPORT_ENDED] = sizeof(struct proc_id),
+    [REPORT_ROWS] = sizeof(struct report_rows),
+    [REPORT_COUNTS] = sizeof(struct report_counts),
+    [REPORT_DONE] = sizeof(uint64_t),
+    [REPORT_EACH] = sizeof(struct report_each),
+    [REPORT_SETTLED] = sizeof(uint64_t),
+    [REPORT_HANG] = sizeof(struct engine_hang),
+};
+
+enum { KINDS = sizeof(sizes) / sizeof(sizes[0]) };
+
+struct heard {
+    size_t bytes; /* what was lent is read through, so that a sanitizer sees it */
+    struct hang_talk talk;
+    struct hang_told told;
+};
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void began(void *ctx, struct proc_id id, const char *version)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += strlen(version) + (size_t)id.pid;
+}
+
+static void put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += strlen(err->text) + strlen(cpy_rc_text(rc)) + (size_t)id.pid;
+}
+
+static void ended(void *ctx, struct proc_id id)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += (size_t)id.pid;
+}
+
+static void counted(void *ctx, struct proc_id id, const struct engine_counts *counts)
+{
+    struct heard *heard = ctx;
+
+    heard->bytes += counts->samples + (size_t)id.pid;
+}
+
+static void hangs(void *ctx, const struct engine_hang *hang, const char *dump, size_t size)
+{
+    struct heard *heard = ctx;
+
+    must(size <= HANG_DUMP_MAX && hang->kind < HANG_KINDS);
+    hang_tell(&heard->talk, &heard->told, hang, "shop", dump, size);
+}
+
+/* Sends one message. Gives how much of the input it took; 0: there is no more. */
+static size_t send_one(struct link *link, const uint8_t *data, size_t size)
+{
+    unsigned char bytes[sizeof(struct report_rows) + sizeof(struct report_each)] = {0};
+    size_t fixed, from, given;
+    uint32_t kind;
+
+    if (size <= HEAD)
+        return 0;
+    kind = data[0] % (KINDS + 1);
+    fixed = kind < KINDS && !(data[1] & 1) ? sizes[kind] : 0;
+    given = data[2] < size - HEAD ? data[2] : size - HEAD;
+    if (fixed == 0 || data[1] & 2) {
+        must(link_send(link, kind, bytes, fixed, data + HEAD, given) != LINK_BROKEN);
+    } else {
+        from = (size_t)(data[1] >> 2) * FAR % fixed;
+        memcpy(bytes + from, data + HEAD, given < fixed - from ? given : fixed - from);
+        must(link_send(link, kind, bytes, fixed, NULL, 0) != LINK_BROKEN);
+    }
+    return HEAD + given;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct slot_news news = {began, put_off, ended, counted, hangs};
+    static struct heard heard;
+    struct services services = {.max = SERVICES};
+    struct report_counts sum = {0};
+    struct slot slot = {0};
+    struct link sampler;
+    size_t took, count = 0;
+    bool good = true;
+    int fds[2];
+
+    log_init(LOG_LEVEL_ERROR);
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    link_init(&sampler, fds[0]);
+    link_init(&slot.helper.link, fds[1]);
+    slot.helper.pidfd = -1;
+    while (good && count++ < MESSAGES && (took = send_one(&sampler, data, size)) > 0) {
+        data += took;
+        size -= took;
+        good = slot_receive(&slot, &services, INTERVAL, &news, &heard);
+    }
+    slot_add_counts(&sum, &slot.now);
+    slot_renew(&slot);
+    link_finish(&sampler);
+    link_finish(&slot.helper.link);
+    services_finish(&services);
+    return 0;
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""[target] hang_after: what hangs is told once, with a dump, by a label and a number; what only rests is not."""
+
+import json
+import os
+import re
+import signal
+
+import pytest
+
+import live
+import profiles
+
+AFTER_S = 2
+HANGS = {"often": "stuck", "regex": "stuck", "deadlock": "deadlock"}
+TIMES = {"often": 2, "regex": 1, "deadlock": 1}
+INI = """
+[agent]
+rate = 50Hz
+interval = 1s
+scan = 200ms
+max_cpu = 200%%
+max_memory = 4GiB
+control = %(dir)s/control.sock
+[target hangs]
+cmdline = hangs[.]py \\S+ %(mark)s
+service = shop
+hang_after = %(after)ds
+[exporter out]
+type = store
+path = %(dir)s/store
+"""
+
+
+# What runs at the same time, under which Python; nothing of it but `regex` and `loop` takes CPU time.
+PLAN = [("often", "3.8"), ("often", "3.15"), ("deadlock", "3.11"), ("deadlock", "3.14"), ("regex", "3.11"),
+        ("server", "3.8"), ("server", "3.15"), ("sleeper", "3.12"), ("short", "3.14"), ("loop", "3.11")]
+
+
+MARK = "%d.%06d" % (3 * AFTER_S, os.getpid())  # seconds, and nobody else's
+
+
+@pytest.fixture
+def begin(start):
+    """begin(): {pid: (kind, minor)} of those whose Python is there."""
+    found = {}
+
+    def begin_all():
+        for kind, minor in PLAN:
+            python = next((one for one in live.load_pythons()[0] if one["version"].startswith(minor + ".")), None)
+            if python:
+                found[start(python, "hangs.py", kind, MARK).read_json()["pid"]] = (kind, minor)
+        return found
+
+    yield begin_all
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+
+
+def status(pystrobe, tmp_path):
+    return json.loads(pystrobe.run("status", "--json", "--socket", tmp_path / "control.sock").stdout)
+
+
+def lines_of(run, pid, text):
+    return [line for line in run.log if re.search(r"process %d\b.*%s" % (pid, text), line)]
+
+
+def await_lines(run, pid, text, count):
+    live.wait_until(lambda: len(lines_of(run, pid, text)) >= count,
+                    "%d lines %r of %d" % (count, text, pid), 0.1)
+
+
+def all_told(state, kinds):
+    """{pid: target} of a state, or None if it is older than the last hang."""
+    found = {target["pid"]: target for target in state["targets"]}
+    return found if all(pid in found and found[pid]["hangs"] >= TIMES.get(kind, 0)
+                        for pid, (kind, _) in kinds.items()) else None
+
+
+def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent, begin, tmp_path):
+    run = agent(INI % {"dir": tmp_path, "mark": MARK, "after": AFTER_S})
+    run.wait_for_line("started")
+    kinds = begin()
+    for pid, (kind, _) in kinds.items():
+        await_lines(run, pid, "of service shop hangs: ", TIMES.get(kind, 0))
+    now = live.wait_until(lambda: all_told(status(pystrobe, tmp_path), kinds), "a state that has all of them", 0.2)
+    text = pystrobe.run("status", "--socket", tmp_path / "control.sock").stdout
+    for pid, (kind, _) in kinds.items():
+        await_lines(run, pid, r"goes on: it hung for \d s", TIMES.get(kind, 1) - 1)
+
+    for pid, (kind, minor) in kinds.items():
+        told = lines_of(run, pid, " hangs: ")
+        assert len(told) == TIMES.get(kind, 0) or kind == "often", (kind, minor, told)
+        if kind in HANGS:
+            assert all(("held the GIL" in line) == (HANGS[kind] == "stuck") for line in told)
+            assert len(lines_of(run, pid, 'Thread %d "MainThread"' % pid)) == 1, "one dump, of the first hang"
+            assert lines_of(run, pid, r"hangs[.]py:\d+ in "), "its stack"
+        if kind != "often":
+            assert now[pid]["hangs"] == TIMES.get(kind, 0), (kind, minor)
+            assert (now[pid]["hang"] or {"kind": None})["kind"] == HANGS.get(kind), (kind, minor)
+    assert re.search(r"^hangs: +[1-9] now, [1-9] stuck and [1-9] deadlocked so far$", text, re.M), text
+    assert re.search(r"HANGS \(stuck, thread \d+, 0m \d+s\)$", text, re.M), text
+    run.stop()
+    labels = [sample["labels"] for profile in profiles.in_store(tmp_path / "store", "shop")
+              for sample in profile["samples"]]
+    assert {label.get("hang") for label in labels} == {"stuck", "deadlock", None}

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page for browsers, and the data below /api/ that it shows."""
+
+import concurrent.futures
+import json
+import os
+import re
+import time
+import urllib.parse
+
+import pytest
+
+import axe
+import browser
+import chromium
+import live
+import pages
+
+PAGE_BYTES_MAX = 200 * 1000
+FOREVER_MS = 9 * 10**12
+needs_chromium = pytest.mark.skipif(not chromium.find() and os.environ.get("CI") != "true", reason="needs chromium")
+
+
+@pytest.fixture
+def shop(agent, start, tmp_path):
+    """An agent that keeps profiles of two programs of one service: (agent, port, {hot function: target})."""
+    port = pages.free_port()
+    targets = {name: pages.start_target(start, tmp_path, "desk_%s.py" % name, name) for name in ("brew", "bake")}
+    run = agent(pages.ini_of(tmp_path, "127.0.0.1:%d" % port))
+    run.wait_for(target.pid for target in targets.values())
+    pages.wait_until_ready(port)
+    return run, port, targets
+
+
+def ask(port, what, **words):
+    """The JSON of /api/`what`."""
+    status, body, headers = pages.ask(port, "/api/%s?%s" % (what, urllib.parse.urlencode(words)))
+    assert status == 200, body
+    assert headers["Content-Type"] == "application/json; charset=utf-8"
+    return json.loads(body)
+
+
+def kept(port):
+    """How many profiles of the shop are kept."""
+    return sum(one["profiles"] for one in ask(port, "services")["services"] if one["service"] == "shop")
+
+
+def totals(graph):
+    """Each value's total, and the names of the functions, of a flame graph's data."""
+    types, numbers, sums, at = len(graph["types"]), graph["nodes"], [0] * len(graph["types"]), 0
+    while at < len(numbers):
+        bare = numbers[at + 1] < 0
+        at += 2
+        if not bare:
+            sums = [a + b for a, b in zip(sums, numbers[at:at + types])]
+            at += types
+    return ({name: value for (name, _), value in zip(graph["types"], sums)}, {function[0] for function in graph["functions"]})
+
+
+def test_a_range_of_the_store_comes_as_a_time_line_and_a_flame_graph_and_a_difference(shop):
+    """All three count the same."""
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 4, "profiles are kept")
+    line = ask(port, "timeline", service="shop", **{"from": 0, "to": FOREVER_MS})
+    times = sorted(point[0] for point in line["points"])
+    middle, end = times[2], times[-1] + 1
+    assert line["read"] == line["files"] == len(times) >= 4
+
+    def sums(begin, end):
+        at = 2 + [name for name, _ in line["types"]].index("cpu")
+        return sum(point[at] for point in line["points"] if begin <= point[0] < end)
+
+    early = ask(port, "graph", service="shop", **{"from": times[0], "to": middle})
+    late = ask(port, "graph", service="shop", type="wall", **{"from": middle, "to": end})
+    change = ask(port, "graph", service="shop", type="cpu", before_from=times[0], before_to=middle,
+                 **{"from": middle, "to": end})
+
+    assert totals(early)[0]["cpu"] == sums(times[0], middle) > 0
+    assert totals(late)[0]["cpu"] == sums(middle, end) > 0
+    assert totals(change)[0] == {"cpu": sums(middle, end), "before": sums(times[0], middle)}
+    assert {"brew", "bake", "warm"} <= totals(late)[1] | totals(early)[1]
+    assert late["types"][late["type"]][0] == "wall" and late["base"] is None and change["base"] == 1
+    assert late["after"] == {"files": len(times) - 2, "read": len(times) - 2} and change["before"]["read"] == 2
+    assert pages.ask(port, "/api/graph?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles of that time\n")
+
+
+def test_threads_and_the_next_seconds_of_one_process(shop):
+    _, port, targets = shop
+    dump = ask(port, "threads", pid=targets["brew"].pid)
+    threads = dump["interpreters"][0]["threads"]
+    assert {thread["name"] for thread in threads} >= {"idler"} and "desk_brew.py" in str(threads)
+
+    graph = ask(port, "sample", pid=targets["bake"].pid, seconds=1)
+    assert "bake" in totals(graph)[1] and "brew" not in totals(graph)[1]
+    assert {one["pid"] for one in ask(port, "state")["targets"]} == {target.pid for target in targets.values()}
+    assert pages.ask(port, "/api/threads?pid=%d" % os.getpid())[0] == 404, "no target"
+    assert pages.ask(port, "/api/sample?pid=0")[0] == 400 and pages.ask(port, "/api/sample?seconds=61")[0] == 400
+
+
+def test_what_is_too_much_is_refused_and_the_rest_goes_on(shop):
+    """Few read the store at a time; they hold up neither health nor profiles."""
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 1, "profiles are kept")
+    address = "/api/graph?service=shop&from=0&to=%d" % FOREVER_MS
+
+    def ask_until(end):
+        return {pages.ask(port, address)[0] for _ in iter(lambda: time.monotonic() < end, False)}
+
+    before = kept(port)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(ask_until, time.monotonic() + 3) for _ in range(8)]
+        assert {pages.ask(port, "/healthz")[0] for _ in range(20)} == {200}
+        assert set().union(*(one.result() for one in asked)) == {200, 503}
+    live.wait_until(lambda: kept(port) > before, "profiles go on to be kept")
+
+
+@pytest.fixture
+def empty(agent, tmp_path):
+    """empty(listen, more): the port of an agent that has nothing to sample, and its store."""
+    def run(listen="127.0.0.1:%d", more="", ini=lambda text: text):
+        port = pages.free_port()
+        started = agent(ini(pages.ini_of(tmp_path, listen % port, more)))
+        pages.wait_until_ready(port)
+        return started, port
+
+    return run
+
+
+def test_the_page_is_small_and_its_policy_strict(empty):
+    _, port = empty()
+    size = 0
+    for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+        status, body, headers = pages.ask(port, path)
+        assert status == 200 and headers["Content-Type"] == kind + "; charset=utf-8"
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        assert not re.search(rb"https?://(?!www\.w3\.org/2000/svg)", body), "an address of others"
+        size += len(body)
+    assert size < PAGE_BYTES_MAX
+
+
+@pytest.mark.parametrize("path, code, word", [
+    ("graph", 400, "service"), ("graph?service=..&from=0&to=1", 400, "service"),
+    ("graph?service=a/b&from=0&to=1", 400, "service"), ("graph?service=shop", 400, "from"),
+    ("graph?service=shop&from=5&to=5", 400, "order"), ("graph?service=shop&from=-1&to=5", 400, "from=-1"),
+    ("graph?service=shop&from=0&to=99999999999999999999", 400, "to="),
+    ("graph?service=shop&from=0&to=1&type=cpu;x", 400, "type"), ("graph?service=shop&from=0&to=1&type=", 400, "type"),
+    ("graph?service=shop&from=0&to=1&before_from=1", 400, "before_to"),
+    ("timeline?service=shop&from=0", 400, "to"), ("graph?service=shop&from=0&to=1", 404, "no profiles"),
+    ("nothing", 404, "there are")])
+def test_bad_words_are_refused(empty_port, path, code, word):
+    status, body, _ = pages.ask(empty_port, "/api/" + path)
+
+    assert status == code and word in body.decode(), body
+
+
+@pytest.fixture(scope="module")
+def empty_port(pystrobe, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("empty")
+    port = pages.free_port()
+    (folder / "a.ini").write_text(pages.ini_of(folder, "127.0.0.1:%d" % port))
+    run = pages.start_agent(pystrobe, folder / "a.ini")
+    pages.wait_until_ready(port)
+    yield port
+    run.process.kill()
+    run.process.wait()
+
+
+def test_other_pages_and_names_get_nothing(empty_port):
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    beside = {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+    assert pages.ask(empty_port, "/api/state", **own)[0] == 200 and pages.ask(empty_port, "/", **link)[0] == 200
+    for path in ("/api/state", "/debug/pprof/profile?seconds=1", "/page.js"):
+        assert pages.ask(empty_port, path, **foreign)[0] == pages.ask(empty_port, path, **beside)[0] == 403
+    assert pages.ask(empty_port, "/", Host="evil.example")[0] == 421
+    assert pages.ask(empty_port, "/api/state", method="POST")[0] == 405
+
+
+def test_a_key_turns_the_page_off(empty):
+    run, port = empty()
+    assert pages.ask(port, "/")[0] == 200
+    for more, pull in (("page = off", 200), ("pull = off", 404)):
+        run.ini.write_text(re.sub(r"(listen = .*\n).*\n", r"\1%s\n" % more, run.ini.read_text()))
+        run.process.send_signal(1)
+        live.wait_until(lambda: (pages.ask(port, "/")[0], pages.ask(port, "/debug/pprof/")[0]) == (404, pull), more, 0.1)
+        assert pages.ask(port, "/api/state")[0] == 404 and pages.ask(port, "/metrics")[0] == 200
+
+
+def test_elsewhere_than_on_the_loopback_it_is_off(empty):
+    _, port = empty("0.0.0.0:%d")
+    assert pages.ask(port, "/")[0] == pages.ask(port, "/api/state")[0] == 404
+
+
+def test_without_a_store_there_is_the_rest(empty):
+    _, port = empty(ini=lambda text: text.partition("[exporter")[0])
+    assert pages.ask(port, "/api/services")[:2] == (404, b"there is no exporter of type store\n")
+    assert pages.ask(port, "/")[0] == pages.ask(port, "/api/state")[0] == 200
+
+
+@pytest.fixture
+def tab():
+    one = browser.Browser()
+    yield one
+    one.close()
+
+
+def open_shop(tab, port):
+    tab.open("http://127.0.0.1:%d/" % port)
+    tab.wait("document.querySelectorAll('#graph div').length > 5 && !document.getElementById('drawn').hidden", "a flame graph")
+
+
+SEARCH = """(text => {
+  const input = document.getElementById("search");
+  input.value = text;
+  input.dispatchEvent(new Event("input"));
+  return document.getElementById("found").textContent;
+})("%s")"""
+WIDTH = """(name => {
+  const boxes = [...document.querySelectorAll("#graph div:not(.above)")].filter(box => box.textContent === name);
+  return Math.max(0, ...boxes.map(box => box.getBoundingClientRect().width));
+})("%s")"""
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_finds_zooms_and_switches(shop, tab):
+    _, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 4, "profiles are kept")
+    open_shop(tab, port)
+    tab.run("document.getElementById('follow').click()")  # what is seen stays as it is
+
+    assert re.match(r"[3-9] functions found: [1-9]", tab.run(SEARCH % "DESK_BREW.py"))
+    assert re.match(r"1 functions found: [1-9]", tab.run(SEARCH % "/^brew /"))
+    before, whole = tab.run(WIDTH % "brew"), tab.run("document.getElementById('graph').clientWidth")
+    tab.run("[...document.querySelectorAll('#graph div')].find(box => box.textContent === 'brew').click()")
+    assert 0 < before < whole - 10 and abs(tab.run(WIDTH % "brew") - whole) < 2
+    assert tab.run("document.activeElement.textContent") == "brew"
+    tab.key("Escape")
+    tab.wait("document.getElementById('reset').disabled", "the zoom is reset")
+    tab.key("ArrowDown")
+    assert tab.run("document.activeElement.getAttribute('aria-level')") == "2"
+
+    for value in ("wall", "gil", "cpu"):
+        tab.run("""(value => {
+          const select = document.getElementById("what");
+          select.value = value;
+          select.dispatchEvent(new Event("change"));
+        })("%s")""" % value)
+        tab.wait("/ s %s|ms %s/.test(document.getElementById('about').textContent)" % (value, value), value)
+    top = tab.run("[...document.querySelectorAll('#top tbody button')].slice(0, 4).map(button => button.textContent)")
+    assert {"brew", "bake"} & set(top), top
+
+    tab.run("[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label') === "
+            "'the next 5 seconds of process %d').click()" % targets["bake"].pid)
+    tab.wait("document.getElementById('about').textContent.includes('process %d, sampled now')" % targets["bake"].pid, "it is sampled")
+    assert tab.run(SEARCH % "/^bake /").startswith("1 ") and tab.run(SEARCH % "/^brew /").startswith("0 ")
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_chooses_a_range_by_keys_and_compares(shop, tab):
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 6, "profiles are kept")
+    open_shop(tab, port)
+    tab.run("document.getElementById('window').value = 0; document.getElementById('window').dispatchEvent(new Event('change'))")
+    tab.wait("document.querySelectorAll('#line .point').length >= 6", "the time line of all")
+    whole = tab.run("document.getElementById('range').textContent")
+    tab.run("document.getElementById('from').focus(); document.getElementById('from').value = 500;"
+            "document.getElementById('from').dispatchEvent(new Event('input'))")
+    tab.key("ArrowRight")
+    tab.wait("!document.getElementById('follow').checked && document.getElementById('from').value == 501", "a range")
+    assert tab.run("document.getElementById('range').textContent") != whole
+
+    tab.run("document.getElementById('compare').value = 'before';"
+            "document.getElementById('compare').dispatchEvent(new Event('change'))")
+    tab.wait("document.getElementById('about').textContent.includes('against')", "a difference")
+    assert "took less" in tab.run("document.getElementById('legend').textContent")
+    assert "change" in tab.run("document.getElementById('say').textContent")
+    assert tab.problems == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_survives_what_it_looks_at(shop, tab):
+    """A target that dies, then the agent; nothing is asked of anybody else."""
+    run, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 1, "profiles are kept")
+    open_shop(tab, port)
+    tab.run("[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label').endsWith(' %d')).click()" % targets["bake"].pid)
+    tab.wait("document.querySelectorAll('#threads tbody tr').length >= 2", "its threads")
+    tab.wait("/The GIL is held by|Nobody holds/.test(document.getElementById('holder').textContent)", "who holds the GIL")
+    tab.run("document.querySelector('#threads summary').click()")
+    targets["bake"].stop()
+    tab.wait("document.querySelectorAll('#targets tbody tr').length === 1", "it is gone from the list")
+    tab.wait("/no process|cannot be read|No such|took too long/.test(document.getElementById('holder').textContent)", "it is said to be gone")
+    assert tab.run(WIDTH % "brew") > 0, "the flame graph is there still"
+    assert all("404" in problem or "503" in problem for problem in tab.problems), tab.problems
+    assert all(one.startswith(("http://127.0.0.1:%d/" % port, "data:")) for one in tab.requests), tab.requests
+
+    assert run.stop()[0] == 0
+    tab.wait("!document.getElementById('trouble').hidden", "no agent is said")
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_tool_finds_nothing_that_keeps_people_out(shop, tab):
+    """Labels, roles, contrast: at both colour schemes, with all parts to be seen, zoomed and found."""
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 2, "profiles are kept")
+    with open(axe.ensure(print), encoding="utf-8") as file:
+        script = file.read()
+    for scheme, width in (("light", 1280), ("dark", 400)):
+        tab.colours(scheme)
+        tab.resize(width, 900)
+        open_shop(tab, port)
+        tab.run("document.querySelector('#targets button').click()")
+        tab.wait("document.querySelectorAll('#threads tbody tr').length >= 2", "threads")
+        tab.run(SEARCH % "warm")
+        tab.run("document.getElementById('pause').click()")
+        tab.run(script + "; undefined")
+        found = tab.run("axe.run({resultTypes: ['violations']}).then(result => result.violations.map(one => "
+                        "[one.id, one.impact, one.nodes.slice(0, 3).map(node => node.html + node.failureSummary)]))")
+        assert found == [], json.dumps(found, indent=1)
