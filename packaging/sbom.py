@@ -18,9 +18,12 @@ import time
 LICENSES = {  # of what is linked, as its own project declares it; all that is not here is looked at by hand
     "libc6": "LGPL-2.1-or-later", "glibc": "LGPL-2.1-or-later",
     "libcurl4": "curl", "libcurl4t64": "curl", "libcurl": "curl", "libcurl-minimal": "curl",
+    "libdeflate0": "MIT", "libdeflate": "MIT",
     "libinih1": "BSD-3-Clause", "inih": "BSD-3-Clause",
     "libmicrohttpd12": "LGPL-2.1-or-later", "libmicrohttpd12t64": "LGPL-2.1-or-later",
     "libmicrohttpd": "LGPL-2.1-or-later",
+    "libncursesw6": "X11-distribute-modifications-variant", "libtinfo6": "X11-distribute-modifications-variant",
+    "ncurses-libs": "X11-distribute-modifications-variant",
     "libprotobuf-c1": "BSD-2-Clause", "protobuf-c": "BSD-2-Clause",
     "zlib1g": "Zlib", "zlib": "Zlib", "zlib-ng-compat": "Zlib",
 }
