@@ -17,6 +17,7 @@
 #define WAIT_FIRST_NS     (10 * NS_PER_MS)
 #define WAIT_STARTING_NS  NS_PER_S
 #define WAIT_MAX_NS       (60 * NS_PER_S)
+#define DENIED_TOLD_NS    (NS_PER_S / 2) /* a program that drops its user execs by then */
 #define FOREIGN_FIRST_NS  (2 * NS_PER_S) /* so long a program may take to load its Python */
 #define FOREIGN_MAX_NS    (3600 * NS_PER_S)
 #define UNWANTED_FIRST_NS NS_PER_S /* it may change its user or its cgroup yet */
@@ -108,13 +109,15 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
 
 /* Says once why a process is not sampled. That it is no Python is nothing to tell. What keeps us
  * from one keeps us from many: it is a warning once, for they all take the same cure. */
-static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const struct err *err)
+static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const struct err *err,
+                    uint64_t now_ns)
 {
+    bool early = rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_TOLD_NS : c->wait_ns < NS_PER_S;
     enum log_level level = LOG_LEVEL_INFO;
     enum obstacle obstacle;
     char cure[320] = "";
 
-    if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || c->wait_ns < NS_PER_S)
+    if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || early)
         return;
     if (rc == CPY_DENIED) {
         obstacle = obstacle_find(c->id.pid);
@@ -142,7 +145,7 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
     }
     set_state(f, c, CANDIDATE_WAITING);
     wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
-    explain(f, c, rc, err);
+    explain(f, c, rc, err, now_ns);
 }
 
 void finder_began(struct finder *f, struct proc_id id)
@@ -195,7 +198,7 @@ static uint64_t read_mark(struct finder *f, const struct candidate *c)
  */
 static void keep_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
 {
-    c->fixed = proc_is_kernels(c->id.pid, stat) || stat->state == 'Z';
+    c->fixed = stat->is_kernels || stat->state == 'Z';
     c->runs_deep = false;
     c->mark = c->fixed ? 0 : read_mark(f, c);
     if (c->fixed || (c->mark && !strstr(stat->name, "python")))

@@ -102,7 +102,7 @@ static void look(struct sight *sight, const struct conf *conf, pid_t pid)
 
     if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
         return;
-    if (proc_is_kernels(pid, &stat)) {
+    if (stat.is_kernels) {
         sight->others++;
         return;
     }

@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ANCESTORS_MAX = 256, KTHREADD = 2 };
+enum { ANCESTORS_MAX = 256 };
+
+#define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
 ssize_t proc_read_small(const char *path, char *out, size_t size)
 {
@@ -40,7 +42,7 @@ static const char *stat_field(const char *text, int number)
 bool proc_read_stat(pid_t pid, struct proc_stat *out)
 {
     char path[64], text[1024];
-    const char *open_mark, *close_mark, *state, *parent, *threads, *start;
+    const char *open_mark, *close_mark, *state, *parent, *flags, *threads, *start;
     size_t size;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -50,24 +52,21 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     close_mark = strrchr(text, ')');
     state = stat_field(text, 3);
     parent = stat_field(text, 4);
+    flags = stat_field(text, 9);
     threads = stat_field(text, 20);
     start = stat_field(text, 22);
-    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !threads ||
-        !start)
+    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !flags ||
+        !threads || !start)
         return false;
     *out = (struct proc_stat){.state = *state,
                               .parent = (pid_t)strtol(parent, NULL, 10),
+                              .is_kernels = (strtoul(flags, NULL, 10) & PF_KTHREAD) != 0,
                               .threads = strtoull(threads, NULL, 10),
                               .start = strtoull(start, NULL, 10)};
     size = (size_t)(close_mark - open_mark - 1);
     size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
     memcpy(out->name, open_mark + 1, size);
     return true;
-}
-
-bool proc_is_kernels(pid_t pid, const struct proc_stat *stat)
-{
-    return pid == KTHREADD || stat->parent == KTHREADD;
 }
 
 bool proc_descends(pid_t pid, pid_t from)

@@ -29,6 +29,7 @@ struct proc_stat {
     uint64_t start; /* clock ticks after boot */
     size_t threads; /* how many it has */
     char state;     /* 'R' runs or could, 'S' sleeps, 'Z' zombie, ... */
+    bool is_kernels; /* a thread of the kernel, which runs no program */
     char name[64];  /* the kernel's name of it: at most 15 bytes */
 };
 
@@ -40,9 +41,6 @@ ssize_t proc_read_small(const char *path, char *out, size_t size);
 
 /* Reads /proc/PID/stat. False: it is gone. */
 MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
-
-/* True for kthreadd and its children, which run no program. */
-bool proc_is_kernels(pid_t pid, const struct proc_stat *stat);
 
 /* True if a process is below that one: its child, a child's child, ... */
 MUST_CHECK bool proc_descends(pid_t pid, pid_t from);

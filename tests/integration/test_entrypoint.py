@@ -130,6 +130,31 @@ def test_all_exit_statuses_are_those_of_tini(pystrobe, tmp_path, first):
         assert list(pool.map(statuses, range(256))) == [[status, status] for status in range(256)]
 
 
+FORKS = """
+import os, sys, time
+def burn():
+    while time.process_time() < 1: sum(range(1000))
+def parent(): burn()
+def child(): burn()
+parent()
+if os.fork():
+    os.wait()
+else:
+    child()
+print(os.getpid(), os.getppid())
+"""
+
+
+def test_process_2_and_its_children_are_no_threads_of_the_kernel(pystrobe, tmp_path, first):
+    done = subprocess.run(FIRST + [pystrobe.path, "exec", "--store", str(tmp_path / "store"), "-n", "burner", "--",
+                                   PYTHON, "-c", FORKS], capture_output=True, text=True, timeout=live.DEADLINE_S)
+
+    found = profiles.in_store(tmp_path / "store", "burner")
+    names = {one["func"] for profile in found for sample in profile["samples"] for one in sample["stack"]}
+    assert (done.returncode, done.stderr) == (0, "") and "2 1" in done.stdout
+    assert {"parent", "child"} <= names
+
+
 @pytest.mark.parametrize("number", sorted(signal.valid_signals() - {signal.SIGCHLD}))
 def test_deaths_by_signals_are_those_of_tini(pystrobe, tmp_path, first, number):
     words = ["sh", "-c", "ulimit -c 0; kill -%d $$; kill -CONT $PPID; exit 3" % number]
