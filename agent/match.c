@@ -227,6 +227,7 @@ static bool hold(const struct matcher *matcher, const struct conditions *c, bool
 enum service_split match_split(enum conf_split split)
 {
     switch (split) {
+    case CONF_SPLIT_UNSET:
     case CONF_SPLIT_NONE:
         return SPLIT_NONE;
     case CONF_SPLIT_PROCESS:
