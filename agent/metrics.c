@@ -269,6 +269,8 @@ static void add_spool(const struct state *s, struct buf *out)
         return;
     one(out, "pystrobe_spool_profiles", "gauge", "Profiles on disk.", (double)p->entries);
     one(out, "pystrobe_spool_bytes", "gauge", "Bytes of those.", (double)p->bytes);
+    one(out, "pystrobe_spool_limit_bytes", "gauge", "What those may take (spool_max_size).",
+        (double)p->max_bytes);
     one(out, "pystrobe_spool_failing", "gauge", "Whether the disk takes no profiles now.",
         p->failing);
     one(out, "pystrobe_spool_written_total", "counter", "Profiles written to disk.",
@@ -303,7 +305,8 @@ static void add_agent(const struct state *s, struct buf *out)
     const struct state_config *c = &s->config;
 
     head(out, "pystrobe_build_info", "gauge", "Which pystrobe this is.");
-    labelled(out, "pystrobe_build_info", "version", version_agent, NULL, NULL, 1);
+    labelled(out, "pystrobe_build_info", "version", version_number, "revision", version_revision,
+             1);
     one(out, "pystrobe_config_last_reload_successful", "gauge",
         "Whether the settings were last read well.", c->good ? 1 : 0);
     one(out, "pystrobe_config_last_reload_success_timestamp_seconds", "gauge",
