@@ -108,8 +108,10 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     e->stats.rested += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
-        if (t->process.hang.news)
+        if (t->process.hang.news) {
             tell_hang(e, t, now_ns);
+            hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
+        }
         return true;
     }
     e->stats.failed[rc]++;
@@ -271,14 +273,19 @@ void engine_settle(struct engine *e, const struct engine_apart *apart)
     engine_split_all(e, now_ns);
 }
 
-void engine_end_interval(struct engine *e)
+static void end_interval(struct engine *e, bool last)
 {
+    /* A supervisor holds by itself what it is handed. */
+    const bool holds = e->settings.interval_ns != 0 && !last;
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
+    size_t i;
 
     heed_clock(&e->services, &e->utc);
     settle_all(e, now_ns);
     for (service = e->services.first; service; service = service->next) {
+        if (holds && service_hold(service))
+            continue;
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
         if (!service_begin(service, clock_utc_ns(), now_ns))
@@ -286,12 +293,19 @@ void engine_end_interval(struct engine *e)
     }
     if (e->settings.interval_ended)
         e->settings.interval_ended(e->settings.ctx);
+    for (i = 0; i < e->stats.sampling; i++)
+        hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     services_trim(&e->services);
     if (e->settings.interval_ns == 0)
         return;
     e->interval_end_ns += e->settings.interval_ns;
     if (e->interval_end_ns <= now_ns)
         e->interval_end_ns = now_ns + e->settings.interval_ns;
+}
+
+void engine_end_interval(struct engine *e)
+{
+    end_interval(e, false);
 }
 
 void engine_flush(struct engine *e)
@@ -304,7 +318,7 @@ void engine_flush(struct engine *e)
         process_rouse(&e->sampling[i]->process, now_ns);
         (void)tick(e, e->sampling[i], now_ns, false);
     }
-    engine_end_interval(e);
+    end_interval(e, true);
 }
 
 /* A process has ended. */

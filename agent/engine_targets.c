@@ -62,6 +62,8 @@ void engine_stop(struct engine *e, struct target *t)
         e->seated = NULL;
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)t->id.pid);
     t->process.service->users--;
+    if (t->hanging.home)
+        t->hanging.home->users--;
     process_finish(&t->process);
     if (t->pidfd >= 0)
         (void)close(t->pidfd); /* which takes it out of the epoll set, too */
@@ -240,6 +242,8 @@ void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
 
     t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
     t->ask_ns = now_ns + t->ask_wait_ns;
+    if (t->hanging.home)
+        return; /* it says nothing now */
     engine_begin_reading(e, t->id, now_ns);
     if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
         service = services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(),

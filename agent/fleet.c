@@ -586,7 +586,7 @@ static size_t waiting(const struct fleet *f)
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void end_interval(struct fleet *f, uint64_t now_ns)
+static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
@@ -594,6 +594,8 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
     heed_clock(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
+        if (!last && service_hold(service))
+            continue;
         f->stats.overflow += service->overflow;
         f->settings.deliver(f->settings.ctx, service, now_ns);
         if (!service_begin(service, clock_utc_ns(), now_ns))
@@ -684,7 +686,7 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
-            end_interval(f, now_ns);
+            end_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), f->look_ns);
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
         if (wait_until(f, earlier(until, deadline_ns), out_signal))
@@ -693,13 +695,13 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
 }
 
 /* Waits for the samplers that have to end the interval, and ends it. */
-static void finish_interval(struct fleet *f, uint64_t end_ns)
+static void finish_interval(struct fleet *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         look(f, clock_mono_ns());
         (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
-    end_interval(f, clock_mono_ns());
+    end_interval(f, last, clock_mono_ns());
 }
 
 void fleet_flush(struct fleet *f)
@@ -707,9 +709,9 @@ void fleet_flush(struct fleet *f)
     uint64_t end_ns = clock_mono_ns() + LAST_NS;
 
     if (f->late_ns != 0) /* one was ending just now: what came since belongs to the last one */
-        finish_interval(f, end_ns);
+        finish_interval(f, false, end_ns);
     begin_end(f, true, end_ns);
-    finish_interval(f, end_ns);
+    finish_interval(f, true, end_ns);
 }
 
 const struct engine_stats *fleet_engine_stats(struct fleet *f)
