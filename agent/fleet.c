@@ -84,8 +84,11 @@ static void lose_ended(struct fleet *f, struct slot *slot)
                    status == 128 + SIGILL || status == 128 + SIGFPE;
 
     f->counts.crashed++;
-    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again",
-             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status);
+    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again%s",
+             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status,
+             status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
+                                      "process_vm_readv; pystrobe doctor says more"
+                                    : "");
     lose(f, slot, true, crashed);
 }
 
