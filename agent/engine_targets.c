@@ -68,6 +68,7 @@ void engine_stop(struct engine *e, struct target *t)
     if (t->pidfd >= 0)
         (void)close(t->pidfd); /* which takes it out of the epoll set, too */
     free(t);
+    trim_soon(&e->trim, clock_mono_ns());
 }
 
 void engine_drop(struct engine *e, struct proc_id id)
