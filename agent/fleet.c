@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/captured.h"
 #include "agent/charges.h"
 #include "agent/clock.h"
 #include "agent/finder.h"
@@ -84,8 +85,11 @@ static void lose_ended(struct fleet *f, struct slot *slot)
                    status == 128 + SIGILL || status == 128 + SIGFPE;
 
     f->counts.crashed++;
-    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again",
-             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status);
+    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again%s",
+             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status,
+             status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
+                                      "process_vm_readv; pystrobe doctor says more"
+                                    : "");
     lose(f, slot, true, crashed);
 }
 
@@ -373,17 +377,32 @@ static struct budget_use use_of(const struct fleet *f)
         if (runs(&f->slots[i]))
             use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f);
+    use.asked_cpu_ns = captured_cpu_ns();
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
+                 use.asked_cpu_ns;
     return use;
+}
+
+static void log_less_often(const struct budget_state *state)
+{
+    const struct budget_limits *promised = &state->promised;
+
+    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
+                 (double)state->used_memory_bytes / (1 << 20),
+                 (double)promised->memory_bytes / (1 << 20));
+    else
+        log_line(
+            LOG_LEVEL_WARNING,
+            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
+            state->used_cpu * 100, promised->cpu * 100);
 }
 
 static void log_budget(const struct budget_state *state, double before, size_t targets)
 {
     if (state->factor > 1 && before <= 1)
-        log_line(
-            LOG_LEVEL_WARNING,
-            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
-            state->used_cpu * 100, state->promised.cpu * 100);
+        log_less_often(state);
     else if (state->factor <= 1 && before > 1)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
     if (targets > state->targets_max)
