@@ -356,13 +356,28 @@ def test_a_browser_shows_the_pages(write):
         return {found, before, after, whole, boxes, focus: document.activeElement.getAttribute("aria-level"),
                 rows: document.querySelectorAll("#top tbody tr").length};
     """)
-    heat = chromium.run(write("heatmap"), """
+    heat = chromium.run(write("heatmap"), r"""
         const button = document.querySelector("#code tbody button");
         button.click();
-        return {files: document.querySelectorAll("#files button").length, calls: document.getElementById("calls").textContent};
+        const first = document.getElementById("calls").textContent;
+        const file = [...document.querySelectorAll("#files button")].find(one => one.textContent.includes("program.py"));
+        file.click();
+        const rowOf = text => [...document.querySelectorAll("#code tbody tr")].find(row => row.cells[3].textContent.trim() === text);
+        const linkTo = text => [...document.querySelectorAll("#calls button.link")].find(one => one.textContent.includes(text));
+        const shade = cell => Number((/, ([0-9.]+)\)$/.exec(getComputedStyle(cell).backgroundColor) || [0, 1])[1]);
+        const hot = rowOf("burn(0.4)"), own = shade(hot.cells[1]), total = shade(hot.cells[2]);
+        hot.querySelector("button").click();
+        linkTo("burn").click();
+        const callee = document.getElementById("calls").textContent;
+        linkTo("program.py").click();
+        return {files: document.querySelectorAll("#files button").length, calls: first, callee, own, total,
+                label: hot.querySelector("button").getAttribute("aria-label"), caller: document.getElementById("calls").textContent};
     """)
 
     assert re.match(r"\d+ functions found: \d", flame["found"])
     assert flame["before"] < flame["after"] and abs(flame["after"] - flame["whole"]) < 2
     assert flame["boxes"] > 20 and flame["rows"] > 2 and flame["focus"] == "2"
     assert heat["files"] > 0 and "callers of" in heat["calls"]
+    assert re.match(r"line \d+: own [0-9.]+ %, total [1-9]", heat["label"]) and heat["own"] < heat["total"], heat
+    assert "callers of burn" in heat["callee"], heat
+    assert "calls from this line" in heat["caller"] and heat["caller"] != heat["callee"], "from a callee to its caller"
