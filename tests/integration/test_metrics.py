@@ -94,6 +94,10 @@ def test_a_server_that_is_down_fails_no_health(agent, start, tmp_path):
     assert ask(port, "/healthz")[:2] == (200, "ok\n") and ask(port, "/readyz")[:2] == (200, "ready\n")
     assert metrics["pystrobe_spool_limit_bytes"] == {"": 20 << 20}
     assert metrics["pystrobe_targets"]['state="sampled"'] == 1 and metrics["pystrobe_last_push_success_timestamp_seconds"]
+    times, failures = metrics["pystrobe_sample_duration_seconds_bucket"], sum(metrics["pystrobe_samples_failed_total"].values())
+    assert 0 < times['le="+Inf"'] == metrics["pystrobe_sample_duration_seconds_count"][""] <= metrics["pystrobe_samples_total"][""] + failures
+    assert times['le="0.1"'] > 0.9 * times['le="+Inf"'] and list(times.values()) == sorted(times.values())
+    assert 0 < metrics["pystrobe_sample_duration_seconds_sum"][""] < 0.1 * times['le="+Inf"']
     labels = {name for series in metrics.values() for labels in series for name in re.findall(r'(\w+)="', labels)}
     assert labels == {"version", "revision", "state", "reason", "kind", "outcome", "exporter", "code", "le"}
     values = " ".join(labels for series in metrics.values() for labels in series)
