@@ -14,6 +14,7 @@
 #include "agent/fleet.h"
 #include "agent/front.h"
 #include "agent/hang_dump.h"
+#include "agent/lineage.h"
 #include "agent/log.h"
 #include "agent/match.h"
 #include "agent/naming.h"
@@ -32,7 +33,9 @@ static const char help[] =
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
     "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
     "                      for root, else ~/.local/state/pystrobe/store\n"
-    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the script's name\n"
+    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the name of the script, module or "
+    "app\n"
+    "                      that the first Python runs, whatever stands before it\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
     "      --strict        do not run the command with settings that have mistakes (status 78)\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
@@ -66,6 +69,7 @@ struct run {
     struct engine *engine; /* owned: samples in this process */
     struct choice choice;
     bool named;                  /* by an option: no other name counts */
+    bool is_named;               /* by an option or the environment: all have one name */
     double asked_hz;             /* the rate by an option; 0: none */
     struct naming naming;        /* of the labels */
     struct facts *facts;         /* owned */
@@ -77,9 +81,24 @@ struct run {
     struct hang_told told;       /* and the last */
 };
 
+/* What a process is called: as the command is where that was said, else by what it comes from. */
+static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
+{
+    char name[256];
+
+    (void)snprintf(out, size, "%s", run->choice.service);
+    if (run->is_named)
+        return true;
+    if (!lineage_name(run->facts, pid, run->seat->root, name, sizeof(name)))
+        return false;
+    if (name[0])
+        labels_clean(name, out, size);
+    return true;
+}
+
 /*
- * Descendants of the command are one service, whatever they run, unless the ini file has a
- * [target] for them. Their labels are their own.
+ * A Python and all that it starts are one service, unless the ini file has a [target] for them.
+ * Their labels are their own.
  */
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -96,7 +115,8 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     if (naming_is_disabled(run->facts))
         return false;
     naming_apply(&run->naming, run->facts, out);
-    memcpy(out->service, run->choice.service, sizeof(out->service));
+    if (!name_process(run, pid, out->service, sizeof(out->service)))
+        return false;
     out->otel_name = !run->named;
     out->rate_hz = run->choice.rate_hz;
     out->split = SPLIT_NONE;
@@ -123,14 +143,15 @@ static void interval_ended(void *ctx)
 static void tell_hang(void *ctx, const struct engine_hang *news)
 {
     struct run *run = ctx;
+    char service[sizeof(run->choice.service)];
     struct buf dump;
 
     run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
     buf_init(&dump, HANG_DUMP_MAX);
     if (news->kind != HANG_NONE)
         hang_dump(news->id.pid, &dump);
-    hang_tell(&run->hangs_told, &run->told, news, run->choice.service, (const char *)dump.data,
-              dump.size);
+    (void)name_process(run, news->id.pid, service, sizeof(service));
+    hang_tell(&run->hangs_told, &run->told, news, service, (const char *)dump.data, dump.size);
     buf_finish(&dump);
 }
 
@@ -211,12 +232,14 @@ static bool fill_choice(struct run *run)
     struct choice *choice = &run->choice;
     char name[sizeof(choice->service)];
 
-    run->named = request->service != NULL;
+    run->named = run->is_named = request->service != NULL;
     run->asked_hz = request->rate_hz;
     if (request->service)
         (void)snprintf(name, sizeof(name), "%s", request->service);
     else if (!name_by_otel(name, sizeof(name)))
         options_service(request->command, name, sizeof(name));
+    else
+        run->is_named = true;
     labels_clean(name, choice->service, sizeof(choice->service));
     choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
     run->naming = naming_usual;
