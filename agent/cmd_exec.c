@@ -37,6 +37,8 @@ static const char help[] =
     "app\n"
     "                      that the first Python runs, whatever stands before it\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
+    "  -g, --group         pass signals on to all of the command's process group: to the children\n"
+    "                      of a shell, too, as a container's first process\n"
     "      --strict        do not run the command with settings that have mistakes (status 78)\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
     "                      go before log_level and log_format of the ini file\n"
@@ -55,7 +57,7 @@ struct request {
     char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
     const char *service;
     double rate_hz; /* 0: as the settings have it */
-    bool strict;
+    bool strict, group;
     struct options_flags flags;
     char **command;
 };
@@ -388,15 +390,18 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
                                           {"store", required_argument, NULL, 's'},
                                           {"service", required_argument, NULL, 'n'},
                                           {"rate", required_argument, NULL, 'r'},
+                                          {"group", no_argument, NULL, 'g'},
                                           {"strict", no_argument, NULL, OPTION_STRICT},
                                           OPTIONS_LOG,
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int c;
 
-    while ((c = getopt_long(argc, argv, "+c:s:n:r:h", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "+c:s:n:r:gh", longs, NULL)) != -1) {
         if (c == 'h')
             *wants_help = true;
+        else if (c == 'g')
+            request->group = true;
         else if (c == OPTION_STRICT)
             request->strict = true;
         else if (!take_option(request, c))
@@ -433,6 +438,7 @@ int cmd_exec(int argc, char **argv)
     if (status != EXIT_OK)
         return status;
     front.command = request.command;
+    front.group = request.group;
     front.above = !confine_may_help();
     return front_run(&front);
 }
