@@ -15,7 +15,8 @@ enum { SHED_AFTER = 4, BACK_AFTER = 15, SHED_PART = 8 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
-    *budget = (struct budget){.state = {.factor = 1, .targets_max = SIZE_MAX}};
+    *budget = (struct budget){
+        .state = {.factor = 1, .targets_max = SIZE_MAX}, .cpu_factor = 1, .memory_factor = 1};
     budget_set_limits(budget, limits);
     budget->credit_ns = limits->cpu * SAVED_NS;
 }
@@ -31,26 +32,34 @@ static double within(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
+static double since(uint64_t now, uint64_t before)
+{
+    return now > before ? (double)(now - before) : 0;
+}
+
 /* Notes what was used since the last step. False: this is the first one, or no time has passed. */
 static bool note_use(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
 {
     struct budget_state *state = &budget->state;
     const bool first = budget->last_ns == 0;
-    double passed = (double)(now_ns - budget->last_ns), used, weight;
+    double passed = (double)(now_ns - budget->last_ns), used, own, weight;
 
     if (!first && now_ns <= budget->last_ns)
         return false;
     state->used_memory_bytes = use->memory_bytes;
-    used = use->cpu_ns > budget->last_cpu_ns ? (double)(use->cpu_ns - budget->last_cpu_ns) : 0;
+    used = since(use->cpu_ns, budget->last_cpu_ns);
+    own = used - since(use->asked_cpu_ns, budget->last_asked_cpu_ns);
     weight = budget->last_ns == budget->begun_ns ? 1 : 0.3; /* the first measure is all there is */
     budget->last_ns = now_ns;
     budget->last_cpu_ns = use->cpu_ns;
+    budget->last_asked_cpu_ns = use->asked_cpu_ns;
     if (first) {
         budget->begun_ns = now_ns;
         budget->begun_cpu_ns = use->cpu_ns;
         return false;
     }
     state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
+    budget->own_cpu = budget->own_cpu * (1 - weight) + (own > 0 ? own : 0) / passed * weight;
     state->mean_cpu =
         (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
@@ -72,60 +81,76 @@ static double allowed(const struct budget *budget)
 static bool stretch(struct budget *budget)
 {
     struct budget_state *state = &budget->state;
-    const double part = state->promised.cpu > 0 ? state->used_cpu / allowed(budget) : 0;
+    const double part = state->promised.cpu > 0 ? budget->own_cpu / allowed(budget) : 0;
     /* At once to where it should do, as if all were samples; slowly back. */
+    const double from = part > 1 ? state->factor : budget->cpu_factor;
     const double step = part > 1 ? part : part < 0.8 ? 0.95 : 1;
     /* What is only to be saved again is no reason to give targets up. */
-    const bool spent =
-        part > 1 && state->factor >= BUDGET_FACTOR_MAX && state->used_cpu > state->promised.cpu;
+    const bool spent = part > 1 && budget->cpu_factor >= BUDGET_FACTOR_MAX &&
+                       budget->own_cpu > state->promised.cpu;
 
-    state->factor = within(state->factor * step, 1, BUDGET_FACTOR_MAX);
+    budget->cpu_factor = within(from * step, 1, BUDGET_FACTOR_MAX);
     return spent;
 }
 
-/* How many targets to give up: an eighth, or as many more as CPU time says, up to a half. */
-static size_t too_many(const struct budget_state *state, size_t targets, bool spent)
+/* How many targets to give up: an eighth, or as many more as what is used too much says, up to a
+ * half. */
+static size_t too_many(const struct budget *budget, size_t targets, bool spent)
 {
-    size_t part = targets / SHED_PART, wanted;
+    const struct budget_state *state = &budget->state;
+    const double most = spent ? state->promised.cpu : (double)state->promised.memory_bytes;
+    const double used = spent ? budget->own_cpu : (double)state->used_memory_bytes;
+    size_t part = targets / SHED_PART;
+    size_t wanted = (size_t)((double)targets * within(1 - most / used, 0, 0.5));
 
-    if (spent) {
-        wanted = (size_t)((double)targets * (1 - state->promised.cpu / state->used_cpu));
-        wanted = wanted < targets / 2 ? wanted : targets / 2;
-        part = part > wanted ? part : wanted;
-    }
+    part = part > wanted ? part : wanted;
     return part ? part : 1;
 }
 
-/* Sheds some, or lets an eighth back in. */
-static void shed(struct budget *budget, size_t targets, bool spent, bool over, bool enough)
+/* Saves memory by fewer samples; sheds some targets, once there is nothing else to save. */
+static void save(struct budget *budget, size_t targets, bool spent)
+{
+    if (!spent && budget->memory_factor < BUDGET_MEMORY_FACTOR_MAX)
+        budget->memory_factor *= 2;
+    else if (targets > 0)
+        budget->state.targets_max = targets - too_many(budget, targets, spent);
+}
+
+/* Lets an eighth of the targets back in, or all are sampled more often again. */
+static void give_back(struct budget *budget, size_t targets)
 {
     struct budget_state *state = &budget->state;
 
-    budget->calm++;
-    if ((spent || over) && budget->calm >= SHED_AFTER && targets > 0) {
-        state->targets_max = targets - too_many(state, targets, spent);
-        budget->calm = 0;
-    } else if (enough && budget->calm >= BACK_AFTER && state->targets_max != SIZE_MAX) {
-        /* There are no more than it takes already: all may come. */
-        if (targets < state->targets_max)
-            state->targets_max = SIZE_MAX;
-        else
-            state->targets_max += state->targets_max / SHED_PART + 1;
-        budget->calm = 0;
-    }
+    if (state->targets_max == SIZE_MAX && budget->memory_factor <= 1)
+        return;
+    budget->calm = 0;
+    if (state->targets_max == SIZE_MAX)
+        budget->memory_factor = within(budget->memory_factor / 2, 1, BUDGET_MEMORY_FACTOR_MAX);
+    else if (targets < state->targets_max) /* there are no more than it takes already */
+        state->targets_max = SIZE_MAX;
+    else
+        state->targets_max += state->targets_max / SHED_PART + 1;
 }
 
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
 {
     struct budget_state *state = &budget->state;
     const uint64_t memory = state->promised.memory_bytes;
-    bool spent, over;
+    bool spent, over, enough;
 
     if (!note_use(budget, use, now_ns))
         return;
     spent = stretch(budget);
     over = memory > 0 && use->memory_bytes > memory;
-    shed(budget, use->targets, spent, over,
-         state->factor < BUDGET_FACTOR_MAX / 2.0 &&
-             (memory == 0 || use->memory_bytes < memory - memory / SHED_PART));
+    enough = budget->cpu_factor < BUDGET_FACTOR_MAX / 2.0 &&
+             (memory == 0 || use->memory_bytes < memory - memory / SHED_PART);
+    budget->calm++;
+    if ((spent || over) && budget->calm >= SHED_AFTER) {
+        save(budget, use->targets, spent);
+        budget->calm = 0;
+    } else if (enough && budget->calm >= BACK_AFTER) {
+        give_back(budget, use->targets);
+    }
+    state->factor = budget->cpu_factor > budget->memory_factor ? budget->cpu_factor
+                                                               : budget->memory_factor;
 }

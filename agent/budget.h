@@ -7,8 +7,12 @@
  * saved again.
  *
  * Over it, first all periods are stretched alike, up to BUDGET_FACTOR_MAX times; then targets are
- * shed, an eighth to a half at a time, the one that was found last first. Memory is saved by
- * shedding alone. Both come back slowly, so that they do not swing.
+ * shed, an eighth to a half at a time, the one that was found last first. So it is with memory, but
+ * that periods are stretched BUDGET_MEMORY_FACTOR_MAX times at most: fewer samples are fewer stacks
+ * to keep, but what is known of each target stays. All comes back slowly, so that it does not swing.
+ *
+ * What people ask for at the page counts, and is saved again by sampling less often; but it says
+ * nothing about how many targets there may be.
  *
  * Shape:   budget_init; budget_step every BUDGET_STEP_NS; what is to be done stands in `state`.
  * Threads: one. Reads no clock and no file: what was used is an argument.
@@ -21,7 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { BUDGET_FACTOR_MAX = 16 };
+enum { BUDGET_FACTOR_MAX = 16, BUDGET_MEMORY_FACTOR_MAX = 4 };
 
 #define BUDGET_STEP_NS UINT64_C(1000000000)
 
@@ -34,6 +38,7 @@ struct budget_limits {
 /* What was used in all until now. */
 struct budget_use {
     uint64_t cpu_ns;
+    uint64_t asked_cpu_ns; /* of it, what people asked for */
     uint64_t memory_bytes; /* that is in use now */
     size_t targets;        /* that are sampled now */
 };
@@ -54,8 +59,12 @@ struct budget {
     struct budget_state state;
     uint64_t begun_ns, begun_cpu_ns; /* the first step */
     uint64_t last_ns, last_cpu_ns;   /* the last one; 0: there was none */
-    double credit_ns;                /* CPU time that may be used beyond the promise */
-    unsigned calm;                   /* steps since targets were shed, or let back in */
+    uint64_t last_asked_cpu_ns;
+    double own_cpu;       /* as state.used_cpu, but for what people asked for */
+    double credit_ns;     /* CPU time that may be used beyond the promise */
+    double cpu_factor;    /* what the CPU time asks for; state.factor is the larger one */
+    double memory_factor; /* ... and the memory */
+    unsigned calm;        /* steps since memory was saved, or targets were shed, or came back */
 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,10 +69,35 @@ static bool read_all(int fd, const struct captured_limits *limits, struct buf *o
     return !buf_failed(out);
 }
 
+/* Of all commands: several threads may run one. */
+static _Atomic uint64_t cpu_of_all_ns;
+
+static uint64_t nanoseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+}
+
+/* Waits for the end of a process, and adds up what it took. Gives its status as waitpid does. */
+static int reap(pid_t pid)
+{
+    struct rusage used = {0};
+    int status = -1;
+
+    while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR) {
+    }
+    atomic_fetch_add(&cpu_of_all_ns, nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime));
+    return status;
+}
+
+uint64_t captured_cpu_ns(void)
+{
+    return atomic_load(&cpu_of_all_ns);
+}
+
 bool captured_run(const struct captured_command *command, const struct captured_limits *limits,
                   struct buf *out)
 {
-    int pipes[2], status = -1, cause;
+    int pipes[2], status, cause;
     bool good;
     pid_t pid;
 
@@ -85,7 +111,6 @@ bool captured_run(const struct captured_command *command, const struct captured_
         return false;
     if (!good)
         (void)kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    status = reap(pid);
     return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

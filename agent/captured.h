@@ -8,6 +8,7 @@
 #define AGENT_CAPTURED_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -33,5 +34,8 @@ struct captured_limits {
  */
 MUST_CHECK bool captured_run(const struct captured_command *command,
                              const struct captured_limits *limits, struct buf *out);
+
+/* The CPU time of all commands that have ended, so far. From any thread. */
+uint64_t captured_cpu_ns(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/captured.h"
 #include "agent/charges.h"
 #include "agent/clock.h"
 #include "agent/finder.h"
@@ -376,17 +377,32 @@ static struct budget_use use_of(const struct fleet *f)
         if (runs(&f->slots[i]))
             use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f);
+    use.asked_cpu_ns = captured_cpu_ns();
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
+                 use.asked_cpu_ns;
     return use;
+}
+
+static void log_less_often(const struct budget_state *state)
+{
+    const struct budget_limits *promised = &state->promised;
+
+    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
+                 (double)state->used_memory_bytes / (1 << 20),
+                 (double)promised->memory_bytes / (1 << 20));
+    else
+        log_line(
+            LOG_LEVEL_WARNING,
+            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
+            state->used_cpu * 100, promised->cpu * 100);
 }
 
 static void log_budget(const struct budget_state *state, double before, size_t targets)
 {
     if (state->factor > 1 && before <= 1)
-        log_line(
-            LOG_LEVEL_WARNING,
-            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
-            state->used_cpu * 100, state->promised.cpu * 100);
+        log_less_often(state);
     else if (state->factor <= 1 && before > 1)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
     if (targets > state->targets_max)
@@ -589,7 +605,7 @@ static size_t waiting(const struct fleet *f)
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void end_interval(struct fleet *f, uint64_t now_ns)
+static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
@@ -597,6 +613,8 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
     heed_clock(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
+        if (!last && service_hold(service))
+            continue;
         f->stats.overflow += service->overflow;
         f->settings.deliver(f->settings.ctx, service, now_ns);
         if (!service_begin(service, clock_utc_ns(), now_ns))
@@ -687,7 +705,7 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
-            end_interval(f, now_ns);
+            end_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), f->look_ns);
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
         if (wait_until(f, earlier(until, deadline_ns), out_signal))
@@ -696,13 +714,13 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
 }
 
 /* Waits for the samplers that have to end the interval, and ends it. */
-static void finish_interval(struct fleet *f, uint64_t end_ns)
+static void finish_interval(struct fleet *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         look(f, clock_mono_ns());
         (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
-    end_interval(f, clock_mono_ns());
+    end_interval(f, last, clock_mono_ns());
 }
 
 void fleet_flush(struct fleet *f)
@@ -710,9 +728,9 @@ void fleet_flush(struct fleet *f)
     uint64_t end_ns = clock_mono_ns() + LAST_NS;
 
     if (f->late_ns != 0) /* one was ending just now: what came since belongs to the last one */
-        finish_interval(f, end_ns);
+        finish_interval(f, false, end_ns);
     begin_end(f, true, end_ns);
-    finish_interval(f, end_ns);
+    finish_interval(f, true, end_ns);
 }
 
 const struct engine_stats *fleet_engine_stats(struct fleet *f)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/captured.h"
 #include "agent/clock.h"
 #include "agent/log.h"
 
@@ -219,7 +220,7 @@ void watch_publish(struct watch *watch, const struct watched *watched)
     state->log_left_out = log_left_out();
     state->config = watch->config;
     state_own_use(state);
-    state->cpu_ns += fleet_cpu_ns(watched->fleet);
+    state->cpu_ns += fleet_cpu_ns(watched->fleet) + captured_cpu_ns();
     state->budget = *fleet_budget(watched->fleet);
     state->engine = *fleet_engine_stats(watched->fleet);
     state->fleet = *fleet_stats(watched->fleet);

@@ -114,7 +114,8 @@ const struct conf_option conf_options[] = {
         .max = "10000%",
         .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
                 "does not do, all targets are sampled less often alike, up to 16 times; then the "
-                "targets that were found last are left out.",
+                "targets that were found last are left out. What the page reads from the store "
+                "counts, too, and is saved again by sampling less often.",
     },
     {
         .name = "max_memory",
@@ -123,8 +124,9 @@ const struct conf_option conf_options[] = {
         .usual = "64MiB",
         .min = "16MiB",
         .max = "1TiB",
-        .help = "How much memory pystrobe itself may use. Where that does not do, the targets that "
-                "were found last are left out.",
+        .help = "How much memory pystrobe itself may use. Where that does not do, all targets are "
+                "sampled less often alike, up to 4 times; then the targets that were found last "
+                "are left out.",
     },
     {
         .name = "log_level",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent finds what its sections name: by condition, after an exec, as a daemon, and no reused pid."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -105,6 +106,96 @@ service = ${otel:service.name:-${script}}
     assert "label: team=me" in comments
     assert any(comment.startswith("label: host.name=") for comment in comments)
     assert any(comment.startswith("label: process.runtime.version=3.") for comment in comments)
+
+
+def cgroup_mount():
+    """Where groups of processes can be made; None: nowhere. The newer kind first, then systemd's own."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        mounts = [line.split() for line in file]
+    found = [where for _, where, kind, *_ in mounts if kind == "cgroup2"]
+    found += [where for _, where, kind, options, *_ in mounts if kind == "cgroup" and "name=systemd" in options.split(",")]
+    return next((where for where in found if os.access(where, os.W_OK)), None)
+
+
+@pytest.fixture
+def group(tmp_path):
+    """group(path): a new control group; gives its folder. All go with the test, after its processes."""
+    mount, made = cgroup_mount(), []
+    if not mount or os.geteuid() != 0:
+        live.unavailable("control groups cannot be made here")
+
+    def make(path):
+        folder = os.path.join(mount, tmp_path.name)
+        for part in ["", *path.split("/")]:
+            folder = os.path.join(folder, part).rstrip("/")
+            if not os.path.isdir(folder):
+                os.mkdir(folder)
+                made.append(folder)
+        return folder
+
+    def is_gone(folder):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+        return not os.path.isdir(folder)
+
+    yield make
+    for folder in reversed(made):
+        live.wait_until(lambda folder=folder: is_gone(folder), "nothing is left in " + folder, 0.05)
+
+
+def into(folder):
+    """Words that run a command in a control group."""
+    return ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs"; exec "$@"', folder]
+
+
+CONTAINER = "5d3f" + "0a1b2c3d4e" * 6  # an id as container engines give it
+OTHER_CONTAINER = "77aa" + "0a1b2c3d4e" * 6
+CGROUP_SECTIONS = """
+[target units]
+cmdline = HERE/
+systemd_unit = shop-*.service
+exclude_cgroup = */attic.slice/*
+service = unit-${systemd_unit}-${script}
+[target ids]
+cmdline = HERE/
+container = 5d3f0a1b2c3d
+service = id-${container}-${script}
+[target names]
+cmdline = HERE/
+container = db-?
+service = name-${container}-${script}
+[target groups]
+cmdline = HERE/
+cgroup = */batch/job-[0-9]
+service = group-${cgroup}-${script}
+"""
+
+
+def test_control_groups_containers_and_units_choose_and_name_processes(agent, group, run, tmp_path):
+    own = "docker-%s.scope" % OTHER_CONTAINER
+    wanted = {  # how each is called, by where it runs
+        run("web", into(group("system.slice/shop-web.service"))): "unit-shop-web.service-web",
+        run("box", into(group("docker/" + CONTAINER))): "id-%s-box" % CONTAINER,
+        run("machine", into(group(r"machine.slice/machine-db\x2d1.scope"))): "name-db-1-machine",
+        run("pod", into(group("kubepods/" + own)), HOSTNAME="db-2"): "name-%s-pod" % OTHER_CONTAINER,
+        run("job", into(group("batch/job-7"))): "group-/%s/batch/job-7-job" % tmp_path.name,
+    }
+    unwanted = [run("attic", into(group("attic.slice/shop-old.service"))), run("cron", into(group("system.slice/cron.service"))),
+                run("stray", into(group("batch/job-x"))), run("other", into(group("docker/" + OTHER_CONTAINER[::-1]))),
+                run("outside")]
+    moved = run("moved")
+    watching = agent(ini(tmp_path, "env_allow = HOSTNAME\n" + CGROUP_SECTIONS).replace("env_allow = WHO OTEL_* DD_ENV\n", ""))
+    watching.wait_for([process.pid for process in wanted])
+
+    with open(os.path.join(group("system.slice/shop-late.service"), "cgroup.procs"), "w", encoding="ascii") as file:
+        file.write(str(moved.pid))
+
+    watching.wait_for([moved.pid])
+    watching.stop()
+    found = services(watching)
+    assert {found[process.pid] for process in wanted} == set(wanted.values())
+    assert found[moved.pid] == "unit-shop-late.service-moved"
+    assert not {process.pid for process in unwanted} & set(found)
 
 
 def test_who_publishes_late_what_it_is_goes_on_as_that(agent, tmp_path):

@@ -150,6 +150,19 @@ def test_samples_another_users_python(service, start):
     expect_sampled(service, "spin")
 
 
+def test_a_unit_is_chosen_and_names_its_processes(service, start):
+    service.run("cp /srv/spin.py /srv/shop.py; systemd-run --unit=shop-web python3 /srv/shop.py")
+    outside = start("python3", "/srv/shop.py")
+    service.write(EXTRA, "[target python]\nsystemd_unit = shop-*.service\nservice = ${systemd_unit}\n")
+    restart(service)
+    wait_until("the unit is sampled", lambda: sampled(service, "shop-web.service"))
+    targets = status(service)["targets"]
+
+    assert [one["pid"] for one in targets if one["service"] == "shop-web.service"] == [int(service.show("shop-web", "MainPID"))]
+    assert outside not in [one["pid"] for one in targets]
+    service.run("systemctl stop shop-web; rm /srv/shop.py")
+
+
 def test_samples_a_process_in_a_chroot_with_pids_of_its_own(service):
     pid = service.run("""
         cp /srv/spin.py /srv/caged.py

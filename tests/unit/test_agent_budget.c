@@ -24,6 +24,7 @@ struct host {
     double share_each;    /* of a core, of a target that is sampled as asked */
     double share_always;  /* of a core, whatever is sampled */
     uint64_t memory_each; /* of a target */
+    uint64_t memory_samples; /* of the samples of all, if taken as often as asked */
     size_t least_targets; /* that there ever were */
     double largest_factor;
 };
@@ -45,7 +46,8 @@ static double live(struct host *host, unsigned seconds)
 
     for (unsigned i = 0; i < seconds; i++) {
         host->use.targets = host->wanted < state->targets_max ? host->wanted : state->targets_max;
-        host->use.memory_bytes = host->use.targets * host->memory_each;
+        host->use.memory_bytes = host->use.targets * host->memory_each +
+                                 (uint64_t)((double)host->memory_samples / state->factor);
         host->use.cpu_ns +=
             (uint64_t)(1e9 * (host->share_always +
                               (double)host->use.targets * host->share_each / state->factor));
@@ -175,7 +177,50 @@ static void sheds_until_the_memory_holds(void **state)
     (void)live(&host, 1200);
     assert_true(host.use.memory_bytes <= 72 * MIB);
     assert_true(host.use.targets > 300);
-    assert_true(host.largest_factor == 1);
+    assert_true(host.largest_factor == BUDGET_MEMORY_FACTOR_MAX);
+    host.memory_each = 1024;
+    (void)live(&host, 1200);
+    assert_int_equal(host.use.targets, 1000);
+    assert_true(host.budget.state.factor == 1);
+}
+
+static void saves_memory_by_fewer_samples_before_it_sheds(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.memory_samples = 100 * MIB;
+    (void)live(&host, 120);
+
+    assert_true(host.use.memory_bytes <= 64 * MIB);
+    assert_int_equal(host.least_targets, 100);
+    assert_between(host.largest_factor, 2, BUDGET_MEMORY_FACTOR_MAX);
+}
+
+static void saves_again_what_people_ask_for_and_sheds_nothing(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.share_each = 0.00003;
+    (void)live(&host, 60);
+    host.use.asked_cpu_ns += 6000000000; /* a page that reads a large store */
+    host.use.cpu_ns += 6000000000;
+    assert_between(live(&host, 60), 0.0020, 0.0027);
+    assert_between(host.largest_factor, 1.1, 1.5);
+    (void)live(&host, 120);
+
+    assert_true(host.budget.state.factor == 1);
+    assert_int_equal(host.least_targets, 100);
+    for (int i = 0; i < 30; i++) { /* ... and one that is looked at all the time */
+        host.use.asked_cpu_ns += 70000000;
+        host.use.cpu_ns += 70000000;
+        (void)live(&host, 10);
+    }
+    assert_between(live(&host, 10), 0.0020, 0.0030);
+    assert_int_equal(host.least_targets, 100);
 }
 
 static void promises_nothing_without_limits(void **state)
@@ -240,6 +285,8 @@ int main(void)
         cmocka_unit_test(gives_back_what_it_took),
         cmocka_unit_test(does_not_starve_what_costs_too_much_by_itself),
         cmocka_unit_test(sheds_until_the_memory_holds),
+        cmocka_unit_test(saves_memory_by_fewer_samples_before_it_sheds),
+        cmocka_unit_test(saves_again_what_people_ask_for_and_sheds_nothing),
         cmocka_unit_test(promises_nothing_without_limits),
         cmocka_unit_test(takes_other_limits),
         cmocka_unit_test(minds_no_clock_that_stands_still),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +23,9 @@ static int play(const char *part)
         return write(STDOUT_FILENO, "words", 5) == 5 && write(STDERR_FILENO, "!", 1) == 1 ? 0 : 1;
     if (strcmp(part, "fail") == 0)
         return 3;
+    while (strcmp(part, "work") == 0)
+        if (clock() > CLOCKS_PER_SEC / 20)
+            return 0;
     while (strcmp(part, "flood") == 0)
         if (write(STDOUT_FILENO, "words", 5) < 0)
             return 1;
@@ -83,12 +87,25 @@ static void kills_at_each_of_its_limits(void **state)
     buf_finish(&out);
 }
 
+static void adds_up_what_its_commands_took(void **state)
+{
+    uint64_t before_ns = captured_cpu_ns();
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_true(run("work", false, 60 * NS_PER_S, false, &out));
+    assert_true(captured_cpu_ns() >= before_ns + 45 * NS_PER_MS);
+    buf_finish(&out);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_what_is_printed),
         cmocka_unit_test(tells_a_failure),
         cmocka_unit_test(kills_at_each_of_its_limits),
+        cmocka_unit_test(adds_up_what_its_commands_took),
     };
     int failed;
 
