@@ -24,6 +24,7 @@ static const struct {
     {"check", cmd_check, "print every mistake in an ini file"},
     {"config", cmd_config, "print the settings that an ini file comes to"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
+    {"bundle", cmd_bundle, "write what somebody who is to help has to know, as one text"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
     {"browse", cmd_browse, NULL},
 };

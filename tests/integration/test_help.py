@@ -12,7 +12,7 @@ import live
 
 MANUAL = os.path.join(live.TREE, "packaging", "man", "pystrobe.8")
 COMMANDS = ["agent", "exec", "record", "top", "dump", "report", "status", "reload", "burst", "doctor", "check", "config",
-            "spool"]
+            "spool", "bundle"]
 WIDE = 80
 
 
