@@ -119,7 +119,7 @@ packages: ## make the packages and live through their lives on a system of their
 	+@$(AGAIN) all deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
-yama: $(BUILD)/pystrobe ## who may read whom at Yama's levels 0 to 3, on a kernel that has it, by qemu
+yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend
 	@sh tests/setup/deps.sh packages
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/yama
 
