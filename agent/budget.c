@@ -151,6 +151,6 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     } else if (enough && budget->calm >= BACK_AFTER) {
         give_back(budget, use->targets);
     }
-    state->factor = budget->cpu_factor > budget->memory_factor ? budget->cpu_factor
-                                                               : budget->memory_factor;
+    state->factor =
+        budget->cpu_factor > budget->memory_factor ? budget->cpu_factor : budget->memory_factor;
 }

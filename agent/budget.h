@@ -9,7 +9,8 @@
  * Over it, first all periods are stretched alike, up to BUDGET_FACTOR_MAX times; then targets are
  * shed, an eighth to a half at a time, the one that was found last first. So it is with memory, but
  * that periods are stretched BUDGET_MEMORY_FACTOR_MAX times at most: fewer samples are fewer stacks
- * to keep, but what is known of each target stays. All comes back slowly, so that it does not swing.
+ * to keep, but what is known of each target stays. All comes back slowly, so that it does not
+ * swing.
  *
  * What people ask for at the page counts, and is saved again by sampling less often; but it says
  * nothing about how many targets there may be.

@@ -26,11 +26,11 @@ struct proc_id {
 
 struct proc_stat {
     pid_t parent;
-    uint64_t start; /* clock ticks after boot */
-    size_t threads; /* how many it has */
-    char state;     /* 'R' runs or could, 'S' sleeps, 'Z' zombie, ... */
+    uint64_t start;  /* clock ticks after boot */
+    size_t threads;  /* how many it has */
+    char state;      /* 'R' runs or could, 'S' sleeps, 'Z' zombie, ... */
     bool is_kernels; /* a thread of the kernel, which runs no program */
-    char name[64];  /* the kernel's name of it: at most 15 bytes */
+    char name[64];   /* the kernel's name of it: at most 15 bytes */
 };
 
 /*

@@ -2,6 +2,7 @@
 """The agent finds what its sections name: by condition, after an exec, as a daemon, and no reused pid."""
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import live
 import profiles
+import samples
 from conftest import MACHINES
 
 SLEEPER = "import sys, time\nfor _ in range(1200):\n    time.sleep(0.1)\n"
@@ -266,6 +268,26 @@ def test_a_target_that_execs_another_version_is_sampled_as_that(agent, tmp_path)
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.mark.long
+@pytest.mark.timing
+@pytest.mark.parametrize("how, ratio", [("told", 2.5), ("poll", 10)])
+def test_to_look_for_processes_among_5000_costs_little_more_than_to_read_proc(how, ratio):
+    count, scans = 5000, 300
+    done = subprocess.run([*live.root_words(), samples.tool("find_many"), str(count), str(scans), how], check=True,
+                          stdout=subprocess.PIPE, timeout=live.DEADLINE_S)
+    found = json.loads(done.stdout)
+
+    print("5000 processes, %s: %.2f ms a scan, reading /proc alone %.2f ms; %.1f looks and %.1f checks a process in %d s" % (
+        how, found["scan_us"] / 1000, found["read_us"] / 1000, found["looks"] / found["known"],
+        found["checks"] / found["known"], scans))
+    assert found["started"] == count <= found["known"]
+    if found["notices"] or how == "poll":  # else the kernel tells us nothing here: we have no right to that
+        assert found["scan_us"] < ratio * found["read_us"]
+    assert found["first_looks"] < 3 * found["known"]
+    assert found["looks"] < 10 * found["known"]  # ever more rarely
+    assert found["notices"] or found["checks"] < 2000 * scans + 60 * found["known"] + found["looks"] * 2
 
 
 REUSE = r"""

@@ -20,12 +20,12 @@ struct host {
     struct budget budget;
     struct budget_use use;
     uint64_t now_ns;
-    size_t wanted;        /* targets that there are */
-    double share_each;    /* of a core, of a target that is sampled as asked */
-    double share_always;  /* of a core, whatever is sampled */
-    uint64_t memory_each; /* of a target */
+    size_t wanted;           /* targets that there are */
+    double share_each;       /* of a core, of a target that is sampled as asked */
+    double share_always;     /* of a core, whatever is sampled */
+    uint64_t memory_each;    /* of a target */
     uint64_t memory_samples; /* of the samples of all, if taken as often as asked */
-    size_t least_targets; /* that there ever were */
+    size_t least_targets;    /* that there ever were */
     double largest_factor;
 };
 
