@@ -153,6 +153,7 @@ def into(folder):
 
 CONTAINER = "5d3f" + "0a1b2c3d4e" * 6  # an id as container engines give it
 OTHER_CONTAINER = "77aa" + "0a1b2c3d4e" * 6
+POD = "0b6ee1c8-5a0d-4d7f-9a55-b1d0a3f5c0de"
 CGROUP_SECTIONS = """
 [target units]
 cmdline = HERE/
@@ -175,27 +176,31 @@ service = group-${cgroup}-${script}
 
 
 def test_control_groups_containers_and_units_choose_and_name_processes(agent, group, run, tmp_path):
-    own = "docker-%s.scope" % OTHER_CONTAINER
+    pod = "kubepods.slice/kubepods-burstable-pod%s.slice/cri-containerd-%s.scope" % (POD.replace("-", "_"), OTHER_CONTAINER)
     wanted = {  # how each is called, by where it runs
         run("web", into(group("system.slice/shop-web.service"))): "unit-shop-web.service-web",
         run("box", into(group("docker/" + CONTAINER))): "id-%s-box" % CONTAINER,
         run("machine", into(group(r"machine.slice/machine-db\x2d1.scope"))): "name-db-1-machine",
-        run("pod", into(group("kubepods/" + own)), HOSTNAME="db-2"): "name-%s-pod" % OTHER_CONTAINER,
+        run("pod", into(group(pod)), HOSTNAME="db-2", POD_NAMESPACE="shop"): "name-%s-pod" % OTHER_CONTAINER,
         run("job", into(group("batch/job-7"))): "group-/%s/batch/job-7-job" % tmp_path.name,
     }
     unwanted = [run("attic", into(group("attic.slice/shop-old.service"))), run("cron", into(group("system.slice/cron.service"))),
                 run("stray", into(group("batch/job-x"))), run("other", into(group("docker/" + OTHER_CONTAINER[::-1]))),
                 run("outside")]
     moved = run("moved")
-    watching = agent(ini(tmp_path, "env_allow = HOSTNAME\n" + CGROUP_SECTIONS).replace("env_allow = WHO OTEL_* DD_ENV\n", ""))
+    watching = agent(ini(tmp_path, "env_allow = HOSTNAME POD_NAMESPACE\n" + CGROUP_SECTIONS).replace("env_allow = WHO OTEL_* DD_ENV\n", ""))
     watching.wait_for([process.pid for process in wanted])
 
     with open(os.path.join(group("system.slice/shop-late.service"), "cgroup.procs"), "w", encoding="ascii") as file:
         file.write(str(moved.pid))
 
     watching.wait_for([moved.pid])
+    live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "name-%s-pod" % OTHER_CONTAINER), "a profile")
     watching.stop()
     found = services(watching)
+    comments = profiles.in_store(tmp_path / "store", "name-%s-pod" % OTHER_CONTAINER)[0]["comments"]
+    assert {"label: container.id=" + OTHER_CONTAINER, "label: k8s.pod.uid=" + POD,
+            "label: k8s.namespace.name=shop"} <= set(comments)
     assert {found[process.pid] for process in wanted} == set(wanted.values())
     assert found[moved.pid] == "unit-shop-late.service-moved"
     assert not {process.pid for process in unwanted} & set(found)
