@@ -56,15 +56,16 @@ static int read_request(int argc, char **argv, struct request *request)
 /* Makes the exporters that speak with servers; those of folders would make these. */
 static int check_exporters(const struct conf *conf)
 {
+    const struct conf_exporter *wanted;
     struct exporter *exporter = NULL;
     struct err err = {""};
     int status = EXIT_OK;
-    size_t i;
+    size_t i, count = ship_wanted(conf, &wanted);
 
-    for (i = 0; i < conf->exporter_count; i++) {
-        if (conf->exporters[i].path)
+    for (i = 0; i < count; i++) {
+        if (wanted[i].path)
             continue;
-        if (ship_exporter(&conf->exporters[i], &exporter, &err)) {
+        if (ship_exporter(&wanted[i], &exporter, &err)) {
             exporter_close(exporter);
             continue;
         }
@@ -85,7 +86,7 @@ static int check(const struct request *request)
     status = options_conf(&source, &conf);
     if (status != EXIT_OK)
         return status;
-    if (!request->alone && conf->exporter_count > 0) {
+    if (!request->alone) {
         if (exporter_global_init() == EXPORTER_OK) {
             status = check_exporters(conf);
             exporter_global_finish();

@@ -11,21 +11,25 @@
 #include "agent/examine.h"
 #include "agent/log.h"
 #include "agent/options.h"
+#include "agent/ship.h"
 #include "exporters/exporter.h"
 
 static const char help[] =
     "Usage: pystrobe doctor [--pid N] [-c FILE] [--json]\n\n"
     "Tries what pystrobe needs and prints a line for each: it may read memory; a process can\n"
-    "be sampled; spool and stores can be written; the servers of the ini file are found, speak\n"
+    "be sampled; spool and stores can be written; the servers of the settings are found, speak\n"
     "TLS, take the login and have our time. Of what fails it says what stops it and what to do.\n"
     "Run it as the user and in the place where pystrobe is to run. Servers get an empty\n"
     "request. Exit status: 0 all is well, 1 something fails, 78 the ini file is wrong.\n\n"
-    "  -p, --pid N         can this process be sampled?\n"
-    "  -c, --config FILE   try what this ini file names\n"
+    "  -p, --pid N         can this process be sampled? Without -c: that alone\n"
+    "  -c, --config FILE   try what this ini file names; default: /etc/pystrobe/pystrobe.ini if\n"
+    "                      there is one, and the exporters of the environment\n"
     "  -j, --json          print one JSON object\n"
     "  -h, --help          this text\n\n"
     "Example:\n"
     "  pystrobe doctor -c /etc/pystrobe/pystrobe.ini --pid 4242\n";
+
+static const char usual[] = "/etc/pystrobe/pystrobe.ini";
 
 struct request {
     const char *config; /* NULL: none */
@@ -59,17 +63,26 @@ static int read_request(int argc, char **argv, struct request *request)
     return options_usage("doctor");
 }
 
+static void examine_settings(struct findings *out, const char *path, const struct conf *conf)
+{
+    if (path)
+        findings_add(out, FINDING_GOOD, "settings", "", "%s: %zu targets, %zu exporters", path,
+                     conf->target_count, conf->exporter_count);
+    else
+        findings_add(out, FINDING_NOTE, "settings", "name your ini file by -c",
+                     "there is no %s, only what variables say: %zu exporters", usual,
+                     ship_wanted(conf, &(const struct conf_exporter *){NULL}));
+}
+
 static int examine(const struct request *request, const struct conf *conf)
 {
     struct findings findings;
 
     findings_init(&findings, request->json, options_colour());
-    examine_rights(&findings);
-    if (request->pid)
+    if (examine_place(&findings) && request->pid)
         examine_process(&findings, request->pid);
     if (conf) {
-        findings_add(&findings, FINDING_GOOD, "settings", "", "%s: %zu targets, %zu exporters",
-                     request->config, conf->target_count, conf->exporter_count);
+        examine_settings(&findings, request->config, conf);
         examine_folders(&findings, conf);
         examine_servers(&findings, conf);
     }
@@ -88,8 +101,10 @@ int cmd_doctor(int argc, char **argv)
     if (request.help)
         return options_help(help);
     (void)signal(SIGPIPE, SIG_IGN);
+    if (!request.config && !request.pid && access(usual, F_OK) == 0)
+        request.config = usual;
     source = options_source(request.config, NULL);
-    if (request.config)
+    if (request.config || !request.pid)
         status = options_conf(&source, &conf);
     log_init(LOG_LEVEL_ERROR);
     if (status != EXIT_OK)

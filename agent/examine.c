@@ -1,78 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* examine.c - see examine.h; of servers: examine_server.c. */
+/* examine.c - see examine.h: one process. The others are in examine_....c. */
 #include "agent/examine.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/clock.h"
 #include "agent/obstacle.h"
+#include "agent/place.h"
+#include "agent/proc.h"
 #include "unwind/cpy.h"
 
-enum { PATH_BYTES = 4096, TRIES = 200, TRY_NS = 10 * 1000 * 1000 };
-
-/* To each capability, what is not to be had without it. */
-static const struct {
-    unsigned number;
-    const char *name, *with, *without;
-} capabilities[] = {
-    {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "processes of all users can be read",
-     "only processes of this user can be read"},
-    {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "files in private folders can be read",
-     "programs in private folders, and the environment of others, cannot be looked at"},
-};
-
-static void examine_yama(struct findings *out)
-{
-    long scope = obstacle_yama();
-    bool capable = obstacle_has_capability(CAP_SYS_PTRACE);
-
-    if (scope <= 0)
-        findings_add(out, FINDING_GOOD, "yama", "", "%s",
-                     scope < 0 ? "the kernel has no Yama" : "kernel.yama.ptrace_scope is 0");
-    else if (scope >= 3)
-        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_OFF), "%s",
-                     obstacle_text(OBSTACLE_YAMA_OFF));
-    else if (capable)
-        findings_add(out, FINDING_GOOD, "yama", "",
-                     "kernel.yama.ptrace_scope is %ld, which CAP_SYS_PTRACE overrides", scope);
-    else if (scope == 2)
-        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_ADMIN), "%s",
-                     obstacle_text(OBSTACLE_YAMA_ADMIN));
-    else
-        findings_add(out, FINDING_NOTE, "yama", obstacle_cure(OBSTACLE_YAMA), "%s",
-                     obstacle_text(OBSTACLE_YAMA));
-}
-
-void examine_rights(struct findings *out)
-{
-    enum obstacle own = obstacle_find(getpid());
-    size_t i;
-
-    if (own != OBSTACLE_NONE)
-        findings_add(out, FINDING_BAD, "reading memory", obstacle_cure(own), "%s",
-                     obstacle_text(own));
-    else if (obstacle_in_calls())
-        findings_add(out, FINDING_NOTE, "reading memory", obstacle_cure(OBSTACLE_SECCOMP),
-                     "%s; /proc/PID/mem is read instead, which costs more",
-                     obstacle_text(OBSTACLE_SECCOMP));
-    else
-        findings_add(out, FINDING_GOOD, "reading memory", "", "the kernel lets pystrobe read");
-    for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
-        bool has = obstacle_has_capability(capabilities[i].number);
-
-        findings_add(out, has ? FINDING_GOOD : FINDING_NOTE, capabilities[i].name, "", "%s",
-                     has ? capabilities[i].with : capabilities[i].without);
-    }
-    examine_yama(out);
-}
+enum { TRIES = 200, TRY_NS = 10 * 1000 * 1000 };
 
 static void count_thread(void *ctx, const struct cpy_thread *thread)
 {
@@ -116,6 +55,39 @@ static void report_foreign(struct findings *out, enum cpy_rc rc, const struct er
                  "%s", err->text[0] ? err->text : cpy_rc_text(rc));
 }
 
+/* No process, or one that has ended; numbers are others in each namespace. */
+static void report_gone(struct findings *out, pid_t pid)
+{
+    struct proc_stat stat;
+
+    if (proc_read_stat(pid, &stat))
+        findings_add(out, FINDING_BAD, "process", "name a process that runs",
+                     "%d: it has no memory: it has ended and waits for its parent, or it is a "
+                     "thread of the kernel",
+                     (int)pid);
+    else
+        findings_add(out, FINDING_BAD, "process",
+                     place_is_hosts_processes()
+                         ? "look for its number: pgrep -af python"
+                         : "take the number that it has in here (pgrep -af python), or run "
+                           "pystrobe on the host (a container: --pid=host)",
+                     "%d: %s%s", (int)pid, obstacle_text(OBSTACLE_GONE),
+                     place_is_hosts_processes() ? "" : " in this pid namespace");
+}
+
+/* A security module decides by what it calls both. */
+static void report_labels(struct findings *out, pid_t pid)
+{
+    char ours[PLACE_LABEL_MAX], theirs[PLACE_LABEL_MAX];
+
+    place_label(getpid(), ours);
+    place_label(pid, theirs);
+    if (ours[0] || theirs[0])
+        findings_add(out, FINDING_NOTE, "security module", "",
+                     "pystrobe runs as %s, process %d as %s", ours[0] ? ours : "(nothing)",
+                     (int)pid, theirs[0] ? theirs : "(nothing)");
+}
+
 void examine_process(struct findings *out, pid_t pid)
 {
     enum obstacle obstacle = obstacle_find(pid);
@@ -123,9 +95,15 @@ void examine_process(struct findings *out, pid_t pid)
     struct err err = {""};
     enum cpy_rc rc;
 
+    if (obstacle == OBSTACLE_GONE) {
+        report_gone(out, pid);
+        return;
+    }
     if (obstacle != OBSTACLE_NONE) {
         findings_add(out, FINDING_BAD, "process", obstacle_cure(obstacle), "%d: %s", (int)pid,
                      obstacle_text(obstacle));
+        if (obstacle == OBSTACLE_LSM || obstacle == OBSTACLE_NOT_DUMPABLE_OR_LSM)
+            report_labels(out, pid);
         return;
     }
     findings_add(out, FINDING_GOOD, "process", "", "%d: %s", (int)pid, obstacle_text(obstacle));
@@ -142,90 +120,4 @@ void examine_process(struct findings *out, pid_t pid)
         sample(out, target);
     }
     cpy_close(target);
-}
-
-/* What is there of a path that is made when it is needed. */
-static void nearest_folder(const char *path, char out[PATH_BYTES])
-{
-    char *slash;
-
-    (void)snprintf(out, PATH_BYTES, "%s", path);
-    while (access(out, F_OK) != 0 && errno == ENOENT && (slash = strrchr(out, '/')))
-        slash[slash == out] = '\0';
-}
-
-/* Writes a file as profiles are written. Gives errno. */
-static int try_file(const char *folder)
-{
-    char path[PATH_BYTES + 64], bytes[4096] = {0};
-    int fd, cause = 0;
-
-    (void)snprintf(path, sizeof(path), "%s/.pystrobe-doctor-%d", folder, (int)getpid());
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno;
-    if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) || fsync(fd) != 0)
-        cause = errno;
-    (void)close(fd);
-    (void)unlink(path);
-    return cause;
-}
-
-static const char *cure_of_folder(int cause)
-{
-    switch (cause) {
-    case EACCES:
-    case EPERM:
-        return "let pystrobe's user own it: chown pystrobe: DIRECTORY";
-    case EROFS:
-        return "name a directory on a file system that can be written";
-    case ENOSPC:
-    case EDQUOT:
-        return "make room on that disk, or name a directory on another";
-    case ENOTDIR:
-        return "name a directory, not a file";
-    default:
-        return "name a directory that can be written";
-    }
-}
-
-static void examine_folder(struct findings *out, const char *check, const char *path,
-                           uint64_t min_free)
-{
-    char folder[PATH_BYTES];
-    struct statvfs disk;
-    uint64_t left;
-    int cause;
-
-    nearest_folder(path, folder);
-    cause = try_file(folder);
-    if (cause != 0 || statvfs(folder, &disk) != 0) {
-        findings_add(out, FINDING_BAD, check, cure_of_folder(cause), "%s: %s", folder,
-                     strerror(cause ? cause : errno));
-        return;
-    }
-    left = (uint64_t)disk.f_bavail * disk.f_frsize;
-    if (left < min_free)
-        findings_add(out, FINDING_BAD, check, cure_of_folder(ENOSPC),
-                     "%s: %llu MiB free, and spool_min_free is %llu MiB", folder,
-                     (unsigned long long)left >> 20, (unsigned long long)min_free >> 20);
-    else
-        findings_add(out, FINDING_GOOD, check, "", "%s%s can be written, %llu MiB free", folder,
-                     strcmp(folder, path) != 0 ? ", where it will be made," : "",
-                     (unsigned long long)left >> 20);
-}
-
-void examine_folders(struct findings *out, const struct conf *conf)
-{
-    char check[128];
-    size_t i;
-
-    if (conf->agent.spool && strcmp(conf->agent.spool, "off") != 0)
-        examine_folder(out, "spool", conf->agent.spool, conf->agent.spool_min_free_bytes);
-    for (i = 0; i < conf->exporter_count; i++) {
-        if (!conf->exporters[i].path)
-            continue;
-        (void)snprintf(check, sizeof(check), "exporter %s", conf->exporters[i].name);
-        examine_folder(out, check, conf->exporters[i].path, 0);
-    }
 }

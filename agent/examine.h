@@ -3,13 +3,15 @@
 #ifndef AGENT_EXAMINE_H
 #define AGENT_EXAMINE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "agent/findings.h"
 #include "conf/conf.h"
 
-/* Our rights, and what the kernel makes of them. */
-void examine_rights(struct findings *out);
+/* Where we are, our rights there, and what the kernel makes of them. False: it was found that no
+ * process can be looked at at all. */
+MUST_CHECK bool examine_place(struct findings *out);
 
 /* Samples a process. */
 void examine_process(struct findings *out, pid_t pid);

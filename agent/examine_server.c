@@ -96,9 +96,10 @@ static void examine_server(struct findings *out, const struct conf_exporter *con
 
 void examine_servers(struct findings *out, const struct conf *conf)
 {
-    size_t i;
+    const struct conf_exporter *wanted;
+    size_t i, count = ship_wanted(conf, &wanted);
 
-    for (i = 0; i < conf->exporter_count; i++)
-        if (conf->exporters[i].url || strcmp(conf->exporters[i].type, "otlp") == 0)
-            examine_server(out, &conf->exporters[i]);
+    for (i = 0; i < count; i++)
+        if (wanted[i].url || strcmp(wanted[i].type, "otlp") == 0)
+            examine_server(out, &wanted[i]);
 }

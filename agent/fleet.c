@@ -85,8 +85,11 @@ static void lose_ended(struct fleet *f, struct slot *slot)
                    status == 128 + SIGILL || status == 128 + SIGFPE;
 
     f->counts.crashed++;
-    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again",
-             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status);
+    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again%s",
+             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status,
+             status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
+                                      "process_vm_readv; pystrobe doctor says more"
+                                    : "");
     lose(f, slot, true, crashed);
 }
 
@@ -602,7 +605,7 @@ static size_t waiting(const struct fleet *f)
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void end_interval(struct fleet *f, uint64_t now_ns)
+static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
@@ -610,6 +613,8 @@ static void end_interval(struct fleet *f, uint64_t now_ns)
     heed_clock(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
+        if (!last && service_hold(service))
+            continue;
         f->stats.overflow += service->overflow;
         f->settings.deliver(f->settings.ctx, service, now_ns);
         if (!service_begin(service, clock_utc_ns(), now_ns))
@@ -700,7 +705,7 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
-            end_interval(f, now_ns);
+            end_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), f->look_ns);
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
         if (wait_until(f, earlier(until, deadline_ns), out_signal))
@@ -709,13 +714,13 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
 }
 
 /* Waits for the samplers that have to end the interval, and ends it. */
-static void finish_interval(struct fleet *f, uint64_t end_ns)
+static void finish_interval(struct fleet *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         look(f, clock_mono_ns());
         (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
-    end_interval(f, clock_mono_ns());
+    end_interval(f, last, clock_mono_ns());
 }
 
 void fleet_flush(struct fleet *f)
@@ -723,9 +728,9 @@ void fleet_flush(struct fleet *f)
     uint64_t end_ns = clock_mono_ns() + LAST_NS;
 
     if (f->late_ns != 0) /* one was ending just now: what came since belongs to the last one */
-        finish_interval(f, end_ns);
+        finish_interval(f, false, end_ns);
     begin_end(f, true, end_ns);
-    finish_interval(f, end_ns);
+    finish_interval(f, true, end_ns);
 }
 
 const struct engine_stats *fleet_engine_stats(struct fleet *f)

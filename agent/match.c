@@ -13,7 +13,7 @@
 #include "agent/facts.h"
 #include "agent/naming.h"
 
-enum { ANCESTORS_MAX = 32 };
+enum { ANCESTORS_MAX = 32, EXPLAINED_MAX = 8 };
 
 /* Conditions with their regular expressions compiled. */
 struct conditions {
@@ -198,30 +198,39 @@ static bool variable_fits(const struct matcher *matcher, const struct conditions
     return value && regexec(&conditions->env[i], value, 0, NULL, 0) == 0;
 }
 
-/* True if all conditions that are set hold, or with `wanted` false, if none of them does. The cheap
- * ones come first. */
-static bool hold(const struct matcher *matcher, const struct conditions *c, bool wanted)
+/* True if all conditions on variables hold, or with `wanted` false, if none of them does. */
+static bool variables_hold(const struct matcher *matcher, const struct conditions *c, bool wanted)
+{
+    size_t i;
+
+    for (i = 0; i < c->conf->env_count; i++)
+        if (variable_fits(matcher, c, i) != wanted)
+            return false;
+    return true;
+}
+
+/* What the first condition that is set and does not hold is about, or with `wanted` false, that
+ * does; NULL: there is none. The cheap ones come first. */
+static const char *against(const struct matcher *matcher, const struct conditions *c, bool wanted)
 {
     const struct conf_conditions *conf = c->conf;
     struct facts *facts = matcher->facts;
-    size_t i;
 
     if (conf->exe && matches(conf->exe, facts_exe(facts)) != wanted)
-        return false;
+        return "exe";
     if (c->cmdline && is_found(c->cmdline, facts_command_line(facts)) != wanted)
-        return false;
+        return "cmdline";
     if (conf->user && user_is(conf->user, facts) != wanted)
-        return false;
+        return "user";
     if (conf->cgroup && matches(conf->cgroup, facts_cgroup(facts)->path) != wanted)
-        return false;
+        return "cgroup";
     if (conf->systemd_unit && matches(conf->systemd_unit, facts_cgroup(facts)->unit) != wanted)
-        return false;
+        return "systemd_unit";
     if (conf->container && container_is(matcher, conf->container) != wanted)
-        return false;
-    for (i = 0; i < conf->env_count; i++)
-        if (variable_fits(matcher, c, i) != wanted)
-            return false;
-    return !c->parent || descends(matcher, c->parent) == wanted;
+        return "container";
+    if (!variables_hold(matcher, c, wanted))
+        return "environment";
+    return c->parent && descends(matcher, c->parent) != wanted ? "parent" : NULL;
 }
 
 enum service_split match_split(enum conf_split split)
@@ -264,7 +273,7 @@ bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out
     facts_begin(matcher->facts, pid);
     for (i = 0; i < matcher->count; i++) {
         rule = &matcher->rules[i];
-        if (!hold(matcher, &rule->when, true) || !hold(matcher, &rule->unless, false))
+        if (against(matcher, &rule->when, true) || against(matcher, &rule->unless, false))
             continue;
         if (naming_is_disabled(matcher->facts))
             return false;
@@ -272,4 +281,24 @@ bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out
         return true;
     }
     return false;
+}
+
+void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out)
+{
+    const char *key, *unless;
+    size_t i;
+
+    facts_begin(matcher->facts, pid);
+    for (i = 0; i < matcher->count && i < EXPLAINED_MAX; i++) {
+        key = against(matcher, &matcher->rules[i].when, true);
+        unless = key ? NULL : against(matcher, &matcher->rules[i].unless, false);
+        if (key)
+            buf_add_fmt(out, "%s[target %s] wants another %s", i > 0 ? ", " : "",
+                        matcher->rules[i].target->name, key);
+        else if (unless)
+            buf_add_fmt(out, "%s[target %s] excludes its %s", i > 0 ? ", " : "",
+                        matcher->rules[i].target->name, unless);
+    }
+    if (matcher->count > EXPLAINED_MAX)
+        buf_add_fmt(out, ", and so on for %zu more", matcher->count - EXPLAINED_MAX);
 }

@@ -4,6 +4,7 @@
 #define AGENT_MATCH_H
 
 #include "agent/engine.h"
+#include "base/buf.h"
 #include "conf/conf.h"
 
 struct matcher;
@@ -14,6 +15,9 @@ void matcher_free(struct matcher *matcher);
 
 /* The first target all of whose conditions a process fulfils. False: none. */
 MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out);
+
+/* Appends why no section is for the process: of each, the first condition that keeps it off. */
+void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out);
 
 /* The engine's name for a way to split. */
 enum service_split match_split(enum conf_split split);

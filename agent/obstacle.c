@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/place.h"
 #include "agent/proc.h"
 
 enum { STATUS_BYTES = 8192, IDS = 3 };
@@ -76,39 +77,17 @@ static int try_read(pid_t pid)
 }
 
 /* The same by another way, which seccomp filters leave open. */
-static bool opens_memory(pid_t pid)
+static int try_open(pid_t pid)
 {
     char path[32];
     int fd;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        (void)close(fd);
-    return fd >= 0;
-}
-
-/* Whoever is in a user namespace of its own sees itself at another inode. */
-static bool in_our_user_namespace(pid_t pid)
-{
-    struct stat ours, theirs;
-    char path[48];
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-    /* Not to be seen without the very right that is missing: then nothing speaks for another. */
-    return stat(path, &theirs) != 0 || stat("/proc/self/ns/user", &ours) != 0 ||
-           (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
-}
-
-/* True if pystrobe is below the first user namespace, where it may not reach others. */
-static bool is_confined_to_namespace(void)
-{
-    char text[256];
-    unsigned long inside = 1, outside = 1, count = 0;
-
-    return proc_read_small("/proc/self/uid_map", text, sizeof(text)) > 0 &&
-           sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && // NOLINT(cert-err34-c)
-           !(inside == 0 && outside == 0 && count == UINT32_MAX);
+    if (fd < 0)
+        return errno;
+    (void)close(fd);
+    return 0;
 }
 
 static const char *status_line(const char *status, const char *label)
@@ -159,52 +138,63 @@ bool obstacle_in_calls(void)
     return try_read(getpid()) != 0; /* which no other rule forbids */
 }
 
-/* The kernel's own rules let us: who else says no? */
-static enum obstacle refused_by_rule(void)
+/* The kernel's own rules let us: who else says no? A filter of calls refuses no file. */
+static enum obstacle refused_by_rule(int open_cause)
 {
-    return obstacle_in_calls() ? OBSTACLE_SECCOMP : OBSTACLE_LSM;
+    bool is_refused = open_cause == EACCES || open_cause == EPERM;
+
+    return !is_refused && obstacle_in_calls() ? OBSTACLE_SECCOMP : OBSTACLE_LSM;
 }
 
 /* What stands in the way of one without CAP_SYS_PTRACE. */
-static enum obstacle find_without(pid_t pid, const char *status, long yama)
+static enum obstacle find_without(pid_t pid, const char *status, long yama, int open_cause)
 {
+    /* On the host, rights that are missing would reach into all namespaces. */
+    bool reaches = place_is_hosts_users() || place_shares_users(pid);
+
     if (!all_are(status, "\nUid:", geteuid()) || !all_are(status, "\nGid:", getegid()))
-        return is_confined_to_namespace() ? OBSTACLE_USER_NAMESPACE : OBSTACLE_USER;
+        return reaches ? OBSTACLE_USER : OBSTACLE_USER_NAMESPACE;
     if (is_root_only(pid, geteuid()))
         return OBSTACLE_NOT_DUMPABLE;
     if (is_permitted_more(status))
-        return in_our_user_namespace(pid) ? OBSTACLE_CAPABILITIES : OBSTACLE_USER_NAMESPACE;
+        return reaches ? OBSTACLE_CAPABILITIES : OBSTACLE_USER_NAMESPACE;
     if (yama == 1 && !proc_descends(pid, getpid()))
         return OBSTACLE_YAMA;
-    return geteuid() == 0 ? OBSTACLE_NOT_DUMPABLE : refused_by_rule();
+    /* What is root's own does not tell: /proc would give it to root in any case. */
+    return geteuid() == 0 ? OBSTACLE_NOT_DUMPABLE_OR_LSM : refused_by_rule(open_cause);
+}
+
+/* A process that has a status, but cannot be read by any way. */
+static enum obstacle find_refusal(pid_t pid, const char *status, int open_cause)
+{
+    long yama = obstacle_yama();
+    bool capable = obstacle_has_capability(CAP_SYS_PTRACE);
+
+    if (yama >= 3)
+        return OBSTACLE_YAMA_OFF;
+    if (yama == 2 && !capable)
+        return OBSTACLE_YAMA_ADMIN;
+    if (!capable)
+        return find_without(pid, status, yama, open_cause);
+    return place_shares_users(pid) ? refused_by_rule(open_cause) : OBSTACLE_USER_NAMESPACE;
 }
 
 enum obstacle obstacle_find(pid_t pid)
 {
     char status[STATUS_BYTES], path[32];
-    int cause = try_read(pid);
-    bool capable;
-    long yama;
+    int cause = try_read(pid), open_cause;
 
     if (cause == 0)
         return OBSTACLE_NONE;
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     if (proc_read_small(path, status, sizeof(status)) <= 0)
         return kill(pid, 0) == 0 || errno == EPERM ? OBSTACLE_HIDDEN : OBSTACLE_GONE;
-    if (opens_memory(pid))
-        return OBSTACLE_NONE;
-    if (cause == ESRCH)
+    if (!status_line(status, "\nVmSize:")) /* which those that have ended do not have any more */
         return OBSTACLE_GONE;
-    yama = obstacle_yama();
-    capable = obstacle_has_capability(CAP_SYS_PTRACE);
-    if (yama >= 3)
-        return OBSTACLE_YAMA_OFF;
-    if (yama == 2 && !capable)
-        return OBSTACLE_YAMA_ADMIN;
-    if (!capable)
-        return find_without(pid, status, yama);
-    return in_our_user_namespace(pid) && !is_confined_to_namespace() ? refused_by_rule()
-                                                                     : OBSTACLE_USER_NAMESPACE;
+    open_cause = try_open(pid);
+    if (open_cause == 0)
+        return OBSTACLE_NONE;
+    return cause == ESRCH ? OBSTACLE_GONE : find_refusal(pid, status, open_cause);
 }
 
 void obstacle_explain(enum obstacle obstacle, char *out, size_t size)

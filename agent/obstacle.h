@@ -36,6 +36,9 @@
     X(NOT_DUMPABLE, "not_dumpable",                                                               \
       "it is not dumpable: it has changed its user, or asked for it (PR_SET_DUMPABLE)",           \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
+    X(NOT_DUMPABLE_OR_LSM, "not_dumpable_or_lsm",                                                 \
+      "it is not dumpable, or a security module refuses it; which, only CAP_SYS_PTRACE can tell", \
+      "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
     X(CAPABILITIES, "capabilities", "it has capabilities that pystrobe does not have",            \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE), or the process fewer")   \
     X(YAMA, "yama1", "kernel.yama.ptrace_scope is 1, which lets ancestors read only",             \
@@ -48,6 +51,7 @@ enum obstacle {
 #define OBSTACLE_ENUM(name, label, text, cure) OBSTACLE_##name,
     OBSTACLES(OBSTACLE_ENUM)
 #undef OBSTACLE_ENUM
+        OBSTACLES_COUNT
 };
 
 /* What keeps us from reading that process now. */

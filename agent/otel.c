@@ -172,7 +172,6 @@ bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *
 
     *out = (struct otel){0};
     arena_init(&out->arena, TEXT_MAX);
-    out->makes_exporter = otel_makes_exporter(lookup);
     if (!read_endpoint(out, lookup, err))
         return false;
     if (!read_pairs(out, look(lookup, attributes), &out->attributes))

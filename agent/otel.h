@@ -30,7 +30,6 @@ struct otel {
     struct exporter_secret_header headers[OTEL_PAIRS_MAX]; /* texts owned: exporter_hide */
     size_t header_count;
     struct otel_pairs attributes; /* of all resources; their service.name is not ours to take */
-    bool makes_exporter;
 };
 
 /* True if an exporter is to be made where none is configured: there is an endpoint, and

@@ -15,7 +15,7 @@
 #include "agent/visible.h"
 #include "unwind/cpy.h"
 
-enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20 };
+enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, WHY_MAX = 4096 };
 
 struct sight {
     struct matcher *matcher; /* owned */
@@ -68,13 +68,24 @@ static void add_left(struct sight *sight, pid_t pid, const char *why)
     sight->left_count++;
 }
 
-/* Why a Python that no section has chosen is left alone. */
-static const char *why_unwanted(const struct sight *sight, const struct conf *conf, pid_t pid)
+/* A Python that no section has chosen: why it is left alone. */
+static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid)
 {
+    struct buf why;
+
+    buf_init(&why, WHY_MAX);
     facts_begin(sight->facts, pid);
-    if (naming_is_disabled(sight->facts))
-        return "PYSTROBE_DISABLE is set in its environment";
-    return conf->target_count ? "no [target] section is for it" : "there is no [target] section";
+    if (naming_is_disabled(sight->facts)) {
+        buf_add_str(&why, "PYSTROBE_DISABLE is set in its environment");
+    } else if (conf->target_count == 0) {
+        buf_add_str(&why, "there is no [target] section");
+    } else {
+        buf_add_str(&why, "no [target] section is for it: ");
+        matcher_explain(sight->matcher, pid, &why);
+    }
+    buf_add(&why, "", 1);
+    add_left(sight, pid, buf_failed(&why) ? "out of memory" : (const char *)why.data);
+    buf_finish(&why);
 }
 
 /* A process that is not to be read: told if it is wanted, or looks like a Python. */
@@ -89,6 +100,13 @@ static void look_at_closed(struct sight *sight, const struct proc_stat *stat, pi
     }
     obstacle_explain(obstacle_find(pid), why, sizeof(why));
     add_left(sight, pid, why);
+}
+
+/* By its name, or as it runs one that is not known here. */
+static bool looks_like_python(const struct proc_stat *stat, const struct err *err)
+{
+    return strstr(stat->name, "python") || strstr(err->text, "not known to this pystrobe") ||
+           strstr(err->text, "PyPy");
 }
 
 static void look(struct sight *sight, const struct conf *conf, pid_t pid)
@@ -112,10 +130,10 @@ static void look(struct sight *sight, const struct conf *conf, pid_t pid)
         naming_complete(&choice, pid, cpy_info(target)->version);
         add_wanted(sight, pid, &choice, cpy_info(target)->version);
     } else if (rc == CPY_OK) {
-        add_left(sight, pid, why_unwanted(sight, conf, pid));
+        add_unwanted(sight, conf, pid);
     } else if (rc == CPY_DENIED) {
         look_at_closed(sight, &stat, pid, wanted);
-    } else if (rc == CPY_FOREIGN && !strstr(stat.name, "python")) {
+    } else if (rc == CPY_FOREIGN && !looks_like_python(&stat, &err)) {
         sight->others++;
     } else if (rc != CPY_GONE) {
         add_left(sight, pid, err.text[0] ? err.text : cpy_rc_text(rc));

@@ -208,6 +208,7 @@ void process_move(struct process *p, struct service *service, uint64_t now_ns)
     memcpy(service->python, p->service->python, sizeof(service->python));
     service->lacks |= p->service->lacks;
     p->service = service;
+    rest_forget(p);
     for (i = 0; i < p->thread_count; i++)
         p->threads[i].row_ns = p->threads[i].owed_ns = 0; /* rows are the service's */
 }

@@ -108,12 +108,18 @@ struct service *services_get(struct services *services, const char *name, int64_
     return services_get_labelled(services, name, &none, utc_ns, now_ns);
 }
 
+bool service_hold(struct service *service)
+{
+    service->held = !service->held && labels_get(&service->labels, SERVICE_HANG);
+    return service->held;
+}
+
 void services_trim(struct services *services)
 {
     struct service **link = &services->first, *service;
 
     while ((service = *link)) {
-        if (service->users > 0) {
+        if (service->users > 0 || service->held) {
             link = &service->next;
             continue;
         }
@@ -241,7 +247,7 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
     size_t count = 0;
 
     if (tag->hang)
-        labels[count++] = (struct pprof_label){.key = "hang", .str = tag->hang};
+        labels[count++] = (struct pprof_label){.key = SERVICE_HANG, .str = tag->hang};
     if (tag->split == SPLIT_NONE)
         return count;
     if (!is_told_apart(&service->split, (uint64_t)tag->pid << 32 | tid)) {

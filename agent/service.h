@@ -39,6 +39,7 @@ struct service {
     char *name;           /* owned */
     struct labels labels; /* of the service, beside its name */
     size_t users;         /* who it is kept for: see services_trim */
+    bool held;            /* likewise: its profile goes on in the next interval */
     struct split_set split;
     struct pprof *profile; /* owned */
     int64_t start_utc_ns;  /* of the running interval */
@@ -62,6 +63,8 @@ struct services {
 
 extern const char service_unseen[]; /* the function that has the CPU time that no sample saw */
 
+#define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */
+
 extern const char services_others[]; /* the service that all share for which there is no room */
 
 /* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
@@ -73,6 +76,12 @@ MUST_CHECK struct service *services_get(struct services *services, const char *n
 MUST_CHECK struct service *services_get_labelled(struct services *services, const char *name,
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
+
+/*
+ * True if the interval that ends now is not the end of this service's profile: that of a hang goes
+ * on for another one. Then it is neither delivered nor begun anew.
+ */
+bool service_hold(struct service *service);
 
 /* Ends the services that have no users, once their profiles are delivered. */
 void services_trim(struct services *services);

@@ -164,9 +164,7 @@ static bool open_exporter(struct ship *ship, struct delivery_change *change,
     return false;
 }
 
-/* The exporters that there are to be: those of the settings, or else the environment's. */
-static size_t wanted_exporters(const struct otel *otel, const struct conf *conf,
-                               const struct conf_exporter **out)
+size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out)
 {
     static const struct conf_exporter by_environment = {
         .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
@@ -174,7 +172,7 @@ static size_t wanted_exporters(const struct otel *otel, const struct conf *conf,
     *out = conf->exporter_count > 0 ? conf->exporters : &by_environment;
     if (conf->exporter_count > 0)
         return conf->exporter_count;
-    return otel->makes_exporter ? 1 : 0;
+    return otel_makes_exporter(secrets_getenv) ? 1 : 0;
 }
 
 /* The labels of the settings, then what the environment says of all resources. */
@@ -244,7 +242,7 @@ bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err
     good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
     good = good && otel_read(secrets_getenv, &ship->otel, err);
     if (good)
-        count = wanted_exporters(&ship->otel, conf, &wanted);
+        count = ship_wanted(conf, &wanted);
     for (i = 0; good && i < count; i++)
         good = open_exporter(ship, NULL, &wanted[i], err);
     good = good && open_otlp(ship, err);
@@ -281,7 +279,7 @@ static bool prepare(struct ship *ship, const struct conf *before, const struct c
                     struct ship *next, struct delivery_change *change, struct err *err)
 {
     const struct conf_exporter *wanted;
-    size_t i, at, count = wanted_exporters(&ship->otel, conf, &wanted);
+    size_t i, at, count = ship_wanted(conf, &wanted);
     bool good;
 
     err_set(err, "out of memory");

@@ -44,6 +44,13 @@ MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, bool held,
 MUST_CHECK bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
                             uint64_t deadline_ns, struct delivery_left **out_left, struct err *err);
 
+/*
+ * The exporters that there are to be: those of the settings, or else the environment's.
+ *
+ * Gives: how many. Lends *out until the settings end.
+ */
+size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out);
+
 /* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
 MUST_CHECK bool ship_exporter(const struct conf_exporter *conf, struct exporter **out,
                               struct err *err);

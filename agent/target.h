@@ -5,6 +5,7 @@
 
 #include "agent/choice.h"
 #include "agent/engine.h"
+#include "agent/hang_profile.h"
 #include "agent/process.h"
 #include "agent/ticks.h"
 
@@ -18,6 +19,7 @@ struct target {
     uint64_t samples;                 /* so far */
     uint64_t failed[ENGINE_OUTCOMES]; /* of those */
     struct process process;
+    struct hang_profile hanging; /* while it hangs */
 };
 
 #endif

@@ -6,9 +6,7 @@ import subprocess
 import sys
 
 import live
-
-PYTHON = "/usr/bin/python3"
-WAITS = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
+from doctors import NOBODY, PYTHON, WAITS, needs_root, running
 
 
 def test_a_good_file_is_0_and_silent(pystrobe, tmp_path):
@@ -78,7 +76,40 @@ def test_a_dry_run_tells_what_would_be_sampled_and_why_not(pystrobe, tmp_path):
     version = "%d.%d" % sys.version_info[:2] if sys.executable == PYTHON else "3."
     assert "Python " + version in lines[wanted[1]] and "49Hz  shop" in lines[wanted[1]]
     assert "team=blue" in lines[wanted[1]] and str(wanted[1]) in sampled
-    assert "no [target] section is for it" in lines[other[1]]
+    assert "no [target] section is for it: [target mine] wants another cmdline" in lines[other[1]]
     assert "PYSTROBE_DISABLE" in lines[closed[1]]
     assert shell[1] not in lines and "processes that run no Python: " in rest
     assert os.listdir(tmp_path) == ["dry.ini"]
+
+
+def test_a_dry_run_tells_which_condition_of_which_section_keeps_a_process_off(pystrobe, tmp_path):
+    ini = tmp_path / "dry.ini"
+    ini.write_text("[agent]\nspool = off\nenv_allow = APP\n[target one]\nexe = *\nexclude_cmdline = -c\n"
+                   "[target two]\nuser = 4242\n[target three]\nenv.APP = shop\n[target four]\nparent = no-such-one\n")
+    process = subprocess.Popen([PYTHON, "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    pid = int(process.stdout.readline())
+
+    try:
+        done = pystrobe.run("agent", "-c", ini, "--dry-run")
+    finally:
+        process.communicate(timeout=live.DEADLINE_S)
+
+    assert done.returncode == 0
+    line = next(one for one in done.stdout.splitlines() if one.split()[0] == str(pid))
+    assert line.endswith("[target one] excludes its cmdline, [target two] wants another user, "
+                         "[target three] wants another environment, [target four] wants another parent")
+
+
+@needs_root
+def test_a_dry_run_tells_what_stops_it_from_reading_a_process_that_it_wants(pystrobe, tmp_path):
+    ini = tmp_path / "dry.ini"
+    ini.write_text("[agent]\nspool = off\n[target all]\nexe = *\ncmdline = .\n")
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+
+    with running(PYTHON, "-c", WAITS) as pid:
+        done = subprocess.run([*NOBODY, *pystrobe.words, pystrobe.path, "agent", "-c", ini, "--dry-run"],
+                              stdout=subprocess.PIPE, text=True, timeout=live.DEADLINE_S, check=True)
+
+    line = next(one for one in done.stdout.splitlines() if one.split()[0] == str(pid))
+    assert "it belongs to another user; run pystrobe as root" in line

@@ -1,55 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pystrobe doctor: every cause is there for real, and named with its cure."""
+"""pystrobe doctor of processes: every cause is there for real, named with its cure, and the cure helps."""
 
-import contextlib
-import http.server
-import json
 import os
-import socket
-import ssl
+import shutil
 import subprocess
-import threading
-import time
-from email.utils import formatdate
 
 import pytest
 
-import live
+from doctors import (BARE_ROOT, CAPABLE, NOBODY, PYTHON, WAITS, can_run, doctor, filtered, landlocked, needs_root,
+                     running)
 
-PYTHON = "/usr/bin/python3"
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-PLAIN_ROOT = ["setpriv", "--bounding-set", "-sys_ptrace"]
-WAITS = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
 UNDUMPABLE = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); " + WAITS
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@contextlib.contextmanager
-def running(*words):
-    """Runs a program that prints its pid and waits; gives the pid."""
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
-    try:
-        yield int(process.stdout.readline())
-    finally:
-        process.communicate()
+DROPS_ROOT = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); " + WAITS
+IN_PIDS_OF_ITS_OWN = ["unshare", "-pf", "--mount-proc"]
+IN_USERS_OF_ITS_OWN = ["unshare", "-Ur"]
+REFUSED, KILLED = 0x00050001, 0x80000000  # what a filter does: SECCOMP_RET_ERRNO with EPERM, ..._KILL_PROCESS
+# Tells that it runs, and ends with its parent.
+BESIDE = "import ctypes, sys, time; ctypes.CDLL(None).prctl(1, 9); open(sys.argv[1], 'w').write('up'); time.sleep(60)"
 
 
-def doctor(pystrobe, *args, words=(), status=1):
-    """The checks that `pystrobe doctor --json` made, after `words`: {check: (result, text, cure)}."""
-    done = subprocess.run([*words, *pystrobe.words, pystrobe.path, "doctor", "--json", *map(str, args)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=live.DEADLINE_S, cwd="/")
-    assert done.returncode == status, done.stdout + done.stderr
-    report = json.loads(done.stdout)
-    assert report["good"] == (status == 0)
-    found = {}
-    for check in report["checks"]:
-        if found.get(check["check"], ("ok",))[0] == "ok":
-            found[check["check"]] = (check["result"], check["text"], check["cure"] or "")
-    return found
+def beside_a_python(folder):
+    """The words that run a command which gets the pid of a Python, its child, as the last one."""
+    script = '%s -c "%s" %s/up >/dev/null 2>&1 & until [ -s %s/up ]; do sleep 0.05; done; exec "$@" --pid $!'
+    return ["sh", "-c", script % (PYTHON, BESIDE, folder, folder), "-"]
 
-
-# Of processes
 
 def test_a_python_process_is_sampled(pystrobe):
     with running(PYTHON, "-c", WAITS) as pid:
@@ -58,85 +32,151 @@ def test_a_python_process_is_sampled(pystrobe):
     assert found["interpreter"][1].startswith("CPython 3.") and found["sample"][1].startswith("1 threads")
 
 
-def test_what_is_no_python_is_told(pystrobe):
-    with running("sh", "-c", "echo $$; read line") as pid:
-        result, text, cure = doctor(pystrobe, "--pid", pid)["interpreter"]
-
-    assert result == "fail" and "runs no CPython" in text and "3.6" in cure
-
+# What there is no process of
 
 def test_a_process_that_has_ended_is_told(pystrobe):
     with running(PYTHON, "-c", WAITS) as pid:
         pass
 
-    assert "no such process" in doctor(pystrobe, "--pid", pid)["process"][1]
+    result, text, cure = doctor(pystrobe, "--pid", pid)["process"]
+
+    assert result == "fail" and "no such process" in text and "pgrep" in cure
 
 
-# who runs the target, who runs the doctor, what is said, what is to be done
+def test_a_process_that_its_parent_has_not_fetched_is_told(pystrobe):
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+    result, text, cure = doctor(pystrobe, "--pid", child.pid)["process"]
+    child.wait()
+
+    assert result == "fail" and "has ended and waits for its parent" in text and cure
+
+
+@needs_root
+def test_in_a_pid_namespace_the_hosts_number_means_nothing(pystrobe):
+    can_run(IN_PIDS_OF_ITS_OWN)
+
+    with running(PYTHON, "-c", WAITS) as pid:
+        found = doctor(pystrobe, "--pid", pid, words=IN_PIDS_OF_ITS_OWN)
+
+    assert found["pid namespace"][0] == "note" and "--pid=host" in found["pid namespace"][2]
+    assert found["process"][0] == "fail" and "in this pid namespace" in found["process"][1]
+    assert "--pid=host" in found["process"][2] and "pgrep" in found["process"][2]
+
+
+@needs_root
+def test_in_a_pid_namespace_its_own_processes_are_sampled(pystrobe, tmp_path):
+    can_run(IN_PIDS_OF_ITS_OWN)
+
+    found = doctor(pystrobe, words=IN_PIDS_OF_ITS_OWN + beside_a_python(tmp_path), status=0)
+
+    assert found["sample"][0] == "ok" and "each of the 1 " in found["other processes"][1]
+
+
+@needs_root
+def test_the_proc_of_another_pid_namespace_is_told_before_numbers_are_mistaken(pystrobe):
+    can_run(["unshare", "-pf"])
+
+    with running(PYTHON, "-c", WAITS) as pid:
+        found = doctor(pystrobe, "--pid", pid, words=["unshare", "-pf"])
+
+    assert list(found) == ["proc"] and found["proc"][0] == "fail" and "mount -t proc" in found["proc"][2]
+
+
+@needs_root
+def test_a_machine_without_proc_is_told(pystrobe):
+    words = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "-"]
+    can_run(words)
+
+    found = doctor(pystrobe, words=words)
+
+    assert "not mounted" in found["proc"][1] and "mount -t proc" in found["proc"][2]
+
+
+# Who may not read it
+
+def hidden(level):
+    """The words that run a command where /proc hides others' processes so much."""
+    return ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=%d proc /proc && exec "$@"' % level, "-"]
+
+
+# cause: who runs the target and what, who runs the doctor, what is said and what is to be done; who may, by that
 CAUSES = {
-    "of another user": ([], WAITS, NOBODY, "belongs to another user", "CAP_SYS_PTRACE"),
-    "not dumpable": (NOBODY, UNDUMPABLE, NOBODY, "not dumpable", "CAP_SYS_PTRACE"),
-    "with more capabilities": ([], WAITS, PLAIN_ROOT, "capabilities that pystrobe does not have", "CAP_SYS_PTRACE"),
-    "in another user namespace": ([], WAITS, ["unshare", "-Ur"], "another user namespace", "on the host"),
+    "of another user": ([], WAITS, NOBODY, "belongs to another user", "CAP_SYS_PTRACE", CAPABLE),
+    "not dumpable": (NOBODY, UNDUMPABLE, NOBODY, "is not dumpable", "CAP_SYS_PTRACE", CAPABLE),
+    "of one that was root": ([], DROPS_ROOT, NOBODY, "has changed its user", "CAP_SYS_PTRACE", CAPABLE),
+    "of root and not dumpable": (BARE_ROOT, UNDUMPABLE, BARE_ROOT, "not dumpable, or a security module",
+                                 "CAP_SYS_PTRACE", []),
+    "with more capabilities": ([], WAITS, BARE_ROOT, "capabilities that pystrobe does not have", "CAP_SYS_PTRACE", []),
+    "in another user namespace": ([], WAITS, IN_USERS_OF_ITS_OWN, "another user namespace", "on the host", []),
+    "hidden at level 1": ([], WAITS, hidden(1) + NOBODY, "hidepid", "CAP_SYS_PTRACE", hidden(1) + CAPABLE),
+    "hidden at level 2": ([], WAITS, hidden(2) + NOBODY, "hidepid", "CAP_SYS_PTRACE", hidden(2) + CAPABLE),
+    "hidden at level 4": ([], WAITS, hidden(4) + NOBODY, "hidepid", "CAP_SYS_PTRACE", hidden(4) + CAPABLE),
+    "refused by a security module": ([], WAITS, landlocked(), "a security module", "ptrace (read)", []),
+    "of the same user, refused so": (NOBODY, WAITS, NOBODY + landlocked(), "a security module", "ptrace (read)",
+                                     NOBODY),
+    "refused so where calls are, too": ([], WAITS, filtered(REFUSED) + landlocked(), "a security module",
+                                        "ptrace (read)", filtered(REFUSED)),
 }
 
 
 @needs_root
 @pytest.mark.parametrize("cause", CAUSES)
-def test_a_process_that_cannot_be_read_is_told_by_its_cause(pystrobe, cause):
-    target, script, words, told, cure_told = CAUSES[cause]
-    if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("%s cannot be had here" % words[0])
+def test_a_process_that_cannot_be_read_is_told_by_its_cause_and_the_cure_helps(pystrobe, cause):
+    target, script, words, told, cure_told, cured = CAUSES[cause]
+    can_run(words)
 
     with running(*target, PYTHON, "-c", script) as pid:
         result, text, cure = doctor(pystrobe, "--pid", pid, words=words)["process"]
+        after = doctor(pystrobe, "--pid", pid, words=cured, status=0)
 
-    assert result == "fail" and told in text and cure_told in cure
-
-
-@needs_root
-def test_the_capability_is_the_cure(pystrobe):
-    words = [*NOBODY, "--inh-caps", "+sys_ptrace,+dac_read_search", "--ambient-caps", "+sys_ptrace,+dac_read_search"]
-
-    with running(PYTHON, "-c", UNDUMPABLE) as pid:
-        found = doctor(pystrobe, "--pid", pid, words=words, status=0)
-
-    assert found["sample"][0] == "ok"
+    assert result == "fail" and told in text and cure_told in cure and "\n" not in cure
+    assert after["process"][0] == "ok" and after["sample"][0] == "ok"
 
 
 @needs_root
-def test_processes_that_proc_hides_are_told(pystrobe):
-    words = ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "-"]
-    if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("no mount namespace can be made here")
+def test_a_security_module_in_a_user_namespace_is_told_from_the_namespace(pystrobe, tmp_path):
+    can_run(IN_USERS_OF_ITS_OWN)
+
+    found = doctor(pystrobe, words=IN_USERS_OF_ITS_OWN + beside_a_python(tmp_path) + landlocked())
+
+    assert found["user namespace"][0] == "note" and "in this user namespace" in found["CAP_SYS_PTRACE"][1]
+    assert "a security module" in found["process"][1]
+
+
+@needs_root
+def test_what_a_security_module_calls_pystrobe_is_told(pystrobe, tmp_path):
+    label = tmp_path / "label"
+    label.write_text("docker-default (enforce)\n")
+    words = ["unshare", "-m", "sh", "-c", 'mount --bind %s /proc/$$/attr/current && exec "$@"' % label, "-"]
+    can_run(words)
 
     with running(PYTHON, "-c", WAITS) as pid:
-        result, text, cure = doctor(pystrobe, "--pid", pid, words=words + NOBODY)["process"]
+        found = doctor(pystrobe, "--pid", pid, words=words + landlocked())
 
-    assert result == "fail" and "hidepid" in text and "CAP_SYS_PTRACE" in cure
+    assert "docker-default (enforce)" in found["security module"][1]
 
 
-FILTERED = """
-import ctypes, os, struct, sys
-number = {"x86_64": 310, "aarch64": 270}[os.uname().machine]
-code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
-rules = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
-class Program(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
-program = Program(len(code), ctypes.cast(rules, ctypes.c_void_p))
-libc = ctypes.CDLL(None)
-assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program)) == 0
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
+# Filters of system calls
 
 def test_a_seccomp_filter_is_told_and_got_around(pystrobe):
     with running(PYTHON, "-c", WAITS) as pid:
-        found = doctor(pystrobe, "--pid", pid, words=[PYTHON, "-c", FILTERED, "/usr/bin/env"], status=0)
+        found = doctor(pystrobe, "--pid", pid, words=filtered(REFUSED), status=0)
 
     assert found["reading memory"][0] == "note" and "seccomp" in found["reading memory"][1]
     assert found["sample"][0] == "ok"
 
+
+def test_a_seccomp_filter_that_kills_is_told_and_kills_no_doctor(pystrobe):
+    with running(PYTHON, "-c", WAITS) as pid:
+        found = doctor(pystrobe, "--pid", pid, words=filtered(KILLED))
+
+    assert found["reading memory"][0] == "fail" and "kills" in found["reading memory"][1]
+    assert "allow process_vm_readv" in found["reading memory"][2]
+
+
+# Yama, as far as a file can play it; tests/yama has the real one
 
 @needs_root
 @pytest.mark.parametrize("scope, result, told", [(0, "ok", "is 0"), (1, "note", "ancestors"), (2, "fail", "is 2"),
@@ -144,139 +184,81 @@ def test_a_seccomp_filter_is_told_and_got_around(pystrobe):
 def test_the_level_of_yama_is_told(pystrobe, scope, result, told):
     words = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
              'echo %d >/proc/sys/kernel/yama/ptrace_scope && exec "$@"' % scope, "-"]
-    if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("no mount namespace can be made here")
+    can_run(words)
 
-    found = doctor(pystrobe, words=words + PLAIN_ROOT, status=int(result == "fail"))
+    found = doctor(pystrobe, words=words + BARE_ROOT, status=int(result == "fail"))
 
     assert found["yama"][0] == result and told in found["yama"][1]
 
 
-# Of places and servers
+# Without any process being named
 
-@pytest.fixture
-def check(pystrobe, tmp_path):
-    """check(text, status) examines an ini of one exporter x, or of a spool; gives what was found of it."""
-    def run(text, status=1):
-        ini = tmp_path / "doctor.ini"
-        ini.write_text(text)
-        found = doctor(pystrobe, "-c", ini, status=status)
-        return found.get("exporter x") or found["spool"]
+@needs_root
+@pytest.mark.parametrize("words, result, told", [
+    (NOBODY, "note", "belongs to another user"), (hidden(2) + NOBODY, "note", "hidepid"),
+    (landlocked(), "note", "a security module"), (IN_USERS_OF_ITS_OWN, "note", "another user namespace")])
+def test_all_processes_are_tried(pystrobe, words, result, told):
+    can_run(words)
 
-    return run
+    with running(PYTHON, "-c", WAITS):
+        found = doctor(pystrobe, words=words, status=0)
 
-
-def exporter(url, more="", kind="pyroscope"):
-    return "[exporter x]\ntype = %s\nurl = %s\n%s" % (kind, url, more)
+    assert found["other processes"][0] == result and told in found["other processes"][1]
+    assert found["other processes"][2]
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    status, skew_s = 200, 0
+# What they run
 
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(self.status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+def test_what_is_no_python_is_told(pystrobe):
+    with running("sh", "-c", "echo $$; read line") as pid:
+        result, text, cure = doctor(pystrobe, "--pid", pid)["interpreter"]
 
-    def date_time_string(self, timestamp=None):
-        return formatdate(time.time() + self.skew_s, usegmt=True)
-
-    def log_message(self, *_):
-        pass
+    assert result == "fail" and "runs no CPython" in text and "3.6" in cure
 
 
-@contextlib.contextmanager
-def serving(tls=None, **answers):
-    """A server on the loopback; gives its URL."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Answers", (Handler,), answers))
-    if tls:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield "%s://127.0.0.1:%d" % ("https" if tls else "http", server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+OTHER_PYTHON = """
+#include <stdio.h>
+#include <unistd.h>
+unsigned long Py_Version = %s;
+char _PyRuntime[4096] = {1};
+int main(void) { printf("%%d\\n", (int)getpid()); fflush(stdout); return getchar() == 0; }
+"""
 
 
-@pytest.mark.parametrize("kind", ["pyroscope", "otlp"])
-def test_a_server_that_answers_is_fine(check, kind):
-    with serving() as url:
-        assert check(exporter(url, kind=kind), status=0)[0] == "ok"
+@pytest.mark.parametrize("name, version, told", [("python3.5", "0x030502f0", "CPython 3.5.2 is not known"),
+                                                 ("pypy3.10", "0", "PyPy")])
+def test_an_interpreter_that_is_not_supported_is_told_by_its_name(pystrobe, tmp_path, name, version, told):
+    source = OTHER_PYTHON if version != "0" else OTHER_PYTHON.replace("_PyRuntime", "rpython")
+    (tmp_path / "main.c").write_text(source % version)
+    subprocess.run(["cc", "-rdynamic", "-o", tmp_path / name, tmp_path / "main.c"], check=True)
+    (tmp_path / "dry.ini").write_text("[target all]\nexe = *\n[agent]\nspool = off\n")
+
+    with running(tmp_path / name) as pid:
+        result, text, cure = doctor(pystrobe, "--pid", pid)["interpreter"]
+        dry = pystrobe.run("agent", "--dry-run", "-c", tmp_path / "dry.ini").stdout
+
+    assert result == "fail" and told in text and "3.6 to 3.15" in cure
+    assert told in dry.partition("Pythons that would not")[2]
 
 
-@pytest.mark.parametrize("answers, told, cure_told", [
-    ({"status": 401}, "login", "token_file"),
-    ({"status": 404}, "no server of this type", "path of url"),
-    ({"skew_s": 4000}, "behind the server's", "timedatectl"),
-    ({"skew_s": -4000}, "ahead of the server's", "timedatectl"),
-])
-def test_what_a_server_minds_is_told(check, answers, told, cure_told):
-    with serving(**answers) as url:
-        result, text, cure = check(exporter(url))
+@needs_root
+def test_what_cannot_be_looked_at_without_a_capability_is_told(pystrobe, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    python = shutil.copy(os.path.realpath(PYTHON), private)
+    with_one = NOBODY + ["--inh-caps", "+sys_ptrace", "--ambient-caps", "+sys_ptrace"]
 
-    assert result == "fail" and told in text and cure_told in cure
+    with running("env", "PYTHONHOME=/usr", python, "-c", WAITS) as pid:
+        found = doctor(pystrobe, "--pid", pid, words=with_one, status=0)
+        after = doctor(pystrobe, "--pid", pid, words=CAPABLE, status=0)
 
-
-def test_a_server_that_takes_nothing_now_is_no_mistake(check):
-    with serving(status=503) as url:
-        assert check(exporter(url), status=0)[0] == "note"
-
-
-def test_a_closed_port_is_told(check):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        result, text, cure = check(exporter("http://127.0.0.1:%d" % taken.getsockname()[1]))
-
-    assert result == "fail" and text.startswith("connection:") and "port" in cure
-
-
-def test_a_name_that_is_not_found_is_told(check):
-    result, text, cure = check(exporter("http://nowhere.invalid:4040", "connect_timeout = 20s\n"))
-
-    assert result == "fail" and text.startswith("name:") and "resolv.conf" in cure
-
-
-def test_a_certificate_that_nobody_knows_is_told(check, tmp_path):
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-                   check=True, stderr=subprocess.DEVNULL)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
-
-    with serving(tls=tls) as url:
-        result, text, cure = check(exporter(url))
-        trusted = check(exporter(url, "ca_file = %s\n" % certificate), status=0)
-
-    assert result == "fail" and text.startswith("TLS:") and "ca_file" in cure
-    assert trusted[0] == "ok"
-
-
-def test_a_spool_is_written(check, tmp_path):
-    (tmp_path / "file").write_text("")
-
-    good = check("[agent]\nspool = %s\n" % (tmp_path / "new" / "spool"), status=0)
-    bad = check("[agent]\nspool = %s\n" % (tmp_path / "file" / "spool"))
-    full = check("[agent]\nspool = %s\nspool_min_free = 1TiB\n" % tmp_path)
-
-    assert good[0] == "ok" and not (tmp_path / "new").exists()
-    assert bad[0] == "fail" and "directory" in bad[2]
-    assert full[0] == "fail" and "spool_min_free" in full[1]
-    assert sorted(os.listdir(tmp_path)) == ["doctor.ini", "file"]
-
-
-def test_settings_with_a_mistake_are_78(pystrobe, tmp_path):
-    (tmp_path / "bad.ini").write_text("[agent]\nrate = never\n")
-
-    assert pystrobe.run("doctor", "-c", tmp_path / "bad.ini").returncode == 78
+    assert found["CAP_SYS_PTRACE"][0] == "ok" and found["sample"][0] == "ok"  # what it exports is in its memory
+    assert found["CAP_DAC_READ_SEARCH"][0] == "note" and "CAP_DAC_READ_SEARCH" in found["CAP_DAC_READ_SEARCH"][2]
+    assert after["CAP_DAC_READ_SEARCH"][0] == "ok" and after["sample"][0] == "ok"
 
 
 def test_people_get_lines_with_the_cure(pystrobe):
     done = pystrobe.run("doctor", "--pid", "999999999")
 
     assert done.returncode == 1
-    assert "FAIL  process" in done.stdout and "\033" not in done.stdout
+    assert "FAIL  process" in done.stdout and "\n      do: " in done.stdout and "\033" not in done.stdout

@@ -10,6 +10,7 @@ import pytest
 
 import live
 import profiles
+import receiver
 
 AFTER_S = 2
 HANGS = {"often": "stuck", "regex": "stuck", "deadlock": "deadlock"}
@@ -29,6 +30,9 @@ hang_after = %(after)ds
 [exporter out]
 type = store
 path = %(dir)s/store
+[exporter server]
+type = pyroscope
+url = %(url)s
 """
 
 
@@ -77,8 +81,29 @@ def all_told(state, kinds):
                         for pid, (kind, _) in kinds.items()) else None
 
 
-def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent, begin, tmp_path):
-    run = agent(INI % {"dir": tmp_path, "mark": MARK, "after": AFTER_S})
+def hang_profiles(store, pid):
+    """The profiles that hangs of a process have for themselves."""
+    return [one for one in profiles.in_store(store, "shop") if "label: pid=%d" % pid in one["comments"]]
+
+
+def check_profiles(found, kind, hung):
+    """There is one of each hang, and nothing else in it."""
+    assert len(found) == hung, (kind, len(found), hung)
+    for one in found:
+        assert "label: hang=%s" % HANGS[kind] in one["comments"]
+        assert {sample["labels"].get("hang") for sample in one["samples"]} <= {HANGS[kind], None}
+        assert kind in {frame["func"] for sample in one["samples"] for frame in sample["stack"]}
+        assert profiles.total([one], "samples") > 0 and profiles.total([one], "wall") > 0
+
+
+@pytest.fixture
+def server():
+    with receiver.Receiver(profiles.BUILD) as listening:
+        yield listening
+
+
+def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent, begin, server, tmp_path):
+    run = agent(INI % {"dir": tmp_path, "mark": MARK, "after": AFTER_S, "url": server.url})
     run.wait_for_line("started")
     kinds = begin()
     for pid, (kind, _) in kinds.items():
@@ -104,3 +129,7 @@ def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent,
     labels = [sample["labels"] for profile in profiles.in_store(tmp_path / "store", "shop")
               for sample in profile["samples"]]
     assert {label.get("hang") for label in labels} == {"stuck", "deadlock", None}
+    for pid, (kind, _) in kinds.items():
+        check_profiles(hang_profiles(tmp_path / "store", pid), kind, len(lines_of(run, pid, " hangs: ")))
+        pushed = {push.labels.get("hang") for push in server.pushes if push.labels.get("pid") == str(pid)}
+        assert pushed == {HANGS[kind]} if kind in HANGS else not pushed, (kind, pushed)

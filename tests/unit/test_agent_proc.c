@@ -53,6 +53,18 @@ static void do_nothing(void)
 {
 }
 
+/* kthreadd's number is anybody's in a pid namespace; its flag is not. */
+static void tells_the_kernels_own_from_programs(void **state)
+{
+    struct proc_stat stat;
+
+    (void)state;
+    assert_true(proc_read_stat(getpid(), &stat));
+    assert_false(stat.is_kernels);
+    if (proc_read_stat(2, &stat))
+        assert_int_equal(stat.is_kernels, strcmp(stat.name, "kthreadd") == 0);
+}
+
 static void take_a_name_like_a_stat_line(void)
 {
     (void)prctl(PR_SET_NAME, "a) R 1 (b) Z 2");
@@ -274,6 +286,7 @@ static void counts_who_runs_on_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_the_kernels_own_from_programs),
         cmocka_unit_test(reads_the_stat_of_a_process),
         cmocka_unit_test(is_not_misled_by_the_name_of_a_process),
         cmocka_unit_test(tells_a_zombie),

@@ -45,7 +45,7 @@ static void a_general_endpoint_is_a_base(void **state)
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_TIMEOUT", "2500",
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca");
     assert_true(otel_read(look, &otel, NULL));
-    assert_true(otel.makes_exporter);
+    assert_true(otel_makes_exporter(look));
     otel_fill(&otel, false, &settings);
     assert_string_equal(settings.url, "http://h:4318");
     assert_false(settings.url_is_whole);

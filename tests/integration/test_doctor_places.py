@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pystrobe doctor of where profiles go: folders and servers, each with a mistake of its own, its name and its cure."""
+
+import http.server
+import os
+import socket
+import subprocess
+import time
+from email.utils import formatdate
+
+import pytest
+
+from certificates import context_of, tls  # noqa: F401: the second is a fixture
+from doctors import NOBODY, can_run, doctor, needs_root
+from loopback import Loopback
+
+@pytest.fixture
+def check(pystrobe, tmp_path):
+    """check(text, status) examines an ini of one exporter x, or of a spool; gives what was found of it."""
+    def run(text, status=1):
+        ini = tmp_path / "doctor.ini"
+        ini.write_text(text)
+        found = doctor(pystrobe, "-c", ini, status=status)
+        return found.get("exporter x") or found["spool"]
+
+    return run
+
+
+def exporter(url, more="", kind="pyroscope"):
+    return "[exporter x]\ntype = %s\nurl = %s\n%s" % (kind, url, more)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    status, skew_s, token, silent = 200, 0, None, False
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.silent:
+            time.sleep(4)
+            return
+        known = not self.token or self.headers.get("Authorization") == "Bearer " + self.token
+        self.send_response(self.status if known else 401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def date_time_string(self, timestamp=None):
+        return formatdate(time.time() + self.skew_s, usegmt=True)
+
+    def log_message(self, *_):
+        pass
+
+
+def serving(context=None, **answers):
+    """A server on the loopback."""
+    return Loopback(type("Answers", (Handler,), answers), context)
+
+
+@pytest.mark.parametrize("kind", ["pyroscope", "otlp"])
+def test_a_server_that_answers_is_fine(check, kind):
+    with serving() as server:
+        assert check(exporter(server.url, kind=kind), status=0)[0] == "ok"
+
+
+@pytest.mark.parametrize("answers, told, cure_told", [
+    ({"status": 401}, "login", "token_file"),
+    ({"status": 403}, "login", "token_file"),
+    ({"status": 407}, "proxy refuses", "proxy_login_file"),
+    ({"silent": True}, "answer:", "timeout"),
+    ({"status": 404}, "no server of this type", "path of url"),
+    ({"skew_s": 4000}, "behind the server's", "timedatectl"),
+    ({"skew_s": -4000}, "ahead of the server's", "timedatectl"),
+])
+def test_what_a_server_minds_is_told(check, answers, told, cure_told):
+    with serving(**answers) as server:
+        result, text, cure = check(exporter(server.url, "timeout = 2s\n"))
+
+    assert result == "fail" and told in text and cure_told in cure and "\n" not in cure
+
+
+def test_the_token_that_a_server_wants_is_the_cure(check, tmp_path):
+    (tmp_path / "token").write_text("right\n")
+    (tmp_path / "token").chmod(0o600)
+
+    with serving(token="right") as server:
+        before = check(exporter(server.url))
+        after = check(exporter(server.url, "token_file = %s\n" % (tmp_path / "token")), status=0)
+
+    assert before[0] == "fail" and "token_file" in before[2]
+    assert after[0] == "ok"
+
+
+def test_a_file_that_an_exporter_names_and_is_not_there_is_told(check, tmp_path):
+    result, text, cure = check(exporter("http://127.0.0.1:1", "token_file = /nowhere/token\n"))
+
+    assert result == "fail" and "/nowhere/token" in text and cure
+
+
+def test_a_server_that_takes_nothing_now_is_no_mistake(check):
+    with serving(status=503) as server:
+        assert check(exporter(server.url), status=0)[0] == "note"
+
+
+def test_a_closed_port_is_told(check):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        result, text, cure = check(exporter("http://127.0.0.1:%d" % taken.getsockname()[1]))
+
+    assert result == "fail" and text.startswith("connection:") and "port" in cure
+
+
+def test_a_name_that_is_not_found_is_told(check):
+    result, text, cure = check(exporter("http://nowhere.invalid:4040", "connect_timeout = 20s\n"))
+
+    assert result == "fail" and text.startswith("name:") and "resolv.conf" in cure
+
+
+def test_a_port_that_does_not_answer_is_told(check):
+    with socket.socket() as full, socket.socket() as first:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        first.connect(full.getsockname())  # all that it has room for
+        result, text, cure = check(exporter("http://127.0.0.1:%d" % full.getsockname()[1], "connect_timeout = 1s\n"))
+
+    assert result == "fail" and text.startswith("connection:") and "firewall" in cure
+
+
+@pytest.mark.parametrize("name, trusted", [("server", "other"), ("expired", "ca")])
+def test_a_certificate_that_is_not_to_be_trusted_is_told(check, tls, name, trusted):  # noqa: F811
+    with serving(context_of(tls, name)) as server:
+        result, text, cure = check(exporter(server.url, "ca_file = %s\n" % (tls / (trusted + ".pem"))))
+
+    assert result == "fail" and text.startswith("TLS:") and "ca_file" in cure and "clock" in cure
+
+
+def test_the_certificate_of_another_host_is_told(check, tls):  # noqa: F811
+    with serving(context_of(tls, "server")) as server:
+        result, text, cure = check(exporter(server.url.replace("127.0.0.1", "localhost"),
+                                            "ca_file = %s\n" % (tls / "ca.pem")))
+
+    assert result == "fail" and text.startswith("TLS:") and "for that name" in cure
+
+
+def test_the_authority_of_the_certificate_is_the_cure(check, tls):  # noqa: F811
+    with serving(context_of(tls, "server")) as server:
+        assert check(exporter(server.url, "ca_file = %s\n" % (tls / "ca.pem")), status=0)[0] == "ok"
+
+
+def test_a_server_without_tls_where_it_is_asked_for_is_told(check):
+    with serving() as server:
+        result, text, cure = check(exporter(server.url.replace("http:", "https:")))
+
+    assert result == "fail" and text.startswith("TLS:") and cure
+
+
+# Folders
+
+def test_a_spool_is_written(check, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    good = check("[agent]\nspool = %s\n" % (tmp_path / "new" / "spool"), status=0)
+    bad = check("[agent]\nspool = %s\n" % (tmp_path / "file" / "spool"))
+    full = check("[agent]\nspool = %s\nspool_min_free = 1TiB\n" % tmp_path)
+
+    assert good[0] == "ok" and not (tmp_path / "new").exists()
+    assert bad[0] == "fail" and "directory" in bad[2]
+    assert full[0] == "fail" and "spool_min_free" in full[1]
+    assert sorted(os.listdir(tmp_path)) == ["doctor.ini", "file"]
+
+
+def test_settings_with_a_mistake_are_78(pystrobe, tmp_path):
+    (tmp_path / "bad.ini").write_text("[agent]\nrate = never\n")
+
+    assert pystrobe.run("doctor", "-c", tmp_path / "bad.ini").returncode == 78
+
+
+@needs_root
+def test_a_spool_of_somebody_else_is_told_with_the_command_that_gives_it_to_us(pystrobe, tmp_path):
+    spool, ini = tmp_path / "spool", tmp_path / "doctor.ini"
+    spool.mkdir(mode=0o700)
+    ini.write_text("[agent]\nspool = %s\n" % spool)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+
+    before = doctor(pystrobe, "-c", ini, words=NOBODY)["spool"]
+    command = before[2].split(", or ")[0].split()
+    subprocess.run([command[0], command[1].rstrip(":"), *command[2:]], check=True)
+    after = doctor(pystrobe, "-c", ini, words=NOBODY, status=0)["spool"]
+
+    assert before[0] == "fail" and "Permission denied" in before[1] and command[0] == "chown"
+    assert after[0] == "ok"
+
+
+@needs_root
+@pytest.mark.parametrize("options, told, cure_told", [("ro,size=1m", "Read-only", "can be written"),
+                                                      ("size=4k", "No space", "make room")])
+def test_a_disk_that_takes_nothing_is_told(pystrobe, tmp_path, options, told, cure_told):
+    disk, ini = tmp_path / "disk", tmp_path / "doctor.ini"
+    disk.mkdir()
+    ini.write_text("[agent]\nspool = %s\n[exporter x]\ntype = store\npath = %s\n" % (disk, disk))
+    fill = "" if "ro" in options else "&& head -c 4096 /dev/zero >%s/full" % disk
+    words = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o %s none %s %s && exec "$@"' % (options, disk, fill), "-"]
+    can_run(words)
+
+    found = doctor(pystrobe, "-c", ini, words=words)
+
+    for check in ("spool", "exporter x"):
+        assert found[check][0] == "fail" and told in found[check][1] and cure_told in found[check][2]
+
+
+# Settings
+
+def test_without_an_ini_file_what_variables_say_is_tried(pystrobe):
+    with serving() as server:
+        found = doctor(pystrobe, status=0, env=dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT=server.url))
+        named = doctor(pystrobe, status=0, env=dict(os.environ, PYSTROBE_EXPORTER_X_TYPE="pyroscope",
+                                                    PYSTROBE_EXPORTER_X_URL=server.url))
+
+    assert found["exporter otel"][0] == "ok" and named["exporter x"][0] == "ok"
+    assert found["settings"][0] == "note" or os.path.exists("/etc/pystrobe/pystrobe.ini")
+
+
+@needs_root
+def test_without_an_option_the_usual_ini_file_is_tried(pystrobe, tmp_path):
+    (tmp_path / "pystrobe").mkdir()
+    (tmp_path / "pystrobe" / "pystrobe.ini").write_text("[agent]\nspool = /dev/null/spool\n")
+    words = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /etc && cp -r %s/pystrobe /etc && exec "$@"' % tmp_path, "-"]
+    can_run(words)
+
+    found = doctor(pystrobe, words=words)
+
+    assert "/etc/pystrobe/pystrobe.ini" in found["settings"][1] and found["spool"][0] == "fail"
