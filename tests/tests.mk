@@ -116,7 +116,7 @@ test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
-	+@$(AGAIN) all deb rpm
+	+@$(AGAIN) all backends deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
 yama: $(BUILD)/pystrobe ## who may read whom at Yama's levels 0 to 3, on a kernel that has it, by qemu
