@@ -125,8 +125,8 @@ $(BUILD)/pystrobe-linked: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
 
-$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(LINK_LIBS)
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
 
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^

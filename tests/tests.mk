@@ -41,7 +41,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights weights-short churn spool soak servers packages \
+        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn spool soak servers packages \
         packages-arm64 entrypoint bench-exec bench-record yama systems browser
 
 deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
@@ -104,7 +104,7 @@ test: ## install what is missing, build, run unit and integration tests
 # busy all the time, and what mostly sleeps. What they would all build is built before.
 LIVE_STEPS = asan tsan packages entrypoint clean-root
 BUSY_STEPS = systems tidy lint valgrind packages-arm64 yama lines fuzz
-CALM_STEPS = soak browser
+CALM_STEPS = soak browser servers weights-short budget churn
 LONG_FUZZ_SECONDS ?= 20
 test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
@@ -119,7 +119,7 @@ packages: ## make the packages and live through their lives on a system of their
 	+@$(AGAIN) all backends deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
-yama: $(BUILD)/pystrobe ## who may read whom at Yama's levels 0 to 3, on a kernel that has it, by qemu
+yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend
 	@sh tests/setup/deps.sh packages
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/yama
 
@@ -213,10 +213,14 @@ weights: pythons $(BUILD)/pystrobe ## do times add up to the kernel's numbers, w
 weights-short: WEIGHTS = --short
 weights-short: weights ## the same for a few workloads, in a minute
 
-churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, die while they are read, or have another's pid
+churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, die while they are read, or have another's pid; 5,000 that stay
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long \
-	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid" tests/integration/test_children.py \
+	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid or among_5000" tests/integration/test_children.py \
 	    tests/integration/test_finding.py
+
+budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest tests/integration/test_budget.py
 
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)

@@ -62,7 +62,7 @@ def test_cpu_time_holds_from_the_first_minute_and_the_rate_is_told(pystrobe, age
     print("budget: %.2f %% of a core used, told %s, period %.1f ms" % (100 * used, told, found[-1]["period"] / 1e6))
     assert used < 0.0135  # the promise, and a quarter of a minute of it to begin with
     assert told["cpu_promised"] == 0.01
-    assert re.search(r"budget: +cpu \d+\.\d+% of a core \(promised: 1\.00%\)", text)
+    assert re.search(r"budget: +cpu \d+\.\d+% of a core \(promised: 1\.00%\), memory \d+\.\dMiB \(promised: 64\.0MiB\), periods", text)
     assert found[-1]["period"] > 2 * 2_000_000  # ns; it says the rate that there was
 
 

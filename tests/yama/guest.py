@@ -66,7 +66,7 @@ after()
 
 
 def tell(**seen):
-    print("yama: " + json.dumps(seen), flush=True)
+    print("guest: " + json.dumps(seen), flush=True)
 
 
 def run(words):

@@ -2,23 +2,9 @@
 """Yama at each of its levels, by a kernel that has it: who may read whom, what the doctor says, and
 what becomes of a command under pystrobe exec. guest.py does it, here is what is expected."""
 
-import json
-import os
-import re
-import sys
-
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TREE = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(TREE, "tests", "setup"))
-import kernel  # noqa: E402
-import roots  # noqa: E402
-
-BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(TREE, "build")))
-GUEST = os.path.join(HERE, "guest.py")
 SECONDS = 900  # the emulator takes one or two minutes where it has the machine for itself
-PROGRAMS = ["/usr/bin/setpriv", "/usr/bin/mount", os.path.realpath(sys.executable)]
 LEVELS = range(4)
 
 # Who reads: at which levels that works.
@@ -30,35 +16,11 @@ CAUSES = {0: "belongs to another user", 1: "scope is 1", 2: "scope is 2", 3: "sc
 FAMILY = {"as_main", "as_worker", "as_daemon"}
 
 
-def archive():
-    files = kernel.Archive()
-    with open(GUEST, encoding="utf-8") as file:
-        text = file.read()
-    modules = re.findall(r"^import (\w+)", text, re.MULTILINE) + ["encodings.idna", "encodings.ascii", "encodings.utf_8"]
-    for path in sorted(kernel.python_modules(modules)) + PROGRAMS:
-        files.add_host(path)
-    files.add_host(os.path.join(BUILD, "pystrobe"), "/usr/bin/pystrobe")
-    files.add_link("/usr/bin/python3", os.path.realpath(sys.executable))
-    files.add("/init", text.encode())
-    return files
-
-
 @pytest.fixture(scope="session")
-def seen():
+def seen(guest):
     """What the guest saw: {(level, case): observation}."""
-    why = kernel.why_not()
-    folder = os.path.join(BUILD, "yama")
-    os.makedirs(folder, exist_ok=True)
-    try:
-        if why:
-            raise roots.Unavailable(why)
-        text = kernel.boot(archive(), folder, SECONDS, print)
-    except roots.Unavailable as error:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
-    with open(os.path.join(folder, "console.log"), "w", encoding="utf-8") as file:
-        file.write(text)
-    lines = [json.loads(line) for line in re.findall(r"^yama: (.*)$", text, re.MULTILINE)]
-    assert lines and lines[-1] == {"case": "done"}, text[-3000:]
+    lines = guest("guest.py", SECONDS)
+    assert lines and lines[-1] == {"case": "done"}, lines[-1:]
     return {(one["level"], one["case"]): one for one in lines[:-1]}
 
 
