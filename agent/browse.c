@@ -2,16 +2,15 @@
 /* browse.c - see browse.h. */
 #include "agent/browse.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/clock.h"
+#include "agent/flame_json.h"
 #include "agent/report_files.h"
 #include "agent/report_sum.h"
-#include "agent/version.h"
 #include "exporters/store_name.h"
-#include "formats/format.h"
-#include "pprof/stacks.h"
 
 /* A prime above any number of files that are read: each of its multiples falls on another. */
 enum { STRIDE = 7919, TITLE_MAX = 256 };
@@ -31,15 +30,21 @@ static bool sum_up(const struct browse *browse, struct report_sum *sum, struct b
                                       &files, err);
 
     sum->max_bytes = BROWSE_BYTES_MAX;
+    sum->pid = browse->pid;
     count = files.count < BROWSE_FILES_MAX ? files.count : BROWSE_FILES_MAX;
     for (i = 0; good && i < count && clock_mono_ns() < browse->deadline_ns; i++)
         if (!report_sum_add(sum, files.paths[browse_place(i, count) * files.count / count], true))
             continue; /* one that is bad is left out */
     buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu}", files.count, sum->file_count);
     report_files_finish(&files);
-    if (good && sum->profile)
+    if (good && sum->profile && (!browse->pid || pprof_row_count(sum->profile) > 0))
         return true;
-    if (good && sum->other.size > 0)
+    if (good && sum->profile)
+        err_set(err,
+                "of that time there is nothing of process %" PRId64
+                ": it was not sampled, or [target] split = none",
+                browse->pid);
+    else if (good && sum->other.size > 0)
         err_set(err, "%.*s", (int)sum->other.size, (const char *)sum->other.data);
     else if (good)
         err_set(err, "there are no profiles of that time");
@@ -49,26 +54,21 @@ static bool sum_up(const struct browse *browse, struct report_sum *sum, struct b
 static bool add_graph(const struct browse *browse, const struct report_sum *sum,
                       const struct pprof *profile, size_t base, struct buf *out)
 {
-    char title[TITLE_MAX];
+    char service[STORE_SERVICE_SIZE], title[TITLE_MAX];
     struct format_view view = {.profile = profile,
                                .type = base == FORMAT_NO_BASE ? sum->type : 0,
                                .base = base,
                                .title = title,
                                .time_ns = sum->first_ns,
                                .duration_ns = sum->duration_ns,
-                               .period = sum->period,
-                               .made_by = version_agent};
-    struct pprof_stacks *stacks;
-    enum pprof_rc rc = pprof_stacks_new(profile, &stacks);
+                               .period = sum->period};
+    const char *name = store_name_read_service(browse->folder, service) ? service : browse->folder;
 
-    if (!store_name_read_service(browse->folder, title))
-        (void)snprintf(title, sizeof(title), "%s", browse->folder);
-    if (rc != PPROF_OK)
-        return false;
-    view.stacks = stacks;
-    rc = format_flame_data(&view, BROWSE_NODES_MAX, out);
-    pprof_stacks_free(stacks);
-    return rc == PPROF_OK;
+    if (browse->pid)
+        (void)snprintf(title, sizeof(title), "%s, process %" PRId64, name, browse->pid);
+    else
+        (void)snprintf(title, sizeof(title), "%s", name);
+    return flame_json(&view, BROWSE_NODES_MAX, out) == PPROF_OK;
 }
 
 bool browse_graph(const struct browse *browse, const char *type, struct buf *out, struct err *err)

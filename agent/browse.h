@@ -29,6 +29,7 @@ enum {
 struct browse {
     const char *store, *folder; /* the folder as browse_services names it */
     int64_t from_ms, to_ms;     /* UTC: those that began in between */
+    int64_t pid;                /* what they have of this process; 0: all */
     uint64_t deadline_ns;       /* monotonic: then no more are read */
 };
 

@@ -105,17 +105,20 @@ static void take_types(struct line *line, const struct pprof_decoded *file)
     line->type_count = file->type_count;
 }
 
-static int64_t total_of(const struct pprof_decoded *file, const char *type)
+/* `profile` has the types of the file. */
+static int64_t total_of(const struct pprof_decoded *file, const struct pprof *profile,
+                        const char *type)
 {
     size_t i;
 
     for (i = 0; i < file->type_count; i++)
         if (strcmp(file->types[i].type, type) == 0)
-            return pprof_total(file->profile, i);
+            return pprof_total(profile, i);
     return 0;
 }
 
-static void add_point(struct line *line, const struct pprof_decoded *file)
+static void add_point(struct line *line, const struct pprof_decoded *file,
+                      const struct pprof *profile)
 {
     size_t i;
 
@@ -124,12 +127,25 @@ static void add_point(struct line *line, const struct pprof_decoded *file)
     buf_add_fmt(line->out, "%s[%" PRId64 ",%" PRId64, line->points++ ? "," : "",
                 file->time_ns / (int64_t)NS_PER_MS, file->duration_ns / (int64_t)NS_PER_MS);
     for (i = 0; i < line->type_count; i++)
-        buf_add_fmt(line->out, ",%" PRId64, total_of(file, line->names[i][0]));
+        buf_add_fmt(line->out, ",%" PRId64, total_of(file, profile, line->names[i][0]));
     buf_add_str(line->out, "]");
 }
 
+/* The same of one process. */
+static void add_own_point(struct line *line, const struct pprof_decoded *file, int64_t pid)
+{
+    const struct pprof_rule rule = {.key = "pid", .num = pid};
+    struct pprof *own;
+
+    if (pprof_new(file->types, file->type_count, BROWSE_BYTES_MAX, &own) != PPROF_OK)
+        return;
+    if (pprof_merge_by(own, file->profile, &rule) == PPROF_OK)
+        add_point(line, file, own);
+    pprof_free(own);
+}
+
 /* One that cannot be read, or is gone, is left out. */
-static void add_file(struct line *line, const char *path)
+static void add_file(struct line *line, const char *path, int64_t pid)
 {
     struct pprof_decoded file;
     struct err err;
@@ -138,7 +154,10 @@ static void add_file(struct line *line, const char *path)
     buf_init(&bytes, FILE_BYTES_MAX);
     if (report_read(path, &bytes, &err) &&
         pprof_decode(bytes.data, bytes.size, BROWSE_BYTES_MAX, &file, &err) == PPROF_OK) {
-        add_point(line, &file);
+        if (pid)
+            add_own_point(line, &file, pid);
+        else
+            add_point(line, &file, file.profile);
         pprof_free(file.profile);
     }
     buf_finish(&bytes);
@@ -156,7 +175,7 @@ bool browse_timeline(const struct browse *browse, struct buf *out, struct err *e
     count = files.count < BROWSE_POINTS_MAX ? files.count : BROWSE_POINTS_MAX;
     buf_add_fmt(out, "{\"files\":%zu,\"points\":[", files.count);
     for (i = 0; i < count && clock_mono_ns() < browse->deadline_ns; i++, read++)
-        add_file(&line, files.paths[browse_place(i, count) * files.count / count]);
+        add_file(&line, files.paths[browse_place(i, count) * files.count / count], browse->pid);
     buf_add_fmt(out, "],\"read\":%zu,\"types\":[", read);
     for (i = 0; i < line.type_count; i++) {
         buf_add_str(out, i ? ",[" : "[");

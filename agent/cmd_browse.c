@@ -5,11 +5,12 @@
  * that files of others are parsed by a process that has next to no rights.
  *
  *   browse services STORE
- *   browse timeline STORE FOLDER FROM TO
- *   browse graph STORE FOLDER FROM TO [TYPE]
- *   browse difference STORE FOLDER FROM TO TYPE BEFORE_FROM BEFORE_TO
+ *   browse timeline STORE FOLDER FROM TO PID
+ *   browse graph STORE FOLDER FROM TO PID [TYPE]
+ *   browse difference STORE FOLDER FROM TO PID TYPE BEFORE_FROM BEFORE_TO
  *
- * Times are UTC in milliseconds. It prints JSON; or, and fails, why it cannot.
+ * PID is 0 for all processes. Times are UTC in milliseconds. It prints JSON; or, and fails, why it
+ * cannot.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,12 +23,12 @@
 #include "agent/commands.h"
 #include "agent/confine.h"
 
-enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 5, BEFORE_WORDS = 8 };
+enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 6, BEFORE_WORDS = 9 };
 
 /* Below what the server waits, so that there is an answer of what was read by then. */
 #define READING_NS (6 * NS_PER_S)
 
-static bool read_ms(const char *text, int64_t *out)
+static bool read_number(const char *text, int64_t *out)
 {
     char *end;
 
@@ -45,21 +46,21 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
     if (count == 2 && strcmp(words[0], "services") == 0)
         return browse_services(words[1], out, err);
     err_set(err, "browse takes other words");
-    if (count < RANGE_WORDS || !read_ms(words[3], &range.from_ms) ||
-        !read_ms(words[4], &range.to_ms))
+    if (count < RANGE_WORDS || !read_number(words[3], &range.from_ms) ||
+        !read_number(words[4], &range.to_ms) || !read_number(words[5], &range.pid))
         return false;
     range.store = words[1];
     range.folder = words[2];
     if (strcmp(words[0], "timeline") == 0 && count == RANGE_WORDS)
         return browse_timeline(&range, out, err);
     if (strcmp(words[0], "graph") == 0 && count <= RANGE_WORDS + 1)
-        return browse_graph(&range, count > RANGE_WORDS ? words[5] : NULL, out, err);
+        return browse_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
     before = range;
     before.deadline_ns = deadline_ns - READING_NS / 2;
     if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||
-        !read_ms(words[6], &before.from_ms) || !read_ms(words[7], &before.to_ms))
+        !read_number(words[7], &before.from_ms) || !read_number(words[8], &before.to_ms))
         return false;
-    return browse_difference(&before, &range, words[5], out, err);
+    return browse_difference(&before, &range, words[6], out, err);
 }
 
 /*

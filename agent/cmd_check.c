@@ -11,11 +11,13 @@
 
 static const char help[] =
     "Usage: pystrobe check [-c FILE] [--no-environment]\n\n"
-    "Reads an ini file with its drop-ins and PYSTROBE_... variables, and tries whether its\n"
-    "exporters can be made: addresses, certificates, secrets. It connects to nothing and makes\n"
-    "nothing. Prints every mistake. Exit status: 0 if there is none, else 78.\n\n"
+    "Reads an ini file with its drop-ins and PYSTROBE_... variables, and tries\n"
+    "whether its exporters can be made: addresses, certificates, secrets. It\n"
+    "connects to nothing and makes nothing. Prints every mistake. Exit status: 0 if\n"
+    "there is none, else 78.\n\n"
     "  -c, --config FILE     default: /etc/pystrobe/pystrobe.ini\n"
-    "      --no-environment  the file alone: neither variables nor the files that it names\n"
+    "      --no-environment  the file alone: neither variables nor the files that it\n"
+    "                        names\n"
     "  -h, --help            this text\n\n"
     "Example:\n"
     "  pystrobe check -c pystrobe.ini && systemctl reload pystrobe\n";

@@ -16,30 +16,30 @@
 
 static const char status_help[] =
     "Usage: pystrobe status [--json] [--socket PATH]\n\n"
-    "Prints what the agent that runs knows of itself: targets, samples and what was lost\n"
-    "of them, profiles, exporters, and what was promised and used.\n\n"
+    "Prints what the agent that runs knows of itself: targets, samples and what was\n"
+    "lost of them, profiles, exporters, and what was promised and used.\n\n"
     "      --json         as one JSON object\n"
-    "      --socket PATH  where the agent listens; default: " CONTROL_DEFAULT "\n"
+    "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
     "  pystrobe status --json\n";
 
 static const char reload_help[] =
     "Usage: pystrobe reload [--socket PATH]\n\n"
-    "Has the agent that runs read its ini file anew. If the file has a mistake, all stays\n"
-    "as it was.\n\n"
-    "      --socket PATH  where the agent listens; default: " CONTROL_DEFAULT "\n"
+    "Has the agent that runs read its ini file anew. If the file has a mistake, all\n"
+    "stays as it was.\n\n"
+    "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help         this text\n\n"
     "Example:\n"
     "  pystrobe config -c /etc/pystrobe/pystrobe.ini && pystrobe reload\n";
 
 static const char burst_help[] =
     "Usage: pystrobe burst [-r RATE] [-d TIME] [--socket PATH] TARGET\n\n"
-    "Has the agent that runs sample a target more often for a while. TARGET is a process\n"
-    "id, or the name of a service or of a [target] section.\n\n"
+    "Has the agent that runs sample a target more often for a while. TARGET is a\n"
+    "process id, or the name of a service or of a [target] section.\n\n"
     "  -r, --rate RATE      samples a second; default 200Hz\n"
     "  -d, --duration TIME  how long; default 60s, up to a day\n"
-    "      --socket PATH    where the agent listens; default: " CONTROL_DEFAULT "\n"
+    "      --socket PATH    where it listens; default: " CONTROL_DEFAULT "\n"
     "  -h, --help           this text\n\n"
     "Example:\n"
     "  pystrobe burst -r 500Hz -d 30s web\n";

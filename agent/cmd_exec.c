@@ -14,6 +14,7 @@
 #include "agent/fleet.h"
 #include "agent/front.h"
 #include "agent/hang_dump.h"
+#include "agent/lineage.h"
 #include "agent/log.h"
 #include "agent/match.h"
 #include "agent/naming.h"
@@ -23,18 +24,25 @@
 
 static const char help[] =
     "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
-    "Runs a command as if it ran alone, profiles it and its Python descendants, and exits\n"
-    "with its status. Signals are passed on, orphans are reaped: fit for a container's first\n"
-    "process. Whatever becomes of the profiler, the command runs on. Without -c, profiles go\n"
-    "to a store; where --store is not given, $OTEL_EXPORTER_OTLP_ENDPOINT or\n"
-    "$PYSTROBE_EXPORTER_NAME_TYPE take its place; PYSTROBE_... variables set what the ini\n"
-    "file would.\n\n"
+    "Runs a command as if it ran alone, profiles it and its Python descendants, and\n"
+    "exits with its status. Signals are passed on, orphans are reaped: fit for a\n"
+    "container's first process. Whatever becomes of the profiler, the command runs\n"
+    "on. Without -c, profiles go to a store; where --store is not given,\n"
+    "$OTEL_EXPORTER_OTLP_ENDPOINT or $PYSTROBE_EXPORTER_NAME_TYPE take its place;\n"
+    "PYSTROBE_... variables set what the ini file would.\n\n"
     "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
-    "  -s, --store DIR     without -c: where profiles go; default: /var/lib/pystrobe/store\n"
-    "                      for root, else ~/.local/state/pystrobe/store\n"
-    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the script's name\n"
+    "  -s, --store DIR     without -c: where profiles go; default:\n"
+    "                      /var/lib/pystrobe/store for root, else\n"
+    "                      ~/.local/state/pystrobe/store\n"
+    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the name of the script,\n"
+    "                      module or app that the first Python runs, whatever stands\n"
+    "                      before it\n"
     "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
-    "      --strict        do not run the command with settings that have mistakes (status 78)\n"
+    "  -g, --group         pass signals on to all of the command's process group: to\n"
+    "                      the children of a shell, too, as a container's first\n"
+    "                      process\n"
+    "      --strict        do not run the command with settings that have mistakes\n"
+    "                      (status 78)\n"
     "      --log-level LEVEL, --log-format FORMAT\n"
     "                      go before log_level and log_format of the ini file\n"
     "  -h, --help          this text\n\n"
@@ -52,7 +60,7 @@ struct request {
     char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
     const char *service;
     double rate_hz; /* 0: as the settings have it */
-    bool strict;
+    bool strict, group;
     struct options_flags flags;
     char **command;
 };
@@ -66,6 +74,7 @@ struct run {
     struct engine *engine; /* owned: samples in this process */
     struct choice choice;
     bool named;                  /* by an option: no other name counts */
+    bool is_named;               /* by an option or the environment: all have one name */
     double asked_hz;             /* the rate by an option; 0: none */
     struct naming naming;        /* of the labels */
     struct facts *facts;         /* owned */
@@ -77,9 +86,24 @@ struct run {
     struct hang_told told;       /* and the last */
 };
 
+/* What a process is called: as the command is where that was said, else by what it comes from. */
+static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
+{
+    char name[256];
+
+    (void)snprintf(out, size, "%s", run->choice.service);
+    if (run->is_named)
+        return true;
+    if (!lineage_name(run->facts, pid, run->seat->root, name, sizeof(name)))
+        return false;
+    if (name[0])
+        labels_clean(name, out, size);
+    return true;
+}
+
 /*
- * Descendants of the command are one service, whatever they run, unless the ini file has a
- * [target] for them. Their labels are their own.
+ * A Python and all that it starts are one service, unless the ini file has a [target] for them.
+ * Their labels are their own.
  */
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
@@ -96,7 +120,8 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     if (naming_is_disabled(run->facts))
         return false;
     naming_apply(&run->naming, run->facts, out);
-    memcpy(out->service, run->choice.service, sizeof(out->service));
+    if (!name_process(run, pid, out->service, sizeof(out->service)))
+        return false;
     out->otel_name = !run->named;
     out->rate_hz = run->choice.rate_hz;
     out->split = SPLIT_NONE;
@@ -123,14 +148,15 @@ static void interval_ended(void *ctx)
 static void tell_hang(void *ctx, const struct engine_hang *news)
 {
     struct run *run = ctx;
+    char service[sizeof(run->choice.service)];
     struct buf dump;
 
     run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
     buf_init(&dump, HANG_DUMP_MAX);
     if (news->kind != HANG_NONE)
         hang_dump(news->id.pid, &dump);
-    hang_tell(&run->hangs_told, &run->told, news, run->choice.service, (const char *)dump.data,
-              dump.size);
+    (void)name_process(run, news->id.pid, service, sizeof(service));
+    hang_tell(&run->hangs_told, &run->told, news, service, (const char *)dump.data, dump.size);
     buf_finish(&dump);
 }
 
@@ -211,12 +237,14 @@ static bool fill_choice(struct run *run)
     struct choice *choice = &run->choice;
     char name[sizeof(choice->service)];
 
-    run->named = request->service != NULL;
+    run->named = run->is_named = request->service != NULL;
     run->asked_hz = request->rate_hz;
     if (request->service)
         (void)snprintf(name, sizeof(name), "%s", request->service);
     else if (!name_by_otel(name, sizeof(name)))
         options_service(request->command, name, sizeof(name));
+    else
+        run->is_named = true;
     labels_clean(name, choice->service, sizeof(choice->service));
     choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
     run->naming = naming_usual;
@@ -365,15 +393,18 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
                                           {"store", required_argument, NULL, 's'},
                                           {"service", required_argument, NULL, 'n'},
                                           {"rate", required_argument, NULL, 'r'},
+                                          {"group", no_argument, NULL, 'g'},
                                           {"strict", no_argument, NULL, OPTION_STRICT},
                                           OPTIONS_LOG,
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int c;
 
-    while ((c = getopt_long(argc, argv, "+c:s:n:r:h", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "+c:s:n:r:gh", longs, NULL)) != -1) {
         if (c == 'h')
             *wants_help = true;
+        else if (c == 'g')
+            request->group = true;
         else if (c == OPTION_STRICT)
             request->strict = true;
         else if (!take_option(request, c))
@@ -410,6 +441,7 @@ int cmd_exec(int argc, char **argv)
     if (status != EXIT_OK)
         return status;
     front.command = request.command;
+    front.group = request.group;
     front.above = !confine_may_help();
     return front_run(&front);
 }

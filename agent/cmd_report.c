@@ -28,13 +28,15 @@ static const char help[] =
     "own: while the function itself ran; total: with all that it called.\n\n"
     "  -n, --top N         how many functions (default 20)\n"
     "  -t, --type TYPE, --value TYPE\n"
-    "                      which value: cpu, wall, gil, samples, or any other name that the\n"
-    "                      files have (default: cpu, or else wall, or else their last one)\n"
-    "  -f, --format NAME   table, json, or one of the list below (default: by the output's\n"
-    "                      name, else table)\n"
+    "                      which value: cpu, wall, gil, samples, or any other name\n"
+    "                      that the files have (default: cpu, or else wall, or else\n"
+    "                      their last one)\n"
+    "  -f, --format NAME   table, json, or one of the list below (default: by the\n"
+    "                      output's name, else table)\n"
     "  -o, --output FILE   default: the standard output\n"
     "  -d, --diff          what AFTER took more or less than BEFORE\n"
-    "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps them\n"
+    "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps\n"
+    "                      them\n"
     "  -S, --service NAME  of the store only those of this service\n"
     "      --since TIME    of the store only those that began in the last 2h, 30m ...\n"
     "      --no-source     no source lines in a heatmap\n"
@@ -43,9 +45,11 @@ static const char help[] =
     "Formats, by name and by the output's ending:\n";
 
 static const char help_end[] =
-    "\nExit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong usage.\n\n"
+    "\n\n"
+    "Exit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong\n"
+    "usage.\n\n"
     "Example:\n"
-    "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz -o out.html\n";
+    "  pystrobe report out.pb.gz -o out.html\n";
 
 struct request {
     size_t top;

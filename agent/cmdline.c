@@ -11,6 +11,17 @@
 static const char *const servers[] = {"gunicorn", "uvicorn",        "hypercorn", "granian",
                                       "daphne",   "waitress-serve", "celery",    NULL};
 
+/* Programs in Python that run another in their place, and the word by which they do. */
+static const struct {
+    const char *name, *word;
+} runners[] = {{"poetry", "run"},
+               {"pipenv", "run"},
+               {"pdm", "run"},
+               {"hatch", "run"},
+               {"ddtrace-run", NULL},
+               {"opentelemetry-instrument", NULL},
+               {"newrelic-admin", "run-program"}};
+
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -142,23 +153,57 @@ static void put_title(const char *title, char *out, size_t size)
         (void)snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), title);
 }
 
+/* What a runner of that name is to run: a Python, or else its first word; NULL: it is none. */
+static const char *const *run_by(const char *name, const char *const *rest)
+{
+    const char *const *word;
+    size_t i;
+
+    for (i = 0; i < sizeof(runners) / sizeof(runners[0]); i++) {
+        if (strcmp(runners[i].name, name) != 0)
+            continue;
+        if (runners[i].word && (!rest[0] || strcmp(rest[0], runners[i].word) != 0))
+            return NULL;
+        rest += runners[i].word ? 1 : 0;
+        for (word = rest; *word; word++)
+            if (strncmp(base_of(*word), "python", 6) == 0)
+                return word;
+        return rest[0] && rest[0][0] != '-' ? rest : NULL;
+    }
+    return NULL;
+}
+
+/* Names a script, a module or a program; *rest: its arguments, NULL: there is no more to it. */
+static void name_program(const char *const *argv, const char *const **rest, char *out, size_t size)
+{
+    const char *script = base_of(argv[0]);
+
+    *rest = argv + 1;
+    if (strncmp(script, "python", 6) == 0) {
+        script = script_of(argv, rest);
+    } else if (argv[0][strcspn(argv[0], ": ")] && argv[0][0] != '/') {
+        put_title(argv[0], out, size);
+        script = NULL;
+        argv = NULL;
+    }
+    if (argv)
+        put_script(script ? script : argv[0], out, size);
+    if (!script)
+        *rest = NULL;
+}
+
 void cmdline_name(const char *const *argv, char *out, size_t size)
 {
-    const char *const *rest = argv + 1;
-    const char *script;
+    const char *const *rest, *const *other;
 
     out[0] = '\0';
     if (!argv[0])
         return;
-    script = base_of(argv[0]);
-    if (strncmp(script, "python", 6) == 0)
-        script = script_of(argv, &rest);
-    else if (argv[0][strcspn(argv[0], ": ")] && argv[0][0] != '/') {
-        put_title(argv[0], out, size);
-        return;
-    }
-    put_script(script ? script : argv[0], out, size);
-    if (script && is_server(out))
+    name_program(argv, &rest, out, size);
+    other = rest ? run_by(out, rest) : NULL;
+    if (other)
+        name_program(other, &rest, out, size);
+    if (rest && is_server(out))
         (void)put_app(rest, out, size);
 }
 

@@ -15,6 +15,7 @@ enum { CMDLINE_ARGUMENTS_MAX = 256 };
  * Writes the name of what `argv`, which ends with NULL, runs; "" if there is none:
  * the script without its folder and ".py", the module of -m, and for programs that serve
  * the app of somebody else (gunicorn, uvicorn, celery ...) that app: "shop" of "shop.wsgi:app".
+ * A program that runs another in its place ("poetry run", ddtrace-run ...) is called as that is.
  * A Python that runs no file (-c, stdin, a prompt) is called as its program is.
  */
 void cmdline_name(const char *const *argv, char *out, size_t size);

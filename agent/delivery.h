@@ -94,7 +94,8 @@ struct delivery_spool_stats {
     bool on;                  /* there is a spool; without, all else is 0 */
     bool failing;             /* the disk does not take profiles now */
     size_t entries;           /* on disk */
-    uint64_t bytes;           /* that those take there */
+    uint64_t bytes;           /* that those take there, */
+    uint64_t max_bytes;       /* and may take */
     uint64_t written;         /* entries, since the start */
     uint64_t found;           /* entries that an earlier run had left */
     uint64_t dropped_size;    /* to make room for newer ones */

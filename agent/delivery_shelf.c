@@ -442,6 +442,7 @@ void shelf_stats(struct shelf *shelf, struct delivery_spool_stats *out)
     *out = shelf->stats;
     out->entries = shelf->index.count;
     out->bytes = shelf->index.bytes;
+    out->max_bytes = shelf->settings.max_size_bytes;
     out->pending = shelf->pending;
     (void)pthread_mutex_unlock(&shelf->lock);
 }

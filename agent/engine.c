@@ -13,6 +13,7 @@
 #include "agent/engine_own.h"
 #include "agent/heed.h"
 #include "agent/log.h"
+#include "agent/stats.h"
 
 enum {
     RACED_MAX = 50,
@@ -103,6 +104,8 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     engine_begin_reading(e, id, now_ns);
     rc = process_sample(&t->process, now_ns, alone, &read);
     engine_end_reading(e);
+    if (read)
+        stats_took(&e->stats.times, clock_mono_ns() - now_ns);
     e->stats.samples += ticks;
     t->samples += ticks;
     e->stats.rested += read ? ticks - 1 : ticks;

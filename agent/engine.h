@@ -77,9 +77,22 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
  */
 #define ENGINE_SLICE_NS UINT64_C(500000)
 
+/* How long something took: how often up to each bound, and beyond the last; in all. */
+#define ENGINE_BOUNDS_US                               \
+    {                                                  \
+        10, 30, 100, 300, 1000, 10000, 100000, 1000000 \
+    }
+enum { ENGINE_BOUNDS = 8 };
+
+struct engine_times {
+    uint64_t counts[ENGINE_BOUNDS + 1];
+    uint64_t sum_ns;
+};
+
 /* What happened so far. */
 struct engine_stats {
     uint64_t samples;                 /* of processes */
+    struct engine_times times;        /* how long those took that were read */
     uint64_t rested;                  /* of those, of processes that had not run since the last */
     uint64_t missed;                  /* ticks that were over before their turn came */
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */

@@ -743,6 +743,7 @@ const struct engine_stats *fleet_engine_stats(struct fleet *f)
     f->stats.samples = sum.stats.samples;
     f->stats.missed = sum.stats.missed;
     f->stats.rested = sum.stats.rested;
+    f->stats.times = sum.stats.times;
     memcpy(f->stats.failed, sum.stats.failed, sizeof(f->stats.failed));
     f->stats.sampling = charges_sampling(&f->charges);
     return &f->stats;

@@ -168,7 +168,9 @@ static void pass_on(const struct state *s, const struct signalfd_siginfo *info)
     const union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
     int number = (int)info->ssi_signo;
 
-    if (info->ssi_code == SI_QUEUE)
+    if (s->front->group && s->launch.place != LAUNCH_SHARED)
+        (void)kill(-s->command, number);
+    else if (info->ssi_code == SI_QUEUE)
         (void)sigqueue(s->command, number, value);
     else
         (void)kill(s->command, number);

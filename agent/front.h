@@ -35,6 +35,8 @@ struct front_seat {
 struct front {
     char **command;
     bool above; /* the profiler is to be the command's parent */
+    bool
+        group; /* signals are for all of the command's process group, where it has one of its own */
     /* Profiles until SIGTERM, which is blocked, in a process of its own; gives its exit status. */
     int (*profile)(void *ctx, const struct front_seat *seat);
     void *ctx;

@@ -24,6 +24,7 @@ static const struct {
     {"check", cmd_check, "print every mistake in an ini file"},
     {"config", cmd_config, "print the settings that an ini file comes to"},
     {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
+    {"bundle", cmd_bundle, "write what somebody who is to help has to know, as one text"},
     {"sampler", cmd_sampler, NULL}, /* what the agent starts */
     {"browse", cmd_browse, NULL},
 };
@@ -42,7 +43,7 @@ static void print_help(FILE *to)
     for (i = 0; i < COMMANDS && commands[i].help; i++)
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
-                "  --version  which pystrobe this is\n\n"
+                "  --version  which pystrobe this is; with --json as one JSON object\n\n"
                 "Example:\n"
                 "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n",
                 to);
@@ -62,8 +63,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        version_print();
-        return EXIT_OK;
+        return version_print(argc > 2 && strcmp(argv[2], "--json") == 0) ? EXIT_OK : EXIT_FAILED;
     }
     for (i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)

@@ -236,6 +236,7 @@ static const char *against(const struct matcher *matcher, const struct condition
 enum service_split match_split(enum conf_split split)
 {
     switch (split) {
+    case CONF_SPLIT_UNSET:
     case CONF_SPLIT_NONE:
         return SPLIT_NONE;
     case CONF_SPLIT_PROCESS:

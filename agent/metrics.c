@@ -56,6 +56,26 @@ static void labelled(struct buf *out, const char *name, const char *label1, cons
     buf_add_fmt(out, "} %.17g\n", value);
 }
 
+/* What of a process is read in its turn. */
+static void add_sample_times(const struct engine_times *times, struct buf *out)
+{
+    static const uint64_t bounds_us[ENGINE_BOUNDS] = ENGINE_BOUNDS_US;
+    static const char name[] = "pystrobe_sample_duration_seconds";
+    uint64_t sum = 0;
+    size_t i;
+
+    head(out, name, "histogram", "How long a sample of a process took, where it was read.");
+    for (i = 0; i < ENGINE_BOUNDS; i++) {
+        sum += times->counts[i];
+        buf_add_fmt(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6,
+                    sum);
+    }
+    sum += times->counts[ENGINE_BOUNDS];
+    buf_add_fmt(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, sum);
+    buf_add_fmt(out, "%s_sum %.9g\n%s_count %" PRIu64 "\n", name, (double)times->sum_ns / 1e9, name,
+                sum);
+}
+
 static void add_sampling(const struct state *s, struct buf *out)
 {
     const struct stats_row *row;
@@ -75,6 +95,7 @@ static void add_sampling(const struct state *s, struct buf *out)
         (double)s->engine.attached);
     one(out, "pystrobe_samples_total", "counter", "Samples of processes.",
         (double)s->engine.samples);
+    add_sample_times(&s->engine.times, out);
     one(out, "pystrobe_ticks_missed_total", "counter", "Ticks that were over before their turn.",
         (double)s->engine.missed);
     head(out, "pystrobe_samples_failed_total", "counter", "Samples that gave nothing.");
@@ -269,6 +290,8 @@ static void add_spool(const struct state *s, struct buf *out)
         return;
     one(out, "pystrobe_spool_profiles", "gauge", "Profiles on disk.", (double)p->entries);
     one(out, "pystrobe_spool_bytes", "gauge", "Bytes of those.", (double)p->bytes);
+    one(out, "pystrobe_spool_limit_bytes", "gauge", "What those may take (spool_max_size).",
+        (double)p->max_bytes);
     one(out, "pystrobe_spool_failing", "gauge", "Whether the disk takes no profiles now.",
         p->failing);
     one(out, "pystrobe_spool_written_total", "counter", "Profiles written to disk.",
@@ -303,7 +326,8 @@ static void add_agent(const struct state *s, struct buf *out)
     const struct state_config *c = &s->config;
 
     head(out, "pystrobe_build_info", "gauge", "Which pystrobe this is.");
-    labelled(out, "pystrobe_build_info", "version", version_agent, NULL, NULL, 1);
+    labelled(out, "pystrobe_build_info", "version", version_number, "revision", version_revision,
+             1);
     one(out, "pystrobe_config_last_reload_successful", "gauge",
         "Whether the settings were last read well.", c->good ? 1 : 0);
     one(out, "pystrobe_config_last_reload_success_timestamp_seconds", "gauge",

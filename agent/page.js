@@ -4,6 +4,7 @@ const STATE_MS = 2000, STORE_MS = 15000, BUSY_MS = 1000, TRIES = 8, SAMPLE_SECON
 
 const view = {
   service: null,              // by name
+  only: 0,                    // the process that the time line and the flame graph are of; 0: all
   span: [0, 0],               // the time line's whole time, UTC in milliseconds
   ends: [0, 1000],            // what is chosen of it, in thousandths
   kept: null,                 // a range to compare with
@@ -138,16 +139,24 @@ function drawServices() {
   }
 }
 
-function drawTargets() {
+function stateOf(target) {
   const words = { sampled: "sampled", waits: "waits", apart: "apart: it has blocked a sampler" };
+  const { hang } = target, who = hang && hang.tid ? `, thread ${hang.tid}` : "";
+  return (words[target.state] || target.state) + (hang ? `; hangs for ${span(1000 * hang.seconds)}: ${hang.kind}${who}` : "");
+}
+
+function drawTargets() {
   fillRows(element("targets").tBodies[0], targetsOf(view.service), target => target.pid, (row, target) => {
-    setCells(row, 0, [target.pid, target.python || "not known yet", words[target.state] || target.state,
+    setCells(row, 0, [target.pid, target.python || "not known yet", stateOf(target),
       target.rate_hz + " Hz" + (target.burst ? ", burst" : ""), count(target.samples), count(target.missed),
       count(target.torn.all)]);
+    row.cells[2].classList.toggle("bad", Boolean(target.hang));
     const button = cellButton(row, 7, "threads", `threads of process ${target.pid}`, () => showThreads(target.pid));
     button.setAttribute("aria-pressed", String(view.pid === target.pid));
     cellButton(row, 8, "next 5 seconds", `the next ${SAMPLE_SECONDS} seconds of process ${target.pid}`,
       () => sampleNow({ pid: target.pid }, `process ${target.pid}, `));
+    const kept = cellButton(row, 9, "time line", `time line of process ${target.pid}`, () => chooseProcess(target.pid));
+    kept.setAttribute("aria-pressed", String(view.only === target.pid));
   });
 }
 
@@ -157,6 +166,8 @@ function healthOf(state) {
   const failing = state.exporters.filter(exporter => exporter.last_error).length;
   const parts = [`${count(state.sampling)} of ${count(state.targets.length)} processes sampled`,
     `${(100 * state.budget.cpu_used).toFixed(2)} % of a core`, `${mebibytes(state.budget.memory_used_bytes)} MiB`];
+  const hanging = state.targets.filter(target => target.hang).length;
+  if (hanging) parts.push(`${hanging} hang`);
   if (failing) parts.push(`${failing} exporters failed last`);
   return parts.join(" · ");
 }
@@ -241,6 +252,8 @@ function chooseSpan(folder) {
   view.span = [seconds ? Date.now() - seconds * 1000 : folder.first_ms, Math.max(Date.now(), folder.last_ms + 1)];
 }
 
+const whom = folder => ({ service: folder.folder, ...(view.only ? { pid: view.only } : {}) });
+
 async function loadLine() {
   const service = view.service, folder = folderOf(service);
   if (!folder) {
@@ -250,8 +263,9 @@ async function loadLine() {
     return;
   }
   chooseSpan(folder);
-  const line = await askStore("timeline", { service: folder.folder, from: view.span[0], to: view.span[1] }, () => service === view.service);
-  if (!line || service !== view.service) return;
+  const only = view.only, wanted = () => service === view.service && only === view.only;
+  const line = await askStore("timeline", { ...whom(folder), from: view.span[0], to: view.span[1] }, wanted);
+  if (!line || !wanted()) return;
   line.points.sort((a, b) => a[0] - b[0]);
   view.line = line;
   fillValues(line.types);
@@ -298,12 +312,12 @@ function aboutRead({ before, after, share }) {
 async function loadGraph() {
   const folder = folderOf(view.service), turn = ++view.turn, other = otherRange(), [from, to] = rangeMs();
   if (!folder) return;
-  const words = { service: folder.folder, from, to };
+  const words = { ...whom(folder), from, to };
   if (other) Object.assign(words, { before_from: Math.max(0, other[0]), before_to: other[1], type: element("what").value });
   element("drawn").setAttribute("aria-busy", "true");
   try {
     const graph = await askStore("graph", words, () => turn === view.turn);
-    if (graph && turn === view.turn) show(graph, (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph));
+    if (graph && turn === view.turn) show(graph, (view.only ? ` · process ${view.only}` : "") + (other ? ` · against ${clock(other[0])} to ${clock(other[1])}` : "") + aboutRead(graph));
   } catch (error) {
     if (turn === view.turn) showNothing(error.message);
   }
@@ -380,9 +394,22 @@ function guard(promise) {
   return promise.catch(error => trouble(error.message));
 }
 
+function showOnly(pid) {
+  view.only = pid;
+  element("all").hidden = !pid;
+  document.querySelectorAll(".only").forEach(part => setText(part, pid ? `, process ${pid}` : ""));
+}
+
+function chooseProcess(pid) {
+  showOnly(view.only === pid ? 0 : pid);
+  drawTargets();
+  guard(loadLine());
+}
+
 function chooseService(name) {
   view.service = name;
   view.pid = 0;
+  showOnly(0);
   view.ends = [0, 1000];
   element("threads").hidden = true;
   element("chosen").hidden = false;
@@ -430,6 +457,10 @@ function setUpChoices() {
   element("whole").addEventListener("click", () => {
     chooseEnds(0, 1000);
     guard(loadLine());
+  });
+  element("all").addEventListener("click", () => {
+    chooseProcess(0);
+    element("whole").focus(); // the button is gone
   });
   element("what").addEventListener("change", () => {
     if (view.line) drawLine();

@@ -122,6 +122,7 @@ static bool has_chosen(const struct report_sum *sum, const struct pprof_decoded 
 static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
                                  const struct pprof_decoded *file)
 {
+    const struct pprof_rule rule = {.key = sum->pid ? "pid" : NULL, .num = sum->pid};
     enum pprof_rc rc = PPROF_OK;
 
     if (!sum->profile)
@@ -134,7 +135,7 @@ static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
     }
     sum->file_count++;
     note_time(sum, file);
-    return pprof_merge(sum->profile, file->profile);
+    return pprof_merge_by(sum->profile, file->profile, &rule);
 }
 
 static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const struct buf *bytes,

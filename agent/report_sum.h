@@ -16,6 +16,7 @@ struct report_sum {
     const char *wanted;    /* borrowed: the value that counts; NULL: cpu, or else what there is */
     struct pprof *profile; /* owned; NULL: no file had the wanted value yet */
     size_t max_bytes;      /* that the sum may take, and each file */
+    int64_t pid;           /* only what has this label; 0: all */
     size_t type;           /* the place of that value in the profile */
     struct pprof_type chosen;
     size_t file_count;

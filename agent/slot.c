@@ -42,6 +42,7 @@ void slot_add_counts(struct report_counts *sum, const struct report_counts *more
     sum->stats.rested += more->stats.rested;
     for (i = 0; i < ENGINE_OUTCOMES; i++)
         sum->stats.failed[i] += more->stats.failed[i];
+    stats_add_times(&sum->stats.times, &more->stats.times);
     stats_add(&sum->unwinder, &more->unwinder);
 }
 

@@ -64,6 +64,26 @@ static bool is_loss(enum cpy_rc rc)
     return rc != CPY_OK && rc != CPY_GONE;
 }
 
+void stats_took(struct engine_times *times, uint64_t took_ns)
+{
+    static const uint64_t bounds_us[ENGINE_BOUNDS] = ENGINE_BOUNDS_US;
+    size_t i = 0;
+
+    while (i < ENGINE_BOUNDS && took_ns > bounds_us[i] * 1000)
+        i++;
+    times->counts[i]++;
+    times->sum_ns += took_ns;
+}
+
+void stats_add_times(struct engine_times *sum, const struct engine_times *more)
+{
+    size_t i;
+
+    for (i = 0; i <= ENGINE_BOUNDS; i++)
+        sum->counts[i] += more->counts[i];
+    sum->sum_ns += more->sum_ns;
+}
+
 void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
                    struct buf *out)
 {

@@ -28,6 +28,12 @@ uint64_t stats_value(const struct cpy_stats *stats, const struct stats_row *row)
 /* Adds the counters of one target to a sum. */
 void stats_add(struct cpy_stats *sum, const struct cpy_stats *more);
 
+/* Notes that something took so long. */
+void stats_took(struct engine_times *times, uint64_t took_ns);
+
+/* Adds some to a sum. */
+void stats_add_times(struct engine_times *sum, const struct engine_times *more);
+
 /* Appends what was lost, by reason, as part of a sentence; or "nothing dropped". */
 void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
                    struct buf *out);

@@ -3,13 +3,17 @@
 #ifndef AGENT_VERSION_H
 #define AGENT_VERSION_H
 
+#include <stdbool.h>
+
+#include "base/err.h"
+
 extern const char version_number[];   /* "0.1.0" */
 extern const char version_revision[]; /* of the source: "1a2b3c4d5e6f" */
 
 /* "pystrobe/0.1.0": for HTTP and for profiles. */
 extern const char version_agent[];
 
-/* Prints what --version shows. */
-void version_print(void);
+/* Prints what --version shows. False: it cannot be written. */
+MUST_CHECK bool version_print(bool as_json);
 
 #endif

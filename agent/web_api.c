@@ -13,13 +13,11 @@
 
 #include "agent/captured.h"
 #include "agent/clock.h"
+#include "agent/flame_json.h"
 #include "agent/json.h"
 #include "agent/service.h"
-#include "agent/version.h"
 #include "agent/web_own.h"
 #include "agent/web_query.h"
-#include "formats/format.h"
-#include "pprof/stacks.h"
 
 enum {
     BROWSERS_MAX = 2,
@@ -187,17 +185,11 @@ static enum pprof_rc add_graph(const struct pull_answer *pulled, const char *tit
                                .title = title,
                                .time_ns = pulled->start_utc_ns,
                                .duration_ns = (int64_t)pulled->duration_ns,
-                               .period = (int64_t)pulled->period_ns,
-                               .made_by = version_agent};
-    struct pprof_stacks *stacks;
-    enum pprof_rc rc = pprof_stacks_new(pulled->profile, &stacks);
+                               .period = (int64_t)pulled->period_ns};
+    enum pprof_rc rc;
 
     buf_add_str(out, "{");
-    if (rc == PPROF_OK) {
-        view.stacks = stacks;
-        rc = format_flame_data(&view, SAMPLE_NODES_MAX, out);
-        pprof_stacks_free(stacks);
-    }
+    rc = flame_json(&view, SAMPLE_NODES_MAX, out);
     buf_add_str(out, "}\n");
     return rc;
 }

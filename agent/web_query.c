@@ -70,13 +70,29 @@ static bool read_service(const struct web_words *words, char out[STORE_SERVICE_S
     return false;
 }
 
+static bool read_pid(const struct web_words *words, int64_t *out, struct err *err)
+{
+    const char *text = words->get(words->ctx, "pid");
+
+    *out = 0;
+    if (!text)
+        return true;
+    if (*text >= '1' && *text <= '9' && strlen(text) < 10 &&
+        text[strspn(text, "0123456789")] == '\0') {
+        *out = strtol(text, NULL, 10);
+        return true;
+    }
+    err_set(err, "pid=%.40s: is no number of a process", text);
+    return false;
+}
+
 bool web_query_read(const struct web_words *words, struct web_query *out, struct err *err)
 {
     static const char *const now[] = {"from", "to"}, *const before[] = {"before_from", "before_to"};
 
     *out = (struct web_query){.compares = false};
-    if (!read_service(words, out->service, err) || !read_type(words, out->type, err) ||
-        !read_range(words, now, &out->range, err))
+    if (!read_service(words, out->service, err) || !read_pid(words, &out->pid, err) ||
+        !read_type(words, out->type, err) || !read_range(words, now, &out->range, err))
         return false;
     out->compares = words->get(words->ctx, before[0]) || words->get(words->ctx, before[1]);
     return !out->compares || read_range(words, before, &out->before, err);
@@ -85,24 +101,20 @@ bool web_query_read(const struct web_words *words, struct web_query *out, struct
 void web_query_command(const char *store, const char *what, const struct web_query *query,
                        struct web_command *out)
 {
-    const int64_t times[] = {query->range.from_ms, query->range.to_ms, query->before.from_ms,
-                             query->before.to_ms};
+    const int64_t numbers[] = {query->range.from_ms, query->range.to_ms, query->pid,
+                               query->before.from_ms, query->before.to_ms};
     const char *type = query->type[0] ? query->type : "cpu";
-    const char *words[WEB_ARGV_MAX] = {"pystrobe",
-                                       "browse",
-                                       what,
-                                       store,
-                                       query->service,
-                                       out->numbers[0],
-                                       out->numbers[1],
-                                       query->compares || query->type[0] ? type : NULL};
+    const char *words[WEB_ARGV_MAX] = {
+        "pystrobe",      "browse",        what,
+        store,           query->service,  out->numbers[0],
+        out->numbers[1], out->numbers[2], query->compares || query->type[0] ? type : NULL};
     size_t i;
 
-    for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-        (void)snprintf(out->numbers[i], WEB_NUMBER_SIZE, "%" PRId64, times[i]);
+    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)snprintf(out->numbers[i], WEB_NUMBER_SIZE, "%" PRId64, numbers[i]);
     if (query->compares) {
-        words[8] = out->numbers[2];
         words[9] = out->numbers[3];
+        words[10] = out->numbers[4];
     }
     for (i = 0; i < WEB_ARGV_MAX; i++)
         out->argv[i] = (char *)(uintptr_t)words[i]; /* posix_spawn changes nothing */

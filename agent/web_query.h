@@ -22,6 +22,7 @@ struct web_query {
     struct web_range range;
     struct web_range before; /* what to compare with */
     bool compares;           /* there is such a range */
+    int64_t pid;             /* of this process alone; 0: all of the service */
 };
 
 /* The words of an address: gives the value of one, NULL if it is not there. */
@@ -31,8 +32,8 @@ struct web_words {
 };
 
 /*
- * Reads `service`, `from`, `to`, `type`, `before_from` and `before_to`. False: `err` says which
- * one is wrong; *out may be filled in in part.
+ * Reads `service`, `pid`, `from`, `to`, `type`, `before_from` and `before_to`. False: `err` says
+ * which one is wrong; *out may be filled in in part.
  */
 MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *out,
                                struct err *err);
@@ -40,7 +41,7 @@ MUST_CHECK bool web_query_read(const struct web_words *words, struct web_query *
 /* A command line of `pystrobe browse`. */
 struct web_command {
     char *argv[WEB_ARGV_MAX];
-    char numbers[4][WEB_NUMBER_SIZE];
+    char numbers[5][WEB_NUMBER_SIZE];
 };
 
 /* Makes one for a store of `what` the query asks for. Lends all of them while they live. */

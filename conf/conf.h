@@ -26,7 +26,8 @@ struct conf_label {
 };
 
 /* How finely the samples of one service are told apart. */
-enum conf_split { CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
+/* CONF_SPLIT_UNSET: only while the settings are read. */
+enum conf_split { CONF_SPLIT_UNSET, CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SPLIT_THREAD };
 
 /* All strings are owned by the struct conf; NULL: not set. */
 struct conf_agent {
@@ -74,8 +75,8 @@ struct conf_target {
     const char *service;             /* template */
     const struct conf_label *labels; /* templates */
     size_t label_count;
-    double rate_hz; /* default: that of [agent] */
-    enum conf_split split;
+    double rate_hz;         /* default: that of [agent] */
+    enum conf_split split;  /* default: that which the page needs */
     uint64_t hang_after_ns; /* 0: nobody asks whether it hangs */
 };
 

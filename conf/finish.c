@@ -38,14 +38,41 @@ static void set_defaults(struct conf_build *build, struct conf_section *section)
     }
 }
 
-/* What a [target] takes from elsewhere. */
-static void inherit(struct conf_section *section, const struct conf_section *agent)
+static bool is_on(const char *setting, bool otherwise)
 {
+    return setting ? strcmp(setting, "on") == 0 : otherwise;
+}
+
+/* True if there is a page, and a store that it shows. */
+static bool shows_store(const struct conf_origin *origin)
+{
+    const struct conf_http *http = origin->first[CONF_HTTP]->values;
+    const struct conf_section *section = origin->first[CONF_EXPORTER];
+    const char *listen = http->listen, *type;
+    bool near;
+
+    if (!listen)
+        return false;
+    near = listen[0] == '/' || strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0;
+    for (; section && is_on(http->page, is_on(http->pull, near)); section = section->next) {
+        type = ((const struct conf_exporter *)section->values)->type;
+        if (type && strcmp(type, "store") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What a [target] takes from elsewhere. */
+static void inherit(struct conf_section *section, const struct conf_origin *origin)
+{
+    const struct conf_agent *agent = origin->first[CONF_AGENT]->values;
     struct conf_target *target = section->values;
 
     target->name = section->name;
     if (target->rate_hz <= 0)
-        target->rate_hz = ((const struct conf_agent *)agent->values)->rate_hz;
+        target->rate_hz = agent->rate_hz;
+    if (target->split == CONF_SPLIT_UNSET)
+        target->split = shows_store(origin) ? CONF_SPLIT_PROCESS : CONF_SPLIT_NONE;
 }
 
 void conf_build_defaults(struct conf_build *build)
@@ -65,7 +92,7 @@ void conf_build_defaults(struct conf_build *build)
         for (section = origin->first[kind]; section; section = section->next)
             set_defaults(build, section);
     for (section = origin->first[CONF_TARGET]; section; section = section->next)
-        inherit(section, origin->first[CONF_AGENT]);
+        inherit(section, origin);
     for (section = origin->first[CONF_EXPORTER]; section; section = section->next)
         ((struct conf_exporter *)section->values)->name = section->name;
 }

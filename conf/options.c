@@ -62,12 +62,7 @@ const char *const conf_exporter_types[] = {"store", "pyroscope", "file", "otlp",
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
-static const char *const splits[] = {
-    [CONF_SPLIT_NONE] = "none",
-    [CONF_SPLIT_PROCESS] = "process",
-    [CONF_SPLIT_THREAD] = "thread",
-    NULL,
-};
+static const char *const splits[] = {"none", "process", "thread", NULL}; /* CONF_SPLIT_NONE... */
 
 static const char *const compressions[] = {"gzip", "none", NULL};
 static const char *const legacies[] = {"ingest", NULL};
@@ -463,8 +458,10 @@ const struct conf_option conf_options[] = {
         IN_TARGET(split),
         .type = CONF_TYPE_SPLIT,
         .choices = splits,
-        .usual = "none",
-        .help = "How finely the samples of the service are told apart, by labels on each sample.",
+        .otherwise = "process where the page shows a store, none elsewhere",
+        .example = "thread",
+        .help = "How finely the samples of the service are told apart, by labels on each sample. "
+                "The page has time lines and flame graphs of a process where they are.",
     },
     {
         .name = "hang_after",
@@ -476,11 +473,12 @@ const struct conf_option conf_options[] = {
         .example = "30s",
         .help = "Tells of a process that hangs for so long: in the log, once, with the stacks of "
                 "all its threads and its asyncio tasks; in pystrobe status and the metrics; and "
-                "by a label on its samples, hang = stuck or hang = deadlock. Stuck: in all "
-                "samples of that time a thread held the GIL at the same instruction of the same "
-                "stack, and its variables were the same. Deadlock: the process used no CPU time, "
-                "and each of its threads waits, with no timeout, for a lock that no other process "
-                "has. What waits for a file, a socket, a timer or a child does not hang.",
+                "by a profile of its own with the labels hang = stuck or hang = deadlock, and pid. "
+                "Stuck: in all samples of that time a thread held the GIL at the same instruction "
+                "of the same stack, and its variables were the same. Deadlock: the process used "
+                "no CPU time, and each of its threads waits, with no timeout, for a lock that no "
+                "other process has. What waits for a file, a socket, a timer or a child does not "
+                "hang.",
     },
     {
         .name = "type",

@@ -143,7 +143,7 @@ static enum conf_rc read_split(const struct conf_option *option, const char *tex
     enum conf_rc rc = find_choice(option, text, &index, err);
 
     if (rc == CONF_OK)
-        *(enum conf_split *)field = (enum conf_split)index;
+        *(enum conf_split *)field = (enum conf_split)(CONF_SPLIT_NONE + index);
     return rc;
 }
 
@@ -192,7 +192,10 @@ static void print_share(const struct conf_option *option, const void *field, str
 
 static void print_split(const struct conf_option *option, const void *field, struct buf *out)
 {
-    buf_add_str(out, option->choices[*(const enum conf_split *)field]);
+    const enum conf_split split = *(const enum conf_split *)field;
+
+    if (split != CONF_SPLIT_UNSET)
+        buf_add_str(out, option->choices[split - CONF_SPLIT_NONE]);
 }
 
 static void print_switch(const struct conf_option *option, const void *field, struct buf *out)

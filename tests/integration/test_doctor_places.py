@@ -89,6 +89,16 @@ def test_the_token_that_a_server_wants_is_the_cure(check, tmp_path):
     assert after[0] == "ok"
 
 
+def test_a_secret_that_every_user_may_read_is_told(check, tmp_path):
+    (tmp_path / "token").write_text("right\n")
+    (tmp_path / "token").chmod(0o644)
+
+    with serving(token="right") as server:
+        result, text, _ = check(exporter(server.url, "token_file = %s\n" % (tmp_path / "token")))
+
+    assert result == "fail" and "may be read by everybody: chmod o-r" in text
+
+
 def test_a_file_that_an_exporter_names_and_is_not_there_is_told(check, tmp_path):
     result, text, cure = check(exporter("http://127.0.0.1:1", "token_file = /nowhere/token\n"))
 

@@ -2,6 +2,7 @@
 """pystrobe exec as the first process of a container: under runc, and of a pid namespace next to tini."""
 
 import concurrent.futures
+import json
 import os
 import shutil
 import signal
@@ -48,6 +49,9 @@ SETUPS = {
     "a plain user, a profile without process_vm_readv": {"user": 1000, "without": ["process_vm_readv", "ptrace"]},
     "root, a profile without process_vm_readv": {"without": ["process_vm_readv", "ptrace"]},
     "root, CAP_SYS_PTRACE added": {"capabilities": runc.DOCKER + ["CAP_SYS_PTRACE"]},
+    "a plain user, no new privileges": {"user": 1000, "no_new_privileges": True},
+    "a plain user without a name": {"user": 54321},
+    "a plain user, others hidden": {"user": 1000, "proc_options": ["hidepid=2"]},
 }
 
 
@@ -73,6 +77,40 @@ def test_what_cannot_be_profiled_runs_and_is_told(pystrobe, container):
     assert done.returncode == 7 and len(done.stderr.splitlines()) == 1
     assert "belongs to another user" in done.stderr and "--cap-add SYS_PTRACE" in done.stderr
     assert (mended.returncode, mended.stderr) == (7, "")
+
+
+BESIDE = "%s -c '%s' >/dev/null & until [ -e /run/up ]; do sleep 0.05; done; exec %s doctor --json --pid $!"
+UP = 'import os, time; %s; open("/run/up", "w").close(); time.sleep(60)'
+
+
+def examine(pystrobe, container, changes="", **rights):
+    """What the doctor says in a container of a Python beside it that `changes` something of itself."""
+    done = container.run(["sh", "-c", BESIDE % (PYTHON, UP % (changes or "pass"), pystrobe.path)], **rights)
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    return {one["check"]: (one["result"], one["text"], one["cure"] or "") for one in report["checks"]}
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_in_a_container_the_doctor_samples_what_is_beside_it(pystrobe, container, setup):
+    found = examine(pystrobe, container, **SETUPS[setup])
+
+    assert found["sample"][0] == "ok" and found["pid namespace"][0] == "note"
+    assert "--pid=host" in found["pid namespace"][2]
+    assert found["reading memory"][0] == ("note" if "without" in SETUPS[setup] else "ok")
+
+
+def test_in_a_container_the_doctor_names_what_docker_wants_to_be_told(pystrobe, container):
+    leaves = "os.setgid(1000); os.setuid(1000)"
+
+    found = examine(pystrobe, container, leaves)
+    (container.folder / "run" / "up").unlink()
+    mended = examine(pystrobe, container, leaves, capabilities=runc.DOCKER + ["CAP_SYS_PTRACE"])
+    elsewhere = container.run([pystrobe.path, "doctor", "--pid", str(os.getpid())])
+
+    assert found["process"][0] == "fail" and "--cap-add SYS_PTRACE" in found["process"][2]
+    assert mended["sample"][0] == "ok"
+    assert elsewhere.returncode == 1 and "no such process in this pid namespace" in elsewhere.stdout
 
 
 @pytest.mark.parametrize("suite", ["test_subprocess", "test_signal"])

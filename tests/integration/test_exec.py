@@ -106,6 +106,44 @@ def test_the_service_is_named_by_option_environment_or_script(pystrobe, tmp_path
     assert os.listdir(tmp_path / "b") == ["from-otel"]
 
 
+PARENT = """
+import os, subprocess, sys, time
+if os.fork() == 0:
+    time.sleep(1)
+    os._exit(0)
+subprocess.run([sys.executable, "-c", "import time; time.sleep(1)"])
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("words", [
+    ["{python}", "{script}"],
+    ["sh", "-c", "exec {python} {script}"],
+    ["sh", "-c", "{python} {script}; true"],
+    ["setpriv", "--no-new-privs", "{python}", "{script}"],
+    ["env", "A=b", "sh", "-c", "exec env {python} -u {script}"],
+    ["{python}", "-c", "import os, time; os.execv('{python}', ['python3', '{script}'])"],
+], ids=["itself", "by a shell", "below a shell", "by setpriv", "by several", "by a Python that is gone at once"])
+def test_what_starts_the_first_python_does_not_name_it_and_what_it_starts_has_its_name(pystrobe, tmp_path, words):
+    script = tmp_path / "shop.py"
+    script.write_text(PARENT)
+
+    done = exec_it(pystrobe, tmp_path, *(word.format(python="/usr/bin/python3", script=script) for word in words))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    gone = {"python3"} if words[1] == "-c" and words[0] != "sh" else set()  # it may just have been seen
+    assert set(os.listdir(tmp_path / "store")) - gone == {"shop"}
+
+
+def test_programs_that_a_shell_runs_one_after_the_other_have_a_name_each(pystrobe, tmp_path):
+    for name in ("migrate", "shop"):
+        (tmp_path / (name + ".py")).write_text("import time; time.sleep(1)")
+
+    exec_it(pystrobe, tmp_path, "sh", "-c", "cd %s && /usr/bin/python3 migrate.py; exec /usr/bin/python3 shop.py" % tmp_path)
+
+    assert sorted(os.listdir(tmp_path / "store")) == ["migrate", "shop"]
+
+
 def test_the_command_runs_even_if_profiles_can_go_nowhere(pystrobe, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")

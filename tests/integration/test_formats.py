@@ -10,6 +10,7 @@ import signal
 import subprocess
 import xml.etree.ElementTree
 
+import jsonschema
 import pytest
 
 import chromium
@@ -142,6 +143,8 @@ def test_pstats_have_own_total_and_callers(recording, write):
 
 def test_speedscope_is_as_its_specification_says(recording, write):
     data = json.loads(write("speedscope").read_text(encoding="utf-8"))
+    with open(os.path.join(live.TESTS, "integration", "schemas", "speedscope.json"), encoding="utf-8") as file:
+        jsonschema.validate(data, json.load(file))
     frames = data["shared"]["frames"]
 
     assert data["$schema"] == "https://www.speedscope.app/file-format-schema.json"
@@ -244,15 +247,27 @@ def test_the_heat_map_has_the_source_lines(recording, write, tmp_path):
     assert all(entry[3] is None for entry in bare["files"])
 
 
-@pytest.mark.parametrize("ending, begins", [(".html", "<!DOCTYPE html>"), (".speedscope.json", '{"$schema"')])
-def test_record_writes_by_the_files_ending(pystrobe, tmp_path, ending, begins):
-    code = "import time\nwhile time.process_time() < 0.7: sum(range(500))"
+# Each format's name, ending, and what only it has.
+FORMATS = [("pprof", ".pb.gz", rb"\A\x1f\x8b"), ("flame", ".html", rb'\A<!DOCTYPE html>(?s:.)*id="graph"'),
+           ("heatmap", ".heatmap.html", rb'\A<!DOCTYPE html>(?s:.)*id="code"'), ("svg", ".svg", rb"\A(?s:.){0,200}<svg "),
+           ("collapsed", ".collapsed", rb"(?m)^<module> \(\S+\);spin \(\S+\) \d+$"), ("speedscope", ".speedscope.json", rb'\A\{"\$schema"'),
+           ("gecko", ".gecko.json", rb'"preprocessedProfileVersion"'), ("pstats", ".pstats", rb"\A[{\xfb]"),
+           ("jsonl", ".jsonl", rb'\A\{"profile"'), ("tree", ".tree", rb"spin")]
 
-    done = pystrobe.run("record", "-o", tmp_path / ("x" + ending), "--", "/usr/bin/python3", "-c", code)
 
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / ("x" + ending)).read_text(encoding="utf-8").startswith(begins)
-    assert "samples a second and process" in done.stderr and "of CPU" in done.stderr
+@pytest.mark.parametrize("name, ending, mark", FORMATS, ids=[one[0] for one in FORMATS])
+def test_record_writes_each_format_by_its_ending_and_by_its_name(pystrobe, tmp_path, name, ending, mark):
+    code = "import time\ndef spin():\n while time.process_time() < 0.4: sum(range(500))\nspin()"
+    command = ["--", "/usr/bin/python3", "-c", code]
+
+    ended = pystrobe.run("record", "-r", 200, "-o", tmp_path / ("x" + ending), *command)
+    named = pystrobe.run("record", "-r", 200, "-f", name, "-o", tmp_path / "plain", *command)
+
+    assert ended.returncode == named.returncode == 0, ended.stderr + named.stderr
+    for path in (tmp_path / ("x" + ending), tmp_path / "plain"):
+        assert re.search(mark, path.read_bytes()), path
+    assert re.search(r"\d samples? of 1 process in \d\.\d s, (nothing )?dropped", ended.stderr), ended.stderr
+    assert re.search(r"[\d.]+ of 200 samples a second and process; [\d.]+ s of CPU, [\d.]+% of it on stacks", ended.stderr)
 
 
 def test_ctrl_c_keeps_what_is_there_in_any_format(pystrobe, start, tmp_path):
@@ -341,13 +356,28 @@ def test_a_browser_shows_the_pages(write):
         return {found, before, after, whole, boxes, focus: document.activeElement.getAttribute("aria-level"),
                 rows: document.querySelectorAll("#top tbody tr").length};
     """)
-    heat = chromium.run(write("heatmap"), """
+    heat = chromium.run(write("heatmap"), r"""
         const button = document.querySelector("#code tbody button");
         button.click();
-        return {files: document.querySelectorAll("#files button").length, calls: document.getElementById("calls").textContent};
+        const first = document.getElementById("calls").textContent;
+        const file = [...document.querySelectorAll("#files button")].find(one => one.textContent.includes("program.py"));
+        file.click();
+        const rowOf = text => [...document.querySelectorAll("#code tbody tr")].find(row => row.cells[3].textContent.trim() === text);
+        const linkTo = text => [...document.querySelectorAll("#calls button.link")].find(one => one.textContent.includes(text));
+        const shade = cell => Number((/, ([0-9.]+)\)$/.exec(getComputedStyle(cell).backgroundColor) || [0, 1])[1]);
+        const hot = rowOf("burn(0.4)"), own = shade(hot.cells[1]), total = shade(hot.cells[2]);
+        hot.querySelector("button").click();
+        linkTo("burn").click();
+        const callee = document.getElementById("calls").textContent;
+        linkTo("program.py").click();
+        return {files: document.querySelectorAll("#files button").length, calls: first, callee, own, total,
+                label: hot.querySelector("button").getAttribute("aria-label"), caller: document.getElementById("calls").textContent};
     """)
 
     assert re.match(r"\d+ functions found: \d", flame["found"])
     assert flame["before"] < flame["after"] and abs(flame["after"] - flame["whole"]) < 2
     assert flame["boxes"] > 20 and flame["rows"] > 2 and flame["focus"] == "2"
     assert heat["files"] > 0 and "callers of" in heat["calls"]
+    assert re.match(r"line \d+: own [0-9.]+ %, total [1-9]", heat["label"]) and heat["own"] < heat["total"], heat
+    assert "callers of burn" in heat["callee"], heat
+    assert "calls from this line" in heat["caller"] and heat["caller"] != heat["callee"], "from a callee to its caller"

@@ -187,6 +187,33 @@ print(len(heard), flush=True)
         assert process.stdout.readline() == b"2\n"
 
 
+FAMILY = """
+import ctypes, os, signal
+name = b"command\\n" if os.fork() else b"child\\n"
+if name == b"child\\n":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+signal.signal(signal.SIGUSR1, lambda number, frame: os.write(1, name))
+signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
+os.write(1, b"ready\\n")
+while True:
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("option, hears", [([], [b"command\n"]), (["--group"], [b"child\n", b"command\n"])])
+def test_signals_are_for_the_command_alone_or_for_its_group(pystrobe, tmp_path, option, hears):
+    words = pystrobe.words + [pystrobe.path, "exec", "--store", str(tmp_path / "store"), *option, "--", PYTHON, "-c", FAMILY]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+    assert [process.stdout.readline() for _ in range(2)] == [b"ready\n"] * 2
+
+    for _ in range(3):
+        process.send_signal(signal.SIGUSR1)
+        assert sorted(process.stdout.readline() for _ in hears) == hears
+    process.send_signal(signal.SIGTERM)
+
+    assert process.communicate(timeout=live.DEADLINE_S)[0] == b"" and process.returncode == 0
+
+
 # The processes
 
 DAEMONS = """

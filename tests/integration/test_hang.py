@@ -13,8 +13,8 @@ import profiles
 import receiver
 
 AFTER_S = 2
-HANGS = {"often": "stuck", "regex": "stuck", "deadlock": "deadlock"}
-TIMES = {"often": 2, "regex": 1, "deadlock": 1}
+HANGS = {"often": "stuck", "regex": "stuck", "task": "stuck", "deadlock": "deadlock"}
+TIMES = {"often": 2, "regex": 1, "task": 1, "deadlock": 1}
 INI = """
 [agent]
 rate = 50Hz
@@ -37,7 +37,7 @@ url = %(url)s
 
 
 # What runs at the same time, under which Python; nothing of it but `regex` and `loop` takes CPU time.
-PLAN = [("often", "3.8"), ("often", "3.15"), ("deadlock", "3.11"), ("deadlock", "3.14"), ("regex", "3.11"),
+PLAN = [("often", "3.8"), ("often", "3.15"), ("deadlock", "3.11"), ("deadlock", "3.14"), ("regex", "3.11"), ("task", "3.14"),
         ("server", "3.8"), ("server", "3.15"), ("sleeper", "3.12"), ("short", "3.14"), ("loop", "3.11")]
 
 
@@ -120,6 +120,7 @@ def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent,
             assert all(("held the GIL" in line) == (HANGS[kind] == "stuck") for line in told)
             assert len(lines_of(run, pid, 'Thread %d "MainThread"' % pid)) == 1, "one dump, of the first hang"
             assert lines_of(run, pid, r"hangs[.]py:\d+ in "), "its stack"
+            assert len(lines_of(run, pid, "patient")) == (kind == "task"), "its asyncio tasks"
         if kind != "often":
             assert now[pid]["hangs"] == TIMES.get(kind, 0), (kind, minor)
             assert (now[pid]["hang"] or {"kind": None})["kind"] == HANGS.get(kind), (kind, minor)

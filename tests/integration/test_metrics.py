@@ -5,9 +5,14 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
+import subprocess
+
+import pytest
 
 import live
+import pages
 
 INI = ("[agent]\ninterval = 1s\nscan = 200ms\ncontrol = %(dir)s/c.sock\n[http]\nlisten = 127.0.0.1:%(port)d\n"
        "[target one]\ncmdline = %(dir)s/one\n[exporter out]\ntype = store\npath = %(dir)s/store\n")
@@ -71,6 +76,41 @@ def test_metrics_are_what_prometheus_reads_and_bounded(pystrobe, agent, tmp_path
     assert buckets == sorted(buckets)
     assert metrics["process_open_fds"][""] > 3
     assert run.stop()[0] == 0
+
+
+def test_a_server_that_is_down_fails_no_health(agent, start, tmp_path):
+    """Or whoever looks at it would start all agents anew. No label has a process or a path."""
+    port = free_port()
+    target = pages.start_target(start, tmp_path, "one.py", "hot")
+    text = INI.replace("type = store\npath = %(dir)s/store\n", "type = pyroscope\nurl = http://127.0.0.1:9\n")
+    run = agent(text.replace("[http]", "spool = %(dir)s/spool\nspool_max_size = 20MiB\n[http]") % {"dir": tmp_path, "port": port})
+    run.wait_for([target.pid])
+
+    def failed():
+        found = parse(ask(port, "/metrics")[1])
+        return found if sum(found["pystrobe_push_retries_total"].values()) >= 2 else None
+
+    metrics = live.wait_until(failed, "pushes fail", 0.1)
+    assert ask(port, "/healthz")[:2] == (200, "ok\n") and ask(port, "/readyz")[:2] == (200, "ready\n")
+    assert metrics["pystrobe_spool_limit_bytes"] == {"": 20 << 20}
+    assert metrics["pystrobe_targets"]['state="sampled"'] == 1 and metrics["pystrobe_last_push_success_timestamp_seconds"]
+    times, failures = metrics["pystrobe_sample_duration_seconds_bucket"], sum(metrics["pystrobe_samples_failed_total"].values())
+    assert 0 < times['le="+Inf"'] == metrics["pystrobe_sample_duration_seconds_count"][""] <= metrics["pystrobe_samples_total"][""] + failures
+    assert times['le="0.1"'] > 0.9 * times['le="+Inf"'] and list(times.values()) == sorted(times.values())
+    assert 0 < metrics["pystrobe_sample_duration_seconds_sum"][""] < 0.1 * times['le="+Inf"']
+    labels = {name for series in metrics.values() for labels in series for name in re.findall(r'(\w+)="', labels)}
+    assert labels == {"version", "revision", "state", "reason", "kind", "outcome", "exporter", "code", "le"}
+    values = " ".join(labels for series in metrics.values() for labels in series)
+    assert str(target.pid) not in values and str(tmp_path) not in values
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="needs promtool")
+def test_promtool_has_nothing_to_say(agent, tmp_path):
+    port = free_port()
+    agent(INI % {"dir": tmp_path, "port": port})
+    live.wait_until(lambda: ask(port, "/readyz")[0] == 200, "it is ready", 0.1)
+    done = subprocess.run(["promtool", "check", "metrics"], input=ask(port, "/metrics")[1], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_the_dashboard_shows_metrics_that_there_are(pystrobe, agent, tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page for browsers, and the data below /api/ that it shows."""
 
+import colorsys
 import concurrent.futures
 import json
 import os
@@ -82,6 +83,29 @@ def test_a_range_of_the_store_comes_as_a_time_line_and_a_flame_graph_and_a_diffe
     assert late["types"][late["type"]][0] == "wall" and late["base"] is None and change["base"] == 1
     assert late["after"] == {"files": len(times) - 2, "read": len(times) - 2} and change["before"]["read"] == 2
     assert pages.ask(port, "/api/graph?service=shop&from=1&to=2")[:2] == (404, b"there are no profiles of that time\n")
+
+
+def test_a_range_of_one_process_has_its_samples_alone(shop):
+    """Time line, flame graph and difference; those of all processes add up to that of the service."""
+    _, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 4, "profiles are kept")
+    times = sorted(point[0] for point in ask(port, "timeline", service="shop", **{"from": 0, "to": FOREVER_MS})["points"])
+    span = {"service": "shop", "from": times[0], "to": times[-1] + 1}
+    lines = {name: ask(port, "timeline", pid=target.pid, **span) for name, target in targets.items()}
+    graphs = {name: ask(port, "graph", pid=target.pid, **span) for name, target in targets.items()}
+    change = ask(port, "graph", pid=targets["brew"].pid, type="cpu", before_from=times[0], before_to=times[2],
+                 **dict(span, **{"from": times[2]}))
+
+    for name, other in (("brew", "bake"), ("bake", "brew")):
+        at = 2 + [one for one, _ in lines[name]["types"]].index("cpu")
+        assert name in totals(graphs[name])[1] and other not in totals(graphs[name])[1]
+        assert sum(point[at] for point in lines[name]["points"]) == totals(graphs[name])[0]["cpu"] > 0
+        assert graphs[name]["title"] == "shop, process %d" % targets[name].pid
+    cpu = sum(totals(graph)[0]["cpu"] for graph in graphs.values())
+    assert 0.99 < cpu / totals(ask(port, "graph", **span))[0]["cpu"] <= 1
+    assert change["base"] == 1 and "bake" not in totals(change)[1]
+    status, said, _ = pages.ask(port, "/api/graph?" + urllib.parse.urlencode(dict(span, pid=1)))
+    assert status == 404 and b"nothing of process 1: " in said
 
 
 def test_threads_and_the_next_seconds_of_one_process(shop):
@@ -280,6 +304,136 @@ def test_a_browser_chooses_a_range_by_keys_and_compares(shop, tab):
     tab.wait("document.getElementById('about').textContent.includes('against')", "a difference")
     assert "took less" in tab.run("document.getElementById('legend').textContent")
     assert "change" in tab.run("document.getElementById('say').textContent")
+    assert tab.problems == []
+
+
+CLICK = "[...document.querySelectorAll('#targets button')].find(button => button.getAttribute('aria-label') === '%s').click()"
+TEXT = "document.getElementById('%s').textContent"
+COLOUR = "getComputedStyle(%s).backgroundColor"
+BOX = "[...document.querySelectorAll('#graph div')].find(box => box.textContent === '%s')"
+
+
+def change(tab, field, value):
+    """Chooses as a hand would."""
+    tab.run("""((id, value) => {
+      const select = document.getElementById(id);
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+    })("%s", "%s")""" % (field, value))
+
+
+def shade(tab, name):
+    """Hue, saturation and value of a function's box, from 0 to 1."""
+    return colorsys.rgb_to_hsv(*[int(part) / 255 for part in re.findall(r"\d+", tab.run(COLOUR % BOX % name))[:3]])
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_shows_one_process_by_itself(shop, tab):
+    """Its time line and flame graph of what the store holds, then again those of all."""
+    _, port, targets = shop
+    live.wait_until(lambda: kept(port) >= 4, "profiles are kept")
+    open_shop(tab, port)
+    tab.wait("!!" + BOX % "bake", "both are there")
+    tab.run("document.getElementById('follow').click()")
+    tab.run(CLICK % ("time line of process %d" % targets["brew"].pid))
+
+    tab.wait("document.getElementById('about').textContent.includes('process %d')" % targets["brew"].pid, "its own")
+    assert tab.run("document.getElementById('line-title').textContent") == "Time line of shop, process %d" % targets["brew"].pid
+    assert tab.run(BOX % "brew" + " !== undefined") and not tab.run(BOX % "bake" + " !== undefined")
+    assert tab.run("document.querySelectorAll('#line .point').length") >= 4
+    change(tab, "compare", "before")
+    tab.wait("/against|nothing of process|no profiles/.test(document.getElementById('about').textContent + document.getElementById('nothing').textContent)", "it is compared")
+    change(tab, "compare", "")
+    tab.run("document.getElementById('all').click()")
+    tab.wait("!!" + BOX % "bake", "all again")
+    assert tab.run("document.getElementById('line-title').textContent") == "Time line of shop"
+    assert tab.run("document.getElementById('all').hidden")
+    assert [one for one in tab.problems if "404" not in one] == []
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_turns_colours_and_measures(shop, tab):
+    """Flame or icicle, colour by module, dark mode, share of total, the reset button."""
+    _, port, _ = shop
+    live.wait_until(lambda: kept(port) >= 3, "profiles are kept")
+    open_shop(tab, port)
+    tab.run("document.getElementById('follow').click()")
+    change(tab, "what", "wall")  # in which a thread has its part that does nothing
+    tab.wait("!!" + BOX % "Thread._bootstrap", "wall time")
+
+    top = "(%s).getBoundingClientRect().top" % (BOX % "brew")
+    caller = "document.querySelector('#graph div').getBoundingClientRect().top"
+    assert tab.run(top) > tab.run(caller), "an icicle: the root is above"
+    tab.run("document.getElementById('flip').click()")
+    assert tab.run(top) < tab.run(caller), "a flame: the root is below"
+    tab.run("document.getElementById('flip').click()")
+    assert tab.run(top) > tab.run(caller)
+
+    brew, thread = shade(tab, "brew"), shade(tab, "Thread._bootstrap")
+    assert "this program" in tab.run(TEXT % "legend")
+    assert 0.07 < brew[0] < 0.13 and 0.56 < thread[0] < 0.65, "the program's own; what is installed"
+    change(tab, "colour", "module")
+    brew, bake, thread = (tab.run(COLOUR % BOX % name) for name in ("brew", "bake", "Thread._bootstrap"))
+    assert brew == bake != thread, "one folder; threading"
+    change(tab, "colour", "kind")
+
+    light = tab.run(COLOUR % "document.body")
+    tab.colours("dark")
+    dark = tab.run(COLOUR % "document.body")
+    tab.colours("light")
+    assert light != dark and tab.run(COLOUR % "document.body") == light, "as the system asks for"
+    tab.run("document.getElementById('theme').click()")
+    assert tab.run(COLOUR % "document.body") == dark
+    tab.run("document.getElementById('theme').click()")
+    assert tab.run(COLOUR % "document.body") == light
+
+    share = float(re.search(r"brew, ([0-9.]+) %", tab.run("(%s).getAttribute('aria-label')" % (BOX % "brew"))).group(1))
+    width, whole = tab.run(WIDTH % "brew"), tab.run("document.getElementById('graph').clientWidth")
+    assert abs(share / 100 - width / whole) < 0.02, (share, width, whole)
+    tab.run("(%s).click()" % (BOX % "brew"))
+    assert "%.2f %% of all, 100.00 %% of what is shown" % share in tab.run(TEXT % "say")
+    tab.run("document.getElementById('reset').click()")
+    assert abs(tab.run(WIDTH % "brew") - width) < 2 and tab.run("document.getElementById('reset').disabled")
+    assert tab.problems == []
+
+
+HANGING = """
+import ctypes
+print("{}", flush=True)
+ctypes.PyDLL(None).usleep(60000000)
+"""
+
+
+@pytest.mark.long
+@needs_chromium
+def test_a_browser_shows_health_and_a_hang(agent, start, tmp_path, tab):
+    """The agent, an exporter that cannot send, and a process that hangs."""
+    port = pages.free_port()
+    pages.start_target(start, tmp_path, "desk_brew.py", "brew")
+    script = tmp_path / "desk_hangs.py"
+    script.write_text(HANGING)
+    hanging = start(pages.PYTHON, str(script))
+    hanging.read_json()
+    ini = pages.ini_of(tmp_path, "127.0.0.1:%d" % port).replace("service = shop\n", "service = shop\nhang_after = 1s\n")
+    run = agent(ini + "[exporter lost]\ntype = pyroscope\nurl = http://127.0.0.1:9\n")
+    run.wait_for([hanging.pid])
+    live.wait_until(lambda: kept(port) >= 1, "profiles are kept")
+    tab.open("http://127.0.0.1:%d/" % port)
+    tab.wait("document.querySelectorAll('#targets tbody tr').length === 2", "both processes")
+
+    row = "[...document.querySelectorAll('#targets tbody tr')].find(row => row.cells[0].textContent === '%d').cells[2]" % hanging.pid
+    tab.wait("/^sampled; hangs for [0-9]+ s: stuck, thread %d$/.test((%s).textContent)" % (hanging.pid, row), "it hangs")
+    assert tab.run("(%s).className" % row) == "bad" and " · 1 hang" in tab.run(TEXT % "health")
+    exporter = "[...[...document.querySelectorAll('#exporters tbody tr')].find(row => row.cells[0].textContent === '%s').cells].map(cell => cell.textContent)"
+    tab.wait("(%s)[9] !== ''" % (exporter % "lost"), "it is said that it fails")
+    tab.wait("Number((%s)[2]) > 0" % (exporter % "out"), "the store takes profiles")
+    assert "1 exporters failed last" in tab.run(TEXT % "health") and "2 of 2 processes sampled" in tab.run(TEXT % "health")
+    facts = tab.run("[...document.querySelectorAll('#facts dd')].map(one => one.textContent)")
+    assert str(run.process.pid) in facts and any("MiB" in one for one in facts) and all(facts[:8]), facts
+    tab.run(CLICK % ("threads of process %d" % hanging.pid))
+    tab.wait("/The GIL is held by /.test(document.getElementById('holder').textContent)", "who holds the GIL")
     assert tab.problems == []
 
 

@@ -151,6 +151,26 @@ def test_stacks_are_those_of_all_threads(shop):
     assert status == 200 and all(str(pid) in body.decode() for pid in pids.values())
 
 
+def test_stacks_have_the_tasks_too(agent, start, tmp_path):
+    """Of a Python whose tasks can be read."""
+    found = [python for python in live.load_pythons()[0] if tuple(map(int, python["version"].split(".")[:2])) >= (3, 14)]
+    if not found:
+        pytest.skip("there is no Python with tasks that can be read")
+    port = pages.free_port()
+    mark = "mark-%d" % os.getpid()
+    pid = start(found[0], "awaits.py", mark).read_json()["pid"]
+    ini = pages.ini_of(tmp_path, "127.0.0.1:%d" % port)
+    agent(re.sub("cmdline = .*", "cmdline = " + mark, ini)).wait_for([pid])
+    pages.wait_until_ready(port)
+
+    def both():
+        text = pages.ask(port, "/debug/stacks")[1].decode()
+        return text if re.search(r"\bidle\b", text) and re.search(r"\bbusy\b", text) else None
+
+    text = live.wait_until(both, "both tasks", 0.1)
+    assert "Process %d:" % pid in text and "MainThread" in text, "beside the threads"
+
+
 def test_a_key_turns_it_off_while_the_agent_runs(agent, tmp_path):
     port = pages.free_port()
     run = agent(pages.ini_of(tmp_path, "127.0.0.1:%d" % port))

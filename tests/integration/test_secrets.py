@@ -175,8 +175,9 @@ def numbers_of(path):
 
 def of_commands(pystrobe, folder, port, ini):
     shown = {"/metrics": test_metrics.ask(port, "/metrics")[1]}
-    for words in (("status",), ("status", "--json"), ("config", "-c", ini), ("spool", "-c", ini, "ls"), ("spool", "-c", ini, "ls", "--json")):
-        arguments = words + (("--socket", folder / "c.sock") if words[0] == "status" else ())
+    for words in (("status",), ("status", "--json"), ("config", "-c", ini), ("spool", "-c", ini, "ls"),
+                  ("spool", "-c", ini, "ls", "--json"), ("doctor", "-c", ini), ("bundle", "-c", ini)):
+        arguments = words + (("--socket", folder / "c.sock") if words[0] in ("status", "bundle") else ())
         done = pystrobe.run(*arguments)
         shown[" ".join(map(str, words))] = done.stdout + done.stderr
     return {name: text.encode() for name, text in shown.items()}
@@ -230,4 +231,6 @@ def test_secrets_are_nowhere_but_in_requests(pystrobe, agent, start, tmp_path, m
              for number, piece in enumerate(pieces) for where, content in shown.items() if piece in content]
     assert found == []
     assert b"push.v1" in shown["core of %d" % run.process.pid] and any("/spool/" in where for where in shown)
+    bundle = next(text for name, text in shown.items() if name.startswith("bundle"))
+    assert bundle.count(b"\n== ") > 10 and b'"targets"' in bundle and b"exporter denied" in bundle
     assert json.loads(shown["status --json"]) and b"answered 401" in shown["log"]

@@ -31,6 +31,7 @@ test  protobuf-compiler      protobuf-compiler   command:protoc
 test  python3-pytest         python3-pytest      package
 test  python3-venv           python3             package
 test  python3-protobuf       python3-protobuf    package
+test  python3-jsonschema     python3-jsonschema  package
 test  libpython3-dev         python3-devel       package
 test  clang                  clang               command:clang
 test  clang-format-14        clang-tools-extra   command:clang-format-14

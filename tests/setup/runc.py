@@ -55,7 +55,7 @@ class Container:
         self.names = []
 
     def bundle(self, words, user=0, capabilities=DOCKER, without=(), env=(), mounts=(), host_pids=False,
-               pids_of=None, no_new_privileges=False, cgroup=None):
+               pids_of=None, no_new_privileges=False, cgroup=None, proc_options=()):
         """Writes config.json. mounts: (path here, path there, "rw" or "ro"); pids_of: whose processes it shares."""
         spec = json.loads(json.dumps(self.spec))
         held = capabilities if user == 0 else []
@@ -65,6 +65,9 @@ class Container:
                                noNewPrivileges=no_new_privileges)
         spec["root"] = {"path": str(self.folder / "rootfs"), "readonly": True}
         spec["mounts"] = [mount for mount in spec["mounts"] if mount["type"] != "cgroup"]
+        for mount in spec["mounts"]:
+            if mount["type"] == "proc":
+                mount["options"] = mount.get("options", []) + list(proc_options)
         spec["mounts"] += [{"destination": there, "type": "bind", "source": str(here), "options": ["bind", how]}
                            for here, there, how in [(self.folder / "run", "/run", "rw"), *mounts]]
         spec["linux"]["seccomp"] = seccomp(capabilities, without)

@@ -38,6 +38,19 @@ def regex(_):
     re.match("(a+)+$", "a" * 60 + "b")
 
 
+def task(_):
+    """A task that is stuck, while another waits."""
+    import asyncio  # pylint: disable=import-outside-toplevel
+
+    async def main():
+        other = asyncio.create_task(asyncio.sleep(3600), name="patient")
+        await asyncio.sleep(0.1)
+        hold(3600)
+        await other
+
+    asyncio.run(main())
+
+
 def deadlock(_):
     """Two threads that wait for each other's lock, and one that waits for them."""
     locks = [threading.Lock(), threading.Lock()]

@@ -44,6 +44,19 @@ static const struct {
     {LINE("python3\0-m\0celery\0--app=shop\0worker"), "shop"},
     {LINE("python3\0-m\0celery\0-A"), "celery"},
     {LINE("/usr/sbin/uwsgi\0--ini\0x"), "uwsgi"},
+    {LINE("python3\0/usr/bin/poetry\0run\0python\0shop.py"), "shop"},
+    {LINE("python3\0/usr/bin/poetry\0run\0shop\0--fast"), "shop"},
+    {LINE("python3\0/usr/bin/poetry\0install\0shop"), "poetry"},
+    {LINE("python3\0/usr/bin/poetry\0run"), "poetry"},
+    {LINE("pipenv\0run\0gunicorn\0-w\0004\0shop.wsgi"
+          "\0shop.wsgi:app"),
+     "shop"},
+    {LINE("python3\0/usr/bin/"
+          "opentelemetry-instrument\0--metrics_exporter\0console\0python\0-m\0shop"),
+     "shop"},
+    {LINE("ddtrace-run\0uvicorn\0api:app"), "api"},
+    {LINE("newrelic-admin\0run-program\0python3\0shop.py"), "shop"},
+    {LINE("newrelic-admin\0validate-config\0shop.py"), "newrelic-admin"},
     {LINE(""), ""},
 };
 

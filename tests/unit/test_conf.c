@@ -61,6 +61,51 @@ static void gives_a_target_the_rate_of_an_agent_that_stands_below(void **state)
     conf_free(conf);
 }
 
+/* What splits a target's samples if it does not say so, beside these other sections. */
+static enum conf_split usual_split(const char *others)
+{
+    struct conf *conf;
+    enum conf_split split;
+    char text[400];
+
+    (void)snprintf(text, sizeof(text), "[target a]\nuser = u\n%s", others);
+    conf = conf_must_parse(text);
+    split = conf->targets[0].split;
+    conf_free(conf);
+    return split;
+}
+
+static void tells_processes_apart_where_a_page_shows_them(void **state)
+{
+    static const char store[] = "[exporter s]\ntype = store\n[http]\nlisten = ";
+    static const struct {
+        const char *http;
+        enum conf_split split;
+    } cases[] = {
+        {"127.0.0.1:7997", CONF_SPLIT_PROCESS},
+        {"[::1]:7997", CONF_SPLIT_PROCESS},
+        {"/run/page.sock", CONF_SPLIT_PROCESS},
+        {"127.0.0.1:7997\npage = off", CONF_SPLIT_NONE},
+        {"127.0.0.1:7997\npull = off", CONF_SPLIT_NONE},
+        {"127.0.0.1:7997\npull = off\npage = on", CONF_SPLIT_PROCESS},
+        {"0.0.0.0:7997", CONF_SPLIT_NONE},
+        {"0.0.0.0:7997\npull = on", CONF_SPLIT_PROCESS},
+    };
+    char text[300];
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)snprintf(text, sizeof(text), "%s%s\n", store, cases[i].http);
+        assert_int_equal(usual_split(text), cases[i].split);
+    }
+    assert_int_equal(usual_split("[exporter s]\ntype = store\n"), CONF_SPLIT_NONE);
+    assert_int_equal(usual_split("[http]\nlisten = 127.0.0.1:7997\n"), CONF_SPLIT_NONE);
+    assert_int_equal(usual_split("split = none\n[exporter s]\ntype = store\n"
+                                 "[http]\nlisten = 127.0.0.1:7997\n"),
+                     CONF_SPLIT_NONE);
+}
+
 static void keeps_targets_in_the_order_of_the_file(void **state)
 {
     struct conf *conf = conf_must_parse("[target z]\nuser = u\n[target a]\nuser = u\n"
@@ -301,6 +346,7 @@ int main(void)
         cmocka_unit_test(reads_an_empty_text_as_the_defaults),
         cmocka_unit_test(reads_every_setting_of_a_target),
         cmocka_unit_test(gives_a_target_the_rate_of_an_agent_that_stands_below),
+        cmocka_unit_test(tells_processes_apart_where_a_page_shows_them),
         cmocka_unit_test(keeps_targets_in_the_order_of_the_file),
         cmocka_unit_test(gives_a_store_its_defaults),
         cmocka_unit_test(takes_bounds_of_a_spool_up_to_their_limits),

@@ -181,6 +181,27 @@ static void writes_each_outcome_and_counter_into_json(void **state)
     buf_finish(&out);
 }
 
+static void counts_how_long_samples_took_by_bounds_that_are_within(void **state)
+{
+    static const uint64_t took_ns[] = {0, 10000, 10001, 1000000000, 1000000001};
+    struct engine_times times = {.sum_ns = 0}, twice = {.sum_ns = 0};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(took_ns) / sizeof(took_ns[0]); i++)
+        stats_took(&times, took_ns[i]);
+    stats_add_times(&twice, &times);
+    stats_add_times(&twice, &times);
+
+    assert_int_equal(times.counts[0], 2);
+    assert_int_equal(times.counts[1], 1);
+    assert_int_equal(times.counts[ENGINE_BOUNDS - 1], 1);
+    assert_int_equal(times.counts[ENGINE_BOUNDS], 1);
+    assert_int_equal(times.sum_ns, 2000020002);
+    assert_int_equal(twice.counts[0], 4);
+    assert_int_equal(twice.sum_ns, 4000040004);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +214,7 @@ int main(void)
         cmocka_unit_test(writes_each_counter_into_text_with_its_average),
         cmocka_unit_test(divides_by_no_sample_without_harm),
         cmocka_unit_test(writes_each_outcome_and_counter_into_json),
+        cmocka_unit_test(counts_how_long_samples_took_by_bounds_that_are_within),
     };
 
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

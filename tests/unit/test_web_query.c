@@ -39,6 +39,7 @@ static void takes_a_range_of_a_service(void **state)
     assert_true(read_pairs(pairs, &query, &err));
     assert_string_equal(query.service, "my%20shop");
     assert_string_equal(query.type, "");
+    assert_int_equal(query.pid, 0);
     assert_int_equal(query.range.from_ms, 0);
     assert_int_equal(query.range.to_ms, 1795372459205);
     assert_false(query.compares);
@@ -48,7 +49,7 @@ static void takes_a_range_to_compare_with(void **state)
 {
     static const char *const pairs[] = {"service",   "a",    "from", "2",           "to",
                                         "3",         "type", "b",    "before_from", "0",
-                                        "before_to", "1",    NULL};
+                                        "before_to", "1",    "pid",  "4194304",     NULL};
     struct web_query query;
     struct err err;
 
@@ -57,6 +58,7 @@ static void takes_a_range_to_compare_with(void **state)
     assert_true(query.compares);
     assert_string_equal(query.type, "b");
     assert_int_equal(query.before.to_ms, 1);
+    assert_int_equal(query.pid, 4194304);
 }
 
 /* One wrong word beside good ones, and what is said of it. */
@@ -83,6 +85,10 @@ static void says_which_word_is_wrong(void **state)
         {"from", "10", "order"},
         {"to", "1", "order"},
         {"to", "0x10", "to"},
+        {"pid", "0", "pid=0"},
+        {"pid", "-1", "pid=-1"},
+        {"pid", "1234567890", "pid"},
+        {"pid", "12x", "pid"},
         {"type", "", "type"},
         {"type", "--help", "type"},
         {"type", "a b", "type"},
@@ -106,10 +112,10 @@ static void says_which_word_is_wrong(void **state)
 
 static void makes_the_words_of_a_command(void **state)
 {
-    static const char *const plain[] = {"pystrobe", "browse", "timeline", "/store",
-                                        "a",        "1",      "2",        NULL};
+    static const char *const plain[] = {"pystrobe", "browse", "timeline", "/store", "a",
+                                        "1",        "2",      "0",        NULL};
     static const char *const compared[] = {"pystrobe", "browse", "difference", "/store", "a", "1",
-                                           "2",        "cpu",    "3",          "4",      NULL};
+                                           "2",        "7",      "cpu",        "3",      "4", NULL};
     struct web_query query = {.service = "a", .range = {1, 2}, .before = {3, 4}};
     struct web_command command;
     size_t i;
@@ -121,6 +127,7 @@ static void makes_the_words_of_a_command(void **state)
     assert_null(command.argv[i]);
 
     query.compares = true;
+    query.pid = 7;
     web_query_command("/store", "difference", &query, &command);
     for (i = 0; compared[i]; i++)
         assert_string_equal(command.argv[i], compared[i]);

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every command says of itself: its help, what it does not know, and that the manual says the same."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import live
+
+MANUAL = os.path.join(live.TREE, "packaging", "man", "pystrobe.8")
+COMMANDS = ["agent", "exec", "record", "top", "dump", "report", "status", "reload", "burst", "doctor", "check", "config",
+            "spool", "bundle"]
+WIDE = 80
+
+
+def run(pystrobe, *words):
+    return subprocess.run([*pystrobe.words, pystrobe.path, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=live.DEADLINE_S)
+
+
+def options_in_help(text):
+    """Long options that have an entry."""
+    return {name for line in re.findall(r"^ {1,8}(-[^ ].*?)(?:  |$)", text, re.MULTILINE)
+            for name in re.findall(r"--([a-z][a-z-]*)", line)} - {"help"}
+
+
+def options_in_manual(command):
+    """Long options that have an entry below that command."""
+    with open(MANUAL, encoding="utf-8") as file:
+        text = file.read().split(".Sh DESCRIPTION")[1].split(".Sh FORMATS")[0]
+    part = re.search(r"^\.It Cm %s$(.*?)(?=^\.It Cm (?:%s)$|^\.It Fl -version)" % (command, "|".join(COMMANDS)), text,
+                     re.MULTILINE | re.DOTALL)[1]
+    return {name for line in re.findall(r"^\.It Fl (.*)$", part, re.MULTILINE)
+            for name in re.findall(r"(?:^|[ ,])(?:Fl )?-([a-z][a-z-]+)", line)}
+
+
+def test_the_commands_are_those_of_the_help(pystrobe):
+    done = run(pystrobe, "--help")
+    commands = done.stdout.partition("Commands:\n")[2].partition("\n\n")[0]
+
+    assert done.returncode == 0 and re.findall(r"^  ([a-z]+) +[a-z].*", commands, re.MULTILINE) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_short_on_stdout_and_has_an_example(pystrobe, command):
+    done = run(pystrobe, command, "--help")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: pystrobe %s" % command) and "\nExample" in done.stdout
+    assert not [line for line in done.stdout.splitlines() if len(line) > WIDE]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_not_known_is_64_with_a_hint_on_stderr(pystrobe, command):
+    done = run(pystrobe, command, "--no-such-option")
+
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "no-such-option" in done.stderr and "see pystrobe %s --help" % command in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_parser_help_and_manual_know_the_same_options(pystrobe, command):
+    in_help = options_in_help(run(pystrobe, command, "--help").stdout)
+
+    assert in_help == options_in_manual(command)
+    for name in in_help:
+        assert "unrecognized" not in run(pystrobe, command, "--" + name, "--no-such-option").stderr.replace(
+            "unrecognized option '--no-such-option'", ""), name
+
+
+def test_the_version_is_told_to_people_and_to_programs(pystrobe):
+    text, parsed = run(pystrobe, "--version"), json.loads(run(pystrobe, "--version", "--json").stdout)
+
+    assert text.stdout.startswith("pystrobe %s (%s, " % (parsed["version"], parsed["revision"]))
+    assert parsed["cpython"] == "3.6 to 3.15" and parsed["libraries"]["libcurl"] in text.stdout
+    assert re.fullmatch(r"\d+\.\d+\.\d+", parsed["version"])
