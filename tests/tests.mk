@@ -41,7 +41,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
-        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn spool soak servers packages \
+        bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
         packages-arm64 entrypoint bench-exec bench-record yama systems browser
 
 deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
@@ -104,7 +104,7 @@ test: ## install what is missing, build, run unit and integration tests
 # busy all the time, and what mostly sleeps. What they would all build is built before.
 LIVE_STEPS = asan tsan packages entrypoint clean-root
 BUSY_STEPS = systems tidy lint valgrind packages-arm64 yama lines fuzz
-CALM_STEPS = soak browser servers weights-short budget churn
+CALM_STEPS = soak browser servers weights-short budget churn faults
 LONG_FUZZ_SECONDS ?= 20
 test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
@@ -217,6 +217,10 @@ churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, 
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long \
 	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid or among_5000" tests/integration/test_children.py \
 	    tests/integration/test_finding.py
+
+faults: pythons $(BUILD)/pystrobe $(TOOLS) ## what hangs, fails or is away for minutes: disks, servers, processes that block their reader
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_samplers.py test_spool.py test_stop.py test_top.py)
 
 budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \

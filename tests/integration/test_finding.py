@@ -125,7 +125,7 @@ def group(tmp_path):
     """group(path): a new control group; gives its folder. All go with the test, after its processes."""
     mount, made = cgroup_mount(), []
     if not mount or os.geteuid() != 0:
-        live.unavailable("control groups cannot be made here")
+        pytest.skip("control groups cannot be made here")  # many containers have them to read only
 
     def make(path):
         folder = os.path.join(mount, tmp_path.name)
