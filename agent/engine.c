@@ -286,6 +286,8 @@ static void end_interval(struct engine *e, bool last)
 
     heed_clock(&e->services, &e->utc);
     settle_all(e, now_ns);
+    for (i = 0; i < e->stats.sampling; i++)
+        hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
         if (holds && service_hold(service))
             continue;
@@ -296,8 +298,6 @@ static void end_interval(struct engine *e, bool last)
     }
     if (e->settings.interval_ended)
         e->settings.interval_ended(e->settings.ctx);
-    for (i = 0; i < e->stats.sampling; i++)
-        hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     services_trim(&e->services);
     if (e->settings.interval_ns == 0)
         return;

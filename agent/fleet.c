@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet.c - see fleet.h: when samplers are started, watched and given up, and intervals end. */
-#include "agent/fleet.h"
-
+/* fleet.c - see fleet.h: what is found, heard and delivered. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,283 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/captured.h"
-#include "agent/charges.h"
 #include "agent/clock.h"
-#include "agent/finder.h"
+#include "agent/fleet_own.h"
 #include "agent/heed.h"
 #include "agent/log.h"
 
-/* How often samplers are looked at: one that is blocked is known after a quarter of a second. */
-#define LOOK_NS (60 * NS_PER_MS)
 /* A sampler that takes longer to end an interval is not waited for. */
 #define LATE_NS (2 * NS_PER_S)
 #define LAST_NS NS_PER_S
-/* A suspect that is sampled so long without blocking is one of all again. */
-#define TRIAL_NS (10 * NS_PER_S)
-
-enum { APART = FLEET_SAMPLERS_MAX, SLOTS, EVENTS_MAX = 1 + 2 * SLOTS };
-
-struct fleet {
-    struct engine_settings settings;
-    struct engine_stats stats;
-    struct fleet_stats counts;
-    struct report_counts ended; /* of samplers that have ended */
-    struct finder *finder;      /* owned */
-    struct services services;
-    struct charges charges;
-    struct bursts bursts;
-    struct hang_talk hangs;
-    struct budget budget;
-    uint64_t budget_ns;       /* when it is looked at next */
-    struct utc utc;           /* when it was last looked whether the clock was set */
-    struct slot slots[SLOTS]; /* the last one for suspects */
-    size_t slot_count;        /* of those for the others, in use */
-    struct slot *heard;       /* borrowed: who reports now */
-    int signal_fd;
-    struct engine_apart apart;
-    uint64_t settling;        /* the number of the last order to settle */
-    uint64_t interval;        /* its number, from 1 */
-    uint64_t interval_end_ns; /* when it is to end */
-    uint64_t late_ns;         /* it is ending: samplers are waited for until then; 0: it is not */
-    uint64_t look_ns;
-};
-
-static bool runs(const struct slot *slot)
-{
-    return slot->helper.pid != 0;
-}
-
-/* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
- * that it read. */
-static void lose(struct fleet *f, struct slot *slot, bool failed, bool blame)
-{
-    uint64_t now_ns = clock_mono_ns();
-    pid_t pid = helper_reads(&slot->helper);
-    struct charge *charge = pid ? charges_reading(&f->charges, slot, pid) : NULL;
-    const struct suspect *suspect = NULL;
-
-    slot_stop(slot, failed, now_ns, &f->ended);
-    charges_unsend(&f->charges, slot);
-    if (charge && blame)
-        suspect = charges_suspect(&f->charges, charge, &f->slots[APART], now_ns);
-    if (suspect && suspect->count == 1)
-        log_line(LOG_LEVEL_WARNING,
-                 "process %d %s the sampler that read it; it is sampled apart from all others from "
-                 "now on, and tried ever more rarely",
-                 (int)pid, failed ? "crashed" : "blocked");
-}
-
-/* A sampler has ended by itself. */
-static void lose_ended(struct fleet *f, struct slot *slot)
-{
-    int status = helper_status(&slot->helper);
-    bool crashed = status == 128 + SIGSEGV || status == 128 + SIGBUS || status == 128 + SIGABRT ||
-                   status == 128 + SIGILL || status == 128 + SIGFPE;
-
-    f->counts.crashed++;
-    log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again%s",
-             status > 128 ? "signal" : "status", status > 128 ? status - 128 : status,
-             status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
-                                      "process_vm_readv; pystrobe doctor says more"
-                                    : "");
-    lose(f, slot, true, crashed);
-}
-
-/* Sends an order to a sampler that runs; it is lost if that fails. */
-static void order(struct fleet *f, struct slot *slot, enum order kind, const void *message,
-                  size_t size)
-{
-    if (runs(slot) && !slot_order(slot, kind, message, size))
-        lose_ended(f, slot);
-}
-
-static void order_end(struct fleet *f, struct slot *slot, bool last)
-{
-    struct order_end message;
-
-    memset(&message, 0, sizeof(message));
-    message.number = f->interval;
-    message.last = last;
-    order(f, slot, ORDER_END, &message, sizeof(message));
-}
-
-static void order_burst(struct fleet *f, struct slot *slot, const struct burst *burst,
-                        uint64_t now_ns)
-{
-    struct order_burst message;
-
-    if (burst->until_ns <= now_ns)
-        return;
-    memset(&message, 0, sizeof(message));
-    message.burst = *burst;
-    message.duration_ns = burst->until_ns - now_ns;
-    order(f, slot, ORDER_BURST, &message, sizeof(message));
-}
-
-size_t fleet_burst(struct fleet *f, const struct burst *burst, uint64_t duration_ns)
-{
-    uint64_t now_ns = clock_mono_ns();
-    struct burst mine = *burst;
-    const struct charge *charge;
-    size_t i, count = 0;
-
-    mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
-    if (!bursts_add(&f->bursts, &mine, now_ns))
-        return SIZE_MAX;
-    for (i = 0; i < SLOTS; i++)
-        order_burst(f, &f->slots[i], &mine, now_ns);
-    for (i = 0; i < f->charges.count; i++) {
-        charge = &f->charges.items[i];
-        count += charge->sampling && burst_fits(&mine, charge->id.pid, charge->choice.service);
-    }
-    return count;
-}
-
-const struct burst *fleet_burst_of(const struct fleet *f, const struct burst *whom)
-{
-    return bursts_like(&f->bursts, whom, clock_mono_ns());
-}
-
-static void order_settle(struct fleet *f, struct slot *slot)
-{
-    struct order_settle message;
-
-    memset(&message, 0, sizeof(message));
-    message.number = f->settling;
-    message.apart = f->apart;
-    order(f, slot, ORDER_SETTLE, &message, sizeof(message));
-}
-
-uint64_t fleet_settle(struct fleet *f, const struct engine_apart *apart)
-{
-    size_t i;
-
-    f->apart = *apart;
-    f->settling++;
-    for (i = 0; i < SLOTS; i++)
-        order_settle(f, &f->slots[i]);
-    return f->settling;
-}
-
-bool fleet_settled(const struct fleet *f, uint64_t number)
-{
-    size_t i;
-
-    for (i = 0; i < SLOTS; i++)
-        if (runs(&f->slots[i]) && f->slots[i].settled < number)
-            return false;
-    return true;
-}
+enum { EVENTS_MAX = 1 + 2 * SLOTS };
 
 const struct service *fleet_services(const struct fleet *f)
 {
     return f->services.first;
-}
-
-static void order_stretch(struct fleet *f, struct slot *slot)
-{
-    const double factor = f->budget.state.factor;
-
-    order(f, slot, ORDER_STRETCH, &factor, sizeof(factor));
-}
-
-static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
-{
-    struct err err = {""};
-    size_t i;
-
-    if (!slot_start(slot, now_ns, &err)) {
-        log_line(LOG_LEVEL_ERROR, "%s", err.text);
-        return;
-    }
-    f->counts.started++;
-    for (i = 0; i < f->bursts.count; i++)
-        order_burst(f, slot, &f->bursts.all[i], now_ns);
-    order_stretch(f, slot);
-    if (f->settling > 0)
-        order_settle(f, slot);
-    if (f->late_ns != 0) /* what it sees belongs to the next interval */
-        order_end(f, slot, false);
-}
-
-/* Looks whether a sampler still does its work, or may be started. */
-static void look_at(struct fleet *f, struct slot *slot, uint64_t now_ns)
-{
-    enum helper_look look;
-
-    if (!runs(slot)) {
-        if (slot->processes > 0 && now_ns >= slot->next_start_ns)
-            start(f, slot, now_ns);
-        return;
-    }
-    look = helper_look(&slot->helper, now_ns);
-    if (look == HELPER_WELL)
-        return;
-    f->counts.blocked += look == HELPER_BLOCKED;
-    f->counts.silent += look == HELPER_SILENT;
-    if (look == HELPER_SILENT)
-        log_line(LOG_LEVEL_WARNING, "a sampler did nothing for seconds and is started again");
-    lose(f, slot, false, look == HELPER_BLOCKED);
-}
-
-/* The sampler that has the least to do; one that does not run counts as half busy. */
-static struct slot *least_busy(struct fleet *f)
-{
-    enum { BUSY = 64 };
-    struct slot *best = &f->slots[0];
-    size_t i, load, least = SIZE_MAX;
-
-    for (i = 0; i < f->slot_count; i++) {
-        load = f->slots[i].processes + (f->slots[i].processes == 0 && i > 0 ? BUSY : 0);
-        if (load < least) {
-            least = load;
-            best = &f->slots[i];
-        }
-    }
-    return best;
-}
-
-static void send_take(struct fleet *f, struct charge *charge)
-{
-    struct order_take message;
-
-    memset(&message, 0, sizeof(message));
-    message.id = charge->id;
-    message.choice = charge->choice;
-    charge->sent = true;
-    order(f, charge->slot, ORDER_TAKE, &message, sizeof(message));
-}
-
-/* A suspect has behaved well for a while. */
-static void end_trial(struct fleet *f, struct charge *charge)
-{
-    order(f, charge->slot, ORDER_DROP, &charge->id, sizeof(charge->id));
-    charges_move(charge, least_busy(f));
-}
-
-/* Gives a process to its sampler if it has not got it, and its time has come. */
-static void look_after(struct fleet *f, struct charge *charge, uint64_t now_ns)
-{
-    bool apart = charge->slot == &f->slots[APART];
-
-    if (apart && charge->sampling && now_ns > charge->began_ns + TRIAL_NS)
-        end_trial(f, charge);
-    if (!charge->sent && runs(charge->slot) &&
-        (!apart || now_ns >= charges_try_ns(&f->charges, charge)))
-        send_take(f, charge);
-}
-
-/* Looks at all samplers and at what they are to sample. */
-static void look(struct fleet *f, uint64_t now_ns)
-{
-    size_t i;
-
-    for (i = 0; i < SLOTS; i++)
-        look_at(f, &f->slots[i], now_ns);
-    for (i = 0; i < f->charges.count; i++)
-        look_after(f, &f->charges.items[i], now_ns);
-    f->look_ns = now_ns + LOOK_NS;
 }
 
 static bool is_sampler(const struct fleet *f, pid_t pid)
@@ -306,12 +40,29 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     return !is_sampler(f, pid) && f->settings.choose(f->settings.ctx, pid, stat, out);
 }
 
-static void refuse(struct fleet *f, struct proc_id id, const char *why, uint64_t now_ns)
+void fleet_refuse(struct fleet *f, struct proc_id id, const char *why, uint64_t now_ns)
 {
     struct err err;
 
     err_set(&err, "process %d: %s", (int)id.pid, why);
     finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
+}
+
+void fleet_drop(struct fleet *f, struct proc_id id)
+{
+    struct charge *charge = charges_find(&f->charges, id);
+
+    if (!charge)
+        return;
+    if (charge->sent)
+        fleet_order(f, charge->slot, ORDER_DROP, &id, sizeof(id));
+    charges_remove(&f->charges, charges_find(&f->charges, id));
+}
+
+/* The finder has lost a process. */
+static void drop(void *ctx, struct proc_id id)
+{
+    fleet_drop(ctx, id);
 }
 
 /* The finder has a process for us. */
@@ -322,118 +73,15 @@ static void take(void *ctx, struct proc_id id, const struct choice *choice)
     struct charge *charge;
 
     if (f->charges.count >= f->budget.state.targets_max) {
-        refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
+        fleet_refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
         return;
     }
-    charge = charges_add(&f->charges, id, choice, least_busy(f), &f->slots[APART]);
+    charge = charges_add(&f->charges, id, choice, fleet_least_busy(f), &f->slots[APART]);
     if (!charge) {
-        refuse(f, id, "out of memory", now_ns);
+        fleet_refuse(f, id, "out of memory", now_ns);
         return;
     }
-    if (!runs(charge->slot) && now_ns >= charge->slot->next_start_ns)
-        start(f, charge->slot, now_ns);
-    look_after(f, charge, now_ns);
-}
-
-/* The finder has lost a process. */
-static void drop(void *ctx, struct proc_id id)
-{
-    struct fleet *f = ctx;
-    struct charge *charge = charges_find(&f->charges, id);
-
-    if (!charge)
-        return;
-    if (charge->sent)
-        order(f, charge->slot, ORDER_DROP, &id, sizeof(id));
-    charges_remove(&f->charges, charges_find(&f->charges, id));
-}
-
-/* Gives up the process that has been sampled for the shortest time; false: there is none. */
-static bool shed_one(struct fleet *f, uint64_t now_ns)
-{
-    struct charge *last = NULL;
-    struct proc_id id;
-    size_t i;
-
-    for (i = 0; i < f->charges.count; i++)
-        if (!last || f->charges.items[i].began_ns > last->began_ns)
-            last = &f->charges.items[i];
-    if (!last)
-        return false;
-    id = last->id;
-    drop(f, id);
-    refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
-    f->budget.state.shed++;
-    return true;
-}
-
-static struct budget_use use_of(const struct fleet *f)
-{
-    struct budget_use use = {.targets = f->charges.count, .memory_bytes = budget_memory_of(0)};
-    struct timespec own = {0};
-    size_t i;
-
-    for (i = 0; i < SLOTS; i++)
-        if (runs(&f->slots[i]))
-            use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.asked_cpu_ns = captured_cpu_ns();
-    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
-                 use.asked_cpu_ns;
-    return use;
-}
-
-static void log_less_often(const struct budget_state *state)
-{
-    const struct budget_limits *promised = &state->promised;
-
-    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
-        log_line(LOG_LEVEL_WARNING,
-                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
-                 (double)state->used_memory_bytes / (1 << 20),
-                 (double)promised->memory_bytes / (1 << 20));
-    else
-        log_line(
-            LOG_LEVEL_WARNING,
-            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
-            state->used_cpu * 100, promised->cpu * 100);
-}
-
-static void log_budget(const struct budget_state *state, double before, size_t targets)
-{
-    if (state->factor > 1 && before <= 1)
-        log_less_often(state);
-    else if (state->factor <= 1 && before > 1)
-        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
-    if (targets > state->targets_max)
-        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
-                 state->targets_max, targets,
-                 state->factor >= BUDGET_FACTOR_MAX ? "CPU time (max_cpu)" : "memory (max_memory)");
-}
-
-/* Keeps to what may be used. */
-static void keep_budget(struct fleet *f, uint64_t now_ns)
-{
-    struct budget_state *state = &f->budget.state;
-    const struct budget_use use = use_of(f);
-    const double before = state->factor;
-    size_t i;
-
-    budget_step(&f->budget, &use, now_ns);
-    log_budget(state, before, use.targets);
-    if (state->factor != before) {
-        finder_stretch(f->finder, state->factor);
-        for (i = 0; i < SLOTS; i++)
-            order_stretch(f, &f->slots[i]);
-    }
-    while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
-    }
-    f->budget_ns = now_ns + BUDGET_STEP_NS;
-}
-
-const struct budget_state *fleet_budget(const struct fleet *f)
-{
-    return &f->budget.state;
+    fleet_give(f, charge, now_ns);
 }
 
 /* The process that a report is about; NULL: it is another's by now. */
@@ -590,7 +238,7 @@ static void begin_end(struct fleet *f, bool last, uint64_t deadline_ns)
     size_t i;
 
     for (i = 0; i < SLOTS; i++)
-        order_end(f, &f->slots[i], last);
+        fleet_order_end(f, &f->slots[i], last);
     f->late_ns = deadline_ns;
 }
 
@@ -600,7 +248,7 @@ static size_t waiting(const struct fleet *f)
     size_t i, count = 0;
 
     for (i = 0; i < SLOTS; i++)
-        count += runs(&f->slots[i]) && f->slots[i].done != f->interval;
+        count += slot_runs(&f->slots[i]) && f->slots[i].done != f->interval;
     return count;
 }
 
@@ -645,9 +293,9 @@ static void hear(struct fleet *f, struct slot *slot)
                                           hear_hang};
 
     f->heard = slot;
-    if (runs(slot) && (link_flush(&slot->helper.link) != LINK_OK ||
-                       !slot_receive(slot, &f->services, f->interval, &news, f)))
-        lose_ended(f, slot);
+    if (slot_runs(slot) && (link_flush(&slot->helper.link) != LINK_OK ||
+                            !slot_receive(slot, &f->services, f->interval, &news, f)))
+        fleet_lose_ended(f, slot);
 }
 
 /* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
@@ -662,21 +310,21 @@ static bool wait_until(struct fleet *f, uint64_t until_ns, struct signalfd_sigin
 
     for (i = 0; i < SLOTS; i++) {
         slot = &f->slots[i];
-        fds[1 + 2 * i] = (struct pollfd){.fd = runs(slot) ? slot->helper.link.fd : -1};
+        fds[1 + 2 * i] = (struct pollfd){.fd = slot_runs(slot) ? slot->helper.link.fd : -1};
         if (slot->done != f->interval) /* else it is not to be heard before the others are ready */
             fds[1 + 2 * i].events = POLLIN;
-        if (runs(slot) && link_waits(&slot->helper.link))
+        if (slot_runs(slot) && link_waits(&slot->helper.link))
             fds[1 + 2 * i].events |= POLLOUT;
         fds[2 + 2 * i] =
-            (struct pollfd){.fd = runs(slot) ? slot->helper.pidfd : -1, .events = POLLIN};
+            (struct pollfd){.fd = slot_runs(slot) ? slot->helper.pidfd : -1, .events = POLLIN};
     }
     if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
         return false;
     for (i = 0; i < SLOTS; i++) {
         if (fds[1 + 2 * i].revents)
             hear(f, &f->slots[i]);
-        if (fds[2 + 2 * i].revents && runs(&f->slots[i]))
-            lose_ended(f, &f->slots[i]);
+        if (fds[2 + 2 * i].revents && slot_runs(&f->slots[i]))
+            fleet_lose_ended(f, &f->slots[i]);
     }
     return fds[0].revents &&
            read(f->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
@@ -699,9 +347,9 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
         if (now_ns >= finder_next_ns(f->finder))
             finder_scan(f->finder, now_ns);
         if (now_ns >= f->look_ns)
-            look(f, now_ns);
+            fleet_look(f, now_ns);
         if (now_ns >= f->budget_ns)
-            keep_budget(f, now_ns);
+            fleet_keep_budget(f, now_ns);
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
@@ -717,7 +365,7 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
 static void finish_interval(struct fleet *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
-        look(f, clock_mono_ns());
+        fleet_look(f, clock_mono_ns());
         (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
     end_interval(f, last, clock_mono_ns());
@@ -791,7 +439,7 @@ const struct fleet_stats *fleet_stats(struct fleet *f)
     f->counts.suspects = f->charges.suspects.count;
     f->counts.samplers = 0;
     for (i = 0; i < SLOTS; i++)
-        f->counts.samplers += runs(&f->slots[i]);
+        f->counts.samplers += slot_runs(&f->slots[i]);
     memcpy(f->counts.hangs, f->hangs.counts, sizeof(f->counts.hangs));
     return &f->counts;
 }

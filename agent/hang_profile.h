@@ -27,7 +27,7 @@ struct hang_profile {
 void hang_profile_note(struct hang_profile *profile, struct services *services,
                        struct process *process, uint64_t now_ns);
 
-/* The interval has been delivered. */
+/* The interval ends: all was given out, and is to be delivered. */
 void hang_profile_end_interval(struct hang_profile *profile, struct process *process,
                                uint64_t now_ns);
 

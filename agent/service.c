@@ -108,9 +108,16 @@ struct service *services_get(struct services *services, const char *name, int64_
     return services_get_labelled(services, name, &none, utc_ns, now_ns);
 }
 
+bool service_is_empty(const struct service *service)
+{
+    return pprof_total(service->profile, VALUE_SAMPLES) == 0 &&
+           pprof_total(service->profile, VALUE_CPU) == 0;
+}
+
 bool service_hold(struct service *service)
 {
-    service->held = !service->held && labels_get(&service->labels, SERVICE_HANG);
+    service->held =
+        !service->held && labels_get(&service->labels, SERVICE_HANG) && !service_is_empty(service);
     return service->held;
 }
 

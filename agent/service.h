@@ -77,6 +77,9 @@ MUST_CHECK struct service *services_get_labelled(struct services *services, cons
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
 
+/* True if there is nothing to deliver of it. */
+bool service_is_empty(const struct service *service);
+
 /*
  * True if the interval that ends now is not the end of this service's profile: that of a hang goes
  * on for another one. Then it is neither delivered nor begun anew.

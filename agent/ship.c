@@ -482,8 +482,7 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
     struct exporter_label labels[SHIP_LABELS_MAX];
     enum pprof_rc rc;
 
-    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 &&
-        pprof_total(service->profile, VALUE_CPU) == 0)
+    if (service_is_empty(service))
         return;
     if (service->overflow > 0)
         log_line(LOG_LEVEL_WARNING, "service %s: %llu samples had no room in the profile",

@@ -116,7 +116,7 @@ test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
-	+@$(AGAIN) all deb rpm
+	+@$(AGAIN) all backends deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
 yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend

@@ -187,16 +187,17 @@ service:
 
 
 class Collector(Server):
-    """An OpenTelemetry Collector that writes what it gets to a file."""
+    """An OpenTelemetry Collector that writes what it gets to a file. settings(port, file) gives the text of others."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, settings=lambda port, out: COLLECTOR % (port, out),
+                 arguments=("--feature-gates=service.profilesSupport",)):
         self.out = os.path.join(str(folder), "out.json")
         port = free_ports(1)[0]
         os.makedirs(str(folder), exist_ok=True)
         config = os.path.join(str(folder), "config.yaml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(COLLECTOR % (port, self.out))
-        super().__init__([path_of("collector"), "--feature-gates=service.profilesSupport", "--config", config], folder)
+            file.write(settings(port, self.out))
+        super().__init__([path_of("collector"), *arguments, "--config", config], folder)
         self.url = "http://127.0.0.1:%d" % port
 
     def get_ready(self):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -134,3 +135,38 @@ def test_what_hangs_is_told_once_and_what_rests_or_works_is_not(pystrobe, agent,
         check_profiles(hang_profiles(tmp_path / "store", pid), kind, len(lines_of(run, pid, " hangs: ")))
         pushed = {push.labels.get("hang") for push in server.pushes if push.labels.get("pid") == str(pid)}
         assert pushed == {HANGS[kind]} if kind in HANGS else not pushed, (kind, pushed)
+
+
+EXEC_INI = """
+[agent]
+rate = 50Hz
+interval = 1s
+max_cpu = 200%%
+max_memory = 4GiB
+[target hangs]
+cmdline = hangs[.]py
+service = shop
+hang_after = 1s
+[exporter out]
+type = store
+path = %s
+"""
+
+
+def test_exec_has_a_profile_of_each_hang_too(pystrobe, tmp_path):
+    script = os.path.join(live.TESTS, "targets", "hangs.py")
+    (tmp_path / "a.ini").write_text(EXEC_INI % (tmp_path / "store"))
+    process = pystrobe.start("exec", "-c", tmp_path / "a.ini", "--", "/usr/bin/python3", script, "often", "2",
+                             stderr=subprocess.PIPE, text=True)
+    said, going = [], 0
+    while going < 2:
+        said.append(process.stderr.readline())
+        assert said[-1], said
+        going += "goes on" in said[-1]
+    process.terminate()
+    said += process.stderr.readlines()
+    process.wait(live.DEADLINE_S)
+
+    hung = sum(" hangs: " in line for line in said)
+    own = [one for one in profiles.in_store(tmp_path / "store", "shop") if "label: hang=stuck" in one["comments"]]
+    check_profiles(own, "often", hung)

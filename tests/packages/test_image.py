@@ -91,16 +91,25 @@ def test_its_entrypoint_is_the_program_and_its_settings_are_there(image, contain
     assert not [name for name in ("libcurl.so.4", "libmicrohttpd.so.12", "libncursesw.so.6") if name not in libraries]
 
 
+def two_lines(path):
+    """Of the recipe: the program here, the program there, and what comes before the command."""
+    with open(path, encoding="utf-8") as file:
+        copy, entrypoint = re.search(r"^```dockerfile\n(COPY .*)\n(ENTRYPOINT .*)\n```$", file.read(), re.MULTILINE).groups()
+    words = json.loads(entrypoint.partition(" ")[2])
+    return (*copy.split()[-2:], words[:words.index("--") + 1])
+
+
 @pytest.mark.parametrize("user", [0, OWNER])
 def test_another_image_takes_two_lines(image, container, pythons_image, user):
-    """One copies the program, the other puts it in front of the command."""
+    """One copies the program, the other puts it in front of the command: as both READMEs have them."""
+    here, there, front = two_lines(os.path.join(TREE, "README.md"))
+    assert (here, there, front) == two_lines(os.path.join(TREE, "packaging", "docker", "README.md"))
     one = container(pythons_image)
     bin_folder = one.folder / "bin"
     bin_folder.mkdir()
-    subprocess.run(["cp", image.root + "/usr/bin/pystrobe", str(bin_folder)], check=True)
+    subprocess.run(["cp", image.root + here, str(bin_folder / os.path.basename(there))], check=True)
 
-    done = one.run(["/usr/local/bin/pystrobe", "exec", "--", "python3", "-c", BURN], user=user,
-                   mounts=[(bin_folder, "/usr/local/bin", "ro")],
+    done = one.run(front + ["python3", "-c", BURN], user=user, mounts=[(bin_folder, os.path.dirname(there), "ro")],
                    env=["PYSTROBE_EXPORTER_OWN_TYPE=store", "PYSTROBE_EXPORTER_OWN_PATH=/run/store", "OTEL_SERVICE_NAME=app"])
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,15 +3,21 @@
 for no more than they say."""
 
 import copy
+import json
 import os
 import re
 import subprocess
+import sys
 
 import kubernetes
 import pytest
 import roots
 from conftest import BUILD, TREE, unavailable
 from kubernetes import one, pod_of
+from machine import wait_until
+
+sys.path.append(os.path.join(TREE, "tests", "integration"))
+import servers  # noqa: E402
 
 OVERLAYS = kubernetes.OVERLAYS
 AGENTS = ["base", "pyroscope", "collector"]
@@ -78,3 +84,43 @@ def test_the_image_is_of_this_version(manifests):
     images = [container["image"] for name in OVERLAYS for container in pod_of(manifests[name])["containers"]]
 
     assert [image for image in images if image.startswith("pystrobe")] == ["pystrobe:" + version] * len(OVERLAYS)
+
+
+WORKS = """
+import time
+end = time.monotonic() + 3
+while time.monotonic() < end: sum(range(1000))
+"""
+
+
+def values_of(name):
+    yaml = pytest.importorskip("yaml")
+    with open(os.path.join(TREE, "packaging", "kubernetes", name, "values.yaml"), encoding="utf-8") as file:
+        return yaml.safe_load(file)
+
+
+def test_a_collector_with_the_values_takes_what_the_settings_send(tmp_path):
+    """All but addresses, and what it does with profiles in the end, is as it stands there."""
+    why = servers.why_missing("collector")
+    if why:
+        unavailable(why)
+    values = values_of("collector")
+    config = values["config"]
+    with open(os.path.join(TREE, "packaging", "kubernetes", "collector", "exporter.ini"), encoding="utf-8") as file:
+        ini = file.read()
+
+    def settings(port, out):
+        config["receivers"]["otlp"]["protocols"]["http"]["endpoint"] = "127.0.0.1:%d" % port
+        config["exporters"] = {"file": {"path": out, "flush_interval": "100ms"}}
+        config["service"]["pipelines"]["profiles"]["exporters"] = ["file"]
+        config["service"]["telemetry"] = {"metrics": {"level": "none"}}
+        return json.dumps(config)
+
+    with servers.Collector(tmp_path, settings, values["command"]["extraArgs"]) as collector:
+        (tmp_path / "exporter.ini").write_text(re.sub("(?m)^url = .*", "url = " + collector.url, ini))
+        subprocess.run([os.path.join(BUILD, "pystrobe"), "exec", "-c", tmp_path / "exporter.ini", "-n", "shop", "--",
+                        "/usr/bin/python3", "-c", WORKS], check=True)
+        wait_until("the collector has written it", collector.kept)
+        kept = collector.kept()
+
+    assert {profile["service"] for profile in kept} == {"shop"}

@@ -271,6 +271,32 @@ static void ends_services_that_nobody_uses(void **state)
     assert_int_equal(services->count, 1);
 }
 
+static void holds_the_profile_of_a_hang_for_one_end_of_an_interval(void **state)
+{
+    static const int64_t values[VALUES] = {[VALUE_SAMPLES] = 1};
+    struct services *services = *state;
+    const struct service_tag tag = {.hang = "stuck"};
+    const struct cpy_thread thread = thread_of("main", 7);
+    struct labels labels = {0};
+    struct service *shop = service_in(state), *own;
+
+    labels_put(&labels, SERVICE_HANG, "stuck");
+    own = services_get_labelled(services, "shop", &labels, 1, 2);
+    assert_non_null(own);
+    assert_false(service_hold(own)); /* it has nothing yet */
+    pprof_add(own->profile, service_row(own, &thread, &tag), values);
+    pprof_add(shop->profile, service_row(shop, &thread, &tag), values);
+
+    assert_false(service_hold(shop));
+    assert_true(service_hold(own));
+    services_trim(services); /* both have no user */
+    assert_ptr_equal(services->first, own);
+    assert_int_equal(services->count, 1);
+    assert_false(service_hold(own));
+    services_trim(services);
+    assert_null(services->first);
+}
+
 static void bounds_how_many_processes_it_tells_apart(void **state)
 {
     struct service *shop = services_get(*state, "bounded", 5, 6);
@@ -297,6 +323,7 @@ int main(void)
         TEST(tells_services_apart_by_their_labels),
         TEST(puts_services_beyond_the_bound_into_one),
         TEST(ends_services_that_nobody_uses),
+        TEST(holds_the_profile_of_a_hang_for_one_end_of_an_interval),
         TEST(bounds_how_many_processes_it_tells_apart),
         TEST(puts_all_into_one_row_without_a_split),
         TEST(tells_processes_apart),

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet_budget.c - keeps a fleet to what it may use; see fleet_own.h. */
+#include <time.h>
+
+#include "agent/captured.h"
+#include "agent/clock.h"
+#include "agent/fleet_own.h"
+#include "agent/log.h"
+
+/* Gives up the process that has been sampled for the shortest time; false: there is none. */
+static bool shed_one(struct fleet *f, uint64_t now_ns)
+{
+    struct charge *last = NULL;
+    struct proc_id id;
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++)
+        if (!last || f->charges.items[i].began_ns > last->began_ns)
+            last = &f->charges.items[i];
+    if (!last)
+        return false;
+    id = last->id;
+    fleet_drop(f, id);
+    fleet_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
+    f->budget.state.shed++;
+    return true;
+}
+
+static struct budget_use use_of(const struct fleet *f)
+{
+    struct budget_use use = {.targets = f->charges.count, .memory_bytes = budget_memory_of(0)};
+    struct timespec own = {0};
+    size_t i;
+
+    for (i = 0; i < SLOTS; i++)
+        if (slot_runs(&f->slots[i]))
+            use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+    use.asked_cpu_ns = captured_cpu_ns();
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
+                 use.asked_cpu_ns;
+    return use;
+}
+
+static void log_less_often(const struct budget_state *state)
+{
+    const struct budget_limits *promised = &state->promised;
+
+    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
+                 (double)state->used_memory_bytes / (1 << 20),
+                 (double)promised->memory_bytes / (1 << 20));
+    else
+        log_line(
+            LOG_LEVEL_WARNING,
+            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
+            state->used_cpu * 100, promised->cpu * 100);
+}
+
+static void log_budget(const struct budget_state *state, double before, size_t targets)
+{
+    if (state->factor > 1 && before <= 1)
+        log_less_often(state);
+    else if (state->factor <= 1 && before > 1)
+        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+    if (targets > state->targets_max)
+        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
+                 state->targets_max, targets,
+                 state->factor >= BUDGET_FACTOR_MAX ? "CPU time (max_cpu)" : "memory (max_memory)");
+}
+
+void fleet_keep_budget(struct fleet *f, uint64_t now_ns)
+{
+    struct budget_state *state = &f->budget.state;
+    const struct budget_use use = use_of(f);
+    const double before = state->factor;
+    size_t i;
+
+    budget_step(&f->budget, &use, now_ns);
+    log_budget(state, before, use.targets);
+    if (state->factor != before) {
+        finder_stretch(f->finder, state->factor);
+        for (i = 0; i < SLOTS; i++)
+            fleet_order_stretch(f, &f->slots[i]);
+    }
+    while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
+    }
+    f->budget_ns = now_ns + BUDGET_STEP_NS;
+}
+
+const struct budget_state *fleet_budget(const struct fleet *f)
+{
+    return &f->budget.state;
+}
