@@ -59,7 +59,8 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
         return false;
     }
     state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
-    budget->own_cpu = budget->own_cpu * (1 - weight) + (own > 0 ? own : 0) / passed * weight;
+    budget->step_cpu = (own > 0 ? own : 0) / passed;
+    budget->own_cpu = budget->own_cpu * (1 - weight) + budget->step_cpu * weight;
     state->mean_cpu =
         (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
@@ -85,9 +86,11 @@ static bool stretch(struct budget *budget)
     /* At once to where it should do, as if all were samples; slowly back. */
     const double from = part > 1 ? state->factor : budget->cpu_factor;
     const double step = part > 1 ? part : part < 0.8 ? 0.95 : 1;
-    /* What is only to be saved again is no reason to give targets up. */
+    /* What is only to be saved again is no reason to give targets up, nor is what was used before
+     * the periods were stretched. */
     const bool spent = part > 1 && budget->cpu_factor >= BUDGET_FACTOR_MAX &&
-                       budget->own_cpu > state->promised.cpu;
+                       budget->own_cpu > state->promised.cpu &&
+                       budget->step_cpu > state->promised.cpu;
 
     budget->cpu_factor = within(from * step, 1, BUDGET_FACTOR_MAX);
     return spent;

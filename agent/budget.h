@@ -62,6 +62,7 @@ struct budget {
     uint64_t last_ns, last_cpu_ns;   /* the last one; 0: there was none */
     uint64_t last_asked_cpu_ns;
     double own_cpu;       /* as state.used_cpu, but for what people asked for */
+    double step_cpu;      /* the same of the last step alone */
     double credit_ns;     /* CPU time that may be used beyond the promise */
     double cpu_factor;    /* what the CPU time asks for; state.factor is the larger one */
     double memory_factor; /* ... and the memory */

@@ -109,6 +109,21 @@ static void holds_over_a_minute_from_the_start(void **state)
     assert_between(live(&host, 600), 0.005, 0.0105);
 }
 
+static void sheds_nothing_for_what_the_beginning_took(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 6);
+    host.share_each = 0.005; /* stretched, it is within its means */
+    (void)live(&host, 1);
+    host.use.cpu_ns += 300000000; /* to open them all */
+    (void)live(&host, 60);
+
+    assert_true(host.largest_factor == BUDGET_FACTOR_MAX);
+    assert_int_equal(host.least_targets, 6);
+}
+
 static void holds_in_any_minute_after_a_rest(void **state)
 {
     struct host host;
@@ -280,6 +295,7 @@ int main(void)
         cmocka_unit_test(changes_nothing_within_its_means),
         cmocka_unit_test(stretches_the_periods_until_it_holds),
         cmocka_unit_test(holds_over_a_minute_from_the_start),
+        cmocka_unit_test(sheds_nothing_for_what_the_beginning_took),
         cmocka_unit_test(holds_in_any_minute_after_a_rest),
         cmocka_unit_test(sheds_when_nothing_is_left_to_stretch),
         cmocka_unit_test(gives_back_what_it_took),
