@@ -43,23 +43,25 @@ static bool is_on(const char *setting, bool otherwise)
     return setting ? strcmp(setting, "on") == 0 : otherwise;
 }
 
-/* True if there is a page, and a store that it shows. */
-static bool shows_store(const struct conf_origin *origin)
+/* True if there is a page, and a store that it shows, and no server, for which each process is a
+ * series. */
+static bool only_page_shows(const struct conf_origin *origin)
 {
     const struct conf_http *http = origin->first[CONF_HTTP]->values;
     const struct conf_section *section = origin->first[CONF_EXPORTER];
     const char *listen = http->listen, *type;
-    bool near;
+    bool near, stores = false;
 
     if (!listen)
         return false;
     near = listen[0] == '/' || strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0;
     for (; section && is_on(http->page, is_on(http->pull, near)); section = section->next) {
         type = ((const struct conf_exporter *)section->values)->type;
-        if (type && strcmp(type, "store") == 0)
-            return true;
+        if (type && (strcmp(type, "pyroscope") == 0 || strcmp(type, "otlp") == 0))
+            return false;
+        stores |= type && strcmp(type, "store") == 0;
     }
-    return false;
+    return stores;
 }
 
 /* What a [target] takes from elsewhere. */
@@ -72,7 +74,7 @@ static void inherit(struct conf_section *section, const struct conf_origin *orig
     if (target->rate_hz <= 0)
         target->rate_hz = agent->rate_hz;
     if (target->split == CONF_SPLIT_UNSET)
-        target->split = shows_store(origin) ? CONF_SPLIT_PROCESS : CONF_SPLIT_NONE;
+        target->split = only_page_shows(origin) ? CONF_SPLIT_PROCESS : CONF_SPLIT_NONE;
 }
 
 void conf_build_defaults(struct conf_build *build)

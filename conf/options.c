@@ -459,7 +459,8 @@ const struct conf_option conf_options[] = {
         IN_TARGET(split),
         .type = CONF_TYPE_SPLIT,
         .choices = splits,
-        .otherwise = "process where the page shows a store, none elsewhere",
+        .otherwise =
+            "process where the page shows a store and no server gets it, too; none elsewhere",
         .example = "thread",
         .help = "How finely the samples of the service are told apart, by labels on each sample. "
                 "The page has time lines and flame graphs of a process where they are.",

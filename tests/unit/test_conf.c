@@ -90,6 +90,10 @@ static void tells_processes_apart_where_a_page_shows_them(void **state)
         {"127.0.0.1:7997\npull = off\npage = on", CONF_SPLIT_PROCESS},
         {"0.0.0.0:7997", CONF_SPLIT_NONE},
         {"0.0.0.0:7997\npull = on", CONF_SPLIT_PROCESS},
+        /* each would be a series at a server */
+        {"127.0.0.1:7997\n[exporter p]\ntype = pyroscope\nurl = http://p:4040", CONF_SPLIT_NONE},
+        {"127.0.0.1:7997\n[exporter o]\ntype = otlp\nurl = http://o:4318", CONF_SPLIT_NONE},
+        {"127.0.0.1:7997\n[exporter f]\ntype = file\npattern = /tmp/{service}", CONF_SPLIT_PROCESS},
     };
     char text[300];
     size_t i;

@@ -193,7 +193,8 @@ static void says_where_each_setting_came_from(void **state)
         "; exclude_parent: not set (none)\n"
         "service = ${otel:service.name:-${target}} ; default\n"
         "rate = 7Hz ; the rate of [agent]\n"
-        "split = none ; process where the page shows a store, none elsewhere\n"
+        "split = none ; process where the page shows a store and no server gets it, too; none "
+        "elsewhere\n"
         "; hang_after: not set (off)\n");
     conf_free(conf);
     buf_finish(&out);
