@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import time
 import urllib.error
 import urllib.request
 
@@ -132,15 +133,16 @@ def test_a_file_that_is_just_being_written_changes_nothing(pystrobe, agent, star
     assert run.stop()[0] == 0
 
 
-def test_many_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_path):
+def test_a_thousand_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_path):
     one = begin(start, tmp_path, "one")
     run = agent(write_ini(tmp_path))
     run.wait_for([one])
     before = None
-    for number in range(60):
-        write_ini(tmp_path, rate="%dHz" % (20 + number), second="nonsense\n" if number % 2 else "")
+    for number in range(1000):
+        write_ini(tmp_path, rate="%dHz" % (20 + number % 70), second="nonsense\n" if number % 2 else "")
         run.process.send_signal(signal.SIGHUP)
-        if number == 10:
+        time.sleep(0.005)
+        if number == 100:
             before = fds_of(run.process.pid)
     write_ini(tmp_path, rate="99Hz")
     run.process.send_signal(signal.SIGHUP)
