@@ -198,7 +198,8 @@ def main():
     parser.add_argument("--work", type=float, default=1, help="milliseconds of CPU time of one")
     parser.add_argument("--fresh", action="store_true", help="start each interpreter anew: some 6 MB a process")
     parser.add_argument("--seconds", type=float, default=10, help="that each point is watched")
-    parser.add_argument("--settle", type=float, default=3, help="seconds to wait before that")
+    parser.add_argument("--settle", type=float, default=20, help="seconds to wait before that: a process that has "
+                        "just been found is asked again who it says it is, after 2, 4, 8 and 16 seconds")
     parser.add_argument("--rounds", type=int, default=1, help="the median of so many is shown")
     parser.add_argument("--json", help="where to write the rows; the plot is beside it")
     parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
