@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,31 +18,18 @@ enum { STEP = 65536, LOOK_MS = 200 };
 /* Starts the program with its output in `fd`. Gives errno. */
 static int spawn(pid_t *pid, const struct captured_command *command, int fd)
 {
-    char *environment[HELPER_ENVIRONMENT_MAX];
     posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
     int cause = posix_spawn_file_actions_init(&files);
 
     if (cause)
         return cause;
-    helper_environment(environment);
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                    POSIX_SPAWN_SETPGROUP);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setpgroup(&attributes, 0);
     (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO);
     if (command->errors)
         (void)posix_spawn_file_actions_adddup2(&files, fd, STDERR_FILENO);
     else
         (void)posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    cause = posix_spawn(pid, command->program, &files, &attributes, command->argv, environment);
-    (void)posix_spawnattr_destroy(&attributes);
+    cause = helper_spawn(pid, command->program, command->argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,9 +32,8 @@ static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPT
 
 enum { KEPT = sizeof(kept) / sizeof(kept[0]) };
 
-_Static_assert((int)KEPT < (int)HELPER_ENVIRONMENT_MAX, "helper_environment needs room");
-
-void helper_environment(char *out[HELPER_ENVIRONMENT_MAX])
+/* What a process of ours needs of our environment, NULL behind it. */
+static void take_environment(char *out[KEPT + 1])
 {
     size_t i, at, count = 0;
 
@@ -47,18 +45,15 @@ void helper_environment(char *out[HELPER_ENVIRONMENT_MAX])
     out[count] = NULL;
 }
 
-/* Starts the process: `fds` are its ends of the link and of the beat. Gives errno. */
-static int spawn(pid_t *pid, const char *program, char *const *argv, const int fds[2])
+int helper_spawn(pid_t *pid, const char *program, char *const *argv,
+                 const posix_spawn_file_actions_t *files)
 {
-    posix_spawn_file_actions_t files;
+    char *environment[KEPT + 1];
     posix_spawnattr_t attributes;
-    char *environment[HELPER_ENVIRONMENT_MAX];
     sigset_t none, all;
-    int cause = posix_spawn_file_actions_init(&files);
+    int cause;
 
-    if (cause)
-        return cause;
-    helper_environment(environment);
+    take_environment(environment);
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
     (void)posix_spawnattr_init(&attributes);
@@ -68,12 +63,24 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setpgroup(&attributes, 0);
+    cause = posix_spawn(pid, program, files, &attributes, argv, environment);
+    (void)posix_spawnattr_destroy(&attributes);
+    return cause;
+}
+
+/* Starts the process: `fds` are its ends of the link and of the beat. Gives errno. */
+static int spawn(pid_t *pid, const char *program, char *const *argv, const int fds[2])
+{
+    posix_spawn_file_actions_t files;
+    int cause = posix_spawn_file_actions_init(&files);
+
+    if (cause)
+        return cause;
     (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     (void)posix_spawn_file_actions_adddup2(&files, fds[0], HELPER_LINK_FD);
     (void)posix_spawn_file_actions_adddup2(&files, fds[1], HELPER_BEAT_FD);
-    cause = posix_spawn(pid, program, &files, &attributes, argv, environment);
-    (void)posix_spawnattr_destroy(&attributes);
+    cause = helper_spawn(pid, program, argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
 }

@@ -13,6 +13,8 @@
 #ifndef AGENT_HELPER_H
 #define AGENT_HELPER_H
 
+#include <spawn.h>
+
 #include "agent/beat.h"
 #include "agent/link.h"
 
@@ -60,10 +62,13 @@ pid_t helper_reads(const struct helper *helper);
  */
 int helper_status(struct helper *helper);
 
-enum { HELPER_ENVIRONMENT_MAX = 8 };
-
-/* What a process of ours needs of our environment, NULL behind it; the rest may hold secrets. */
-void helper_environment(char *out[HELPER_ENVIRONMENT_MAX]);
+/*
+ * Starts a process of ours with these files: in a group of its own, with all signals at their
+ * defaults and none blocked, and just what it needs of our environment, as the rest may hold
+ * secrets. Gives errno.
+ */
+MUST_CHECK int helper_spawn(pid_t *pid, const char *program, char *const *argv,
+                            const posix_spawn_file_actions_t *files);
 
 /* Kills it if it runs still, and frees what belongs to it. NULL pointers and zeros are fine. */
 void helper_end(struct helper *helper);

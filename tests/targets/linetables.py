@@ -54,11 +54,11 @@ def sources():
 
 
 def code_objects(code):
-    todo = [code]
-    while todo:
-        code = todo.pop()
+    left = [code]
+    while left:
+        code = left.pop()
         yield code
-        todo += [const for const in code.co_consts if isinstance(const, type(code))]
+        left += [const for const in code.co_consts if isinstance(const, type(code))]
 
 
 def units_of(code):
