@@ -106,17 +106,14 @@ static bool take_gil(const struct layout *l, const struct block *block, struct i
     const uint64_t at = out->gil - out->addr;
     uint32_t gil;
 
-    if (last == NO_FIELD || last < l->gil.locked || last < l->gil.last_holder ||
-        at < block->from || at > block->from + block->size ||
-        block->from + block->size - at < (uint64_t)last + 8)
+    if (last == NO_FIELD || last < l->gil.locked || last < l->gil.last_holder || at < block->from ||
+        at > block->from + block->size || block->from + block->size - at < (uint64_t)last + 8)
         return false;
     gil = (uint32_t)at;
     out->last_holder = field_in(block, gil + l->gil.last_holder, 8);
     out->switches = field_in(block, gil + last, 8);
     note_holder(out, (int32_t)field_in(block, gil + l->gil.locked, 4),
-                l->gil.enabled == NO_FIELD
-                    ? 1
-                    : (int32_t)field_in(block, gil + l->gil.enabled, 4));
+                l->gil.enabled == NO_FIELD ? 1 : (int32_t)field_in(block, gil + l->gil.enabled, 4));
     return true;
 }
 

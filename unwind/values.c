@@ -126,7 +126,8 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
     t->ahead.now = NULL;
     rc = walk_read_thread(&reader, state, &words);
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &words, &marks, &before, 0, t->scratch->raw, &generation);
+        rc = walk_stack(&reader, t->scratch->walk, &words, &marks, &before, 0, t->scratch->raw,
+                        &generation);
     if (rc == CPY_OK)
         rc = mix_stack(t, t->scratch->raw, &hash);
     if (rc == CPY_OK)

@@ -94,8 +94,8 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
     unsigned char own[THREAD_MAX];
     int32_t requested = 0;
     enum cpy_rc rc;
-    const unsigned char *bytes = mem_state_bytes(
-        reader->mem, addr, tasks ? l->thread.size : l->thread.span, own, &rc);
+    const unsigned char *bytes =
+        mem_state_bytes(reader->mem, addr, tasks ? l->thread.size : l->thread.span, own, &rc);
 
     if (!bytes)
         return rc;
@@ -230,7 +230,7 @@ struct walk {
     cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
     uint32_t steps;  /* visits but for those of take_plain */
-    uint32_t frames; /* of Python that were passed */
+    uint32_t frames; /* of Python that were passed, and have not returned */
     cpy_addr last;   /* the frame that was visited last */
     bool ends_well;  /* ... and whether a chain may end there */
     const struct thread_words *thread;
@@ -405,7 +405,8 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
         *previous != walk->thread->outer_frame)
         return CPY_RACED; /* see walk.h */
     walk->entered |= walk->ends_well;
-    walk->frames += bytes[l->frame.owner] < l->shim_owner;
+    walk->frames += bytes[l->frame.owner] < l->shim_owner &&
+                    (word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
     return add_frame(walk, bytes);
 }
 
@@ -471,7 +472,8 @@ static cpy_addr pass_known(struct walk *walk, const struct chunk_copy *chunk, cp
         bytes = chunk->bytes + (addr - from);
         other = (load(bytes + executable) & mask) ^ known->code;
         other |= load(bytes + previous) ^ known->previous;
-        other |= load(bytes + instr) - known->code - bytecode - (uint64_t)((int64_t)known->unit * 2);
+        other |=
+            load(bytes + instr) - known->code - bytecode - (uint64_t)((int64_t)known->unit * 2);
         other |= (uint64_t)(bytes[owner] ^ OWNED_BY_THREAD) | (known->kind ^ RAW_FRAME);
         if (other != 0)
             break;
@@ -558,7 +560,7 @@ static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
     return addr;
 }
 
-/* Says which frames are the same to the end; false: they make too many. */
+/* Says which frames are the same to the end, unless there are too many. */
 static void keep_run(struct walk *walk)
 {
     struct raw_stack *out = walk->out;

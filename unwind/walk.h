@@ -41,7 +41,7 @@ struct raw_frame {
     cpy_addr code; /* 0: none, it is no frame */
     int32_t unit;  /* code unit of its instruction; -1: not started */
     enum raw_kind kind;
-    cpy_addr addr; /* where it lies */
+    cpy_addr addr;     /* where it lies */
     cpy_addr previous; /* the frame, of Python or not, that called it */
 };
 
@@ -115,7 +115,7 @@ MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsign
  */
 MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
                                   const struct thread_words *thread, const struct walk_marks *marks,
-                                  const struct raw_before *before, cpy_addr generation_at, struct raw_stack *out,
-                                  uint64_t *generation);
+                                  const struct raw_before *before, cpy_addr generation_at,
+                                  struct raw_stack *out, uint64_t *generation);
 
 #endif
