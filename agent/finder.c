@@ -23,13 +23,17 @@
 #define UNWANTED_FIRST_NS NS_PER_S /* it may change its user or its cgroup yet */
 #define UNWANTED_MAX_NS   (600 * NS_PER_S)
 #define TAKEN_CHECK_NS    (5 * NS_PER_S)
-#define YOUNG_NS          (60 * NS_PER_S)
 #define EAGER_SCAN_NS     (20 * NS_PER_MS)
 #define CATCH_UP_NS       (50 * NS_PER_MS)
 #define STRETCHED_NS      (5 * NS_PER_S) /* scans, to save CPU time */
 
-/* What one scan does at most: the samples of others wait for it. */
-enum { LOOKS_MAX = 200, TAKES_MAX = 32, CHECKS_MAX = 2000 };
+/* Nobody execs with less CPU time: the smallest program takes 0.5 ms to start, a Python 5 ms. And
+ * one that wakes up once a second, with 0.02 ms each time, is seldom worth more than its clock. */
+#define EXEC_CPU_NS (NS_PER_MS / 10)
+
+/* What one scan does at most: the samples of others wait for it. To look at processes once more
+ * leaves room for those that are new or run another program, which are to be found at once. */
+enum { LOOKS_MAX = 250, LOOKS_AGAIN_MAX = 200, TAKES_MAX = 32 };
 
 struct finder {
     struct finder_settings settings;
@@ -38,13 +42,12 @@ struct finder {
     size_t counts[CANDIDATE_STATES];
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns;
-    double factor;                 /* scans are so many times as far apart as asked */
-    unsigned looks, takes, checks; /* of this scan */
-    unsigned old, old_from;        /* of older processes: how many came by, where checks begin */
-    bool behind;                   /* there was more to do than one scan may */
-    unsigned warned;               /* of which obstacles, a bit each */
-    bool overrun;                  /* the kernel could not tell of all execs */
-    int execs_fd;                  /* owned; -1: none */
+    double factor;         /* scans are so many times as far apart as asked */
+    unsigned looks, takes; /* of this scan */
+    bool behind;           /* there was more to do than one scan may */
+    unsigned warned;       /* of which obstacles, a bit each */
+    bool overrun;          /* the kernel could not tell of all execs */
+    int execs_fd;          /* owned; -1: none */
     pid_t self;
 };
 
@@ -185,10 +188,13 @@ static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns
     c->run_ns = now_ns;
 }
 
-/* Reads what tells that a process runs another program. */
-static uint64_t read_mark(struct finder *f, const struct candidate *c)
+/* Reads what tells that a process runs another program; its clock first, so that an exec in
+ * between counts as one after. */
+static uint64_t read_mark(struct finder *f, struct candidate *c)
 {
     f->stats.checks++;
+    if (!proc_clock_ns(c->clock, &c->cpu_ns))
+        c->cpu_ns = 0;
     return c->runs_deep ? proc_exec_mark(c->id.pid) : proc_exe_mark(c->id.pid);
 }
 
@@ -200,6 +206,8 @@ static void keep_mark(struct finder *f, struct candidate *c, const struct proc_s
 {
     c->fixed = stat->is_kernels || stat->state == 'Z';
     c->runs_deep = false;
+    if (!proc_clock(c->id.pid, &c->clock))
+        c->clock = CLOCK_MONOTONIC; /* as if it always ran */
     c->mark = c->fixed ? 0 : read_mark(f, c);
     if (c->fixed || (c->mark && !strstr(stat->name, "python")))
         return;
@@ -262,13 +270,15 @@ static void look(struct finder *f, struct candidate *c, const struct proc_stat *
     f->settings.take(f->settings.ctx, c->id, &choice);
 }
 
-/* True if an older process is to be checked in this scan: they take turns. */
-static bool is_its_turn(struct finder *f, const struct candidate *c, uint64_t now_ns)
+/*
+ * True if a process ran for long enough since its mark was read to have begun another program.
+ * Cost: 0.2 to 0.4 us, where a mark takes 2 to 5; most processes of a host sleep.
+ */
+static bool has_run(const struct candidate *c)
 {
-    if (now_ns - c->run_ns < YOUNG_NS)
-        return true;
-    f->old++;
-    return f->old > f->old_from && f->checks++ < CHECKS_MAX;
+    uint64_t cpu_ns;
+
+    return !proc_clock_ns(c->clock, &cpu_ns) || cpu_ns - c->cpu_ns >= EXEC_CPU_NS;
 }
 
 /* True if a process that is known may run another program by now. */
@@ -280,7 +290,7 @@ static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
     if (c->fixed)
         return false;
     if (c->state != CANDIDATE_TAKEN)
-        return told || (polls && is_its_turn(f, c, now_ns) && read_mark(f, c) != c->mark);
+        return told || (polls && has_run(c) && read_mark(f, c) != c->mark);
     if (!told && !(polls && now_ns >= c->next_try_ns))
         return false;
     /* Not just because it was told: that may have been before it was taken. */
@@ -298,6 +308,14 @@ static bool is_due(struct finder *f, struct candidate *c, uint64_t now_ns)
         return true;
     }
     return c->state != CANDIDATE_TAKEN && !c->fixed && now_ns >= c->next_try_ns;
+}
+
+/* True if this scan may look at one more process. */
+static bool has_room(const struct finder *f, const struct candidate *c, uint64_t inode)
+{
+    const bool again = c && c->state != CANDIDATE_NEW && c->inode == inode;
+
+    return f->looks < (again ? LOOKS_AGAIN_MAX : LOOKS_MAX) && f->takes < TAKES_MAX;
 }
 
 static struct candidate *add(struct finder *f, struct proc_id id, uint64_t now_ns)
@@ -324,7 +342,7 @@ static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_n
         c->scan = f->scan;
     if (c && inode && c->inode == inode && !is_due(f, c, now_ns))
         return;
-    if (f->looks >= LOOKS_MAX || f->takes >= TAKES_MAX) {
+    if (!has_room(f, c, inode)) {
         f->behind = true;
         return;
     }
@@ -394,7 +412,7 @@ static void note_exec(void *ctx, pid_t pid)
 static void begin_scan(struct finder *f)
 {
     f->scan++;
-    f->looks = f->takes = f->checks = f->old = 0;
+    f->looks = f->takes = 0;
     f->stats.unseen = 0;
     f->behind = false;
     f->overrun = f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f);
@@ -413,7 +431,6 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     if (f->behind && every > CATCH_UP_NS)
         every = CATCH_UP_NS;
     f->next_scan_ns = now_ns + every;
-    f->old_from = f->old_from + CHECKS_MAX < f->old ? f->old_from + CHECKS_MAX : 0;
 }
 
 void finder_scan(struct finder *f, uint64_t now_ns)
