@@ -29,6 +29,7 @@ struct candidate {
     clockid_t clock; /* of that */
     uint64_t scan;   /* the scan in which it was last there */
     uint64_t run_ns; /* when it was first seen with this program */
+    uint64_t old_ns; /* its age when it was first seen; 0: it runs another program since */
     uint64_t next_try_ns, wait_ns;
     struct candidate *next; /* in its bucket */
 };

@@ -20,7 +20,7 @@
 #define DENIED_TOLD_NS    (NS_PER_S / 2) /* a program that drops its user execs by then */
 #define FOREIGN_FIRST_NS  (2 * NS_PER_S) /* so long a program may take to load its Python */
 #define FOREIGN_MAX_NS    (3600 * NS_PER_S)
-#define UNWANTED_FIRST_NS NS_PER_S /* it may change its user or its cgroup yet */
+#define UNWANTED_FIRST_NS NS_PER_S /* one that is young may change its user or its cgroup yet */
 #define UNWANTED_MAX_NS   (600 * NS_PER_S)
 #define TAKEN_CHECK_NS    (5 * NS_PER_S)
 #define EAGER_SCAN_NS     (20 * NS_PER_MS)
@@ -33,7 +33,7 @@
 
 /* What one scan does at most: the samples of others wait for it. To look at processes once more
  * leaves room for those that are new or run another program, which are to be found at once. */
-enum { LOOKS_MAX = 250, LOOKS_AGAIN_MAX = 200, TAKES_MAX = 32 };
+enum { LOOKS_MAX = 500, LOOKS_AGAIN_MAX = 400, TAKES_MAX = 32 };
 
 struct finder {
     struct finder_settings settings;
@@ -42,11 +42,13 @@ struct finder {
     size_t counts[CANDIDATE_STATES];
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns;
+    uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
+    bool polls;            /* this scan looks for them */
     double factor;         /* scans are so many times as far apart as asked */
     unsigned looks, takes; /* of this scan */
     bool behind;           /* there was more to do than one scan may */
     unsigned warned;       /* of which obstacles, a bit each */
-    bool overrun;          /* the kernel could not tell of all execs */
+    bool overrun;          /* the kernel could not tell of all execs since the last poll */
     int execs_fd;          /* owned; -1: none */
     pid_t self;
 };
@@ -186,6 +188,7 @@ static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns
     c->wait_ns = c->next_try_ns = 0;
     c->execed = c->told = false;
     c->run_ns = now_ns;
+    c->old_ns = 0;
 }
 
 /* Reads what tells that a process runs another program; its clock first, so that an exec in
@@ -258,7 +261,8 @@ static void look(struct finder *f, struct candidate *c, const struct proc_stat *
     keep_mark(f, c, stat);
     if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &choice)) {
         set_state(f, c, CANDIDATE_UNWANTED);
-        wait_longer(c, UNWANTED_FIRST_NS, UNWANTED_MAX_NS, now_ns);
+        wait_longer(c, c->old_ns > UNWANTED_FIRST_NS ? c->old_ns : UNWANTED_FIRST_NS,
+                    UNWANTED_MAX_NS, now_ns);
         return;
     }
     if (!c->runs_deep) {
@@ -284,14 +288,14 @@ static bool has_run(const struct candidate *c)
 /* True if a process that is known may run another program by now. */
 static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    bool told = c->execed, polls = f->execs_fd < 0 || f->overrun;
+    const bool told = c->execed;
 
     c->execed = false;
     if (c->fixed)
         return false;
     if (c->state != CANDIDATE_TAKEN)
-        return told || (polls && has_run(c) && read_mark(f, c) != c->mark);
-    if (!told && !(polls && now_ns >= c->next_try_ns))
+        return told || (f->polls && has_run(c) && read_mark(f, c) != c->mark);
+    if (!told && !(f->polls && now_ns >= c->next_try_ns))
         return false;
     /* Not just because it was told: that may have been before it was taken. */
     c->next_try_ns = now_ns + TAKEN_CHECK_NS;
@@ -329,6 +333,7 @@ static struct candidate *add(struct finder *f, struct proc_id id, uint64_t now_n
     }
     f->counts[CANDIDATE_NEW]++;
     c->run_ns = now_ns;
+    c->old_ns = proc_age_ns(id.start);
     return c;
 }
 
@@ -409,13 +414,15 @@ static void note_exec(void *ctx, pid_t pid)
         c->execed = true;
 }
 
-static void begin_scan(struct finder *f)
+static void begin_scan(struct finder *f, uint64_t now_ns)
 {
     f->scan++;
     f->looks = f->takes = 0;
     f->stats.unseen = 0;
     f->behind = false;
-    f->overrun = f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f);
+    if (f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f))
+        f->overrun = true;
+    f->polls = (f->execs_fd < 0 || f->overrun) && now_ns >= f->next_poll_ns;
 }
 
 static void end_scan(struct finder *f, uint64_t now_ns)
@@ -428,6 +435,10 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     }
     if (f->settings.eager) /* a command's children come and go with it */
         every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    if (f->polls) {
+        f->overrun = false;
+        f->next_poll_ns = now_ns + every;
+    }
     if (f->behind && every > CATCH_UP_NS)
         every = CATCH_UP_NS;
     f->next_scan_ns = now_ns + every;
@@ -437,7 +448,7 @@ void finder_scan(struct finder *f, uint64_t now_ns)
 {
     bool good = true;
 
-    begin_scan(f);
+    begin_scan(f, now_ns);
     if (f->settings.only)
         consider(f, f->settings.only, 0, now_ns);
     else
