@@ -31,6 +31,8 @@
  * one that wakes up once a second, with 0.02 ms each time, is seldom worth more than its clock. */
 #define EXEC_CPU_NS (NS_PER_MS / 10)
 
+#define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
+
 /* What one scan does at most: the samples of others wait for it. To look at processes once more
  * leaves room for those that are new or run another program, which are to be found at once. */
 enum { LOOKS_MAX = 500, LOOKS_AGAIN_MAX = 400, TAKES_MAX = 32 };
@@ -44,7 +46,9 @@ struct finder {
     uint64_t next_scan_ns;
     uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
     bool polls;            /* this scan looks for them */
-    double factor;         /* scans are so many times as far apart as asked */
+    double factor;         /* scans are so many times as far apart as asked at most, */
+    double share;          /* as long as they would take more of a core than that */
+    double cpu_ns;         /* that one scan takes */
     unsigned looks, takes; /* of this scan */
     bool behind;           /* there was more to do than one scan may */
     unsigned warned;       /* of which obstacles, a bit each */
@@ -245,9 +249,19 @@ void finder_reconsider(struct finder *f, uint64_t scan_ns,
     candidates_each(&f->candidates, reconsider, &all);
 }
 
-void finder_stretch(struct finder *f, double factor)
+void finder_stretch(struct finder *f, double factor, double share)
 {
     f->factor = factor > 1 ? factor : 1;
+    f->share = share;
+}
+
+/* How many times as long as asked it is to the next scan. */
+static double stretched(const struct finder *f)
+{
+    const double needed =
+        f->share > 0 ? f->cpu_ns / (double)f->settings.scan_ns / f->share : f->factor;
+
+    return needed > f->factor ? f->factor : needed > 1 ? needed : 1;
 }
 
 /* Tries the rules on a process, and has it taken if it is wanted. */
@@ -430,7 +444,7 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     uint64_t every = f->settings.scan_ns;
 
     if (every < STRETCHED_NS) {
-        every = (uint64_t)((double)every * f->factor);
+        every = (uint64_t)((double)every * stretched(f));
         every = every < STRETCHED_NS ? every : STRETCHED_NS;
     }
     if (f->settings.eager) /* a command's children come and go with it */
@@ -444,8 +458,18 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     f->next_scan_ns = now_ns + every;
 }
 
+/* CPU time that this thread has used. */
+static double used_ns(void)
+{
+    struct timespec used = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+}
+
 void finder_scan(struct finder *f, uint64_t now_ns)
 {
+    const double before_ns = used_ns();
     bool good = true;
 
     begin_scan(f, now_ns);
@@ -455,6 +479,7 @@ void finder_scan(struct finder *f, uint64_t now_ns)
         good = consider_all(f, now_ns);
     if (good)
         candidates_sweep(&f->candidates, was_missing, forget, f);
+    f->cpu_ns += (used_ns() - before_ns - f->cpu_ns) * CPU_WEIGHT;
     end_scan(f, now_ns);
 }
 

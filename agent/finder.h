@@ -62,9 +62,12 @@ MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
 void finder_reconsider(struct finder *finder, uint64_t scan_ns,
                        bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice));
 
-/* Looks so many times more rarely from now on, but each five seconds at least, or as asked if that
- * is more rarely. 1: as asked. */
-void finder_stretch(struct finder *finder, double factor);
+/*
+ * Looks up to `factor` times more rarely from now on, as far as that is needed for scans to take no
+ * more than `share` of a core; but each five seconds at least, or as asked if that is more rarely.
+ * 1: as asked.
+ */
+void finder_stretch(struct finder *finder, double factor, double share);
 
 /* Looks at all processes now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);

@@ -268,6 +268,26 @@ static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
     end(&scene);
 }
 
+static void looks_more_rarely_only_where_looking_takes_too_much(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_stretch(scene.finder, 3, 1); /* no scan takes a fifth of a second */
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + SCAN_NS);
+    finder_stretch(scene.finder, 3, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 3 * SCAN_NS);
+    finder_stretch(scene.finder, 1000, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 5 * NS_PER_S);
+    end(&scene);
+}
+
 static void tells_that_a_taken_process_is_gone(void **state)
 {
     struct scene scene;
@@ -367,6 +387,7 @@ int main(void)
         cmocka_unit_test(reads_nothing_of_processes_that_sleep_when_it_polls),
         cmocka_unit_test(leaves_an_old_process_in_peace_for_as_long_as_it_has_run),
         cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
+        cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(takes_again_what_was_put_off),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),
