@@ -129,6 +129,7 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
 
     if (size == 0 || size > RANGE_MAX)
         return;
+    set->changed = true;
     if (set->by_address) { /* of those that are not sorted yet the last one is tried, too */
         i = place_of(set, when, from);
         if (i > 0 && set->ranges[i - 1].when == when && widen(&set->ranges[i - 1], from, size))
@@ -244,6 +245,7 @@ static void trim(struct ahead_set *set)
     uint32_t i, kept = 0, sorted = 0;
 
     set->fetches = 0;
+    set->changed = true;
     set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
     for (i = 0; i < set->count; i++) {
         struct ahead_range *range = &set->ranges[i];
@@ -322,8 +324,10 @@ static void prepare(struct ahead *ahead, struct ahead_set *set)
         trim(set);
     if (set->by_address && set->count != set->sorted)
         sort(set);
-    if (!lay_out(ahead, set))
+    if (set->changed && !lay_out(ahead, set))
         set->count = set->sorted = 0;
+    set->laid += set->changed;
+    set->changed = false;
     memset(set->hints, 0, sizeof(set->hints));
     set->missed = set->count == 0;
     set->has_state = false;
@@ -383,7 +387,7 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
         if (ahead->plan)
             prepare(ahead, sets[i]);
         else
-            sets[i]->count = sets[i]->sorted = 0;
+            ahead_forget(sets[i]);
     }
     if (fetch(ahead, sets, count) == CPY_OK)
         return;
@@ -400,6 +404,8 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
     free(set->bytes);
     set->bytes = NULL;
     set->room = 0;
+    set->changed = true;
+    set->laid++;
     for (i = 0; i < set->count; i++)
         set->ranges[i].have = 0;
 }
@@ -407,5 +413,6 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
 void ahead_forget(struct ahead_set *set)
 {
     set->count = set->sorted = 0;
-    set->missed = true;
+    set->missed = set->changed = true;
+    set->laid++;
 }

@@ -39,10 +39,13 @@ struct ahead_set {
     uint32_t fetches;         /* in this window, */
     uint32_t window;          /* which is so long */
     bool by_address;          /* by address, and those that are near each other are one */
+    bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */
     unsigned char *bytes;     /* owned: the copies */
     size_t room;
+    uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
+                      the same address, and what was used once in it need not be looked up again */
 };
 
 struct ahead {
