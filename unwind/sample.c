@@ -306,10 +306,8 @@ void target_begin(struct cpy_target *t)
     codes_sweep(&t->codes);
     t->scratch->stack.depth = 0; /* it may be another target's */
     replaced = t->codes.replaced + t->codes.evicted;
-    if (replaced != t->replaced) {
-        keep_forget_stacks(&t->keep);
-        t->ready = false;
-    }
+    if (replaced != t->replaced)
+        target_forget_made(t);
     t->replaced = replaced;
     t->reads_end = t->mem->reads + READS_MAX;
 }
