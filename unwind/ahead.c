@@ -271,15 +271,28 @@ static int by_place(const void *a, const void *b)
     return (left->from > right->from) - (left->from < right->from);
 }
 
+/* True if a range is part of one that is fetched for the state: served from there. */
+static bool is_in_state(const struct ahead_set *set, const struct ahead_range *range)
+{
+    uint32_t i = range->when == MEM_FIRST ? place_of(set, MEM_STATE, range->from) : 0;
+    const struct ahead_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
+
+    return state && state->when == MEM_STATE && range->from - state->from <= state->size &&
+           state->size - (range->from - state->from) >= range->size;
+}
+
 /* Sorts the ranges and joins those that lie near each other. */
 static void sort(struct ahead_set *set)
 {
     uint32_t i, kept = 0;
 
     qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
+    set->sorted = set->count;
     for (i = 0; i < set->count; i++) {
         const struct ahead_range range = set->ranges[i];
 
+        if (is_in_state(set, &range))
+            continue;
         if (kept > 0 && set->ranges[kept - 1].when == range.when &&
             widen(&set->ranges[kept - 1], range.from, range.size))
             continue;

@@ -35,18 +35,20 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     struct memos *memos = (struct memos *)mem;
     struct mem *inner = &memos->ahead->mem;
     const uint64_t misses = memos->ahead->misses;
+    bool listens;
     enum cpy_rc rc;
     size_t i;
 
     memos->listens &= !mem->once;
-    for (i = 0; i < count && memos->listens && mem->when == MEM_FIRST; i++)
+    listens = memos->listens && mem->when == MEM_FIRST && !mem->implied;
+    for (i = 0; i < count && listens; i++)
         note(memos, ranges[i].from, ranges[i].size);
     inner->when = mem->when;
     inner->once = mem->once;
     rc = mem_read_ranges(inner, ranges, count);
     inner->when = MEM_FIRST;
     inner->once = false;
-    if (mem->when == MEM_FIRST && memos->ahead->misses != misses)
+    if (listens && memos->ahead->misses != misses)
         memos->listens = false; /* it was not in the copies */
     return rc;
 }

@@ -80,6 +80,19 @@ static bool same(const struct words *a, const struct words *b, cpy_addr task)
            a->awaited.is_task == b->awaited.is_task && (a->next == 0) == (b->next == 0);
 }
 
+/* As CPython makes it; snprintf takes as long as all the rest of a task. */
+static void add_default_name(struct buf *text, uint64_t number)
+{
+    char digits[24], *at = digits + sizeof(digits);
+
+    *--at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    buf_add_str(text, "Task-");
+    buf_add(text, at, (size_t)(digits + sizeof(digits) - at));
+}
+
 /* The name is a str or, as long as nobody asked for a default name, its number. */
 static const char *read_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
 {
@@ -97,8 +110,7 @@ static const char *read_name(struct cpy_target *t, const struct reader *reader, 
         return (const char *)text->data;
     if (kind != KIND_INT || object_read_uint(reader, name, &number) != CPY_OK)
         return NULL;
-    buf_add_fmt(text, "Task-%llu", (unsigned long long)number);
-    buf_add(text, "", 1);
+    add_default_name(text, number);
     return buf_failed(text) ? NULL : (const char *)text->data;
 }
 
