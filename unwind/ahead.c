@@ -9,8 +9,8 @@ enum {
     RANGES_MAX = 1 << 16, /* of a set */
     RANGE_MAX = 4 << 20,  /* bytes of a range */
     BYTES_MAX = 16 << 20, /* of all copies for a target */
-    GAP_MAX = 1024,       /* between two ranges that become one: less than a page, so that no page
-                             is touched that has neither of them */
+    PAGE = 4096,          /* or a part of one */
+    GAP_MAX = 3072,       /* between two ranges that become one */
     STEP = 512,           /* what may grow is read in such steps */
     WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
     WINDOW_MAX = 256      /* each time, up to this */
@@ -86,12 +86,19 @@ static void use(struct ahead_range *range, uint64_t bytes)
         range->used = (uint32_t)bytes;
 }
 
+/* True if between the end of one range and another there is little, and no page of neither. */
+static bool is_near(cpy_addr end, cpy_addr from)
+{
+    return from <= end || (from - end <= GAP_MAX && from / PAGE - (end - 1) / PAGE <= 1);
+}
+
 /* Makes the range have these bytes, too. False: it is not near, or too large. */
 static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
 {
     uint64_t below = range->from > from ? range->from - from : 0, wanted;
 
-    if (below > GAP_MAX || (below == 0 && from - range->from > (uint64_t)range->size + GAP_MAX))
+    if (below > 0 ? below > RANGE_MAX || !is_near(from + size, range->from)
+                  : !is_near(range->from + range->size, from))
         return false;
     wanted = below > 0 ? below + range->size : from - range->from + size;
     if (wanted > RANGE_MAX || (below > 0 && size > wanted))
