@@ -66,17 +66,19 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
     return CPY_OK;
 }
 
-/* How many frames, from the outermost on, are as they were. */
-static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
+/* How many frames, from the outermost on, are as they were, wherever they lie. */
+static uint32_t count_same(const struct raw_stack *raw, struct kept_stack *stack)
 {
     uint32_t most = raw->depth < stack->depth ? raw->depth : stack->depth, same;
-    const struct raw_frame *now, *then;
+    const struct raw_frame *now;
+    struct raw_frame *then;
 
     for (same = 0; same < most; same++) {
         now = &raw->frames[raw->depth - 1 - same];
         then = &stack->raw[stack->room - 1 - same];
         if (now->code != then->code || now->unit != then->unit || now->kind != then->kind)
             break;
+        *then = *now;
     }
     return same;
 }

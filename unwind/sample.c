@@ -334,6 +334,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     struct listed *thread;
     size_t i;
 
+    t->awaiters_there = false;
     t->light = light_begin(t);
     if (!t->light) {
         t->ready = t->counted_late = false;
@@ -372,6 +373,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (t->seated > 0 && t->runner != 0)
         t->stats.seats += seat_keep(&t->seat, t->runner);
     rc = sample(t, each, ctx);
+    t->awaiters_wanted = false;
     if (t->seated > 0)
         t->seated--;
     else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)

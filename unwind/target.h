@@ -73,6 +73,8 @@ struct cpy_target {
     struct ahead_set awaiters; /* all that cpy_running_tasks reads */
     struct memos tasks_made;    /* what was made of the one, */
     struct memos awaiters_made; /* and of the other */
+    bool awaiters_wanted;       /* after the last sample somebody asked for running tasks */
+    bool awaiters_there;        /* `awaiters` was fetched with the last sample */
     struct ahead_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
     struct ahead_set **sets;   /* owned: scratch, for all threads and `common` */
     size_t set_capacity;

@@ -15,10 +15,14 @@ struct words {
     struct awaited awaited;
 };
 
-/* What is kept of a task; behind it the frames, the ids of its waiters and the name. */
+/*
+ * What is kept of a task; behind it the frames, the ids of its waiters and the name. Of one that
+ * runs the frames are its thread's: they are not kept.
+ */
 struct kept_task {
     struct cpy_task task;
     uint64_t generation; /* of its code objects; 0: not known */
+    cpy_addr own;        /* the frame of its coroutine */
 };
 
 static cpy_addr addr_in(const unsigned char *bytes, uint32_t offset)
@@ -114,28 +118,46 @@ static const char *read_name(struct cpy_target *t, const struct reader *reader, 
     return buf_failed(text) ? NULL : (const char *)text->data;
 }
 
-/* The frames of a running task: its thread's stack down to the task's own coroutine. */
-static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place)
+/* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */
+static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place, cpy_addr own)
 {
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
-    cpy_addr own = t->asyncio.chain->links[0].frame.addr;
+    struct raw_stack *raw = t->scratch->raw;
     struct thread_words thread;
     uint32_t i;
     enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
 
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, 0, t->scratch->raw, NULL);
+        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, 0, raw, NULL);
     if (rc != CPY_OK)
         return rc;
-    for (i = 0; i < t->scratch->raw->depth && t->scratch->raw->frames[i].addr != own; i++) {
+    for (i = 0; i < raw->depth && raw->frames[i].addr != own; i++) {
     }
-    if (i == t->scratch->raw->depth)
-        return t->scratch->raw->cut ? CPY_OK : CPY_RACED;
-    t->scratch->raw->depth = i + 1;
-    t->scratch->raw->cut = false;
-    t->asyncio.chain->depth = 0; /* it moves; the walk has seen to it that this is whole */
+    if (i == raw->depth)
+        return raw->cut ? CPY_OK : CPY_RACED;
+    raw->depth = i + 1;
+    raw->cut = false;
     return CPY_OK;
+}
+
+/* The same, of the stack that the last sample has read. False: it has none that will do. */
+static bool take_running(const struct cpy_target *t, const struct listed *thread, cpy_addr own,
+                         struct cpy_task *out)
+{
+    const struct kept_stack *stack = &thread->kept->stack;
+    const struct raw_frame *raw = stack->raw + (stack->room - stack->depth);
+    uint32_t i;
+
+    if (!thread->kept->whole || t->options.frames & (CPY_FRAME_NATIVE | CPY_FRAME_GC))
+        return false;
+    for (i = 0; i < stack->depth && raw[i].addr != own; i++) {
+    }
+    if (i == stack->depth)
+        return false;
+    out->frames = stack->frames + (stack->room - stack->depth);
+    out->depth = i + 1;
+    return true;
 }
 
 /* Fills t->scratch->raw; *finished: the task's coroutine has ended. */
@@ -143,18 +165,21 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader
                                const struct task_place *place, const struct words *words,
                                bool running, bool *finished)
 {
+    const struct reader plain = target_reader(t); /* a task keeps its coroutine: see keep_task */
     struct chain *chain = t->asyncio.chain;
     enum cpy_rc rc;
 
     *finished = words->coro == 0;
     if (*finished)
         return CPY_OK;
-    rc = chain_read(reader, &t->asyncio.kinds, words->coro, chain);
+    rc = chain_read(running ? &plain : reader, &t->asyncio.kinds, words->coro, chain);
     if (rc != CPY_OK)
         return rc;
     *finished = chain->finished;
-    if (running && chain->executing)
-        return read_running(t, place);
+    if (running && chain->executing) {
+        chain->depth = 0; /* it moves; the walk sees to it that this is whole */
+        return read_running(t, place, chain->links[0].frame.addr);
+    }
     chain_frames(chain, t->scratch->raw);
     return CPY_OK;
 }
@@ -221,23 +246,33 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place
     return rc == CPY_OK && !same(&words, &after, addr) ? CPY_RACED : rc;
 }
 
-/* Keeps a task that was read from what was fetched. One that runs changes each time. */
+/* Two things may be kept of a task: all of it, and what stays the same while it runs. */
+static struct memo_key key_of(const struct task_place *place, cpy_addr addr, bool running)
+{
+    return (struct memo_key){addr, place->thread | running};
+}
+
+/*
+ * Keeps a task that was read from what was fetched. As long as a task has the same coroutine, that
+ * lives on where it is: of one that runs nothing of it is compared.
+ */
 static void keep_task(struct cpy_target *t, const struct task_place *place,
                       const struct cpy_task *task, uint64_t generation)
 {
-    const struct memo_key key = {task->id, place->thread};
-    const size_t frames = task->depth * sizeof(*task->frames);
+    const size_t frames = task->running ? 0 : task->depth * sizeof(*task->frames);
     const size_t waiters = task->awaited_by_count * sizeof(*task->awaited_by);
     const size_t name = task->name ? strlen(task->name) + 1 : 0;
     struct kept_task *kept;
     unsigned char *at;
 
-    if (task->running || generation == 0 || t->options.frames & CPY_FRAME_OPCODES)
+    if (generation == 0 || t->options.frames & CPY_FRAME_OPCODES ||
+        (task->running && !t->asyncio.chain->executing))
         return;
-    kept = memo_keep(place->made, key, sizeof(*kept) + frames + waiters + name);
+    kept = memo_keep(place->made, key_of(place, task->id, task->running),
+                     sizeof(*kept) + frames + waiters + name);
     if (!kept)
         return;
-    *kept = (struct kept_task){*task, generation};
+    *kept = (struct kept_task){*task, generation, t->asyncio.chain->links[0].frame.addr};
     at = (unsigned char *)(kept + 1);
     kept->task.frames = memcpy(at, task->frames, frames);
     kept->task.awaited_by = memcpy(at + frames, task->awaited_by, waiters);
@@ -245,30 +280,64 @@ static void keep_task(struct cpy_target *t, const struct task_place *place,
         kept->task.name = memcpy(at + frames + waiters, task->name, name);
 }
 
-/*
- * The task as it was kept; NULL: it is read. Which task runs and the count of code objects are
- * compared for all tasks of a place together.
- */
-static const struct cpy_task *find_kept(struct cpy_target *t, const struct task_place *place,
-                                        cpy_addr addr)
+/* Adds its frames to a task that was kept without them. */
+static bool add_running(struct cpy_target *t, const struct task_place *place, cpy_addr own,
+                        struct cpy_task *out)
 {
-    const struct memo_key key = {addr, place->thread};
-    const struct kept_task *kept =
-        place->steady && addr != place->running ? memo_find(place->made, key) : NULL;
+    struct kept_stack *stack = &t->scratch->stack;
 
-    if (!kept || kept->generation != place->generation)
-        return NULL;
-    t->stats.frames_reused += kept->task.depth;
-    return &kept->task;
+    if (place->sampled)
+        return take_running(t, place->sampled, own, out);
+    if (read_running(t, place, own) != CPY_OK ||
+        resolve(t, t->scratch->raw, place->generation, stack) != CPY_OK)
+        return false;
+    out->frames = stack->frames + (stack->room - stack->depth);
+    out->depth = stack->depth;
+    out->cut |= t->scratch->raw->cut;
+    return true;
+}
+
+/*
+ * The task as it was kept; false: it has to be read. Which task runs and the count of code objects
+ * are compared for all tasks of a place together.
+ */
+static bool find_kept(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                      struct cpy_task *out)
+{
+    const bool running = addr == place->running;
+    const struct kept_task *kept =
+        place->steady ? memo_find(place->made, key_of(place, addr, running)) : NULL;
+
+    if (!kept || (!running && kept->generation != place->generation))
+        return false;
+    *out = kept->task;
+    if (running && !add_running(t, place, kept->own, out))
+        return false;
+    t->stats.frames_reused += running ? 0 : out->depth;
+    return true;
+}
+
+/* What was read with the sample says it; its count of code objects was read after the tasks. */
+static bool enter_sampled(const struct cpy_target *t, struct task_place *place)
+{
+    const struct interp *interp;
+
+    if (!place->sampled || !t->light || !t->counted_late || place->sampled->outer != 0)
+        return false;
+    interp = &t->interps[place->sampled->interp];
+    place->running = place->sampled->words.running_task;
+    place->generation = interp->generation + interp->addr;
+    return true;
 }
 
 void task_enter(struct cpy_target *t, struct task_place *place)
 {
     cpy_addr again;
 
-    place->steady = false;
-    if (t->ahead.now != place->made->set)
+    place->steady = enter_sampled(t, place);
+    if (place->steady || t->ahead.now != place->made->set)
         return;
+    place->sampled = NULL;
     t->ahead.now->missed = false;
     if (read_running_task(t, place, MEM_FIRST, &place->running) == CPY_OK &&
         read_running_task(t, place, MEM_AGAIN, &again) == CPY_OK &&
@@ -309,14 +378,11 @@ static enum cpy_rc try_often(struct cpy_target *t, const struct task_place *plac
 enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
                       struct cpy_task *out, bool *gone)
 {
-    const struct cpy_task *kept = find_kept(t, place, addr);
     enum cpy_rc rc;
 
     *gone = false;
-    if (kept) {
-        *out = *kept;
+    if (find_kept(t, place, addr, out))
         return CPY_OK;
-    }
     if (!t->asyncio.chain)
         t->asyncio.chain = malloc(sizeof(*t->asyncio.chain));
     if (!t->asyncio.waiters)

@@ -141,6 +141,7 @@ static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thre
         .thread = thread->words.addr,
         .tid = tids_outer(&t->tids, thread->inner_tid),
         .made = &t->awaiters_made,
+        .sampled = t->awaiters_there ? thread : NULL,
     };
     struct tasklist *list = &t->asyncio.list;
     enum cpy_rc rc;
@@ -163,12 +164,15 @@ enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
         return CPY_FOREIGN;
     target_begin(t);
     t->one_set = t->ahead.now = &t->awaiters;
-    ahead_fetch(&t->ahead, &t->one_set, 1);
+    if (!t->awaiters_there)
+        ahead_fetch(&t->ahead, &t->one_set, 1);
     memos_begin(&t->awaiters_made);
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         if (t->threads[i].words.running_task != 0)
             rc = give_awaiters(t, &t->threads[i], each, ctx);
     memos_end(&t->awaiters_made);
+    t->awaiters_there = false; /* nothing is given twice of one moment */
+    t->awaiters_wanted = true;
     t->one_set = NULL;
     target_end(t);
     return rc;
