@@ -12,6 +12,7 @@ enum {
     PAGE = 4096,          /* or a part of one */
     GAP_MAX = 3072,       /* between two ranges that become one */
     STEP = 512,           /* what may grow is read in such steps */
+    BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
     WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
     WINDOW_MAX = 256      /* each time, up to this */
 };
@@ -80,10 +81,24 @@ static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t siz
     return NULL;
 }
 
-static void use(struct ahead_range *range, uint64_t bytes)
+/* 64 blocks, or less, but none so small that leaving it out would save nothing. */
+static uint8_t shift_of(uint32_t size)
 {
-    if (bytes > range->used)
-        range->used = (uint32_t)bytes;
+    uint8_t shift = BLOCK_SHIFT;
+
+    while (size >> shift >= 64)
+        shift++;
+    return shift;
+}
+
+static void use(struct ahead_range *range, uint64_t at, uint64_t size)
+{
+    const uint64_t end = at + size, first = at >> range->shift;
+    const uint64_t last = size > 0 ? (end - 1) >> range->shift : first;
+
+    if (end > range->used)
+        range->used = (uint32_t)end;
+    range->blocks |= UINT64_MAX << (first < 63 ? first : 63) & UINT64_MAX >> (last < 63 ? 63 - last : 0);
 }
 
 /* True if between the end of one range and another there is little, and no page of neither. */
@@ -107,8 +122,9 @@ static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
         range->from = from;
         range->used += (uint32_t)below;
         range->have = 0;
+        range->blocks = UINT64_MAX;
     }
-    use(range, below > 0 ? size : wanted);
+    use(range, below > 0 ? 0 : from - range->from, size);
     range->size = wanted > range->size ? (uint32_t)wanted : range->size;
     return true;
 }
@@ -125,8 +141,12 @@ static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_w
         set->ranges = wider;
         set->capacity = capacity;
     }
-    set->ranges[set->count++] = (struct ahead_range){
-        .from = from, .size = (uint32_t)size, .used = (uint32_t)size, .when = when};
+    set->ranges[set->count++] = (struct ahead_range){.from = from,
+                                                     .size = (uint32_t)size,
+                                                     .used = (uint32_t)size,
+                                                     .blocks = UINT64_MAX,
+                                                     .shift = shift_of((uint32_t)size),
+                                                     .when = when};
 }
 
 /* Sees to it that these bytes are fetched the next time. */
@@ -170,7 +190,7 @@ static const unsigned char *serve(struct ahead_set *set, cpy_addr from, size_t s
         note(set, from, next_time, when);
         return NULL;
     }
-    use(range, from - range->from + size);
+    use(range, from - range->from, size);
     set->has_state |= when == MEM_STATE;
     return when == MEM_AGAIN && set->missed ? NULL : set->bytes + range->at + (from - range->from);
 }
@@ -246,6 +266,44 @@ void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
     ahead_set_init(set, set->by_address);
 }
 
+static uint32_t lowest_bit(uint64_t bits)
+{
+    uint32_t i = 0;
+
+    while (i < 63 && !(bits >> i & 1))
+        i++;
+    return i;
+}
+
+/* Leaves out what of a range was not used before what was; what is behind a gap is one more. */
+static void split(struct ahead_set *set, uint32_t i)
+{
+    struct ahead_range *range = &set->ranges[i];
+    const uint32_t before = lowest_bit(range->blocks) << range->shift;
+    uint32_t end, next;
+
+    if (before < range->size) {
+        range->from += before;
+        range->size -= before;
+        range->blocks >>= before >> range->shift;
+    }
+    end = lowest_bit(~range->blocks);
+    next = range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    while (next != 0 && is_near(range->from + ((uint64_t)end << range->shift),
+                                range->from + ((uint64_t)next << range->shift))) {
+        end = next + lowest_bit(~(range->blocks >> next));
+        next = end > 63 || range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    }
+    if (next == 0 || next << range->shift >= range->size)
+        return;
+    append(set, range->from + ((uint64_t)next << range->shift),
+           range->size - (next << range->shift), range->when);
+    range = &set->ranges[i]; /* they may have moved */
+    set->ranges[set->count - 1].shift = range->shift;
+    set->ranges[set->count - 1].blocks = range->blocks >> next;
+    range->size = end << range->shift;
+}
+
 /* Leaves out what was not used lately, and shrinks the rest to what was. */
 static void trim(struct ahead_set *set)
 {
@@ -261,12 +319,18 @@ static void trim(struct ahead_set *set)
             continue;
         if (round_up(range->used) < range->size)
             range->size = (uint32_t)round_up(range->used);
-        range->used = 0;
         sorted += i < set->sorted;
         set->ranges[kept++] = *range;
     }
     set->count = kept;
     set->sorted = sorted;
+    for (i = 0; i < set->count; i++) {
+        if (set->by_address)
+            split(set, i);
+        set->ranges[i].used = 0;
+        set->ranges[i].blocks = 0;
+        set->ranges[i].shift = shift_of(set->ranges[i].size);
+    }
 }
 
 static int by_place(const void *a, const void *b)

@@ -26,6 +26,8 @@ struct ahead_range {
     uint32_t size;     /* to be fetched */
     uint32_t at, have; /* place and size of what was fetched; have 0: nothing */
     uint32_t used;     /* the most that was used of it in this window */
+    uint64_t blocks;   /* a bit for each block of 2^shift bytes that was used; the last one: and */
+    uint8_t shift;     /* all behind it */
     enum mem_when when;
 };
 

@@ -7,7 +7,9 @@
 
 enum {
     GAP_MAX = 16,  /* bytes between two pieces that are compared with them: a compare costs more */
-    SPARE = 16,    /* things that are kept although they were not given lately */
+    AGE_MAX = 256, /* passes for which a thing is kept that is not given */
+    MEMOS_MAX = 1 << 17,
+    SPARES_MAX = 64, /* tasks that take turns need no memory each time */
     BLOCK_STEP = 256
 };
 
@@ -72,10 +74,34 @@ static void free_memo(struct memos *memos, struct memo *memo)
     free(memo);
 }
 
+static struct memo *take_spare(struct memos *memos)
+{
+    struct memo *memo = memos->spare;
+
+    if (memo) {
+        memos->spare = memo->next_spare;
+        memos->spare_count--;
+    }
+    return memo;
+}
+
+static void put_away(struct memos *memos, struct memo *memo)
+{
+    if (memos->spare_count == SPARES_MAX) {
+        free_memo(memos, memo);
+        return;
+    }
+    memo->next_spare = memos->spare;
+    memos->spare = memo;
+    memos->spare_count++;
+}
+
 void memos_finish(struct memos *memos)
 {
     size_t i;
 
+    while (memos->spare)
+        free_memo(memos, take_spare(memos));
     for (i = 0; i < memos->count; i++)
         free_memo(memos, memos->all[i]);
     free(memos->all);
@@ -141,11 +167,14 @@ static struct memo *look_up(struct memos *memos, struct memo_key key)
 
 static struct memo *add(struct memos *memos, struct memo_key key)
 {
-    struct memo *memo = grow(memos) ? calloc(1, sizeof(*memo)) : NULL;
+    struct memo *memo = NULL;
 
+    if (memos->count < MEMOS_MAX && grow(memos))
+        memo = memos->spare ? take_spare(memos) : calloc(1, sizeof(*memo));
     if (!memo)
         return NULL;
     memo->key = key;
+    memo->good = false;
     memos->all[memos->count++] = memo;
     *slot_of(memos, key) = memo;
     return memo;
@@ -157,19 +186,25 @@ void memos_begin(struct memos *memos)
     memos->next = memos->given = 0;
 }
 
-/* Puts those that were given in the order in which that was, and frees the rest. */
+/* Now and then frees what was not given for long; where memory is short, all that was not now. */
 void memos_end(struct memos *memos)
 {
+    const bool is_short = memos->bytes > MEMO_BYTES_MAX / 2 && memos->count > 2 * memos->given;
+    const uint64_t age = is_short ? 0 : AGE_MAX;
     size_t i, count = 0;
 
-    if (memos->count <= 2 * memos->given + SPARE)
+    if (!is_short && memos->pass % AGE_MAX != 0)
         return;
     for (i = 0; i < memos->count; i++) {
-        if (memos->all[i]->pass == memos->pass)
+        if (memos->pass - memos->all[i]->pass <= age)
             memos->all[count++] = memos->all[i];
         else
-            free_memo(memos, memos->all[i]);
+            put_away(memos, memos->all[i]);
     }
+    while (is_short && memos->spare)
+        free_memo(memos, take_spare(memos));
+    if (count == memos->count)
+        return;
     memos->count = count;
     fill_slots(memos);
 }
@@ -289,7 +324,7 @@ static bool make_room(struct memos *memos, struct memo *memo, size_t size)
     wider = malloc(room);
     if (!wider)
         return false;
-    free(memo->block);
+    free(memo->block); /* so that what was lent of it is gone: see memo.h */
     memo->block = wider;
     memos->bytes += room - memo->room;
     memo->room = room;

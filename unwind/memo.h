@@ -42,6 +42,7 @@ struct memo {
     uint32_t piece_count;
     size_t made_size, room; /* bytes: of what was made; of `block` */
     unsigned char *block;   /* owned: what was made, the pieces, their bytes */
+    struct memo *next_spare;
 };
 
 struct memos {
@@ -52,6 +53,8 @@ struct memos {
     size_t count, capacity;
     struct memo **slots; /* owned: open addressing by key; NULL: empty */
     size_t slot_count;
+    struct memo *spare; /* owned: a list of those that are of nothing now */
+    size_t spare_count;
     size_t next;  /* which is likely asked for next */
     size_t given; /* in this pass */
     size_t bytes; /* of all blocks */
