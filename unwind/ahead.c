@@ -98,7 +98,8 @@ static void use(struct ahead_range *range, uint64_t at, uint64_t size)
 
     if (end > range->used)
         range->used = (uint32_t)end;
-    range->blocks |= UINT64_MAX << (first < 63 ? first : 63) & UINT64_MAX >> (last < 63 ? 63 - last : 0);
+    range->blocks |=
+        UINT64_MAX << (first < 63 ? first : 63) & UINT64_MAX >> (last < 63 ? 63 - last : 0);
 }
 
 /* True if between the end of one range and another there is little, and no page of neither. */

@@ -21,8 +21,8 @@ static void note(struct memos *memos, cpy_addr from, size_t size)
     if (size == 0 || (from >= memos->apart && from - memos->apart < memos->apart_size))
         return;
     if (memos->piece_count == memos->piece_capacity) {
-        wider = capacity <= MEMO_PIECES_MAX ? realloc(memos->pieces, capacity * sizeof(*wider))
-                                            : NULL;
+        wider =
+            capacity <= MEMO_PIECES_MAX ? realloc(memos->pieces, capacity * sizeof(*wider)) : NULL;
         memos->listens &= wider != NULL;
         if (!wider)
             return;
@@ -116,8 +116,8 @@ static struct memo **slot_of(struct memos *memos, struct memo_key key)
     uint64_t hash = ((key.addr >> 4) ^ key.owner) * UINT64_C(0x9E3779B97F4A7C15);
     size_t i = (size_t)(hash >> 20) & (memos->slot_count - 1);
 
-    while (memos->slots[i] && (memos->slots[i]->key.addr != key.addr ||
-                               memos->slots[i]->key.owner != key.owner))
+    while (memos->slots[i] &&
+           (memos->slots[i]->key.addr != key.addr || memos->slots[i]->key.owner != key.owner))
         i = (i + 1) & (memos->slot_count - 1);
     return &memos->slots[i];
 }

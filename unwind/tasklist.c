@@ -127,7 +127,8 @@ enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes)
     if (rc != CPY_OK)
         return rc;
     if (count > 0)
-        memcpy(list->nodes, (const unsigned char *)bytes + sizeof(count), count * sizeof(*list->nodes));
+        memcpy(list->nodes, (const unsigned char *)bytes + sizeof(count),
+               count * sizeof(*list->nodes));
     list->count = count;
     return CPY_OK;
 }
