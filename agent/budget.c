@@ -84,8 +84,7 @@ static double allowed(const struct budget *budget)
  * samples; slowly back. */
 static void stretch(struct budget *budget, double most)
 {
-    const double wanted =
-        budget->state.promised.cpu > 0 ? budget->wanted_cpu / allowed(budget) : 1;
+    const double wanted = budget->state.promised.cpu > 0 ? budget->wanted_cpu / allowed(budget) : 1;
     double factor = budget->cpu_factor;
 
     if (wanted > factor)

@@ -8,8 +8,8 @@
 #include "agent/log.h"
 #include "agent/ticks.h"
 
-/* Looking for processes may take so much of what was promised before that gets rarer, too: who becomes
- * Python is to be found within a second. */
+/* Looking for processes may take so much of what was promised before that gets rarer, too: who
+ * becomes Python is to be found within a second. */
 #define FINDER_PART 0.75
 
 /* Gives up the process that has been sampled for the shortest time; false: there is none. */
@@ -80,7 +80,8 @@ static void log_less_often(const struct budget_state *state)
             state->used_cpu * 100, promised->cpu * 100);
 }
 
-static void log_budget(const struct budget_state *state, double before, const struct budget_use *use)
+static void log_budget(const struct budget_state *state, double before,
+                       const struct budget_use *use)
 {
     if (state->factor > 1 && before <= 1)
         log_less_often(state);

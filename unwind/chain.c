@@ -19,19 +19,6 @@ static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
     return word;
 }
 
-/* Reads an object of unknown type: as a generator or, where less is there, its head. */
-static enum cpy_rc fetch(const struct reader *reader, cpy_addr addr,
-                         unsigned char bytes[GENERATOR_MAX], bool *whole)
-{
-    const struct layout *l = reader->layout;
-    enum cpy_rc rc = addr & 7 ? CPY_RACED : mem_read(reader->mem, addr, bytes, l->generator.size);
-
-    *whole = rc == CPY_OK;
-    if (rc == CPY_RACED && !(addr & 7))
-        rc = mem_read(reader->mem, addr, bytes, l->generator.held + sizeof(cpy_addr));
-    return rc;
-}
-
 /* Takes a generator from its bytes. A cleared one has no frame any more. */
 static enum cpy_rc take_link(const struct reader *reader, cpy_addr addr, const unsigned char *bytes,
                              struct link *out)
@@ -89,20 +76,26 @@ static enum cpy_rc add_link(const struct reader *reader, cpy_addr addr, const un
 static enum cpy_rc find_generator(const struct reader *reader, struct kinds *kinds, cpy_addr *addr,
                                   unsigned char bytes[GENERATOR_MAX])
 {
+    const struct layout *l = reader->layout;
     enum kind kind;
-    bool whole;
+    cpy_addr type;
     int helpers;
     enum cpy_rc rc;
 
     for (helpers = 0; helpers <= HELPERS_MAX; helpers++) {
-        rc = fetch(reader, *addr, bytes, &whole);
+        /* What is behind the head belongs to it only if it is a generator. */
+        rc = *addr & 7 ? CPY_RACED
+                       : mem_read(reader->mem, *addr, bytes, l->generator.held + sizeof(cpy_addr));
+        type = rc == CPY_OK ? word_in(bytes, l->object.ob_type) : 0;
         if (rc == CPY_OK)
-            rc = kinds_of(kinds, reader, word_in(bytes, reader->layout->object.ob_type), &kind);
+            rc = kinds_of(kinds, reader, type, &kind);
+        if (rc == CPY_OK && kind == KIND_GENERATOR) {
+            rc = mem_read(reader->mem, *addr, bytes, l->generator.size);
+            return rc == CPY_OK && word_in(bytes, l->object.ob_type) != type ? CPY_RACED : rc;
+        }
         if (rc != CPY_OK)
             return rc;
-        if (kind == KIND_GENERATOR)
-            return whole ? CPY_OK : CPY_RACED;
-        *addr = kind == KIND_HELPER ? word_in(bytes, reader->layout->generator.held) : 0;
+        *addr = kind == KIND_HELPER ? word_in(bytes, l->generator.held) : 0;
         if (*addr == 0)
             return CPY_OK;
     }

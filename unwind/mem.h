@@ -36,6 +36,7 @@ struct mem {
     void (*close)(struct mem *mem);
     enum mem_when when;            /* of what is read now */
     bool once;                     /* what is read now will not be read in the next sample */
+    bool implied;                  /* it follows from other things that are read: see memo.h */
     uint64_t reads, iovecs, bytes; /* what it took so far */
 };
 
