@@ -403,6 +403,26 @@ static void reads_anew_what_is_asked_for_twice_after_one_sample(void **state)
     close_scene(&s);
 }
 
+static void gives_nothing_again_of_copies_that_were_not_fetched_whole(void **state)
+{
+    static struct text seen, fresh;
+    struct scene s;
+    const cpy_addr *hidden = &s.coros[TASKS - 1];
+
+    (void)state;
+    make_scene(&s);
+    warm(&s, &seen);
+    s.w.fake->hole = *hidden;
+    s.w.fake->hole_end = *hidden + s.w.fake->layout.generator.size;
+    fake_put64(s.w.fake, s.tasks[0] + s.w.fake->layout.asyncio.name, s.names[1]);
+    read_again(&s, &seen);
+    read_fresh(&s, &fresh);
+
+    assert_string_equal(seen.chars, fresh.chars);
+    assert_int_equal(strncmp(seen.chars, "second", 6), 0);
+    close_scene(&s);
+}
+
 static void gives_the_same_whichever_allocation_fails(void **state)
 {
     static struct text seen, fresh;
@@ -438,6 +458,7 @@ int main(void)
         cmocka_unit_test(decodes_nothing_and_allocates_nothing_while_nothing_changes),
         cmocka_unit_test(fetches_running_tasks_together_with_the_sample),
         cmocka_unit_test(reads_anew_what_is_asked_for_twice_after_one_sample),
+        cmocka_unit_test(gives_nothing_again_of_copies_that_were_not_fetched_whole),
         cmocka_unit_test(gives_the_same_whichever_allocation_fails),
     };
 
