@@ -61,6 +61,8 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
     state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
     budget->step_cpu = (own > 0 ? own : 0) / passed;
     budget->own_cpu = budget->own_cpu * (1 - weight) + budget->step_cpu * weight;
+    budget->wanted_cpu =
+        budget->wanted_cpu * (1 - weight) + budget->step_cpu * state->factor * weight;
     state->mean_cpu =
         (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
@@ -78,22 +80,34 @@ static double allowed(const struct budget *budget)
     return promised + credit < promised / 4 ? promised / 4 : promised + credit;
 }
 
-/* Stretches the periods, or lets them shrink again. True: it is not enough for the promise. */
-static bool stretch(struct budget *budget)
+/* Stretches the periods, or lets them shrink again: at once to where it should do, as if all were
+ * samples; slowly back. */
+static void stretch(struct budget *budget, double most)
 {
-    struct budget_state *state = &budget->state;
-    const double part = state->promised.cpu > 0 ? budget->own_cpu / allowed(budget) : 0;
-    /* At once to where it should do, as if all were samples; slowly back. */
-    const double from = part > 1 ? state->factor : budget->cpu_factor;
-    const double step = part > 1 ? part : part < 0.8 ? 0.95 : 1;
-    /* What is only to be saved again is no reason to give targets up, nor is what was used before
-     * the periods were stretched. */
-    const bool spent = part > 1 && budget->cpu_factor >= BUDGET_FACTOR_MAX &&
-                       budget->own_cpu > state->promised.cpu &&
-                       budget->step_cpu > state->promised.cpu;
+    const double wanted = budget->state.promised.cpu > 0 ? budget->wanted_cpu / allowed(budget) : 1;
+    double factor = budget->cpu_factor;
 
-    budget->cpu_factor = within(from * step, 1, BUDGET_FACTOR_MAX);
-    return spent;
+    if (wanted > factor)
+        factor = wanted;
+    else if (wanted < factor * 0.8)
+        factor *= 0.95;
+    budget->cpu_factor = within(factor, 1, most);
+}
+
+/*
+ * True if it takes more than what was promised for some steps, although all periods are as long as
+ * they may get. What is only to be saved again is no reason to give targets up, nor is what was
+ * used before the periods were stretched: to find and open what there is.
+ */
+static bool is_spent(struct budget *budget, double most)
+{
+    const double promised = budget->state.promised.cpu;
+
+    if (promised <= 0 || budget->cpu_factor < most || budget->own_cpu <= promised)
+        budget->spent = 0;
+    else if (budget->step_cpu > promised)
+        budget->spent++;
+    return budget->spent > SHED_AFTER;
 }
 
 /* How many targets to give up: an eighth, or as many more as what is used too much says, up to a
@@ -139,13 +153,15 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
 {
     struct budget_state *state = &budget->state;
     const uint64_t memory = state->promised.memory_bytes;
+    const double most = use->factor_max;
     bool spent, over, enough;
 
     if (!note_use(budget, use, now_ns))
         return;
-    spent = stretch(budget);
+    spent = is_spent(budget, most);
+    stretch(budget, most);
     over = memory > 0 && use->memory_bytes > memory;
-    enough = budget->cpu_factor < BUDGET_FACTOR_MAX / 2.0 &&
+    enough = budget->cpu_factor < most / 2 &&
              (memory == 0 || use->memory_bytes < memory - memory / SHED_PART);
     budget->calm++;
     if ((spent || over) && budget->calm >= SHED_AFTER) {

@@ -6,8 +6,8 @@
  * it may be used later, to open a process or to encode a profile, and what was used too much is
  * saved again.
  *
- * Over it, first all periods are stretched alike, up to BUDGET_FACTOR_MAX times; then targets are
- * shed, an eighth to a half at a time, the one that was found last first. So it is with memory, but
+ * Over it, first all periods are stretched alike, as far as they may be; then targets are shed, an
+ * eighth to a half at a time, the one that was found last first. So it is with memory, but
  * that periods are stretched BUDGET_MEMORY_FACTOR_MAX times at most: fewer samples are fewer stacks
  * to keep, but what is known of each target stays. All comes back slowly, so that it does not
  * swing.
@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { BUDGET_FACTOR_MAX = 16, BUDGET_MEMORY_FACTOR_MAX = 4 };
+enum { BUDGET_MEMORY_FACTOR_MAX = 4 };
 
 #define BUDGET_STEP_NS UINT64_C(1000000000)
 
@@ -42,6 +42,7 @@ struct budget_use {
     uint64_t asked_cpu_ns; /* of it, what people asked for */
     uint64_t memory_bytes; /* that is in use now */
     size_t targets;        /* that are sampled now */
+    double factor_max;     /* no period gets longer if they are stretched further; 1 or more */
 };
 
 /* For whoever asks. */
@@ -63,10 +64,12 @@ struct budget {
     uint64_t last_asked_cpu_ns;
     double own_cpu;       /* as state.used_cpu, but for what people asked for */
     double step_cpu;      /* the same of the last step alone */
+    double wanted_cpu;    /* what it would take with periods as asked for, were all of it samples */
     double credit_ns;     /* CPU time that may be used beyond the promise */
     double cpu_factor;    /* what the CPU time asks for; state.factor is the larger one */
     double memory_factor; /* ... and the memory */
     unsigned calm;        /* steps since memory was saved, or targets were shed, or came back */
+    unsigned spent;       /* steps that took too much with periods as long as they may get */
 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);

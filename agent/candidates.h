@@ -25,8 +25,11 @@ struct candidate {
     bool told;       /* the log has why it cannot be sampled */
     uint64_t inode;  /* of /proc/PID: another one if another process has the pid */
     uint64_t mark;   /* of the program that it runs */
+    uint64_t cpu_ns; /* that it had used when the mark was read */
+    clockid_t clock; /* of that */
     uint64_t scan;   /* the scan in which it was last there */
     uint64_t run_ns; /* when it was first seen with this program */
+    uint64_t old_ns; /* its age when it was first seen; 0: it runs another program since */
     uint64_t next_try_ns, wait_ns;
     struct candidate *next; /* in its bucket */
 };

@@ -5,8 +5,8 @@
  * A process is looked at once for each program that it runs: rules are not cheap. What tells
  * one process from the next with its pid is the inode of its directory in /proc, which reading
  * /proc gives for nothing. That it runs another program the kernel tells (execs.h); where it
- * does not, the executable of unwanted processes is compared at each scan: one system call
- * each, and CHECKS_MAX of the older ones in a scan.
+ * does not, each scan asks every unwanted process for its CPU time, one short system call, and
+ * compares the executable of those that ran for long enough to have begun another program.
  *
  * It never reads a process's memory: whoever takes a process opens and samples it, here or
  * in another process, and tells back how that went.
@@ -42,7 +42,7 @@ struct finder_stats {
     size_t known, unwanted, foreign, waiting, taken;
     bool notices;    /* the kernel tells of execs */
     uint64_t looks;  /* how often the rules were tried on one */
-    uint64_t checks; /* system calls that looked for execs */
+    uint64_t checks; /* how often one's program was compared, to find execs */
     uint64_t unseen; /* processes beyond FINDER_MAX, in the last scan */
 };
 
@@ -62,9 +62,12 @@ MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
 void finder_reconsider(struct finder *finder, uint64_t scan_ns,
                        bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice));
 
-/* Looks so many times more rarely from now on, but each five seconds at least, or as asked if that
- * is more rarely. 1: as asked. */
-void finder_stretch(struct finder *finder, double factor);
+/*
+ * Looks up to `factor` times more rarely from now on, as far as that is needed for scans to take no
+ * more than `share` of a core; but each five seconds at least, or as asked if that is more rarely.
+ * 1: as asked.
+ */
+void finder_stretch(struct finder *finder, double factor, double share);
 
 /* Looks at all processes now. */
 void finder_scan(struct finder *finder, uint64_t now_ns);

@@ -6,6 +6,11 @@
 #include "agent/clock.h"
 #include "agent/fleet_own.h"
 #include "agent/log.h"
+#include "agent/ticks.h"
+
+/* Looking for processes may take so much of what was promised before that gets rarer, too: who
+ * becomes Python is to be found within a second. */
+#define FINDER_PART 0.75
 
 /* Gives up the process that has been sampled for the shortest time; false: there is none. */
 static bool shed_one(struct fleet *f, uint64_t now_ns)
@@ -26,9 +31,26 @@ static bool shed_one(struct fleet *f, uint64_t now_ns)
     return true;
 }
 
-static struct budget_use use_of(const struct fleet *f)
+/* How much the periods may be stretched: as far as that of the fastest target. */
+static double factor_max(const struct fleet *f, uint64_t now_ns)
 {
-    struct budget_use use = {.targets = f->charges.count, .memory_bytes = budget_memory_of(0)};
+    double fastest_hz = 1;
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++)
+        if (f->charges.items[i].choice.rate_hz > fastest_hz)
+            fastest_hz = f->charges.items[i].choice.rate_hz;
+    for (i = 0; i < f->bursts.count; i++)
+        if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
+            fastest_hz = f->bursts.all[i].rate_hz;
+    return ticks_stretch_max((uint64_t)((double)NS_PER_S / fastest_hz));
+}
+
+static struct budget_use use_of(const struct fleet *f, uint64_t now_ns)
+{
+    struct budget_use use = {.targets = f->charges.count,
+                             .memory_bytes = budget_memory_of(0),
+                             .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
     size_t i;
 
@@ -58,32 +80,31 @@ static void log_less_often(const struct budget_state *state)
             state->used_cpu * 100, promised->cpu * 100);
 }
 
-static void log_budget(const struct budget_state *state, double before, size_t targets)
+static void log_budget(const struct budget_state *state, double before,
+                       const struct budget_use *use)
 {
     if (state->factor > 1 && before <= 1)
         log_less_often(state);
     else if (state->factor <= 1 && before > 1)
         log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
-    if (targets > state->targets_max)
+    if (use->targets > state->targets_max)
         log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
-                 state->targets_max, targets,
-                 state->factor >= BUDGET_FACTOR_MAX ? "CPU time (max_cpu)" : "memory (max_memory)");
+                 state->targets_max, use->targets,
+                 state->factor >= use->factor_max ? "CPU time (max_cpu)" : "memory (max_memory)");
 }
 
 void fleet_keep_budget(struct fleet *f, uint64_t now_ns)
 {
     struct budget_state *state = &f->budget.state;
-    const struct budget_use use = use_of(f);
+    const struct budget_use use = use_of(f, now_ns);
     const double before = state->factor;
     size_t i;
 
     budget_step(&f->budget, &use, now_ns);
-    log_budget(state, before, use.targets);
-    if (state->factor != before) {
-        finder_stretch(f->finder, state->factor);
-        for (i = 0; i < SLOTS; i++)
-            fleet_order_stretch(f, &f->slots[i]);
-    }
+    log_budget(state, before, &use);
+    finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
+    for (i = 0; i < SLOTS && state->factor != before; i++)
+        fleet_order_stretch(f, &f->slots[i]);
     while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
     }
     f->budget_ns = now_ns + BUDGET_STEP_NS;

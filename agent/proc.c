@@ -179,23 +179,29 @@ bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
     return true;
 }
 
-bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
+uint64_t proc_age_ns(uint64_t start)
 {
     const uint64_t second = 1000000000, hundredth = second / 100; /* USER_HZ is 100 everywhere */
+    struct timespec now = {0};
+    uint64_t now_ns;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    now_ns = (uint64_t)now.tv_sec * second + (uint64_t)now.tv_nsec;
+    return now_ns / hundredth > start ? now_ns - start * hundredth : 0;
+}
+
+bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
+{
     char path[96], text[1024];
-    struct timespec now;
     const char *start;
-    uint64_t now_ns, start_ns;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
         return false;
     start = stat_field(text, 22);
     if (!start)
         return false;
-    now_ns = (uint64_t)now.tv_sec * second + (uint64_t)now.tv_nsec;
-    start_ns = strtoull(start, NULL, 10) * hundredth;
-    *out_ns = now_ns > start_ns ? now_ns - start_ns : 0;
+    *out_ns = proc_age_ns(strtoull(start, NULL, 10));
     return true;
 }
 

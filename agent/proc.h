@@ -79,6 +79,9 @@ struct proc_times {
 /* False: the thread is gone. Cost: a file is opened and read. */
 MUST_CHECK bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out);
 
+/* How long ago it is that something started, in clock ticks after boot; rounded up to a tick. */
+uint64_t proc_age_ns(uint64_t start);
+
 /* How long a thread has lived, to a hundredth of a second, rounded up. False: it is gone. */
 MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 

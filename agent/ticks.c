@@ -8,6 +8,9 @@
  * which is less than the shortest step. */
 enum { PUT_OFF_PART = 5, PUT_OFF_MAX_NS = 10000000 };
 
+/* Periods are stretched up to the first, or so many times at least. */
+enum { SLOWEST_NS = 1000000000, STRETCH_ALWAYS = 16 };
+
 /* A number from 0 to 1, by Marsaglia's xorshift. */
 static double chance(struct ticks *ticks)
 {
@@ -59,11 +62,19 @@ static void sift(struct ticks *ticks, size_t at, struct tick *tick)
     put(ticks, at, tick);
 }
 
+double ticks_stretch_max(uint64_t period_ns)
+{
+    const double most = (double)SLOWEST_NS / (double)(period_ns ? period_ns : 1);
+
+    return most > STRETCH_ALWAYS ? most : STRETCH_ALWAYS;
+}
+
 uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
 {
     uint64_t asked = tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
+    double most = ticks_stretch_max(asked);
 
-    return (uint64_t)((double)asked * ticks->factor);
+    return (uint64_t)((double)asked * (ticks->factor < most ? ticks->factor : most));
 }
 
 static bool make_room(struct ticks *ticks)

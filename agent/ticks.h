@@ -82,7 +82,14 @@ void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns
 void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
                  uint64_t now_ns);
 
-/* All periods are `factor` times as long as asked for, from each target's next tick on. */
+/*
+ * All periods are `factor` times as long as asked for, from each target's next tick on; none is
+ * stretched by more than its ticks_stretch_max.
+ */
 void ticks_stretch(struct ticks *ticks, double factor);
+
+/* So many times as long a period may get: until there is one sample a second, but 16 times in any
+ * case. */
+double ticks_stretch_max(uint64_t period_ns);
 
 #endif

@@ -108,9 +108,10 @@ const struct conf_option conf_options[] = {
         .min = "0.1%",
         .max = "10000%",
         .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
-                "does not do, all targets are sampled less often alike, up to 16 times; then the "
-                "targets that were found last are left out. What the page reads from the store "
-                "counts, too, and is saved again by sampling less often.",
+                "does not do, all targets are sampled less often alike, down to once a second or a "
+                "16th of their rate, which of them is less; then the targets that were found last "
+                "are left out. What the page reads from the store counts, too, and is saved again "
+                "by sampling less often.",
     },
     {
         .name = "max_memory",

@@ -123,13 +123,14 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
 {
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
+    const struct raw_before before = {0};
     struct raw_stack *raw = t->scratch->raw;
     struct thread_words thread;
     uint32_t i;
     enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
 
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, 0, raw, NULL);
+        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, &before, 0, raw, NULL);
     if (rc != CPY_OK)
         return rc;
     for (i = 0; i < raw->depth && raw->frames[i].addr != own; i++) {
@@ -203,7 +204,7 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
                               const struct words *words, struct cpy_task *out, uint64_t *generation,
                               bool *finished)
 {
-    const struct reader reader = {&place->made->mem, &t->found.layout};
+    const struct reader reader = {&place->made->mem, &t->found.layout, true};
     struct waiters *waiters = t->asyncio.waiters;
     enum cpy_rc rc = read_frames(t, &reader, place, words, out->running, finished);
 

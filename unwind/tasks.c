@@ -22,7 +22,7 @@ static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *plac
 /* Fills t->asyncio.list, with what it was if that is still so. */
 static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *place, cpy_addr head)
 {
-    const struct reader reader = {&place->made->mem, &t->found.layout};
+    const struct reader reader = {&place->made->mem, &t->found.layout, true};
     const struct memo_key key = {head, head};
     struct tasklist *list = &t->asyncio.list;
     enum cpy_rc rc = CPY_RACED;

@@ -64,6 +64,8 @@ def test_cpu_time_holds_from_the_first_minute_and_the_rate_is_told(pystrobe, age
     assert told["cpu_promised"] == 0.01
     assert re.search(r"budget: +cpu \d+\.\d+% of a core \(promised: 1\.00%\), memory \d+\.\dMiB \(promised: 64\.0MiB\), periods", text)
     assert found[-1]["period"] > 2 * 2_000_000  # ns; it says the rate that there was
+    assert max(profile["period"] for profile in found) <= 1_000_000_000
+    assert told["targets_shed"] == 0  # all alike, down to once a second first
 
 
 def sampled(told):

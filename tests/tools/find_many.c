@@ -5,8 +5,9 @@
  *
  * Starts so many that sleep, has a finder look through /proc until it knows them, and so many times
  * more, each a second later by the clock that the finder is told. Reads /proc alone as often, in
- * turns with the finder: that is the least that looking can cost. With "poll" the kernel does not
- * tell of execs. Prints a line of JSON.
+ * turns with the finder: that is the least that looking can cost. Then the first one and the last
+ * one run another program, and the finder looks once more, at a time when all others are due to be
+ * looked at again. With "poll" the kernel does not tell of execs. Prints a line of JSON.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -21,10 +22,20 @@
 #include "agent/clock.h"
 #include "agent/finder.h"
 
-enum { COUNT_MAX = 20000, LEARNING_MAX = 10000 };
+enum { COUNT_MAX = 20000, LEARNING_MAX = 10000, EXEC_WAITS = 1000 };
+
+#define AN_HOUR_NS (3600 * NS_PER_S) /* more than the longest wait before one is looked at again \
+                                      */
+
+/* Those that exec at the end, and how often the finder looked at them. */
+struct late {
+    pid_t first, last;
+    unsigned looks;
+};
 
 struct measured {
     uint64_t scan_ns, read_ns; /* CPU time of all scans, of all plain readings */
+    uint64_t ended_ns;         /* when the last scan was, by the finder's clock */
 };
 
 static uint64_t cpu_ns(void)
@@ -37,23 +48,27 @@ static uint64_t cpu_ns(void)
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
 {
-    (void)ctx;
-    (void)pid;
+    struct late *late = ctx;
+
     (void)stat;
     (void)out;
+    late->looks += pid == late->first || pid == late->last;
     return false;
 }
 
-/* One that sleeps until its parent ends. */
+/* One that sleeps until its parent ends, or until SIGUSR1 has it sleep in another program. */
 static pid_t start_one(pid_t parent)
 {
+    sigset_t wanted;
     pid_t pid = fork();
 
     if (pid != 0)
         return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() == parent)
-        (void)pause();
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGUSR1);
+    if (getppid() == parent && sigwaitinfo(&wanted, NULL) == SIGUSR1)
+        (void)execl("/bin/sleep", "sleep", "3600", (char *)NULL);
     _exit(0);
 }
 
@@ -61,14 +76,35 @@ static pid_t start_one(pid_t parent)
 static size_t start_all(pid_t *pids, size_t count)
 {
     pid_t parent = getpid();
+    sigset_t wanted;
     size_t i;
 
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGUSR1);
+    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
     for (i = 0; i < count; i++) {
         pids[i] = start_one(parent);
         if (pids[i] < 0)
             break;
     }
     return i;
+}
+
+/* Has one exec, and waits until it sleeps in its program; false: it does not. */
+static bool exec_one(pid_t pid)
+{
+    const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
+    const uint64_t mark = proc_exe_mark(pid);
+    struct proc_stat stat;
+    int i;
+
+    (void)kill(pid, SIGUSR1);
+    for (i = 0; i < EXEC_WAITS; i++) {
+        (void)nanosleep(&pause, NULL);
+        if (proc_exe_mark(pid) != mark && proc_read_stat(pid, &stat) && stat.state == 'S')
+            return true;
+    }
+    return false;
 }
 
 static void end_all(const pid_t *pids, size_t count)
@@ -120,20 +156,36 @@ static struct measured measure(struct finder *finder, unsigned long scans, uint6
         read_proc();
         sum.read_ns += cpu_ns() - before;
     }
+    sum.ended_ns = now_ns;
     return sum;
+}
+
+/* How many of the late ones the finder sees in one scan; it looks at all others again in an hour.
+ */
+static unsigned see_late(struct finder *finder, struct late *late, uint64_t now_ns)
+{
+    if (!exec_one(late->first) || !exec_one(late->last))
+        return 0;
+    late->looks = 0;
+    finder_scan(finder, now_ns + AN_HOUR_NS);
+    return late->looks;
 }
 
 int main(int argc, char **argv)
 {
     const unsigned long count = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     const unsigned long scans = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-    const struct finder_settings settings = {
-        .choose = choose, .scan_ns = NS_PER_S, .polls = argc > 3 && strcmp(argv[3], "poll") == 0};
+    struct late late = {0};
+    const struct finder_settings settings = {.choose = choose,
+                                             .choose_ctx = &late,
+                                             .scan_ns = NS_PER_S,
+                                             .polls = argc > 3 && strcmp(argv[3], "poll") == 0};
     pid_t *pids = count > 0 && count <= COUNT_MAX ? calloc(count, sizeof(*pids)) : NULL;
     struct finder *finder = pids ? finder_new(&settings) : NULL;
     struct finder_stats learned, stats;
     struct measured sum;
     size_t started;
+    unsigned seen;
 
     if (!finder) {
         (void)fprintf(stderr, "usage: find_many COUNT SCANS [poll]\n");
@@ -145,12 +197,15 @@ int main(int argc, char **argv)
     finder_stats(finder, &learned);
     sum = measure(finder, scans, sum.read_ns);
     finder_stats(finder, &stats);
+    late = (struct late){.first = pids[0], .last = pids[started - 1]};
+    seen = see_late(finder, &late, sum.ended_ns);
     end_all(pids, started);
     (void)printf("{\"started\": %zu, \"known\": %zu, \"notices\": %s, \"first_looks\": %lu, "
-                 "\"looks\": %lu, \"checks\": %lu, \"scan_us\": %.1f, \"read_us\": %.1f}\n",
+                 "\"looks\": %lu, \"checks\": %lu, \"late_seen\": %u, \"scan_us\": %.1f, "
+                 "\"read_us\": %.1f}\n",
                  started, stats.known, stats.notices ? "true" : "false",
                  (unsigned long)learned.looks, (unsigned long)(stats.looks - learned.looks),
-                 (unsigned long)(stats.checks - learned.checks),
+                 (unsigned long)(stats.checks - learned.checks), seen,
                  (double)sum.scan_ns / 1e3 / (double)scans,
                  (double)sum.read_ns / 1e3 / (double)scans);
     finder_free(finder);

@@ -14,6 +14,8 @@
 
 #include "agent/budget.h"
 
+enum { FACTOR_MAX = 16 };
+
 #define MIB (UINT64_C(1) << 20)
 
 struct host {
@@ -35,6 +37,7 @@ static void begin(struct host *host, double cpu, uint64_t memory_bytes, size_t w
 
     *host = (struct host){.now_ns = 5 * BUDGET_STEP_NS, .wanted = wanted, .least_targets = wanted};
     host->use.targets = wanted;
+    host->use.factor_max = FACTOR_MAX;
     budget_init(&host->budget, &limits);
 }
 
@@ -120,8 +123,42 @@ static void sheds_nothing_for_what_the_beginning_took(void **state)
     host.use.cpu_ns += 300000000; /* to open them all */
     (void)live(&host, 60);
 
-    assert_true(host.largest_factor == BUDGET_FACTOR_MAX);
+    assert_true(host.largest_factor == FACTOR_MAX);
     assert_int_equal(host.least_targets, 6);
+}
+
+static void samples_as_rarely_as_it_may_before_it_sheds(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 6);
+    host.use.factor_max = 500; /* 500 Hz, down to 1 Hz */
+    host.share_each = 0.1;
+    (void)live(&host, 1);
+    host.use.cpu_ns += 300000000;
+    (void)live(&host, 300);
+
+    assert_int_equal(host.least_targets, 6);
+    assert_between(live(&host, 300), 0.0070, 0.0105);
+    assert_between(host.budget.state.factor, 57, 80);
+}
+
+static void forgets_soon_what_the_beginning_took(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 6);
+    host.use.factor_max = 500;
+    host.share_each = 0.0005;
+    (void)live(&host, 1);
+    host.use.cpu_ns += 300000000; /* 30 times too much, in one second */
+    (void)live(&host, 1);
+    (void)live(&host, 120);
+
+    assert_between(host.largest_factor, 10, 60);
+    assert_true(host.budget.state.factor == 1);
 }
 
 static void holds_in_any_minute_after_a_rest(void **state)
@@ -175,7 +212,7 @@ static void does_not_starve_what_costs_too_much_by_itself(void **state)
     host.share_always = 0.02;
     (void)live(&host, 3600);
 
-    assert_true(host.budget.state.factor == BUDGET_FACTOR_MAX);
+    assert_true(host.budget.state.factor == FACTOR_MAX);
     assert_true(host.budget.state.over > 3000);
 }
 
@@ -296,6 +333,8 @@ int main(void)
         cmocka_unit_test(stretches_the_periods_until_it_holds),
         cmocka_unit_test(holds_over_a_minute_from_the_start),
         cmocka_unit_test(sheds_nothing_for_what_the_beginning_took),
+        cmocka_unit_test(samples_as_rarely_as_it_may_before_it_sheds),
+        cmocka_unit_test(forgets_soon_what_the_beginning_took),
         cmocka_unit_test(holds_in_any_minute_after_a_rest),
         cmocka_unit_test(sheds_when_nothing_is_left_to_stretch),
         cmocka_unit_test(gives_back_what_it_took),

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #include "agent/finder.h"
 
 enum { ENOUGH = 500 }; /* scans, 10 ms apart */
+
+#define SCAN_NS (NS_PER_S / 5)
 
 /* One child that the finder is to find, and what it told about it. */
 struct scene {
@@ -68,7 +71,7 @@ static void begin(struct scene *scene, const char *path, const char *wanted, boo
                                        .take = take,
                                        .lost = lost,
                                        .ctx = scene,
-                                       .scan_ns = NS_PER_S,
+                                       .scan_ns = SCAN_NS,
                                        .polls = polls};
     int gate[2];
     char byte;
@@ -78,6 +81,7 @@ static void begin(struct scene *scene, const char *path, const char *wanted, boo
     scene->child = fork();
     assert_true(scene->child >= 0);
     if (scene->child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also after a test that failed */
         (void)close(gate[1]);
         if (read(gate[0], &byte, 1) >= 0)
             (void)execl(path, path, "-c", "while :; do sleep 1; done; true", (char *)NULL);
@@ -184,6 +188,106 @@ static void reads_nothing_of_known_processes_when_it_is_told_of_execs(void **sta
     end(&scene);
 }
 
+/* Scans until the child is known to be none that is wanted; gives the moment of the last one. */
+static uint64_t learn(struct scene *scene, uint64_t now_ns)
+{
+    int i;
+
+    for (i = 0; scene->looks == 0 && i < ENOUGH; i++)
+        finder_scan(scene->finder, now_ns);
+    assert_int_equal(scene->looks, 1);
+    return now_ns;
+}
+
+static void reads_nothing_of_processes_that_sleep_when_it_polls(void **state)
+{
+    enum { SCANS = 20 };
+    struct scene scene;
+    struct finder_stats before, after;
+    uint64_t now_ns;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "nothing", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_stats(scene.finder, &before);
+    for (i = 0; i < SCANS; i++)
+        finder_scan(scene.finder, now_ns += SCAN_NS);
+    finder_stats(scene.finder, &after);
+    /* Others work on this machine, but not all of them all the time. (The first look at a process
+     * is a check or two, if it is none of the kernel's.) */
+    assert_true(after.checks - before.checks < SCANS * before.checks / 2);
+    assert_in_range(scene.looks, 1, 3); /* again after 1 s and 2 s */
+    end(&scene);
+}
+
+/* Waits until the child sleeps in its program: the kernel has counted its CPU time then. */
+static void wait_for_exec(const struct scene *scene, uint64_t mark)
+{
+    struct proc_stat stat = {0};
+    int i;
+
+    for (i = 0; i < ENOUGH && (proc_exe_mark(scene->child) == mark || stat.state != 'S'); i++) {
+        (void)usleep(10000);
+        assert_true(proc_read_stat(scene->child, &stat));
+    }
+    assert_int_equal(stat.state, 'S');
+}
+
+static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "nothing", true);
+    (void)usleep(1500000);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_scan(scene.finder, now_ns + NS_PER_S + SCAN_NS);
+    assert_int_equal(scene.looks, 1);
+    finder_scan(scene.finder, now_ns + 10 * NS_PER_S);
+    assert_int_equal(scene.looks, 2);
+    end(&scene);
+}
+
+static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns, mark;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    mark = proc_exe_mark(scene.child);
+    scene.looks = 0;
+    open_gate(&scene);
+    wait_for_exec(&scene, mark);
+    finder_scan(scene.finder, now_ns + SCAN_NS); /* looked at again, without an exec, after 1 s */
+    assert_int_equal(scene.looks, 1);
+    assert_int_equal(scene.takes, 1);
+    end(&scene);
+}
+
+static void looks_more_rarely_only_where_looking_takes_too_much(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_stretch(scene.finder, 3, 1); /* no scan takes a fifth of a second */
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + SCAN_NS);
+    finder_stretch(scene.finder, 3, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 3 * SCAN_NS);
+    finder_stretch(scene.finder, 1000, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 5 * NS_PER_S);
+    end(&scene);
+}
+
 static void tells_that_a_taken_process_is_gone(void **state)
 {
     struct scene scene;
@@ -280,6 +384,10 @@ int main(void)
         cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_polls),
         cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_is_told),
         cmocka_unit_test(reads_nothing_of_known_processes_when_it_is_told_of_execs),
+        cmocka_unit_test(reads_nothing_of_processes_that_sleep_when_it_polls),
+        cmocka_unit_test(leaves_an_old_process_in_peace_for_as_long_as_it_has_run),
+        cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
+        cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(takes_again_what_was_put_off),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),

@@ -223,6 +223,28 @@ static void stretches_all_periods_alike(void **state)
     ticks_finish(&ticks);
 }
 
+static void stretches_no_period_beyond_a_second_or_16_times(void **state)
+{
+    static const struct {
+        uint64_t asked_ns, most_ns;
+    } cases[] = {{NS_PER_S / 500, NS_PER_S},
+                 {NS_PER_S / 20, NS_PER_S},
+                 {NS_PER_S / 10, NS_PER_S * 16 / 10},
+                 {NS_PER_S * 10, NS_PER_S * 160}};
+    uint64_t count[1];
+    struct ticks ticks;
+    struct tick tick[1];
+
+    (void)state;
+    begin(&ticks, tick, count, 1);
+    ticks_stretch(&ticks, 600);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ticks_set_period(&ticks, &tick[0], cases[i].asked_ns, START);
+        assert_int_equal(ticks_period(&ticks, &tick[0]), cases[i].most_ns);
+    }
+    ticks_finish(&ticks);
+}
+
 /* Whatever comes and goes, the first is the one that is due first. */
 static void keeps_its_order(void **state)
 {
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(samples_more_often_in_a_burst_and_then_as_before),
         cmocka_unit_test(takes_no_burst_that_is_slower_or_over),
         cmocka_unit_test(stretches_all_periods_alike),
+        cmocka_unit_test(stretches_no_period_beyond_a_second_or_16_times),
         cmocka_unit_test(keeps_its_order),
         cmocka_unit_test(waits_for_ever_without_targets),
         cmocka_unit_test(says_that_there_is_no_memory),
