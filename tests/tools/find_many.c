@@ -24,8 +24,9 @@
 
 enum { COUNT_MAX = 20000, LEARNING_MAX = 10000, EXEC_WAITS = 1000 };
 
-#define AN_HOUR_NS (3600 * NS_PER_S) /* more than the longest wait before one is looked at again \
-                                      */
+#define AN_HOUR_NS                                                                \
+    (3600 * NS_PER_S) /* more than the longest wait before one is looked at again \
+                       */
 
 /* Those that exec at the end, and how often the finder looked at them. */
 struct late {
