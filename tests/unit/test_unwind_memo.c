@@ -426,6 +426,28 @@ static void gives_nothing_again_of_copies_that_were_not_fetched_whole(void **sta
     close_scene(&s);
 }
 
+static void gives_the_same_after_its_memory_was_given_back(void **state)
+{
+    static struct text seen, fresh;
+    struct scene s;
+
+    (void)state;
+    make_scene(&s);
+    run(&s, 3);
+    warm(&s, &seen);
+    cpy_trim(s.w.target);
+    seen.used = 0;
+    assert_int_equal(cpy_tasks(s.w.target, tell, &seen), CPY_OK);
+    add(&seen, "---\n", 0);
+    assert_int_equal(cpy_sample(s.other, ignore_thread, NULL), CPY_OK);
+    cpy_trim(s.other);
+    assert_int_equal(cpy_running_tasks(s.other, tell, &seen), CPY_OK);
+    read_fresh(&s, &fresh);
+
+    assert_string_equal(seen.chars, fresh.chars);
+    close_scene(&s);
+}
+
 static void gives_the_same_whichever_allocation_fails(void **state)
 {
     static struct text seen, fresh;
@@ -462,6 +484,7 @@ int main(void)
         cmocka_unit_test(fetches_running_tasks_together_with_the_sample),
         cmocka_unit_test(reads_anew_what_is_asked_for_twice_after_one_sample),
         cmocka_unit_test(gives_nothing_again_of_copies_that_were_not_fetched_whole),
+        cmocka_unit_test(gives_the_same_after_its_memory_was_given_back),
         cmocka_unit_test(gives_the_same_whichever_allocation_fails),
     };
 
