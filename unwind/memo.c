@@ -55,6 +55,14 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     return rc;
 }
 
+static void memos_narrow(struct mem *mem, size_t size)
+{
+    struct memos *memos = (struct memos *)mem;
+
+    if (memos->listens && memos->piece_count > 0)
+        memos->pieces[memos->piece_count - 1].size = (uint32_t)size;
+}
+
 static void memos_close(struct mem *mem)
 {
     (void)mem; /* it is part of something else */
@@ -64,6 +72,7 @@ void memos_init(struct memos *memos, struct ahead *ahead, struct ahead_set *set)
 {
     *memos = (struct memos){.ahead = ahead, .set = set};
     memos->mem.read = memos_read;
+    memos->mem.narrow = memos_narrow;
     memos->mem.close = memos_close;
 }
 

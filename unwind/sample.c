@@ -421,6 +421,10 @@ void cpy_trim(struct cpy_target *t)
 
     for (i = 0; i < t->keep.count; i++)
         ahead_release(&t->ahead, &t->keep.all[i]->set);
+    ahead_release(&t->ahead, &t->tasks);
+    ahead_release(&t->ahead, &t->awaiters);
+    memos_finish(&t->tasks_made);
+    memos_finish(&t->awaiters_made);
 }
 
 bool cpy_seat(struct cpy_target *t)

@@ -33,23 +33,41 @@ static cpy_addr addr_in(const unsigned char *bytes, uint32_t offset)
     return addr;
 }
 
+/* What a thread state says of its event loop. */
+struct running {
+    cpy_addr loop, task;
+};
+
+/* Where that is read; gives the number of ranges. */
+static size_t running_ranges(const struct layout *l, const struct task_place *place,
+                             struct running *into, struct mem_range ranges[2])
+{
+    *into = (struct running){0};
+    if (place->thread == 0)
+        return 0;
+    ranges[0] = (struct mem_range){place->thread + l->asyncio.running_loop, &into->loop, 8};
+    ranges[1] = (struct mem_range){place->thread + l->asyncio.running_task, &into->task, 8};
+    return 2;
+}
+
+static cpy_addr task_of(const struct layout *l, const struct running *running)
+{
+    return running->loop != 0 ? running->task & l->tag_mask : 0;
+}
+
 /* The task that runs in the place's thread; 0: none. */
 static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_place *place,
                                      enum mem_when when, cpy_addr *out)
 {
     const struct layout *l = &t->found.layout;
-    cpy_addr loop = 0, running = 0;
-    const struct mem_range ranges[] = {
-        {place->thread + l->asyncio.running_loop, &loop, sizeof(loop)},
-        {place->thread + l->asyncio.running_task, &running, sizeof(running)},
-    };
-    enum cpy_rc rc = CPY_OK;
+    struct mem_range ranges[2];
+    struct running running;
+    enum cpy_rc rc;
 
     t->ahead.mem.when = when;
-    if (place->thread != 0)
-        rc = mem_read_ranges(&t->ahead.mem, ranges, 2);
+    rc = mem_read_ranges(&t->ahead.mem, ranges, running_ranges(l, place, &running, ranges));
     t->ahead.mem.when = MEM_FIRST;
-    *out = loop != 0 ? running & l->tag_mask : 0;
+    *out = task_of(l, &running);
     return rc;
 }
 
@@ -59,16 +77,17 @@ static enum cpy_rc read_words(struct cpy_target *t, const struct task_place *pla
     const struct layout *l = &t->found.layout;
     struct mem *mem = &place->made->mem;
     unsigned char bytes[TASK_MAX];
-    enum cpy_rc rc = addr & 7 ? CPY_RACED : CPY_OK;
+    struct mem_range ranges[3] = {{addr, bytes, l->asyncio.task_size}};
+    struct running running;
+    const size_t count = 1 + running_ranges(l, place, &running, ranges + 1);
+    enum cpy_rc rc;
 
     mem->when = when;
-    if (rc == CPY_OK)
-        rc = mem_read(mem, addr, bytes, l->asyncio.task_size);
+    rc = addr & 7 ? CPY_RACED : mem_read_ranges(mem, ranges, count);
     mem->when = MEM_FIRST;
-    if (rc == CPY_OK)
-        rc = read_running_task(t, place, when, &out->running_task);
     if (rc != CPY_OK)
         return rc;
+    out->running_task = task_of(l, &running);
     out->name = addr_in(bytes, l->asyncio.name) & l->tag_mask;
     out->coro = addr_in(bytes, l->asyncio.coro) & l->tag_mask;
     out->next = addr_in(bytes, l->asyncio.node + l->llist.next);
@@ -273,7 +292,11 @@ static void keep_task(struct cpy_target *t, const struct task_place *place,
                      sizeof(*kept) + frames + waiters + name);
     if (!kept)
         return;
-    *kept = (struct kept_task){*task, generation, t->asyncio.chain->links[0].frame.addr};
+    *kept = (struct kept_task){*task, generation, 0};
+    if (task->running) { /* what else it has is its thread's */
+        kept->own = t->asyncio.chain->links[0].frame.addr;
+        kept->task.cut = t->asyncio.waiters->cut;
+    }
     at = (unsigned char *)(kept + 1);
     kept->task.frames = memcpy(at, task->frames, frames);
     kept->task.awaited_by = memcpy(at + frames, task->awaited_by, waiters);
