@@ -39,10 +39,11 @@ struct budget_limits {
 /* What was used in all until now. */
 struct budget_use {
     uint64_t cpu_ns;
-    uint64_t asked_cpu_ns; /* of it, what people asked for */
-    uint64_t memory_bytes; /* that is in use now */
-    size_t targets;        /* that are sampled now */
-    double factor_max;     /* no period gets longer if they are stretched further; 1 or more */
+    uint64_t asked_cpu_ns;       /* of it, what people asked for */
+    uint64_t memory_bytes;       /* that is in use now */
+    uint64_t asked_memory_bytes; /* of it, for what people asked for */
+    size_t targets;              /* that are sampled now */
+    double factor_max; /* no period gets longer if they are stretched further; 1 or more */
 };
 
 /* For whoever asks. */

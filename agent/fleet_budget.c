@@ -8,8 +8,8 @@
 #include "agent/log.h"
 #include "agent/ticks.h"
 
-/* Looking for processes may take so much of what was promised before that gets rarer, too: who becomes
- * Python is to be found within a second. */
+/* Looking for processes may take so much of what was promised before that gets rarer, too: who
+ * becomes Python is to be found within a second. */
 #define FINDER_PART 0.75
 
 /* Gives up the process that has been sampled for the shortest time; false: there is none. */
@@ -46,14 +46,27 @@ static double factor_max(const struct fleet *f, uint64_t now_ns)
     return ticks_stretch_max((uint64_t)((double)NS_PER_S / fastest_hz));
 }
 
+/* The memory of what runs because people asked for it. */
+static uint64_t asked_memory(void)
+{
+    pid_t pids[CAPTURED_RUNNING_MAX];
+    size_t i, count = captured_running(pids);
+    uint64_t bytes = 0;
+
+    for (i = 0; i < count; i++)
+        bytes += budget_memory_of(pids[i]);
+    return bytes;
+}
+
 static struct budget_use use_of(const struct fleet *f, uint64_t now_ns)
 {
     struct budget_use use = {.targets = f->charges.count,
-                             .memory_bytes = budget_memory_of(0),
+                             .asked_memory_bytes = asked_memory(),
                              .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
     size_t i;
 
+    use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
     for (i = 0; i < SLOTS; i++)
         if (slot_runs(&f->slots[i]))
             use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
@@ -80,7 +93,8 @@ static void log_less_often(const struct budget_state *state)
             state->used_cpu * 100, promised->cpu * 100);
 }
 
-static void log_budget(const struct budget_state *state, double before, const struct budget_use *use)
+static void log_budget(const struct budget_state *state, double before,
+                       const struct budget_use *use)
 {
     if (state->factor > 1 && before <= 1)
         log_less_often(state);

@@ -24,7 +24,9 @@
 
 enum { COUNT_MAX = 20000, LEARNING_MAX = 10000, EXEC_WAITS = 1000 };
 
-#define AN_HOUR_NS (3600 * NS_PER_S) /* more than the longest wait before one is looked at again */
+#define AN_HOUR_NS                                                                \
+    (3600 * NS_PER_S) /* more than the longest wait before one is looked at again \
+                       */
 
 /* Those that exec at the end, and how often the finder looked at them. */
 struct late {
@@ -159,7 +161,8 @@ static struct measured measure(struct finder *finder, unsigned long scans, uint6
     return sum;
 }
 
-/* How many of the late ones the finder sees in one scan; it looks at all others again in an hour. */
+/* How many of the late ones the finder sees in one scan; it looks at all others again in an hour.
+ */
 static unsigned see_late(struct finder *finder, struct late *late, uint64_t now_ns)
 {
     if (!exec_one(late->first) || !exec_one(late->last))
