@@ -30,7 +30,8 @@ bool process_set_wants(struct process *p, const struct wants *wants)
 {
     const struct cpy_options options = {.frames = wants->frames,
                                         .status = CPY_STATUS_CPU |
-                                                  (wants->exception ? CPY_STATUS_EXCEPTION : 0)};
+                                                  (wants->exception ? CPY_STATUS_EXCEPTION : 0),
+                                        .tasks = wants->tasks != TASKS_NONE};
 
     p->wants = *wants;
     p->service->lacks |= wants_lacking(wants, p->target);

@@ -185,6 +185,7 @@ void chain_frames(const struct chain *chain, struct raw_stack *out)
     uint32_t i;
 
     out->depth = chain->depth;
+    out->same = 0;
     out->cut = chain->cut;
     for (i = 0; i < chain->depth; i++)
         out->frames[chain->depth - 1 - i] = chain->links[i].frame;

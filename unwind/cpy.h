@@ -80,7 +80,7 @@ struct cpy_thread {
     pid_t tid;           /* the kernel's id in our pid namespace; 0: not known */
     const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
     uint32_t status;     /* enum cpy_status, as far as the version tells */
-    cpy_addr task;       /* the asyncio task that runs in it; 0: none, or not known */
+    cpy_addr task;       /* the asyncio task that runs in it; on request; 0: none, or not known */
     bool same;           /* name, task and frames are surely those that were given of it last */
     bool still;       /* the same but for the name: not an instruction of any frame has changed */
     bool torn;        /* its stack could not be read whole after all retries: no frames */
@@ -109,6 +109,7 @@ struct cpy_options {
     uint32_t frames; /* enum cpy_frame_option */
     uint32_t status; /* enum cpy_status: what is found out only on request */
     uint32_t only;   /* only threads whose status has all of these */
+    bool tasks;      /* the asyncio task that runs in a thread, and cpy_running_tasks */
 };
 
 enum cpy_frame_option {

@@ -54,6 +54,7 @@ struct layout {
     struct {
         uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation,
             collecting, gc_frame;
+        uint32_t from, span; /* where the fields of a sample lie; see layout_find_spans */
     } interp;
     struct {
         uint32_t enabled, last_holder, locked, switch_number; /* enabled: of free-threaded builds */
@@ -62,6 +63,8 @@ struct layout {
         uint32_t size, next, interp, current_frame, cframe, base_frame, status, gil_requested,
             thread_id, native_thread_id, datastack_chunk, current_exception, exc_info, exc_value,
             exc_previous;
+        uint32_t recursion_remaining; /* an int; py_recursion_limit is the next one */
+        uint32_t span;                /* where the fields of a sample end; see layout_find_spans */
     } thread; /* exc_value, exc_previous: in the item that exc_info points to; without that, of
                  the thread */
     struct {
@@ -168,6 +171,15 @@ bool layout_is_proven(uint32_t hexversion);
 
 /* True if every field lies inside its structure and no structure is absurdly large. */
 MUST_CHECK bool layout_fits(const struct layout *layout, struct err *err);
+
+enum { LAYOUT_SPAN_MAX = 2048 };
+
+/*
+ * Finds out what part of the structures a sample reads: whole ones are long, and reach over
+ * several pages. interp.span, at most
+ * LAYOUT_SPAN_MAX; 0: its fields lie too far apart to be read in one go.
+ */
+void layout_find_spans(struct layout *layout);
 
 enum { LAYOUT_ASYNCIO_WORDS = 13 };
 

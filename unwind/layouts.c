@@ -69,6 +69,7 @@ static const struct layout layouts[] = {
         .interp.modules = 16,
         .interp.collecting = NO_FIELD,
         .thread.size = 2272,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 152,
         .thread.current_exception = 80,
         .thread.exc_info = NO_FIELD,
@@ -104,6 +105,7 @@ static const struct layout layouts[] = {
         .interp.modules = 40,
         .interp.collecting = NO_FIELD,
         .thread.size = 280,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 176,
         .thread.current_exception = 88,
         .thread.exc_info = 144,
@@ -139,6 +141,7 @@ static const struct layout layouts[] = {
         .interp.modules = 56,
         .interp.collecting = NO_FIELD,
         .thread.size = 264,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 176,
         .thread.current_exception = 88,
         .thread.exc_info = 144,
@@ -174,6 +177,7 @@ static const struct layout layouts[] = {
         .interp.modules = 856,
         .interp.collecting = 816,
         .thread.size = 264,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 176,
         .thread.current_exception = 88,
         .thread.exc_info = 144,
@@ -209,6 +213,7 @@ static const struct layout layouts[] = {
         .interp.modules = 856,
         .interp.collecting = 816,
         .thread.size = 280,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 176,
         .thread.current_exception = 88,
         .thread.exc_info = 144,
@@ -249,6 +254,7 @@ static const struct layout layouts[] = {
         .gil.locked = NO_FIELD,
         .gil.switch_number = NO_FIELD,
         .thread.size = 360,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.next = 8,
         .thread.interp = 16,
         .thread.current_frame = NO_FIELD,
@@ -310,6 +316,7 @@ static const struct layout layouts[] = {
         .gil.locked = 16,
         .gil.switch_number = 24,
         .thread.size = 288,
+        .thread.recursion_remaining = NO_FIELD,
         .thread.next = 8,
         .thread.interp = 16,
         .thread.current_frame = NO_FIELD,
@@ -372,7 +379,8 @@ static const struct beside {
                 .thread = {.base_frame = NO_FIELD,
                            .gil_requested = NO_FIELD,
                            .current_exception = 112,
-                           .exc_info = 120},
+                           .exc_info = 120,
+                           .recursion_remaining = NO_FIELD},
                 .frame = {.tlbc_index = NO_FIELD},
                 .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
                 .unicode = {UNICODE_BITS},
@@ -393,7 +401,8 @@ static const struct beside {
                 .thread = {.base_frame = NO_FIELD,
                            .gil_requested = NO_FIELD,
                            .current_exception = 112,
-                           .exc_info = 120},
+                           .exc_info = 120,
+                           .recursion_remaining = 48},
                 .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
                 .unicode = {UNICODE_BITS},
                 /* What is awaited is on top of the stack. */
@@ -416,7 +425,7 @@ static const struct beside {
                 .major = 3,
                 .minor = 15,
                 .code = {.firsttraceable = 192},
-                .thread = {.exc_info = 144},
+                .thread = {.exc_info = 144, .recursion_remaining = 52},
                 .unicode = {UNICODE_BITS},
                 /* ... or second from the top; the last state is that of a locked generator. */
                 .generator = {.awaited = 16,
@@ -711,6 +720,7 @@ static const struct {
     CHECK(thread, thread_id, 8, 4096),
     CHECK(thread, native_thread_id, 8, 4096),
     CHECK(thread, datastack_chunk, 16, 4096), /* and datastack_top, the next word */
+    CHECK(thread, recursion_remaining, 8, 4096),
     CHECK(frame, executable, 8, 512),
     CHECK(frame, previous, 8, 512),
     CHECK(frame, instr, 8, 512),
@@ -800,6 +810,31 @@ bool layout_fits(const struct layout *layout, struct err *err)
         return false;
     }
     return true;
+}
+
+void layout_find_spans(struct layout *l)
+{
+    uint32_t offset, end, first = NO_FIELD, last = 0;
+    size_t i;
+
+    l->thread.span = 0;
+    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        offset = value_of(l, checks[i].field);
+        end = offset + checks[i].width;
+        if (offset == NO_FIELD || checks[i].field == offsetof(struct layout, interp.modules) ||
+            checks[i].field == offsetof(struct layout, interp.gil))
+            continue;
+        if (checks[i].size == offsetof(struct layout, thread.size) && end > l->thread.span)
+            l->thread.span = end;
+        if (checks[i].size != offsetof(struct layout, interp.size))
+            continue;
+        first = offset < first ? offset : first;
+        last = end > last ? end : last;
+    }
+    if (l->thread.exc_info == NO_FIELD && l->thread.exc_value + 8 > l->thread.span)
+        l->thread.span = l->thread.exc_value + 8;
+    l->interp.from = first;
+    l->interp.span = last > first && last - first <= LAYOUT_SPAN_MAX ? last - first : 0;
 }
 
 bool layout_add_asyncio(struct layout *layout, const uint64_t words[LAYOUT_ASYNCIO_WORDS])

@@ -3,6 +3,7 @@
 #include "unwind/list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "unwind/light.h"
 
@@ -20,6 +21,13 @@ static void want(struct mem_range *ranges, size_t *count, cpy_addr base, uint32_
 {
     if (field != NO_FIELD)
         ranges[(*count)++] = (struct mem_range){base + field, into, size};
+}
+
+/* Says of an interpreter whose last_holder is known what its GIL is now. */
+static void note_holder(struct interp *interp, int32_t locked, int32_t enabled)
+{
+    interp->holder = locked == 1 && enabled != 0 ? interp->last_holder : 0;
+    interp->counts = locked >= 0 && enabled != 0;
 }
 
 /* Who holds the GIL, and who did last. */
@@ -40,8 +48,8 @@ static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
     want(gil, &count, interp->gil, l->gil.switch_number, &interp->switches, 8);
     want(gil, &count, interp->gil, l->gil.enabled, &enabled, 4);
     rc = mem_read_ranges(&t->ahead.mem, gil, count);
-    interp->holder = locked == 1 && enabled != 0 ? interp->last_holder : 0;
-    interp->counts = l->gil.switch_number != NO_FIELD && locked >= 0 && enabled != 0;
+    note_holder(interp, locked, enabled);
+    interp->counts &= l->gil.switch_number != NO_FIELD;
     return rc;
 }
 
@@ -64,15 +72,79 @@ static enum cpy_rc read_words(struct cpy_target *t, struct interp *out)
     return mem_read_ranges(&t->ahead.mem, ranges, count);
 }
 
+/* The copy of a part of an interpreter. */
+struct block {
+    const unsigned char *bytes;
+    uint32_t from, size; /* in the interpreter */
+};
+
+/* A field of `size` bytes; 0 where the version has none. */
+static uint64_t field_in(const struct block *block, uint32_t field, size_t size)
+{
+    uint64_t value = 0;
+
+    if (field != NO_FIELD)
+        memcpy(&value, block->bytes + (field - block->from), size);
+    return value;
+}
+
+static void take_words(const struct layout *l, const struct block *block, struct interp *out)
+{
+    out->next = field_in(block, l->interp.next, 8);
+    out->id = field_in(block, l->interp.id, 8);
+    out->threads_head = field_in(block, l->interp.threads_head, 8);
+    out->threads_main = field_in(block, l->interp.threads_main, 8);
+    out->gc_frame = field_in(block, l->interp.gc_frame, 8);
+    out->generation = field_in(block, l->interp.code_generation, 8);
+    out->collecting = (int32_t)field_in(block, l->interp.collecting, 4);
+}
+
+/* Takes the GIL if it is in the block, too. */
+static bool take_gil(const struct layout *l, const struct block *block, struct interp *out)
+{
+    const uint32_t last = l->gil.switch_number; /* the field behind all others */
+    const uint64_t at = out->gil - out->addr;
+    uint32_t gil;
+
+    if (last == NO_FIELD || last < l->gil.locked || last < l->gil.last_holder || at < block->from ||
+        at > block->from + block->size || block->from + block->size - at < (uint64_t)last + 8)
+        return false;
+    gil = (uint32_t)at;
+    out->last_holder = field_in(block, gil + l->gil.last_holder, 8);
+    out->switches = field_in(block, gil + last, 8);
+    note_holder(out, (int32_t)field_in(block, gil + l->gil.locked, 4),
+                l->gil.enabled == NO_FIELD ? 1 : (int32_t)field_in(block, gil + l->gil.enabled, 4));
+    return true;
+}
+
+/* The same as read_words and read_gil, of a whole block. False: it has to be done by them. */
+static bool read_block(struct cpy_target *t, struct interp *out)
+{
+    const struct layout *l = &t->found.layout;
+    struct block block = {NULL, l->interp.from, l->interp.span};
+    unsigned char own[LAYOUT_SPAN_MAX];
+    enum cpy_rc rc;
+
+    if (l->interp.span == 0 || l->runtime.collecting != NO_FIELD || t->found.gil_current != 0)
+        return false;
+    block.bytes = mem_bytes(&t->ahead.mem, out->addr + l->interp.from, l->interp.span, own, &rc);
+    if (!block.bytes)
+        return false;
+    take_words(l, &block, out);
+    return take_gil(l, &block, out);
+}
+
 static enum cpy_rc read_interp(struct cpy_target *t, cpy_addr addr, struct interp *out)
 {
     uint32_t gil = t->found.layout.interp.gil;
-    enum cpy_rc rc;
+    enum cpy_rc rc = CPY_OK;
 
     *out = (struct interp){.addr = addr};
-    rc = read_words(t, out);
-    if (rc == CPY_OK && gil != NO_FIELD)
+    if (gil != NO_FIELD)
         rc = mem_read_word(&t->ahead.mem, addr + gil, &out->gil);
+    if (rc != CPY_OK || read_block(t, out))
+        return rc;
+    rc = read_words(t, out);
     return rc == CPY_OK ? read_gil(t, out) : rc;
 }
 
@@ -81,6 +153,8 @@ enum cpy_rc list_read_interp(struct cpy_target *t, const struct interp *then, st
     enum cpy_rc rc;
 
     *now = (struct interp){.addr = then->addr, .gil = then->gil, .runner = then->runner};
+    if (read_block(t, now))
+        return CPY_OK;
     rc = read_words(t, now);
     return rc == CPY_OK ? read_gil(t, now) : rc;
 }

@@ -140,6 +140,18 @@ const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_
     return mem->look ? mem->look(mem, from, size, most) : NULL;
 }
 
+const unsigned char *mem_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
+                               enum cpy_rc *rc)
+{
+    const unsigned char *bytes = mem_look(mem, from, size, size);
+
+    *rc = CPY_OK;
+    if (bytes)
+        return bytes;
+    *rc = mem_read(mem, from, own, size);
+    return *rc == CPY_OK ? own : NULL;
+}
+
 enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *ranges, size_t count)
 {
     enum cpy_rc rc;
@@ -158,6 +170,17 @@ enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into, size_t si
     rc = mem_read(mem, from, into, size);
     mem->when = MEM_FIRST;
     return rc;
+}
+
+const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
+                                     enum cpy_rc *rc)
+{
+    const unsigned char *bytes;
+
+    mem->when = MEM_STATE;
+    bytes = mem_bytes(mem, from, size, own, rc);
+    mem->when = MEM_FIRST;
+    return bytes;
 }
 
 enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out)

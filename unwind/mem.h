@@ -61,6 +61,10 @@ MUST_CHECK enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size
  */
 const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_t most);
 
+/* The same, or else they are read into `own`, which has room for them. NULL: *rc says why. */
+const unsigned char *mem_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
+                               enum cpy_rc *rc);
+
 /*
  * Reads ranges that were read before, after everything that was read since: what is equal
  * then was there all the time.
@@ -70,6 +74,10 @@ MUST_CHECK enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *r
 
 /* Reads what says where to begin. Without prediction that comes first; else last. */
 MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into, size_t size);
+
+/* The same, as mem_bytes has it. */
+const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
+                                     enum cpy_rc *rc);
 
 /* Reads one 64-bit word. */
 MUST_CHECK enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out);

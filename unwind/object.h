@@ -16,6 +16,7 @@
 struct reader {
     struct mem *mem;
     const struct layout *layout;
+    bool tasks; /* what runs in a thread's event loop is wanted, too */
 };
 
 enum {

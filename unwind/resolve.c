@@ -2,6 +2,8 @@
 /* resolve.c - see resolve.h. */
 #include "unwind/resolve.h"
 
+#include <string.h>
+
 #include "unwind/instr.h"
 #include "unwind/linetable.h"
 
@@ -66,17 +68,31 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
     return CPY_OK;
 }
 
-/* How many frames, from the outermost on, are as they were. */
-static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
+/* Puts the frames that are the same to the others. */
+static void spell_out(struct raw_stack *raw, const struct kept_stack *stack)
 {
-    uint32_t most = raw->depth < stack->depth ? raw->depth : stack->depth, same;
-    const struct raw_frame *now, *then;
+    if (raw->same == 0)
+        return;
+    memcpy(raw->frames + raw->depth, stack->raw + (stack->room - raw->same),
+           raw->same * sizeof(*raw->frames));
+    raw->depth += raw->same;
+    raw->same = 0;
+}
 
-    for (same = 0; same < most; same++) {
-        now = &raw->frames[raw->depth - 1 - same];
+/* How many frames, from the outermost on, are as they were, wherever they lie. */
+static uint32_t count_same(const struct raw_stack *raw, struct kept_stack *stack)
+{
+    uint32_t depth = raw->depth + raw->same, same = raw->same;
+    uint32_t most = depth < stack->depth ? depth : stack->depth;
+    const struct raw_frame *now;
+    struct raw_frame *then;
+
+    for (; same < most; same++) {
+        now = &raw->frames[depth - 1 - same];
         then = &stack->raw[stack->room - 1 - same];
         if (now->code != then->code || now->unit != then->unit || now->kind != then->kind)
             break;
+        *then = *now;
     }
     return same;
 }
@@ -132,13 +148,15 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
                     struct kept_stack *stack)
 {
     bool vouched = generation != 0 && generation == stack->generation;
-    uint32_t same = count_same(raw, stack), i;
+    const bool opcodes = t->options.frames & CPY_FRAME_OPCODES;
+    uint32_t depth = raw->depth + raw->same, same, i;
     enum cpy_rc rc;
 
-    if (t->options.frames & CPY_FRAME_OPCODES)
-        same = 0; /* the interpreter specialises instructions while it runs them */
+    if (!vouched || opcodes)
+        spell_out(raw, stack);
+    same = opcodes ? 0 : count_same(raw, stack); /* instructions are specialised while they run */
     raw->tear = TEAR_CODE;
-    rc = check_codes(t, raw, vouched ? raw->depth - same : raw->depth, generation);
+    rc = check_codes(t, raw, vouched ? depth - same : depth, generation);
     if (rc != CPY_OK)
         return rc;
     if (!vouched)
@@ -146,12 +164,12 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
     stack->depth = same;
     stack->generation = 0;
     t->stats.frames_reused += same;
-    if (!keep_room(&t->keep, stack, raw->depth))
+    if (!keep_room(&t->keep, stack, depth))
         return CPY_NOMEM;
-    for (i = raw->depth - same; i > 0 && rc == CPY_OK; i--)
+    for (i = depth - same; i > 0 && rc == CPY_OK; i--)
         rc = add_frame(t, &raw->frames[i - 1], stack);
     stack->cut = raw->cut;
-    if (rc == CPY_OK && t->options.frames & CPY_FRAME_OPCODES)
+    if (rc == CPY_OK && opcodes)
         rc = check_bytecode(t, raw);
     stack->generation = rc == CPY_OK ? generation : 0;
     return rc;

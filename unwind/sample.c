@@ -16,7 +16,7 @@ enum {
 
 struct reader target_reader(struct cpy_target *t)
 {
-    return (struct reader){&t->ahead.mem, &t->found.layout};
+    return (struct reader){&t->ahead.mem, &t->found.layout, t->options.tasks || t->one_set};
 }
 
 /* Where the interpreter counts changes of its code objects; 0: it does not. */
@@ -39,10 +39,12 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
               interp->holder == thread->words.addr,
         .gc_frame = interp->gc_frame,
     };
+    const struct raw_before before = {out->raw ? out->raw + (out->room - out->depth) : NULL,
+                                      out->cut ? 0 : out->depth};
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
     enum cpy_rc rc =
-        walk_stack(&reader, t->scratch->walk, &thread->words, &marks,
+        walk_stack(&reader, t->scratch->walk, &thread->words, &marks, &before,
                    t->counted_late && fresh ? 0 : counted_at, t->scratch->raw, &generation);
 
     if (rc != CPY_OK)

@@ -70,6 +70,7 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
 
 void target_settle(struct cpy_target *t)
 {
+    layout_find_spans(&t->found.layout);
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));

@@ -83,13 +83,15 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
 {
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
+    const struct raw_before before = {0};
     cpy_addr own = t->asyncio.chain->links[0].frame.addr;
     struct thread_words thread;
     uint32_t i;
     enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
 
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, 0, t->scratch->raw, NULL);
+        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, &before, 0, t->scratch->raw,
+                        NULL);
     if (rc != CPY_OK)
         return rc;
     for (i = 0; i < t->scratch->raw->depth && t->scratch->raw->frames[i].addr != own; i++) {

@@ -115,6 +115,7 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
     const struct listed *thread = find_thread(t, state);
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
+    const struct raw_before before = {0};
     uint64_t hash = UINT64_C(14695981039346656037), generation = 0;
     struct thread_words words;
     enum cpy_rc rc;
@@ -125,7 +126,8 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
     t->ahead.now = NULL;
     rc = walk_read_thread(&reader, state, &words);
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &words, &marks, 0, t->scratch->raw, &generation);
+        rc = walk_stack(&reader, t->scratch->walk, &words, &marks, &before, 0, t->scratch->raw,
+                        &generation);
     if (rc == CPY_OK)
         rc = mix_stack(t, t->scratch->raw, &hash);
     if (rc == CPY_OK)

@@ -76,14 +76,28 @@ static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words 
                           sizeof(out->outer_frame));
 }
 
+/* How many Python frames the thread counts: it takes them from a limit. */
+static int64_t recursion_in(const struct layout *l, const unsigned char *bytes)
+{
+    int32_t words[2];
+
+    if (l->thread.recursion_remaining == NO_FIELD)
+        return -1;
+    memcpy(words, bytes + l->thread.recursion_remaining, sizeof(words));
+    return (int64_t)words[1] - words[0];
+}
+
 enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct thread_words *out)
 {
     const struct layout *l = reader->layout;
-    unsigned char bytes[THREAD_MAX];
+    bool tasks = reader->tasks && l->asyncio.task_size != 0;
+    unsigned char own[THREAD_MAX];
     int32_t requested = 0;
-    enum cpy_rc rc = mem_read_state(reader->mem, addr, bytes, l->thread.size);
+    enum cpy_rc rc;
+    const unsigned char *bytes =
+        mem_state_bytes(reader->mem, addr, tasks ? l->thread.size : l->thread.span, own, &rc);
 
-    if (rc != CPY_OK)
+    if (!bytes)
         return rc;
     *out = (struct thread_words){
         .addr = addr,
@@ -102,13 +116,14 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
         .exc_info = word_in(bytes, l->thread.exc_info),
         .exc_value = l->thread.exc_info == NO_FIELD ? word_in(bytes, l->thread.exc_value) : 0,
     };
-    if (l->asyncio.task_size != 0 && word_in(bytes, l->asyncio.running_loop) != 0)
+    if (tasks && word_in(bytes, l->asyncio.running_loop) != 0)
         out->running_task = word_in(bytes, l->asyncio.running_task) & l->tag_mask;
     if (l->thread.status != NO_FIELD)
         memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
     if (l->thread.gil_requested != NO_FIELD)
         memcpy(&requested, bytes + l->thread.gil_requested, sizeof(requested));
     out->gil_requested = requested != 0;
+    out->recursion = recursion_in(l, bytes);
     if (l->thread.cframe == NO_FIELD)
         return CPY_OK;
     return read_cframe(reader, out);
@@ -188,6 +203,7 @@ static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_sc
 {
     size_t i, size = reader->layout->frame.size;
     const struct chunk_copy *chunk;
+    enum cpy_rc rc;
 
     for (i = 0; i < scratch->chunk_count; i++) {
         chunk = &scratch->chunks[i];
@@ -198,8 +214,8 @@ static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_sc
         *out = chunk->bytes + (addr - chunk->from);
         return CPY_OK;
     }
-    *out = own;
-    return mem_read(reader->mem, addr, own, size);
+    *out = mem_bytes(reader->mem, addr, size, own, &rc);
+    return rc;
 }
 
 /* A walk under way. */
@@ -208,23 +224,64 @@ struct walk {
     struct walk_scratch *scratch;
     const struct walk_marks *marks;
     struct raw_stack *out;
-    cpy_addr milestone; /* an address seen before: meeting it again is a loop (Brent) */
+    struct raw_before before;
+    uint32_t next_known;       /* of `before`: the frames that may still come */
+    uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
+    cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps; /* visits but for those of take_run */
-    cpy_addr last;  /* the frame that was visited last */
-    bool ends_well; /* ... and whether a chain may end there */
+    uint32_t steps;  /* visits but for those of take_plain */
+    uint32_t frames; /* of Python that were passed, and have not returned */
+    cpy_addr last;   /* the frame that was visited last */
+    bool ends_well;  /* ... and whether a chain may end there */
     const struct thread_words *thread;
     bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
+    bool may_skip, skipped;        /* entry frames */
     unsigned char leaf[FRAME_MAX]; /* the current frame as it was copied */
 };
 
-static void add(struct walk *walk, const struct raw_frame *frame)
+static void append(struct walk *walk, const struct raw_frame *frame)
 {
     if (walk->out->depth == CPY_DEPTH_MAX)
         walk->out->cut = true;
     else
         walk->out->frames[walk->out->depth++] = *frame;
+}
+
+/* What follows is not as it was before: the frames that were are as good as any. */
+static void end_run(struct walk *walk)
+{
+    uint32_t i;
+
+    for (i = walk->run_from; i < walk->run_to; i++)
+        append(walk, &walk->before.frames[i]);
+    walk->run_from = walk->run_to = 0;
+}
+
+static void add(struct walk *walk, const struct raw_frame *frame)
+{
+    end_run(walk);
+    append(walk, frame);
+}
+
+static void begin(struct walk *walk, struct raw_stack *out)
+{
+    walk->out = out;
+    walk->milestone = walk->last = 0;
+    walk->visits = walk->steps = walk->frames = 0;
+    walk->next_known = walk->run_from = walk->run_to = 0;
+    walk->ends_well = walk->entered = walk->native = walk->skipped = false;
+    out->depth = out->same = 0;
+    out->cut = false;
+    out->tear = TEAR_CHAIN;
+}
+
+/* True if the state was read after all frames. */
+static bool is_late(const struct walk *walk)
+{
+    const struct mem *mem = walk->reader->mem;
+
+    return mem->is_late && mem->is_late(mem);
 }
 
 /* Where the bytecode is that the frame runs: free-threaded builds have copies for each thread. */
@@ -292,6 +349,7 @@ static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
     if (walk->native && walk->marks->native)
         add(walk, &(struct raw_frame){.kind = RAW_NATIVE});
     frame.addr = walk->last;
+    frame.previous = word_in(bytes, l->frame.previous);
     add(walk, &frame);
     /* 3.11 has no shims: the first frame of each call from C says so itself. */
     walk->native = l->chain_end == END_ENTRY && bytes[l->frame.is_entry] != 0;
@@ -347,6 +405,8 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
         *previous != walk->thread->outer_frame)
         return CPY_RACED; /* see walk.h */
     walk->entered |= walk->ends_well;
+    walk->frames += bytes[l->frame.owner] < l->shim_owner &&
+                    (word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
     return add_frame(walk, bytes);
 }
 
@@ -363,53 +423,171 @@ static const struct chunk_copy *chunk_of(const struct walk *walk, cpy_addr addr)
     return NULL;
 }
 
-/*
- * Takes frames as long as they are plain and lie one below the other in one copy; gives the
- * first that is not. The same as visit would do, for the price of a deep stack's bytes.
- */
-static cpy_addr take_run(struct walk *walk, cpy_addr addr)
+/* Goes on to the frame of `before` that lies at `addr`, if there is one. */
+static bool find_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const struct raw_frame *frames = walk->before.frames;
+    uint32_t i = walk->next_known;
+
+    while (i < walk->before.depth && (frames[i].addr < chunk->from || frames[i].addr > addr))
+        i++;
+    walk->next_known = i;
+    return i < walk->before.depth && frames[i].addr == addr;
+}
+
+/* True if plain frames may be taken from their copies. */
+static bool takes_plain(const struct walk *walk)
 {
     const struct layout *l = walk->reader->layout;
-    const struct chunk_copy *chunk = chunk_of(walk, addr);
-    struct raw_stack *out = walk->out;
-    cpy_addr code, previous, last = chunk ? chunk->from + chunk->size - l->frame.size : 0;
-    const unsigned char *bytes;
-    int64_t from_start;
 
-    if (!chunk || walk->native || walk->marks->gc || l->chain_end == END_ENTRY ||
-        l->frame.tlbc_index != NO_FIELD)
-        return addr;
-    while (addr >= chunk->from && addr <= last && !(addr & 7) && out->depth < CPY_DEPTH_MAX) {
-        bytes = chunk->bytes + (addr - chunk->from);
-        code = word_in(bytes, l->frame.executable) & l->tag_mask;
-        previous = word_in(bytes, l->frame.previous);
-        from_start = (int64_t)(word_in(bytes, l->frame.instr) - code - l->code.bytecode);
-        if (bytes[l->frame.owner] != OWNED_BY_THREAD || code & 7 || code == 0 || from_start & 1 ||
-            from_start < -2 || from_start / 2 > INT32_MAX || (previous >= addr && previous <= last))
+    return !(walk->native && walk->marks->native) && !walk->marks->gc &&
+           l->chain_end != END_ENTRY && l->frame.tlbc_index == NO_FIELD;
+}
+
+static inline uint64_t load(const unsigned char *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+/*
+ * Passes frames that stand where they stood, and were called by the same ones; gives the first
+ * that does not. It is the loop that deep stacks cost: no branches but those out of it.
+ */
+static cpy_addr pass_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const struct layout *l = walk->reader->layout;
+    const struct raw_frame *known = &walk->before.frames[walk->next_known],
+                           *end = walk->before.frames + walk->before.depth;
+    const uint32_t executable = l->frame.executable, instr = l->frame.instr,
+                   previous = l->frame.previous, owner = l->frame.owner;
+    const uint64_t mask = l->tag_mask, bytecode = l->code.bytecode;
+    const cpy_addr from = chunk->from, room = chunk->size - l->frame.size;
+    const unsigned char *bytes;
+    uint64_t other; /* bits that are not as they were */
+
+    for (; known < end && known->addr == addr && addr - from <= room; known++) {
+        bytes = chunk->bytes + (addr - from);
+        other = (load(bytes + executable) & mask) ^ known->code;
+        other |= load(bytes + previous) ^ known->previous;
+        other |=
+            load(bytes + instr) - known->code - bytecode - (uint64_t)((int64_t)known->unit * 2);
+        other |= (uint64_t)(bytes[owner] ^ OWNED_BY_THREAD) | (known->kind ^ RAW_FRAME);
+        if (other != 0)
             break;
-        out->frames[out->depth++] =
-            (struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr};
-        walk->visits++;
         walk->last = addr;
+        addr = known->previous;
+        if ((known + 1 < end && known[1].addr == addr) || !walk->may_skip)
+            continue;
+        walk->skipped = true;
+        addr = known + 1 < end ? known[1].addr : 0;
+    }
+    walk->next_known = (uint32_t)(known - walk->before.frames);
+    return addr;
+}
+
+/* The same, and counts them. */
+static cpy_addr take_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const uint32_t from = walk->next_known;
+    uint32_t passed;
+
+    if (walk->run_to != from)
+        end_run(walk);
+    addr = pass_known(walk, chunk, addr);
+    passed = walk->next_known - from;
+    if (walk->run_to != from)
+        walk->run_from = from;
+    walk->run_to = walk->next_known;
+    walk->visits += passed;
+    walk->frames += passed;
+    if (passed > 0)
         walk->ends_well = false;
+    return addr;
+}
+
+/* Takes a plain frame; false: it is none. */
+static bool take_one(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr,
+                     cpy_addr *previous)
+{
+    const struct layout *l = walk->reader->layout;
+    const unsigned char *bytes = chunk->bytes + (addr - chunk->from);
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask;
+    int64_t from_start = (int64_t)(word_in(bytes, l->frame.instr) - code - l->code.bytecode);
+
+    *previous = word_in(bytes, l->frame.previous);
+    if (bytes[l->frame.owner] != OWNED_BY_THREAD || code & 7 || code == 0 || from_start & 1 ||
+        from_start < -2 || from_start / 2 > INT32_MAX ||
+        (*previous >= addr && *previous < chunk->from + chunk->size) ||
+        walk->out->depth == CPY_DEPTH_MAX)
+        return false;
+    add(walk, &(struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr, *previous});
+    walk->native = false;
+    walk->visits++;
+    walk->frames++;
+    walk->last = addr;
+    walk->ends_well = false;
+    return true;
+}
+
+/*
+ * Takes frames as long as they are plain and lie one below the other in the data stack; gives
+ * the first that is not, 0 at the end. The same as visit would do, for the price of a deep
+ * stack's bytes.
+ */
+static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
+{
+    const struct chunk_copy *chunk = NULL;
+    const size_t size = walk->reader->layout->frame.size;
+    cpy_addr previous;
+
+    while (addr != 0 && !(addr & 7) && takes_plain(walk)) {
+        if (!chunk || addr < chunk->from || addr > chunk->from + chunk->size - size)
+            chunk = chunk_of(walk, addr);
+        if (!chunk)
+            break;
+        if (walk->visits == 0)
+            memcpy(walk->leaf, chunk->bytes + (addr - chunk->from), size);
+        previous = addr;
+        if (find_known(walk, chunk, addr))
+            previous = take_known(walk, chunk, addr);
+        if (previous == addr && !take_one(walk, chunk, addr, &previous))
+            break;
         addr = previous;
     }
     return addr;
 }
 
+/* Says which frames are the same to the end, unless there are too many. */
+static void keep_run(struct walk *walk)
+{
+    struct raw_stack *out = walk->out;
+    uint32_t run = walk->run_to - walk->run_from;
+
+    if (walk->run_to == walk->before.depth && run <= CPY_DEPTH_MAX - out->depth)
+        out->same = run;
+    else
+        end_run(walk);
+}
+
 static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
 {
-    cpy_addr addr = thread->current_frame;
+    cpy_addr addr = take_plain(walk, thread->current_frame);
     enum cpy_rc rc;
 
     while (addr != 0 && !walk->out->cut) {
         rc = visit(walk, addr, &addr);
         if (rc != CPY_OK)
             return rc;
-        addr = take_run(walk, addr);
+        addr = take_plain(walk, addr);
     }
+    keep_run(walk);
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
+    if (walk->skipped)
+        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
     if (walk->reader->layout->chain_end == END_BASE_FRAME)
         return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
     return walk->ends_well ? CPY_OK : CPY_RACED;
@@ -434,7 +612,7 @@ static enum cpy_rc add_object(struct walk *walk, const struct object_frame *fram
         return CPY_RACED;
     if (walk->reader->layout->lasti_in_bytes && unit > 0)
         unit /= 2;
-    add(walk, &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr});
+    add(walk, &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr, frame->back});
     return CPY_OK;
 }
 
@@ -504,7 +682,14 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
         return rc == CPY_OK ? check_objects(walk) : rc;
     }
     rc = copy_data_stack(walk->reader, walk->scratch, thread);
-    return rc == CPY_OK ? walk_chain(walk, thread) : unmapped(walk, rc);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    rc = walk_chain(walk, thread);
+    if (rc != CPY_RACED || !walk->skipped)
+        return rc;
+    begin(walk, walk->out); /* once more, with all that is there */
+    walk->may_skip = false;
+    return walk_chain(walk, thread);
 }
 
 /*
@@ -519,8 +704,7 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
                                cpy_addr generation_at, uint64_t *generation)
 {
     const struct layout *l = walk->reader->layout;
-    const struct mem *mem = walk->reader->mem;
-    bool late = mem->is_late && mem->is_late(mem);
+    bool late = is_late(walk);
     unsigned char leaf[FRAME_MAX];
     cpy_addr current = thread->current_frame, cframe = thread->cframe;
     struct mem_range now[4];
@@ -548,7 +732,8 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
 
 enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
                        const struct thread_words *thread, const struct walk_marks *marks,
-                       cpy_addr generation_at, struct raw_stack *out, uint64_t *generation)
+                       const struct raw_before *before, cpy_addr generation_at,
+                       struct raw_stack *out, uint64_t *generation)
 {
     struct walk walk;
     enum cpy_rc rc;
@@ -557,13 +742,11 @@ enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch
     walk.scratch = scratch;
     walk.marks = marks;
     walk.thread = thread;
-    walk.out = out;
-    walk.milestone = walk.last = 0;
-    walk.visits = walk.steps = 0;
-    walk.ends_well = walk.entered = walk.native = false;
-    out->depth = 0;
-    out->cut = false;
-    out->tear = TEAR_CHAIN;
+    walk.before = *before;
+    if (marks->native || marks->gc)
+        walk.before.depth = 0;
+    begin(&walk, out);
+    walk.may_skip = thread->recursion > 0 && reader->layout->clears_frames && is_late(&walk);
     rc = walk_frames(&walk, thread);
     return rc == CPY_OK ? check_still(&walk, thread, generation_at, generation) : rc;
 }

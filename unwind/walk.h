@@ -14,7 +14,13 @@
  * it has what an earlier call has left there. So the frame below the newest call must be
  * the one that was current when that call began.
  *
- * Before, frames are objects on the heap, reached one by one. There a walk is good only
+ * What a stack has in common with the one that the thread had before is not taken again, but
+ * compared. Where the thread counts its Python frames (3.14 and later) the records of its
+ * entry frames need not be read either: Python frames that are plain lie in the data stack in the
+ * order of their calls, and if they are as many as the thread counts, then no frame of a
+ * generator is between them, and each was called by the one that called it before.
+ *
+ * Before 3.11, frames are objects on the heap, reached one by one. There a walk is good only
  * if all of them, read once more in one call, are what they were.
  */
 #ifndef UNWIND_WALK_H
@@ -35,7 +41,8 @@ struct raw_frame {
     cpy_addr code; /* 0: none, it is no frame */
     int32_t unit;  /* code unit of its instruction; -1: not started */
     enum raw_kind kind;
-    cpy_addr addr; /* where it lies */
+    cpy_addr addr;     /* where it lies */
+    cpy_addr previous; /* the frame, of Python or not, that called it */
 };
 
 /* What a walk is to note beside the frames. */
@@ -56,8 +63,15 @@ enum walk_tear {
 struct raw_stack {
     enum walk_tear tear; /* if it is torn */
     uint32_t depth;
-    bool cut; /* deeper than CPY_DEPTH_MAX */
+    uint32_t same; /* so many more follow: the outermost ones of the stack before */
+    bool cut;      /* deeper than CPY_DEPTH_MAX */
     struct raw_frame frames[CPY_DEPTH_MAX];
+};
+
+/* The stack that a thread had before, the innermost frame first. */
+struct raw_before {
+    const struct raw_frame *frames; /* borrowed */
+    uint32_t depth;                 /* 0: it is not known */
 };
 
 /* The words of a thread state that a walk and its caller need. */
@@ -70,6 +84,7 @@ struct thread_words {
     uint64_t thread_id, native_thread_id;
     cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
     uint32_t status;
+    int64_t recursion; /* Python frames of the thread as it counts them; -1: it does not */
     bool gil_requested;
     cpy_addr current_exception, exc_info, exc_value;
 };
@@ -92,14 +107,15 @@ MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsign
                                        struct raw_frame *out);
 
 /*
- * Reads the chain of frames of `thread`. *generation is read from
- * `generation_at` after the frames; 0: it is not read.
+ * Reads the chain of frames of `thread`, and compares it with `before` (of depth 0, or a stack
+ * that was read whole). *generation is read from `generation_at` after the frames; 0: it is not
+ * read.
  *
  * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
  */
 MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
                                   const struct thread_words *thread, const struct walk_marks *marks,
-                                  cpy_addr generation_at, struct raw_stack *out,
-                                  uint64_t *generation);
+                                  const struct raw_before *before, cpy_addr generation_at,
+                                  struct raw_stack *out, uint64_t *generation);
 
 #endif

@@ -239,7 +239,8 @@ static bool read_words(const char *operation, const char *mode, enum operation_k
     if (k == sizeof(kinds) / sizeof(kinds[0]) || i == sizeof(modes) / sizeof(modes[0]))
         return false;
     *kind = (enum operation_kind)k;
-    *options = (struct cpy_options){.status = modes[i].status, .only = modes[i].only};
+    *options = (struct cpy_options){
+        .status = modes[i].status, .only = modes[i].only, .tasks = *kind == OPERATION_ASYNC};
     return true;
 }
 

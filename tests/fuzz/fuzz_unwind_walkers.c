@@ -121,6 +121,7 @@ static void sample(struct cpy_target *t, uint8_t asked)
         .only = asked & 0x20   ? CPY_STATUS_MAIN
                 : asked & 0x40 ? CPY_STATUS_GIL
                                : 0,
+        .tasks = asked & 0x80,
     };
     size_t text = 0, thread;
     uint64_t mark = 0;

@@ -206,6 +206,7 @@ static void begin(struct game *g, bool counts)
         *both[i] = own;
         l = &(*both[i])->target->found.layout;
         l->interp.code_generation = counts ? l->interp.size - 8 : NO_FIELD;
+        layout_find_spans(l);
         (*both[i])->target->names.next_refresh = UINT64_MAX;
     }
     make_stacks(g);

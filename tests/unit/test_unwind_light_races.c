@@ -98,6 +98,7 @@ static void sees_a_code_object_that_is_replaced_within_a_hand_over(void **state)
     struct layout *l = &f->target->found.layout;
 
     l->interp.code_generation = l->interp.size - 8; /* as 3.14 has it */
+    layout_find_spans(l);
     fake_put64(f->fake, f->interp + l->interp.code_generation, 1);
     make_threads(f);
     replaced = new_code(f, "before");

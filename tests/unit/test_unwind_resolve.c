@@ -252,7 +252,7 @@ static void leaves_out_a_call_whose_arguments_are_not_in_place(void **state)
     assert_int_equal(resolved(f, raw, 3, 1), CPY_OK);
     assert_int_equal(f->stack->depth, 3);
     check_counts(f, 1, 2);
-    raw[0] = (struct raw_frame){f->codes[2], -1, RAW_GENERATOR, 0};
+    raw[0] = (struct raw_frame){f->codes[2], -1, RAW_GENERATOR, 0, 0};
     assert_int_equal(resolved(f, raw, 3, 1), CPY_OK);
     check(f, 0, "f2", 300); /* a generator is shown before it starts */
 }

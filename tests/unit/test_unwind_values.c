@@ -24,7 +24,8 @@ static enum cpy_rc (*real_read)(struct mem *mem, const struct mem_range *ranges,
 static cpy_addr flipped; /* the word there is read with another bit; 0: none is */
 static bool fails;
 
-/* An image has what a sample reads. A number that it lacks is 4: so many values has a frame. */
+/* An image has what a sample reads, field by field. A number that it lacks is 4: so many values has
+ * a frame. */
 static enum cpy_rc read_flipped(struct mem *mem, const struct mem_range *ranges, size_t count)
 {
     unsigned char *into;
@@ -33,6 +34,8 @@ static enum cpy_rc read_flipped(struct mem *mem, const struct mem_range *ranges,
     for (i = 0; i < count && !fails; i++) {
         into = ranges[i].into;
         if (real_read(mem, &ranges[i], 1) != CPY_OK) {
+            if (ranges[i].size > 256)
+                return CPY_RACED;
             memset(into, 0, ranges[i].size);
             into[0] = 4;
         }

@@ -359,9 +359,9 @@ static void reads_the_generation_after_the_frames(void **state)
     (void)state;
     fake_put64(fake, generation_at, 77);
     assert_int_equal(walk_read_thread(&fake->reader, thread, &words), CPY_OK);
-    assert_int_equal(
-        walk_stack(&fake->reader, scratch, &words, &marks, generation_at, &got, &generation),
-        CPY_OK);
+    assert_int_equal(walk_stack(&fake->reader, scratch, &words, &marks,
+                                &(const struct raw_before){0}, generation_at, &got, &generation),
+                     CPY_OK);
     assert_int_equal(generation, 77);
     assert_int_equal(got.depth, 2);
     walk_scratch_free(scratch);

@@ -84,8 +84,8 @@ static inline enum cpy_rc chain_walk(struct fake *fake, cpy_addr thread, struct 
     assert_non_null(scratch);
     rc = walk_read_thread(&fake->reader, thread, &words);
     if (rc == CPY_OK)
-        rc =
-            walk_stack(&fake->reader, scratch, &words, &(const struct walk_marks){0}, 0, out, NULL);
+        rc = walk_stack(&fake->reader, scratch, &words, &(const struct walk_marks){0},
+                        &(const struct raw_before){0}, 0, out, NULL);
     walk_scratch_free(scratch);
     return rc;
 }

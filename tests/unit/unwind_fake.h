@@ -60,7 +60,8 @@ static inline struct fake *fake_new(const struct layout *layout)
     fake->mem.close = fake_close;
     if (layout)
         fake->layout = *layout;
-    fake->reader = (struct reader){&fake->mem, &fake->layout};
+    layout_find_spans(&fake->layout);
+    fake->reader = (struct reader){&fake->mem, &fake->layout, false};
     return fake;
 }
 

@@ -56,6 +56,7 @@ static inline struct world make_world(void)
     w.target->found.layout = w.fake->layout;
     w.target->found.runtime = runtime;
     w.target->asyncio.table = 1; /* found */
+    w.target->options.tasks = true;
     return w;
 }
 
