@@ -52,7 +52,7 @@ struct budget_state {
     double used_cpu; /* share of one core, of the last seconds */
     double mean_cpu; /* the same since the beginning */
     uint64_t used_memory_bytes;
-    double factor;      /* periods are so many times as long as asked for; 1: as asked */
+    double factor;      /* periods are up to so many times as long as asked for; 1: as asked */
     size_t targets_max; /* no more may be sampled; SIZE_MAX: as many as there are */
     uint64_t shed;      /* targets that were given up for it, so far */
     uint64_t over;      /* steps that ended with more used than promised, so far */

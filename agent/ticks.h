@@ -43,7 +43,7 @@ struct tick {
 struct ticks {
     struct tick **heap; /* owned: borrowed ticks, the one that is due first on top */
     size_t count, capacity;
-    double factor;        /* periods are so many times as long as asked for: 1 or more */
+    double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */
     uint64_t random;      /* state of the generator, never 0 */
 };
