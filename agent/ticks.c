@@ -32,34 +32,35 @@ void ticks_finish(struct ticks *ticks)
     size_t i;
 
     for (i = 0; i < ticks->count; i++)
-        ticks->heap[i]->place = 0;
+        ticks->heap[i].tick->place = 0;
     free(ticks->heap);
     ticks_init(ticks, ticks->random);
 }
 
-static void put(struct ticks *ticks, size_t at, struct tick *tick)
+static void put(struct ticks *ticks, size_t at, struct tick_due due)
 {
-    ticks->heap[at] = tick;
-    tick->place = at + 1;
+    ticks->heap[at] = due;
+    due.tick->place = at + 1;
 }
 
 /* Moves a tick to where it belongs, from the free place `at`. */
 static void sift(struct ticks *ticks, size_t at, struct tick *tick)
 {
+    const struct tick_due due = {tick->next_ns, tick};
+    struct tick_due *heap = ticks->heap;
     size_t child;
 
-    for (; at > 0 && ticks->heap[(at - 1) / 2]->next_ns > tick->next_ns; at = (at - 1) / 2)
-        put(ticks, at, ticks->heap[(at - 1) / 2]);
+    for (; at > 0 && heap[(at - 1) / 2].next_ns > due.next_ns; at = (at - 1) / 2)
+        put(ticks, at, heap[(at - 1) / 2]);
     for (;; at = child) {
         child = 2 * at + 1;
-        if (child + 1 < ticks->count &&
-            ticks->heap[child + 1]->next_ns < ticks->heap[child]->next_ns)
+        if (child + 1 < ticks->count && heap[child + 1].next_ns < heap[child].next_ns)
             child++;
-        if (child >= ticks->count || ticks->heap[child]->next_ns >= tick->next_ns)
+        if (child >= ticks->count || heap[child].next_ns >= due.next_ns)
             break;
-        put(ticks, at, ticks->heap[child]);
+        put(ticks, at, heap[child]);
     }
-    put(ticks, at, tick);
+    put(ticks, at, due);
 }
 
 double ticks_stretch_max(uint64_t period_ns)
@@ -80,11 +81,11 @@ uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
 static bool make_room(struct ticks *ticks)
 {
     size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
-    struct tick **wider;
+    struct tick_due *wider;
 
     if (ticks->count < ticks->capacity)
         return true;
-    wider = realloc(ticks->heap, capacity * sizeof(struct tick *));
+    wider = realloc(ticks->heap, capacity * sizeof(*wider));
     if (!wider)
         return false;
     ticks->heap = wider;
@@ -113,14 +114,14 @@ void ticks_remove(struct ticks *ticks, struct tick *tick)
         return;
     ticks->shortest_ns = 0;
     tick->place = 0;
-    last = ticks->heap[--ticks->count];
+    last = ticks->heap[--ticks->count].tick;
     if (last != tick)
         sift(ticks, at, last);
 }
 
 struct tick *ticks_first(const struct ticks *ticks)
 {
-    return ticks->count > 0 ? ticks->heap[0] : NULL;
+    return ticks->count > 0 ? ticks->heap[0].tick : NULL;
 }
 
 struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns)
@@ -176,7 +177,7 @@ static uint64_t shortest(struct ticks *ticks)
         return ticks->shortest_ns;
     ticks->shortest_ns = UINT64_MAX;
     for (i = 0; i < ticks->count; i++) {
-        period = ticks_period(ticks, ticks->heap[i]);
+        period = ticks_period(ticks, ticks->heap[i].tick);
         ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
     }
     return ticks->shortest_ns;

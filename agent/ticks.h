@@ -40,8 +40,14 @@ struct tick {
     bool began;              /* it has had a tick */
 };
 
+/* A tick in the heap. What is compared stands here: ticks lie in as many places as targets. */
+struct tick_due {
+    uint64_t next_ns;
+    struct tick *tick; /* borrowed */
+};
+
 struct ticks {
-    struct tick **heap; /* owned: borrowed ticks, the one that is due first on top */
+    struct tick_due *heap; /* owned: the one that is due first on top */
     size_t count, capacity;
     double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */

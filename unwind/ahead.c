@@ -9,9 +9,10 @@ enum {
     RANGES_MAX = 1 << 16, /* of a set */
     RANGE_MAX = 4 << 20,  /* bytes of a range */
     BYTES_MAX = 16 << 20, /* of all copies for a target */
-    GAP_MAX = 1024,       /* between two ranges that become one: less than a page, so that no page
-                             is touched that has neither of them */
+    PAGE = 4096,          /* or a part of one */
+    GAP_MAX = 3072,       /* between two ranges that become one */
     STEP = 512,           /* what may grow is read in such steps */
+    BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
     WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
     WINDOW_MAX = 256      /* each time, up to this */
 };
@@ -80,10 +81,31 @@ static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t siz
     return NULL;
 }
 
-static void use(struct ahead_range *range, uint64_t bytes)
+/* 64 blocks, or less, but none so small that leaving it out would save nothing. */
+static uint8_t shift_of(uint32_t size)
 {
-    if (bytes > range->used)
-        range->used = (uint32_t)bytes;
+    uint8_t shift = BLOCK_SHIFT;
+
+    while (size >> shift >= 64)
+        shift++;
+    return shift;
+}
+
+static void use(struct ahead_range *range, uint64_t at, uint64_t size)
+{
+    const uint64_t end = at + size, first = at >> range->shift;
+    const uint64_t last = size > 0 ? (end - 1) >> range->shift : first;
+
+    if (end > range->used)
+        range->used = (uint32_t)end;
+    range->blocks |=
+        UINT64_MAX << (first < 63 ? first : 63) & UINT64_MAX >> (last < 63 ? 63 - last : 0);
+}
+
+/* True if between the end of one range and another there is little, and no page of neither. */
+static bool is_near(cpy_addr end, cpy_addr from)
+{
+    return from <= end || (from - end <= GAP_MAX && from / PAGE - (end - 1) / PAGE <= 1);
 }
 
 /* Makes the range have these bytes, too. False: it is not near, or too large. */
@@ -91,7 +113,8 @@ static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
 {
     uint64_t below = range->from > from ? range->from - from : 0, wanted;
 
-    if (below > GAP_MAX || (below == 0 && from - range->from > (uint64_t)range->size + GAP_MAX))
+    if (below > 0 ? below > RANGE_MAX || !is_near(from + size, range->from)
+                  : !is_near(range->from + range->size, from))
         return false;
     wanted = below > 0 ? below + range->size : from - range->from + size;
     if (wanted > RANGE_MAX || (below > 0 && size > wanted))
@@ -100,8 +123,9 @@ static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
         range->from = from;
         range->used += (uint32_t)below;
         range->have = 0;
+        range->blocks = UINT64_MAX;
     }
-    use(range, below > 0 ? size : wanted);
+    use(range, below > 0 ? 0 : from - range->from, size);
     range->size = wanted > range->size ? (uint32_t)wanted : range->size;
     return true;
 }
@@ -118,8 +142,12 @@ static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_w
         set->ranges = wider;
         set->capacity = capacity;
     }
-    set->ranges[set->count++] = (struct ahead_range){
-        .from = from, .size = (uint32_t)size, .used = (uint32_t)size, .when = when};
+    set->ranges[set->count++] = (struct ahead_range){.from = from,
+                                                     .size = (uint32_t)size,
+                                                     .used = (uint32_t)size,
+                                                     .blocks = UINT64_MAX,
+                                                     .shift = shift_of((uint32_t)size),
+                                                     .when = when};
 }
 
 /* Sees to it that these bytes are fetched the next time. */
@@ -129,6 +157,7 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
 
     if (size == 0 || size > RANGE_MAX)
         return;
+    set->changed = true;
     if (set->by_address) { /* of those that are not sorted yet the last one is tried, too */
         i = place_of(set, when, from);
         if (i > 0 && set->ranges[i - 1].when == when && widen(&set->ranges[i - 1], from, size))
@@ -162,7 +191,7 @@ static const unsigned char *serve(struct ahead_set *set, cpy_addr from, size_t s
         note(set, from, next_time, when);
         return NULL;
     }
-    use(range, from - range->from + size);
+    use(range, from - range->from, size);
     set->has_state |= when == MEM_STATE;
     return when == MEM_AGAIN && set->missed ? NULL : set->bytes + range->at + (from - range->from);
 }
@@ -238,12 +267,51 @@ void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
     ahead_set_init(set, set->by_address);
 }
 
+static uint32_t lowest_bit(uint64_t bits)
+{
+    uint32_t i = 0;
+
+    while (i < 63 && !(bits >> i & 1))
+        i++;
+    return i;
+}
+
+/* Leaves out what of a range was not used before what was; what is behind a gap is one more. */
+static void split(struct ahead_set *set, uint32_t i)
+{
+    struct ahead_range *range = &set->ranges[i];
+    const uint32_t before = lowest_bit(range->blocks) << range->shift;
+    uint32_t end, next;
+
+    if (before < range->size) {
+        range->from += before;
+        range->size -= before;
+        range->blocks >>= before >> range->shift;
+    }
+    end = lowest_bit(~range->blocks);
+    next = range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    while (next != 0 && is_near(range->from + ((uint64_t)end << range->shift),
+                                range->from + ((uint64_t)next << range->shift))) {
+        end = next + lowest_bit(~(range->blocks >> next));
+        next = end > 63 || range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    }
+    if (next == 0 || next << range->shift >= range->size)
+        return;
+    append(set, range->from + ((uint64_t)next << range->shift),
+           range->size - (next << range->shift), range->when);
+    range = &set->ranges[i]; /* they may have moved */
+    set->ranges[set->count - 1].shift = range->shift;
+    set->ranges[set->count - 1].blocks = range->blocks >> next;
+    range->size = end << range->shift;
+}
+
 /* Leaves out what was not used lately, and shrinks the rest to what was. */
 static void trim(struct ahead_set *set)
 {
     uint32_t i, kept = 0, sorted = 0;
 
     set->fetches = 0;
+    set->changed = true;
     set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
     for (i = 0; i < set->count; i++) {
         struct ahead_range *range = &set->ranges[i];
@@ -252,12 +320,18 @@ static void trim(struct ahead_set *set)
             continue;
         if (round_up(range->used) < range->size)
             range->size = (uint32_t)round_up(range->used);
-        range->used = 0;
         sorted += i < set->sorted;
         set->ranges[kept++] = *range;
     }
     set->count = kept;
     set->sorted = sorted;
+    for (i = 0; i < set->count; i++) {
+        if (set->by_address)
+            split(set, i);
+        set->ranges[i].used = 0;
+        set->ranges[i].blocks = 0;
+        set->ranges[i].shift = shift_of(set->ranges[i].size);
+    }
 }
 
 static int by_place(const void *a, const void *b)
@@ -269,15 +343,28 @@ static int by_place(const void *a, const void *b)
     return (left->from > right->from) - (left->from < right->from);
 }
 
+/* True if a range is part of one that is fetched for the state: served from there. */
+static bool is_in_state(const struct ahead_set *set, const struct ahead_range *range)
+{
+    uint32_t i = range->when == MEM_FIRST ? place_of(set, MEM_STATE, range->from) : 0;
+    const struct ahead_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
+
+    return state && state->when == MEM_STATE && range->from - state->from <= state->size &&
+           state->size - (range->from - state->from) >= range->size;
+}
+
 /* Sorts the ranges and joins those that lie near each other. */
 static void sort(struct ahead_set *set)
 {
     uint32_t i, kept = 0;
 
     qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
+    set->sorted = set->count;
     for (i = 0; i < set->count; i++) {
         const struct ahead_range range = set->ranges[i];
 
+        if (is_in_state(set, &range))
+            continue;
         if (kept > 0 && set->ranges[kept - 1].when == range.when &&
             widen(&set->ranges[kept - 1], range.from, range.size))
             continue;
@@ -322,8 +409,10 @@ static void prepare(struct ahead *ahead, struct ahead_set *set)
         trim(set);
     if (set->by_address && set->count != set->sorted)
         sort(set);
-    if (!lay_out(ahead, set))
+    if (set->changed && !lay_out(ahead, set))
         set->count = set->sorted = 0;
+    set->laid += set->changed;
+    set->changed = false;
     memset(set->hints, 0, sizeof(set->hints));
     set->missed = set->count == 0;
     set->has_state = false;
@@ -383,7 +472,7 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
         if (ahead->plan)
             prepare(ahead, sets[i]);
         else
-            sets[i]->count = sets[i]->sorted = 0;
+            ahead_forget(sets[i]);
     }
     if (fetch(ahead, sets, count) == CPY_OK)
         return;
@@ -400,6 +489,8 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
     free(set->bytes);
     set->bytes = NULL;
     set->room = 0;
+    set->changed = true;
+    set->laid++;
     for (i = 0; i < set->count; i++)
         set->ranges[i].have = 0;
 }
@@ -407,5 +498,6 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
 void ahead_forget(struct ahead_set *set)
 {
     set->count = set->sorted = 0;
-    set->missed = true;
+    set->missed = set->changed = true;
+    set->laid++;
 }

@@ -26,6 +26,8 @@ struct ahead_range {
     uint32_t size;     /* to be fetched */
     uint32_t at, have; /* place and size of what was fetched; have 0: nothing */
     uint32_t used;     /* the most that was used of it in this window */
+    uint64_t blocks;   /* a bit for each block of 2^shift bytes that was used; the last one: and */
+    uint8_t shift;     /* all behind it */
     enum mem_when when;
 };
 
@@ -39,10 +41,13 @@ struct ahead_set {
     uint32_t fetches;         /* in this window, */
     uint32_t window;          /* which is so long */
     bool by_address;          /* by address, and those that are near each other are one */
+    bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */
     unsigned char *bytes;     /* owned: the copies */
     size_t room;
+    uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
+                      the same address, and what was used once in it need not be looked up again */
 };
 
 struct ahead {

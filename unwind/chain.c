@@ -8,6 +8,7 @@ enum {
     GENERATOR_MAX = 512, /* bytes of a generator without its variables */
     STACK_MAX = 1 << 20, /* bytes of a generator's variables and stack */
     HELPERS_MAX = 4,     /* one in the other */
+    PAGE = 4096,         /* or a part of one */
     BATCH = 64
 };
 
@@ -17,19 +18,6 @@ static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
 
     memcpy(&word, bytes + offset, sizeof(word));
     return word;
-}
-
-/* Reads an object of unknown type: as a generator or, where less is there, its head. */
-static enum cpy_rc fetch(const struct reader *reader, cpy_addr addr,
-                         unsigned char bytes[GENERATOR_MAX], bool *whole)
-{
-    const struct layout *l = reader->layout;
-    enum cpy_rc rc = addr & 7 ? CPY_RACED : mem_read(reader->mem, addr, bytes, l->generator.size);
-
-    *whole = rc == CPY_OK;
-    if (rc == CPY_RACED && !(addr & 7))
-        rc = mem_read(reader->mem, addr, bytes, l->generator.held + sizeof(cpy_addr));
-    return rc;
 }
 
 /* Takes a generator from its bytes. A cleared one has no frame any more. */
@@ -85,23 +73,47 @@ static enum cpy_rc add_link(const struct reader *reader, cpy_addr addr, const un
     return CPY_OK;
 }
 
+/*
+ * Reads an object of unknown type, and finds out its kind: a generator whole, of anything else the
+ * head. What is behind that is read along if it is surely there, on the same page.
+ */
+static enum cpy_rc fetch(const struct reader *reader, struct kinds *kinds, cpy_addr addr,
+                         unsigned char bytes[GENERATOR_MAX], enum kind *kind)
+{
+    const struct layout *l = reader->layout;
+    const uint32_t head = l->generator.held + (uint32_t)sizeof(cpy_addr);
+    const bool whole = addr / PAGE == (addr + l->generator.size - 1) / PAGE;
+    enum cpy_rc rc = addr & 7 ? CPY_RACED : CPY_OK;
+    cpy_addr type;
+
+    if (rc == CPY_OK)
+        rc = mem_read(reader->mem, addr, bytes, whole ? l->generator.size : head);
+    if (rc != CPY_OK)
+        return rc;
+    mem_narrow(reader->mem, head);
+    type = word_in(bytes, l->object.ob_type);
+    rc = kinds_of(kinds, reader, type, kind);
+    if (rc != CPY_OK || *kind != KIND_GENERATOR)
+        return rc;
+    if (whole)
+        mem_narrow(reader->mem, l->generator.size);
+    else
+        rc = mem_read(reader->mem, addr, bytes, l->generator.size);
+    return rc == CPY_OK && word_in(bytes, l->object.ob_type) != type ? CPY_RACED : rc;
+}
+
 /* Follows helpers to the generator that they stand for; *addr = 0: it is something else. */
 static enum cpy_rc find_generator(const struct reader *reader, struct kinds *kinds, cpy_addr *addr,
                                   unsigned char bytes[GENERATOR_MAX])
 {
     enum kind kind;
-    bool whole;
     int helpers;
     enum cpy_rc rc;
 
     for (helpers = 0; helpers <= HELPERS_MAX; helpers++) {
-        rc = fetch(reader, *addr, bytes, &whole);
-        if (rc == CPY_OK)
-            rc = kinds_of(kinds, reader, word_in(bytes, reader->layout->object.ob_type), &kind);
-        if (rc != CPY_OK)
+        rc = fetch(reader, kinds, *addr, bytes, &kind);
+        if (rc != CPY_OK || kind == KIND_GENERATOR)
             return rc;
-        if (kind == KIND_GENERATOR)
-            return whole ? CPY_OK : CPY_RACED;
         *addr = kind == KIND_HELPER ? word_in(bytes, reader->layout->generator.held) : 0;
         if (*addr == 0)
             return CPY_OK;

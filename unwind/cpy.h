@@ -232,7 +232,9 @@ void cpy_unseat(struct cpy_target *target);
  *
  * Lends:  the task, its frames and strings, until `each` returns.
  * Errors: as cpy_sample; CPY_FOREIGN: the target has no asyncio that can be read.
- * Cost:   some ten reads a task; the first call reads the memory map and an ELF file.
+ * Cost:   one read once warm (one for each 512 ranges) if no task but those that run has changed,
+ * and some hundred nanoseconds a task, whose bytes are compared; some ten reads for a task that is
+ *         new. The first call reads the memory map and an ELF file. No allocation once warm.
  */
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
@@ -243,7 +245,8 @@ MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
  * in. A task that waits for tasks of several threads has the `state` of one of them.
  *
  * Lends, errors: as cpy_tasks.
- * Cost:   one read once warm, if the same tasks wait.
+ * Cost:   no read of its own once warm, if the same tasks wait and it was called after the sample
+ *         before, too: that fetches them as well.
  */
 MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
                                          void (*each)(void *ctx, const struct cpy_task *task),

@@ -28,10 +28,26 @@ static enum kind by_name(const struct reader *reader, cpy_addr type)
     return KIND_OTHER;
 }
 
+/* Finds out the kind; *lasts: the type is static. */
+static enum cpy_rc find_kind(const struct reader *reader, cpy_addr type, enum kind *out,
+                             bool *lasts)
+{
+    uint64_t flags;
+    enum cpy_rc rc = mem_read_word(reader->mem, type + reader->layout->type.tp_flags, &flags);
+
+    if (rc != CPY_OK)
+        return rc;
+    *out = flags & FLAG_STR ? KIND_STR : flags & FLAG_INT ? KIND_INT : KIND_OTHER;
+    *lasts = !(flags & FLAG_HEAP);
+    if (*out == KIND_OTHER && *lasts)
+        *out = by_name(reader, type);
+    return CPY_OK;
+}
+
 enum cpy_rc kinds_of(struct kinds *kinds, const struct reader *reader, cpy_addr type,
                      enum kind *out)
 {
-    uint64_t flags;
+    bool lasts;
     enum cpy_rc rc;
     size_t i;
 
@@ -40,14 +56,12 @@ enum cpy_rc kinds_of(struct kinds *kinds, const struct reader *reader, cpy_addr 
             *out = kinds->known[i].kind;
             return CPY_OK;
         }
-    rc = mem_read_word(reader->mem, type + reader->layout->type.tp_flags, &flags);
-    if (rc != CPY_OK)
+    /* An object keeps its type alive: while it has the same one, that is what it was. */
+    reader->mem->implied = true;
+    rc = find_kind(reader, type, out, &lasts);
+    reader->mem->implied = false;
+    if (rc != CPY_OK || !lasts)
         return rc;
-    *out = flags & FLAG_STR ? KIND_STR : flags & FLAG_INT ? KIND_INT : KIND_OTHER;
-    if (flags & FLAG_HEAP)
-        return CPY_OK;
-    if (*out == KIND_OTHER)
-        *out = by_name(reader, type);
     kinds->known[kinds->next].type = type;
     kinds->known[kinds->next].kind = *out;
     kinds->next = (kinds->next + 1) % KINDS_KNOWN;

@@ -8,7 +8,7 @@
 
 enum { HEADS_EACH = 64 }; /* light samples: then the list of interpreters is looked at */
 
-/* Room for the sets of all threads and one more. */
+/* Room for so many sets. */
 static bool make_room(struct cpy_target *t, size_t count)
 {
     struct ahead_set **wider;
@@ -23,17 +23,26 @@ static bool make_room(struct cpy_target *t, size_t count)
     return true;
 }
 
+/* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
+static size_t add_awaiters(struct cpy_target *t, size_t count)
+{
+    if (t->awaiters_wanted)
+        t->sets[count++] = &t->awaiters;
+    t->awaiters_there = t->awaiters_wanted;
+    return count;
+}
+
 void light_fetch_all(struct cpy_target *t)
 {
     struct ahead_set *common = &t->common;
     size_t i;
 
     ahead_fetch(&t->ahead, &common, 1); /* before the stacks: see light.h */
-    if (t->keep.count == 0 || !make_room(t, t->keep.count))
+    if (t->keep.count == 0 || !make_room(t, t->keep.count + 1))
         return;
     for (i = 0; i < t->keep.count; i++)
         t->sets[i] = &t->keep.all[i]->set;
-    ahead_fetch(&t->ahead, t->sets, t->keep.count);
+    ahead_fetch(&t->ahead, t->sets, add_awaiters(t, t->keep.count));
 }
 
 void light_forget_all(struct cpy_target *t)
@@ -142,7 +151,7 @@ static bool is_enough(struct cpy_target *t)
 
 bool light_begin(struct cpy_target *t)
 {
-    size_t i;
+    size_t i, count;
     bool moved = false;
 
     if (!t->ready)
@@ -151,8 +160,9 @@ bool light_begin(struct cpy_target *t)
     if (!is_enough(t))
         return false;
     mark_runners(t);
-    t->sets[t->ran_count] = &t->common; /* last: the count of code objects is to be late */
-    ahead_fetch(&t->ahead, t->sets, t->ran_count + 1);
+    count = add_awaiters(t, t->ran_count);
+    t->sets[count] = &t->common; /* last: the count of code objects is to be late */
+    ahead_fetch(&t->ahead, t->sets, count + 1);
     t->ahead.now = &t->common;
     for (i = 0; i < t->interp_count; i++)
         if (!is_known(t, i, &moved))
@@ -218,7 +228,7 @@ static bool is_ready(struct cpy_target *t)
     const struct listed *thread;
     size_t i;
 
-    if (t->thread_count == 0 || t->options.only != 0 || !make_room(t, t->thread_count + 1) ||
+    if (t->thread_count == 0 || t->options.only != 0 || !make_room(t, t->thread_count + 2) ||
         !make_room_to_mark(t))
         return false;
     for (thread = t->threads; thread < t->threads + t->thread_count; thread++)

@@ -183,6 +183,12 @@ const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size
     return bytes;
 }
 
+void mem_narrow(struct mem *mem, size_t size)
+{
+    if (mem->narrow)
+        mem->narrow(mem, size);
+}
+
 enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out)
 {
     return mem_read(mem, from, out, sizeof(*out));

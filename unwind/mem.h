@@ -33,9 +33,12 @@ struct mem {
     const unsigned char *(*look)(struct mem *mem, cpy_addr from, size_t size, size_t most);
     /* True if what was read as MEM_STATE is newer than all else that was read; NULL: never. */
     bool (*is_late)(const struct mem *mem);
+    /* See mem_narrow; NULL: it makes no difference. */
+    void (*narrow)(struct mem *mem, size_t size);
     void (*close)(struct mem *mem);
     enum mem_when when;            /* of what is read now */
     bool once;                     /* what is read now will not be read in the next sample */
+    bool implied;                  /* it follows from other things that are read: see memo.h */
     uint64_t reads, iovecs, bytes; /* what it took so far */
 };
 
@@ -78,6 +81,9 @@ MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into
 /* The same, as mem_bytes has it. */
 const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
                                      enum cpy_rc *rc);
+
+/* Says that of the range that was read last only the first `size` bytes matter: see memo.h. */
+void mem_narrow(struct mem *mem, size_t size);
 
 /* Reads one 64-bit word. */
 MUST_CHECK enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out);

@@ -308,10 +308,8 @@ void target_begin(struct cpy_target *t)
     codes_sweep(&t->codes);
     t->scratch->stack.depth = 0; /* it may be another target's */
     replaced = t->codes.replaced + t->codes.evicted;
-    if (replaced != t->replaced) {
-        keep_forget_stacks(&t->keep);
-        t->ready = false;
-    }
+    if (replaced != t->replaced)
+        target_forget_made(t);
     t->replaced = replaced;
     t->reads_end = t->mem->reads + READS_MAX;
 }
@@ -338,6 +336,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     struct listed *thread;
     size_t i;
 
+    t->awaiters_there = false;
     t->light = light_begin(t);
     if (!t->light) {
         t->ready = t->counted_late = false;
@@ -376,6 +375,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (t->seated > 0 && t->runner != 0)
         t->stats.seats += seat_keep(&t->seat, t->runner);
     rc = sample(t, each, ctx);
+    t->awaiters_wanted = false;
     if (t->seated > 0)
         t->seated--;
     else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)
@@ -421,6 +421,10 @@ void cpy_trim(struct cpy_target *t)
 
     for (i = 0; i < t->keep.count; i++)
         ahead_release(&t->ahead, &t->keep.all[i]->set);
+    ahead_release(&t->ahead, &t->tasks);
+    ahead_release(&t->ahead, &t->awaiters);
+    memos_finish(&t->tasks_made);
+    memos_finish(&t->awaiters_made);
 }
 
 bool cpy_seat(struct cpy_target *t)

@@ -25,6 +25,8 @@ struct cpy_target *target_new(void)
     ahead_set_init(&t->common, false);
     ahead_set_init(&t->tasks, true);
     ahead_set_init(&t->awaiters, true);
+    memos_init(&t->tasks_made, &t->ahead, &t->tasks);
+    memos_init(&t->awaiters_made, &t->ahead, &t->awaiters);
     keep_init(&t->keep);
     t->scratch = cpy_scratch_new();
     if (t->scratch)
@@ -148,6 +150,8 @@ void cpy_close(struct cpy_target *t)
         return;
     seat_finish(&t->seat);
     keep_finish(&t->keep, &t->ahead);
+    memos_finish(&t->tasks_made);
+    memos_finish(&t->awaiters_made);
     ahead_set_finish(&t->ahead, &t->common);
     ahead_set_finish(&t->ahead, &t->tasks);
     ahead_set_finish(&t->ahead, &t->awaiters);
@@ -178,11 +182,18 @@ void target_look_for_asyncio(struct cpy_target *t, bool now)
         asyncio_next_sample(&t->asyncio, &place, &t->found.layout);
 }
 
+void target_forget_made(struct cpy_target *t)
+{
+    keep_forget_stacks(&t->keep);
+    memos_forget(&t->tasks_made);
+    memos_forget(&t->awaiters_made);
+    t->ready = false;
+}
+
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)
 {
     t->options = *options;
-    keep_forget_stacks(&t->keep);
-    t->ready = false;
+    target_forget_made(t);
 }
 
 const struct cpy_info *cpy_info(const struct cpy_target *t)

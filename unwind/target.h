@@ -7,6 +7,7 @@
 #include "unwind/code.h"
 #include "unwind/find.h"
 #include "unwind/kept.h"
+#include "unwind/memo.h"
 #include "unwind/names.h"
 #include "unwind/seat.h"
 #include "unwind/tids.h"
@@ -67,11 +68,15 @@ struct cpy_target {
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;
     struct keep keep;
-    struct ahead_set common;   /* the words of the interpreters */
-    struct ahead_set tasks;    /* all that cpy_tasks reads */
-    struct ahead_set awaiters; /* all that cpy_running_tasks reads */
-    struct ahead_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
-    struct ahead_set **sets;   /* owned: scratch, for all threads and `common` */
+    struct ahead_set common;    /* the words of the interpreters */
+    struct ahead_set tasks;     /* all that cpy_tasks reads */
+    struct ahead_set awaiters;  /* all that cpy_running_tasks reads */
+    struct memos tasks_made;    /* what was made of the one, */
+    struct memos awaiters_made; /* and of the other */
+    bool awaiters_wanted;       /* after the last sample somebody asked for running tasks */
+    bool awaiters_there;        /* `awaiters` was fetched with the last sample */
+    struct ahead_set *one_set;  /* borrowed: instead of all of them; NULL: they are used */
+    struct ahead_set **sets;    /* owned: scratch, for all threads and `common` */
     size_t set_capacity;
     size_t *ran; /* owned: indices of the threads that ran */
     size_t ran_count, ran_capacity;
@@ -101,6 +106,9 @@ void target_begin(struct cpy_target *target);
 
 /* Ends it. */
 void target_end(struct cpy_target *target);
+
+/* Forgets all stacks and tasks that were made, not what to read. */
+void target_forget_made(struct cpy_target *target);
 
 /* Finds out where tasks lie, if that is not known yet; `now`: also if it was tried lately. */
 void target_look_for_asyncio(struct cpy_target *target, bool now);

@@ -11,9 +11,18 @@ enum { TASK_MAX = 1024, TASK_TRIES = 16 };
 
 /* The words of a task, and what its thread says of it. */
 struct words {
-    cpy_addr name, coro, next;
+    cpy_addr name, coro, next, running_task;
     struct awaited awaited;
-    bool running;
+};
+
+/*
+ * What is kept of a task; behind it the frames, the ids of its waiters and the name. Of one that
+ * runs the frames are its thread's: they are not kept.
+ */
+struct kept_task {
+    struct cpy_task task;
+    uint64_t generation; /* of its code objects; 0: not known */
+    cpy_addr own;        /* the frame of its coroutine */
 };
 
 static cpy_addr addr_in(const unsigned char *bytes, uint32_t offset)
@@ -24,41 +33,92 @@ static cpy_addr addr_in(const unsigned char *bytes, uint32_t offset)
     return addr;
 }
 
-static enum cpy_rc read_words(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
-                              struct words *out)
+/* What a thread state says of its event loop. */
+struct running {
+    cpy_addr loop, task;
+};
+
+/* Where that is read; gives the number of ranges. */
+static size_t running_ranges(const struct layout *l, const struct task_place *place,
+                             struct running *into, struct mem_range ranges[2])
+{
+    *into = (struct running){0};
+    if (place->thread == 0)
+        return 0;
+    ranges[0] = (struct mem_range){place->thread + l->asyncio.running_loop, &into->loop, 8};
+    ranges[1] = (struct mem_range){place->thread + l->asyncio.running_task, &into->task, 8};
+    return 2;
+}
+
+static cpy_addr task_of(const struct layout *l, const struct running *running)
+{
+    return running->loop != 0 ? running->task & l->tag_mask : 0;
+}
+
+/* The task that runs in the place's thread; 0: none. */
+static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_place *place,
+                                     enum mem_when when, cpy_addr *out)
 {
     const struct layout *l = &t->found.layout;
-    unsigned char bytes[TASK_MAX];
-    cpy_addr loop = 0, running = 0;
-    struct mem_range ranges[] = {
-        {addr, bytes, l->asyncio.task_size},
-        {place->thread + l->asyncio.running_loop, &loop, sizeof(loop)},
-        {place->thread + l->asyncio.running_task, &running, sizeof(running)},
-    };
-    enum cpy_rc rc =
-        addr & 7 ? CPY_RACED : mem_read_ranges(&t->ahead.mem, ranges, place->thread ? 3 : 1);
+    struct mem_range ranges[2];
+    struct running running;
+    enum cpy_rc rc;
 
+    t->ahead.mem.when = when;
+    rc = mem_read_ranges(&t->ahead.mem, ranges, running_ranges(l, place, &running, ranges));
+    t->ahead.mem.when = MEM_FIRST;
+    *out = task_of(l, &running);
+    return rc;
+}
+
+static enum cpy_rc read_words(struct cpy_target *t, const struct task_place *place,
+                              enum mem_when when, cpy_addr addr, struct words *out)
+{
+    const struct layout *l = &t->found.layout;
+    struct mem *mem = &place->made->mem;
+    unsigned char bytes[TASK_MAX];
+    struct mem_range ranges[3] = {{addr, bytes, l->asyncio.task_size}};
+    struct running running;
+    const size_t count = 1 + running_ranges(l, place, &running, ranges + 1);
+    enum cpy_rc rc;
+
+    mem->when = when;
+    rc = addr & 7 ? CPY_RACED : mem_read_ranges(mem, ranges, count);
+    mem->when = MEM_FIRST;
     if (rc != CPY_OK)
         return rc;
+    out->running_task = task_of(l, &running);
     out->name = addr_in(bytes, l->asyncio.name) & l->tag_mask;
     out->coro = addr_in(bytes, l->asyncio.coro) & l->tag_mask;
     out->next = addr_in(bytes, l->asyncio.node + l->llist.next);
     waiters_take(l, bytes, &out->awaited);
-    out->running = loop != 0 && (running & l->tag_mask) == addr;
     return CPY_OK;
 }
 
-static bool same(const struct words *a, const struct words *b)
+static bool same(const struct words *a, const struct words *b, cpy_addr task)
 {
-    return a->name == b->name && a->coro == b->coro && a->running == b->running &&
+    return a->name == b->name && a->coro == b->coro &&
+           (a->running_task == task) == (b->running_task == task) &&
            a->awaited.by == b->awaited.by && a->awaited.by_is_set == b->awaited.by_is_set &&
            a->awaited.is_task == b->awaited.is_task && (a->next == 0) == (b->next == 0);
 }
 
-/* The name is a str or, as long as nobody asked for a default name, its number. */
-static const char *read_name(struct cpy_target *t, cpy_addr name)
+/* As CPython makes it; snprintf takes as long as all the rest of a task. */
+static void add_default_name(struct buf *text, uint64_t number)
 {
-    const struct reader reader = target_reader(t);
+    char digits[24], *at = digits + sizeof(digits);
+
+    *--at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    buf_add_str(text, "Task-");
+    buf_add(text, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+/* The name is a str or, as long as nobody asked for a default name, its number. */
+static const char *read_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
+{
     struct buf *text = &t->asyncio.name;
     enum kind kind;
     cpy_addr type;
@@ -66,61 +126,80 @@ static const char *read_name(struct cpy_target *t, cpy_addr name)
 
     buf_reset(text);
     if (name == 0 ||
-        mem_read_word(&t->ahead.mem, name + reader.layout->object.ob_type, &type) != CPY_OK ||
-        kinds_of(&t->asyncio.kinds, &reader, type, &kind) != CPY_OK)
+        mem_read_word(reader->mem, name + reader->layout->object.ob_type, &type) != CPY_OK ||
+        kinds_of(&t->asyncio.kinds, reader, type, &kind) != CPY_OK)
         return NULL;
-    if (kind == KIND_STR && object_read_str(&reader, name, text) == CPY_OK)
+    if (kind == KIND_STR && object_read_str(reader, name, text) == CPY_OK)
         return (const char *)text->data;
-    if (kind != KIND_INT || object_read_uint(&reader, name, &number) != CPY_OK)
+    if (kind != KIND_INT || object_read_uint(reader, name, &number) != CPY_OK)
         return NULL;
-    buf_add_fmt(text, "Task-%llu", (unsigned long long)number);
-    buf_add(text, "", 1);
+    add_default_name(text, number);
     return buf_failed(text) ? NULL : (const char *)text->data;
 }
 
-/* The frames of a running task: its thread's stack down to the task's own coroutine. */
-static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place)
+/* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */
+static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place, cpy_addr own)
 {
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
     const struct raw_before before = {0};
-    cpy_addr own = t->asyncio.chain->links[0].frame.addr;
+    struct raw_stack *raw = t->scratch->raw;
     struct thread_words thread;
     uint32_t i;
     enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
 
     if (rc == CPY_OK)
-        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, &before, 0, t->scratch->raw,
-                        NULL);
+        rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, &before, 0, raw, NULL);
     if (rc != CPY_OK)
         return rc;
-    for (i = 0; i < t->scratch->raw->depth && t->scratch->raw->frames[i].addr != own; i++) {
+    for (i = 0; i < raw->depth && raw->frames[i].addr != own; i++) {
     }
-    if (i == t->scratch->raw->depth)
-        return t->scratch->raw->cut ? CPY_OK : CPY_RACED;
-    t->scratch->raw->depth = i + 1;
-    t->scratch->raw->cut = false;
-    t->asyncio.chain->depth = 0; /* it moves; the walk has seen to it that this is whole */
+    if (i == raw->depth)
+        return raw->cut ? CPY_OK : CPY_RACED;
+    raw->depth = i + 1;
+    raw->cut = false;
     return CPY_OK;
 }
 
-/* Fills t->scratch->raw; *finished: the task's coroutine has ended. */
-static enum cpy_rc read_frames(struct cpy_target *t, const struct task_place *place,
-                               const struct words *words, bool *finished)
+/* The same, of the stack that the last sample has read. False: it has none that will do. */
+static bool take_running(const struct cpy_target *t, const struct listed *thread, cpy_addr own,
+                         struct cpy_task *out)
 {
-    const struct reader reader = target_reader(t);
+    const struct kept_stack *stack = &thread->kept->stack;
+    const struct raw_frame *raw = stack->raw + (stack->room - stack->depth);
+    uint32_t i;
+
+    if (!thread->kept->whole || t->options.frames & (CPY_FRAME_NATIVE | CPY_FRAME_GC))
+        return false;
+    for (i = 0; i < stack->depth && raw[i].addr != own; i++) {
+    }
+    if (i == stack->depth)
+        return false;
+    out->frames = stack->frames + (stack->room - stack->depth);
+    out->depth = i + 1;
+    return true;
+}
+
+/* Fills t->scratch->raw; *finished: the task's coroutine has ended. */
+static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader,
+                               const struct task_place *place, const struct words *words,
+                               bool running, bool *finished)
+{
+    const struct reader plain = target_reader(t); /* a task keeps its coroutine: see keep_task */
     struct chain *chain = t->asyncio.chain;
     enum cpy_rc rc;
 
     *finished = words->coro == 0;
     if (*finished)
         return CPY_OK;
-    rc = chain_read(&reader, &t->asyncio.kinds, words->coro, chain);
+    rc = chain_read(running ? &plain : reader, &t->asyncio.kinds, words->coro, chain);
     if (rc != CPY_OK)
         return rc;
     *finished = chain->finished;
-    if (words->running && chain->executing)
-        return read_running(t, place);
+    if (running && chain->executing) {
+        chain->depth = 0; /* it moves; the walk sees to it that this is whole */
+        return read_running(t, place, chain->links[0].frame.addr);
+    }
     chain_frames(chain, t->scratch->raw);
     return CPY_OK;
 }
@@ -139,45 +218,155 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
     return rc;
 }
 
-/* One try. */
-static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
-                            struct cpy_task *out, bool *gone)
+/* Reads all of a task that is there; *finished: its coroutine has ended. */
+static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *place,
+                              const struct words *words, struct cpy_task *out, uint64_t *generation,
+                              bool *finished)
 {
-    const struct reader reader = target_reader(t);
+    const struct reader reader = {&place->made->mem, &t->found.layout, true};
     struct waiters *waiters = t->asyncio.waiters;
-    struct words words, after;
-    uint64_t generation;
-    enum cpy_rc rc = read_words(t, place, addr, &words);
+    enum cpy_rc rc = read_frames(t, &reader, place, words, out->running, finished);
 
-    if (rc != CPY_OK)
+    if (rc != CPY_OK || *finished)
         return rc;
-    *gone = !words.awaited.is_task || (words.next == 0 && !words.running);
-    if (*gone)
-        return CPY_OK;
-    rc = read_frames(t, place, &words, gone);
-    if (rc != CPY_OK || *gone)
-        return rc;
-    *out = (struct cpy_task){.id = addr, .state = place->thread, .running = words.running};
-    out->name = read_name(t, words.name);
-    rc = waiters_read(&reader, &words.awaited, waiters);
+    out->name = read_name(t, &reader, words->name);
+    rc = waiters_read(&reader, &words->awaited, waiters);
     if (rc == CPY_OK)
         rc = chain_verify(&reader, t->asyncio.chain);
     if (rc == CPY_OK)
-        rc = read_generation(t, place, &generation);
+        rc = read_generation(t, place, generation);
     if (rc == CPY_OK)
-        rc = resolve(t, t->scratch->raw, generation, &t->scratch->stack);
-    t->ahead.mem.when = MEM_AGAIN;
-    if (rc == CPY_OK)
-        rc = read_words(t, place, addr, &after);
-    t->ahead.mem.when = MEM_FIRST;
-    if (rc == CPY_OK && !same(&words, &after))
-        rc = CPY_RACED;
+        rc = resolve(t, t->scratch->raw, *generation, &t->scratch->stack);
     out->depth = t->scratch->stack.depth;
     out->frames = t->scratch->stack.frames + (t->scratch->stack.room - t->scratch->stack.depth);
     out->awaited_by = waiters->tasks;
     out->awaited_by_count = (uint32_t)waiters->count;
     out->cut = t->scratch->raw->cut || waiters->cut;
     return rc;
+}
+
+/* One try. */
+static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                            struct cpy_task *out, uint64_t *generation, bool *gone)
+{
+    struct words words, after;
+    enum cpy_rc rc = read_words(t, place, MEM_FIRST, addr, &words);
+
+    if (rc != CPY_OK)
+        return rc;
+    *out = (struct cpy_task){
+        .id = addr, .state = place->thread, .running = words.running_task == addr};
+    *gone = !words.awaited.is_task || (words.next == 0 && !out->running);
+    if (*gone)
+        return CPY_OK;
+    rc = read_whole(t, place, &words, out, generation, gone);
+    if (rc != CPY_OK || *gone)
+        return rc;
+    rc = read_words(t, place, MEM_AGAIN, addr, &after);
+    return rc == CPY_OK && !same(&words, &after, addr) ? CPY_RACED : rc;
+}
+
+/* Two things may be kept of a task: all of it, and what stays the same while it runs. */
+static struct memo_key key_of(const struct task_place *place, cpy_addr addr, bool running)
+{
+    return (struct memo_key){addr, place->thread | running};
+}
+
+/*
+ * Keeps a task that was read from what was fetched. As long as a task has the same coroutine, that
+ * lives on where it is: of one that runs nothing of it is compared.
+ */
+static void keep_task(struct cpy_target *t, const struct task_place *place,
+                      const struct cpy_task *task, uint64_t generation)
+{
+    const size_t frames = task->running ? 0 : task->depth * sizeof(*task->frames);
+    const size_t waiters = task->awaited_by_count * sizeof(*task->awaited_by);
+    const size_t name = task->name ? strlen(task->name) + 1 : 0;
+    struct kept_task *kept;
+    unsigned char *at;
+
+    if (generation == 0 || t->options.frames & CPY_FRAME_OPCODES ||
+        (task->running && !t->asyncio.chain->executing))
+        return;
+    kept = memo_keep(place->made, key_of(place, task->id, task->running),
+                     sizeof(*kept) + frames + waiters + name);
+    if (!kept)
+        return;
+    *kept = (struct kept_task){*task, generation, 0};
+    if (task->running) { /* what else it has is its thread's */
+        kept->own = t->asyncio.chain->links[0].frame.addr;
+        kept->task.cut = t->asyncio.waiters->cut;
+    }
+    at = (unsigned char *)(kept + 1);
+    kept->task.frames = memcpy(at, task->frames, frames);
+    kept->task.awaited_by = memcpy(at + frames, task->awaited_by, waiters);
+    if (task->name)
+        kept->task.name = memcpy(at + frames + waiters, task->name, name);
+}
+
+/* Adds its frames to a task that was kept without them. */
+static bool add_running(struct cpy_target *t, const struct task_place *place, cpy_addr own,
+                        struct cpy_task *out)
+{
+    struct kept_stack *stack = &t->scratch->stack;
+
+    if (place->sampled)
+        return take_running(t, place->sampled, own, out);
+    if (read_running(t, place, own) != CPY_OK ||
+        resolve(t, t->scratch->raw, place->generation, stack) != CPY_OK)
+        return false;
+    out->frames = stack->frames + (stack->room - stack->depth);
+    out->depth = stack->depth;
+    out->cut |= t->scratch->raw->cut;
+    return true;
+}
+
+/*
+ * The task as it was kept; false: it has to be read. Which task runs and the count of code objects
+ * are compared for all tasks of a place together.
+ */
+static bool find_kept(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                      struct cpy_task *out)
+{
+    const bool running = addr == place->running;
+    const struct kept_task *kept =
+        place->steady ? memo_find(place->made, key_of(place, addr, running)) : NULL;
+
+    if (!kept || (!running && kept->generation != place->generation))
+        return false;
+    *out = kept->task;
+    if (running && !add_running(t, place, kept->own, out))
+        return false;
+    t->stats.frames_reused += running ? 0 : out->depth;
+    return true;
+}
+
+/* What was read with the sample says it; its count of code objects was read after the tasks. */
+static bool enter_sampled(const struct cpy_target *t, struct task_place *place)
+{
+    const struct interp *interp;
+
+    if (!place->sampled || !t->light || !t->counted_late || place->sampled->outer != 0)
+        return false;
+    interp = &t->interps[place->sampled->interp];
+    place->running = place->sampled->words.running_task;
+    place->generation = interp->generation + interp->addr;
+    return true;
+}
+
+void task_enter(struct cpy_target *t, struct task_place *place)
+{
+    cpy_addr again;
+
+    place->steady = enter_sampled(t, place);
+    if (place->steady || t->ahead.now != place->made->set)
+        return;
+    place->sampled = NULL;
+    t->ahead.now->missed = false;
+    if (read_running_task(t, place, MEM_FIRST, &place->running) == CPY_OK &&
+        read_running_task(t, place, MEM_AGAIN, &again) == CPY_OK &&
+        read_generation(t, place, &place->generation) == CPY_OK)
+        place->steady = place->running == again;
 }
 
 void task_approach(struct cpy_target *t, const struct task_place *place)
@@ -188,25 +377,45 @@ void task_approach(struct cpy_target *t, const struct task_place *place)
         t->stats.seats += seat_take(&t->seat, place->tid);
 }
 
-enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
-                      struct cpy_task *out, bool *gone)
+/* Reads a task as often as it takes. */
+static enum cpy_rc try_often(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                             struct cpy_task *out, bool *gone)
 {
+    uint64_t generation = 0;
     enum cpy_rc rc = CPY_RACED;
     int tries;
 
+    memo_listen(place->made, place->thread, t->found.layout.asyncio.thread_size);
+    for (tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
+        if (tries > 0) {
+            memo_drop(place->made);
+            task_approach(t, place);
+        }
+        rc = try_task(t, place, addr, out, &generation, gone);
+    }
+    if (rc == CPY_OK && !*gone)
+        keep_task(t, place, out, generation);
+    memo_drop(place->made);
+    return rc;
+}
+
+enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                      struct cpy_task *out, bool *gone)
+{
+    enum cpy_rc rc;
+
+    *gone = false;
+    if (find_kept(t, place, addr, out))
+        return CPY_OK;
     if (!t->asyncio.chain)
         t->asyncio.chain = malloc(sizeof(*t->asyncio.chain));
     if (!t->asyncio.waiters)
         t->asyncio.waiters = malloc(sizeof(*t->asyncio.waiters));
     if (!t->asyncio.chain || !t->asyncio.waiters)
         return CPY_NOMEM;
-    for (tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
-        if (tries > 0)
-            task_approach(t, place);
-        else if (t->ahead.now) /* what came before has nothing to do with this one */
-            t->ahead.now->missed = false;
-        rc = try_task(t, place, addr, out, gone);
-    }
+    if (t->ahead.now) /* what came before has nothing to do with this one */
+        t->ahead.now->missed = false;
+    rc = try_often(t, place, addr, out, gone);
     t->ahead.now = t->one_set;
     if (rc != CPY_RACED)
         return rc;

@@ -10,7 +10,17 @@ struct task_place {
     cpy_addr interp;
     cpy_addr thread; /* its thread state; 0: its thread has ended */
     pid_t tid;       /* of that; 0: not known */
+    struct memos *made;
+    const struct listed *sampled; /* the thread, if the last sample has read its stack together
+                                     with the tasks; else NULL */
+    /* As they were fetched, unless it is not `steady`: */
+    cpy_addr running;    /* the task that runs in the thread; 0: none */
+    uint64_t generation; /* of the interpreter's code objects, with its address */
+    bool steady;
 };
+
+/* Looks at what all tasks of a place have in common; to be called before the first one. */
+void task_enter(struct cpy_target *target, struct task_place *place);
 
 /*
  * Reads the task at `addr`. *gone: it is done, or was given up after several tries.

@@ -36,20 +36,30 @@ static enum cpy_rc read_node(const struct reader *reader, cpy_addr at, struct no
     return CPY_OK;
 }
 
-static enum cpy_rc push(struct tasklist *list, cpy_addr node)
+static enum cpy_rc make_room(struct tasklist *list, size_t count)
 {
-    size_t capacity = list->capacity ? list->capacity * 2 : 64;
+    size_t capacity = list->capacity ? list->capacity : 64;
     cpy_addr *wider;
 
-    if (list->count == list->capacity) {
-        wider = realloc(list->nodes, capacity * sizeof(*wider));
-        if (!wider)
-            return CPY_NOMEM;
-        list->nodes = wider;
-        list->capacity = capacity;
-    }
-    list->nodes[list->count++] = node;
+    if (count <= list->capacity)
+        return CPY_OK;
+    while (capacity < count)
+        capacity *= 2;
+    wider = realloc(list->nodes, capacity * sizeof(*wider));
+    if (!wider)
+        return CPY_NOMEM;
+    list->nodes = wider;
+    list->capacity = capacity;
     return CPY_OK;
+}
+
+static enum cpy_rc push(struct tasklist *list, cpy_addr node)
+{
+    enum cpy_rc rc = make_room(list, list->count + 1);
+
+    if (rc == CPY_OK)
+        list->nodes[list->count++] = node;
+    return rc;
 }
 
 /* Takes nodes off the end until one is still in place; that one is read again. */
@@ -92,6 +102,35 @@ enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader, cp
         }
     }
     return rc;
+}
+
+size_t tasklist_bytes(const struct tasklist *list)
+{
+    return sizeof(list->count) + list->count * sizeof(*list->nodes);
+}
+
+void tasklist_put(const struct tasklist *list, void *bytes)
+{
+    memcpy(bytes, &list->count, sizeof(list->count));
+    if (list->count > 0)
+        memcpy((unsigned char *)bytes + sizeof(list->count), list->nodes,
+               list->count * sizeof(*list->nodes));
+}
+
+enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes)
+{
+    size_t count;
+    enum cpy_rc rc;
+
+    memcpy(&count, bytes, sizeof(count));
+    rc = make_room(list, count);
+    if (rc != CPY_OK)
+        return rc;
+    if (count > 0)
+        memcpy(list->nodes, (const unsigned char *)bytes + sizeof(count),
+               count * sizeof(*list->nodes));
+    list->count = count;
+    return CPY_OK;
 }
 
 enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most)

@@ -30,6 +30,11 @@ void tasklist_finish(struct tasklist *list);
 MUST_CHECK enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader,
                                      cpy_addr head);
 
+/* The list as bytes of its own: how many they are, into them, and out of them again. */
+size_t tasklist_bytes(const struct tasklist *list);
+void tasklist_put(const struct tasklist *list, void *bytes);
+MUST_CHECK enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes);
+
 /* Adds a node unless it is there, or there are `most`; both leave the list as it is. */
 MUST_CHECK enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most);
 

@@ -19,23 +19,44 @@ static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *plac
     return rc;
 }
 
-/* The tasks of one list; `running` (0: none) need not be in it: eager tasks are not at first. */
-static enum cpy_rc give_list(struct cpy_target *t, const struct task_place *place, cpy_addr head,
-                             cpy_addr running, each_task *each, void *ctx)
+/* Fills t->asyncio.list, with what it was if that is still so. */
+static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *place, cpy_addr head)
 {
-    const struct reader reader = target_reader(t);
-    const struct tasklist *list = &t->asyncio.list;
-    uint32_t node = t->found.layout.asyncio.node;
+    const struct reader reader = {&place->made->mem, &t->found.layout, true};
+    const struct memo_key key = {head, head};
+    struct tasklist *list = &t->asyncio.list;
     enum cpy_rc rc = CPY_RACED;
+    void *nodes = memo_find(place->made, key);
     int tries;
-    size_t i;
 
+    if (nodes)
+        return tasklist_take(list, nodes);
+    memo_listen(place->made, 0, 0);
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        if (tries > 0)
+        if (tries > 0) {
+            memo_drop(place->made);
             task_approach(t, place);
-        rc = tasklist_read(&t->asyncio.list, &reader, head);
+        }
+        rc = tasklist_read(list, &reader, head);
     }
     t->ahead.now = t->one_set;
+    nodes = rc == CPY_OK ? memo_keep(place->made, key, tasklist_bytes(list)) : NULL;
+    if (nodes)
+        tasklist_put(list, nodes);
+    memo_drop(place->made);
+    return rc;
+}
+
+/* The tasks of one list; `running` (0: none) need not be in it: eager tasks are not at first. */
+static enum cpy_rc give_list(struct cpy_target *t, struct task_place *place, cpy_addr head,
+                             cpy_addr running, each_task *each, void *ctx)
+{
+    const struct tasklist *list = &t->asyncio.list;
+    uint32_t node = t->found.layout.asyncio.node;
+    enum cpy_rc rc = read_list(t, place, head);
+    size_t i;
+
+    task_enter(t, place);
     for (i = 0; i < list->count && rc == CPY_OK; i++) {
         if (list->nodes[i] - node == running)
             running = 0;
@@ -49,10 +70,11 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
                                void *ctx)
 {
     const struct thread_words *words = &thread->words;
-    const struct task_place place = {
+    struct task_place place = {
         .interp = words->interp,
         .thread = words->addr,
         .tid = tids_outer(&t->tids, thread->inner_tid),
+        .made = &t->tasks_made,
     };
 
     return give_list(t, &place, words->addr + t->found.layout.asyncio.thread_tasks,
@@ -63,7 +85,7 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
 static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *interp,
                                     each_task *each, void *ctx)
 {
-    const struct task_place place = {.interp = interp->addr};
+    struct task_place place = {.interp = interp->addr, .made = &t->tasks_made};
 
     return give_list(t, &place, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
 }
@@ -82,10 +104,12 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     ahead_fetch(&t->ahead, &t->one_set, 1);
     rc = list_all(t);
     t->ahead.now = t->one_set;
+    memos_begin(&t->tasks_made);
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         rc = give_thread(t, &t->threads[i], each, ctx);
     for (i = 0; i < t->interp_count && rc == CPY_OK; i++)
         rc = give_left_behind(t, &t->interps[i], each, ctx);
+    memos_end(&t->tasks_made);
     t->one_set = NULL;
     target_end(t);
     return rc;
@@ -112,15 +136,18 @@ static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_place
 static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thread, each_task *each,
                                  void *ctx)
 {
-    const struct task_place place = {
+    struct task_place place = {
         .interp = thread->words.interp,
         .thread = thread->words.addr,
         .tid = tids_outer(&t->tids, thread->inner_tid),
+        .made = &t->awaiters_made,
+        .sampled = t->awaiters_there ? thread : NULL,
     };
     struct tasklist *list = &t->asyncio.list;
     enum cpy_rc rc;
     size_t i;
 
+    task_enter(t, &place);
     list->count = 0;
     rc = tasklist_add(list, thread->words.running_task, CPY_AWAITERS_MAX);
     for (i = 0; i < list->count && rc == CPY_OK; i++)
@@ -137,10 +164,15 @@ enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
         return CPY_FOREIGN;
     target_begin(t);
     t->one_set = t->ahead.now = &t->awaiters;
-    ahead_fetch(&t->ahead, &t->one_set, 1);
+    if (!t->awaiters_there)
+        ahead_fetch(&t->ahead, &t->one_set, 1);
+    memos_begin(&t->awaiters_made);
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         if (t->threads[i].words.running_task != 0)
             rc = give_awaiters(t, &t->threads[i], each, ctx);
+    memos_end(&t->awaiters_made);
+    t->awaiters_there = false; /* nothing is given twice of one moment */
+    t->awaiters_wanted = true;
     t->one_set = NULL;
     target_end(t);
     return rc;

@@ -214,6 +214,32 @@ static void shrinks_a_range_to_what_was_used_of_it(void **state)
     assert_int_equal(size, 1024);
 }
 
+static void leaves_out_what_was_not_used_before_and_between_what_was(void **state)
+{
+    enum { LONG_ENOUGH = 100 };
+    struct ahead_fixture *f = *state;
+    size_t size = 0;
+    int i;
+
+    next_sample(f);
+    assert_false(is_there(f, A, 40000));
+    for (i = 0; i < LONG_ENOUGH; i++) {
+        next_sample(f);
+        assert_true(is_there(f, A + 600, 100));
+        assert_true(is_there(f, A + 9000, 800));
+        assert_true(is_there(f, A + 11800, 8)); /* near: the same page */
+        assert_true(is_there(f, A + 30000, 8));
+    }
+
+    assert_int_equal(f->source.asked_count, 3);
+    /* First in steps of the least 2^n that there are not 64 of, then of 512. */
+    assert_true(was_asked(f, A + 512, &size));
+    assert_true(size <= 1024);
+    assert_true(was_asked(f, A + 8704, &size));
+    assert_true(size <= 4096);
+    assert_false(is_there(f, A + 4096, 8));
+}
+
 static void finds_what_joins_while_other_ranges_are_dropped(void **state)
 {
     enum { UNUSED = 100, SAMPLES = 60, NEW = 3 };
@@ -356,7 +382,10 @@ int main(void)
         BOTH(joins_near_ranges_that_were_read_far_apart_in_time),
         BOTH(drops_what_was_not_used_in_a_window),
         BOTH(drops_nothing_sooner_the_older_a_set_is),
-        BOTH(shrinks_a_range_to_what_was_used_of_it),
+        cmocka_unit_test_setup_teardown(shrinks_a_range_to_what_was_used_of_it, set_up,
+                                        ahead_tear_down),
+        cmocka_unit_test_setup_teardown(leaves_out_what_was_not_used_before_and_between_what_was,
+                                        set_up_by_address, ahead_tear_down),
         BOTH(finds_what_joins_while_other_ranges_are_dropped),
         BOTH(fetches_no_range_of_more_than_four_megabytes),
         BOTH(keeps_all_copies_together_below_sixteen_megabytes),
