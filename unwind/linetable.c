@@ -32,8 +32,9 @@ static int64_t line_in_lnotab(const unsigned char *table, size_t size, int32_t f
     return line;
 }
 
+/* `around`: of an instruction without a line that of the one before. */
 static int64_t line_in_3_10(const unsigned char *table, size_t size, int32_t first_line,
-                            int32_t unit)
+                            int32_t unit, bool around)
 {
     int64_t line = first_line, left = (int64_t)unit * UNIT_BYTES;
     int delta;
@@ -45,7 +46,7 @@ static int64_t line_in_3_10(const unsigned char *table, size_t size, int32_t fir
             line += delta;
         left -= table[i];
         if (left < 0)
-            return delta == NO_LINE ? 0 : line;
+            return delta == NO_LINE && !around ? 0 : line;
     }
     return 0;
 }
@@ -56,7 +57,8 @@ enum {
     KIND_NEAR_LINE = 12,
     KIND_NO_COLUMNS = 13,
     KIND_LONG = 14,
-    KIND_NONE = 15
+    KIND_NONE = 15,
+    KIND_MISSING = 16 /* the table has no entry for that */
 };
 
 enum { NUMBER_SHIFT_MAX = 30 }; /* CPython writes no number of more than 32 bits */
@@ -112,7 +114,8 @@ static int64_t read_line_delta(struct cursor *cursor, int kind)
 /*
  * Goes to the entry that covers `unit`: the cursor is then behind what moves the line.
  *
- * Gives: the entry's kind; KIND_NONE where there is no such entry.
+ * Gives: the entry's kind; KIND_MISSING where there is no such entry. Of one of KIND_NONE the line
+ * is that of the last one before it that has one.
  */
 static int find_entry(struct cursor *cursor, int32_t unit, int64_t *line)
 {
@@ -131,16 +134,16 @@ static int find_entry(struct cursor *cursor, int32_t unit, int64_t *line)
         while (cursor->at != cursor->end && !(*cursor->at & 0x80)) /* columns: not wanted */
             cursor->at++;
     }
-    return KIND_NONE;
+    return KIND_MISSING;
 }
 
 static int64_t line_in_3_11(const unsigned char *table, size_t size, int32_t first_line,
-                            int32_t unit)
+                            int32_t unit, bool around)
 {
     struct cursor cursor = {table, table + size, false};
     int64_t line = first_line;
 
-    return find_entry(&cursor, unit, &line) == KIND_NONE ? 0 : line;
+    return find_entry(&cursor, unit, &line) >= KIND_NONE + around ? 0 : line;
 }
 
 /* Reads what follows an entry's line. */
@@ -174,13 +177,13 @@ static struct linetable_position position_in_3_11(const unsigned char *table, si
     int64_t line = first_line;
     int kind = find_entry(&cursor, unit, &line);
 
-    if (kind == KIND_NONE)
+    if (kind >= KIND_NONE)
         return (struct linetable_position){0};
     return read_columns(&cursor, kind, line);
 }
 
-int32_t linetable_line(enum linetable_format format, const unsigned char *table, size_t size,
-                       int32_t first_line, int32_t unit)
+static int32_t find_line(enum linetable_format format, const unsigned char *table, size_t size,
+                         int32_t first_line, int32_t unit, bool around)
 {
     int64_t line = first_line;
 
@@ -191,13 +194,25 @@ int32_t linetable_line(enum linetable_format format, const unsigned char *table,
         line = line_in_lnotab(table, size, first_line, unit);
         break;
     case LINES_3_10:
-        line = line_in_3_10(table, size, first_line, unit);
+        line = line_in_3_10(table, size, first_line, unit, around);
         break;
     case LINES_3_11:
-        line = size == 0 ? 0 : line_in_3_11(table, size, first_line, unit);
+        line = size == 0 ? 0 : line_in_3_11(table, size, first_line, unit, around);
         break;
     }
     return known(line);
+}
+
+int32_t linetable_line(enum linetable_format format, const unsigned char *table, size_t size,
+                       int32_t first_line, int32_t unit)
+{
+    return find_line(format, table, size, first_line, unit, false);
+}
+
+int32_t linetable_line_around(enum linetable_format format, const unsigned char *table, size_t size,
+                              int32_t first_line, int32_t unit)
+{
+    return find_line(format, table, size, first_line, unit, true);
 }
 
 struct linetable_position linetable_position(enum linetable_format format,

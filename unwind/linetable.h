@@ -63,6 +63,14 @@ struct linetable_position {
 int32_t linetable_line(enum linetable_format format, const unsigned char *table, size_t size,
                        int32_t first_line, int32_t unit);
 
+/*
+ * The same, but of an instruction without a line gives that of the last one before it that has one,
+ * in the order of the table. Compilers put such instructions around the handlers of exceptions, for
+ * what no source says: a frame that stands there is in the midst of a statement all the same.
+ */
+int32_t linetable_line_around(enum linetable_format format, const unsigned char *table, size_t size,
+                              int32_t first_line, int32_t unit);
+
 /* The same with the end and the columns, as far as the table tells them. */
 struct linetable_position linetable_position(enum linetable_format format,
                                              const unsigned char *table, size_t size,

@@ -55,9 +55,10 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
         frame.code = &entry->code;
         if (t->options.frames & CPY_FRAME_POSITIONS)
             add_position(t, entry, raw->unit, &frame);
-        else
-            frame.line = linetable_line(t->found.layout.lines, entry->table, entry->table_size,
-                                        entry->code.first_line, raw->unit);
+        if (frame.line == 0)
+            frame.line =
+                linetable_line_around(t->found.layout.lines, entry->table, entry->table_size,
+                                      entry->code.first_line, raw->unit);
         if (t->options.frames & CPY_FRAME_OPCODES && !add_opcode(t, entry, raw->unit, &frame))
             return CPY_RACED;
     }

@@ -26,9 +26,11 @@ static void check(enum linetable_format format, const unsigned char *table, size
                   int32_t first_line, int32_t unit)
 {
     int32_t line = linetable_line(format, table, size, first_line, unit);
+    int32_t around = linetable_line_around(format, table, size, first_line, unit);
     struct linetable_position p = linetable_position(format, table, size, first_line, unit);
 
     must(line >= 0 && p.line == line);
+    must(line == 0 ? around >= 0 : around == line);
     must(p.end_line >= 0 && p.column >= 0 && p.end_column >= 0);
     must(p.line == 0 || p.end_line == 0 || p.end_line >= p.line);
     must(unit >= 0 || line == (first_line > 0 ? first_line : 0));

@@ -83,6 +83,27 @@ static void adds_up_the_entries_before(void **state)
         assert_int_equal(LINE_OF(i, TABLE), lines[i]);
 }
 
+static void has_the_line_before_where_one_around_will_do(void **state)
+{
+    static const unsigned char table[] = {TABLE};
+    static const unsigned char pairs[] = {4, 1, 2, 0x80, 4, 3, 0, 0x80, 2, 0x80};
+    static const int32_t lines[] = {101, 101, 101, 104, 104, 104};
+
+    (void)state;
+    for (int32_t unit = 11; unit < 14; unit++)
+        assert_int_equal(linetable_line_around(LINES_3_11, table, sizeof(table), FIRST, unit), 98);
+    for (int32_t unit = 0; unit < 18; unit++)
+        if (unit < 11 || unit > 13)
+            assert_int_equal(linetable_line_around(LINES_3_11, table, sizeof(table), FIRST, unit),
+                             linetable_line(LINES_3_11, table, sizeof(table), FIRST, unit));
+    assert_int_equal(linetable_line_around(LINES_3_11, table, sizeof(table), FIRST, 18), 0);
+    for (int32_t unit = 0; unit < 6; unit++)
+        assert_int_equal(linetable_line_around(LINES_3_10, pairs, sizeof(pairs), FIRST, unit),
+                         lines[unit]);
+    assert_int_equal(linetable_line_around(LINES_3_10, pairs, sizeof(pairs), FIRST, 6), 0);
+    assert_int_equal(linetable_line_around(LINES_3_11, table, sizeof(table), FIRST, -1), FIRST);
+}
+
 static void gives_the_first_line_before_the_first_unit(void **state)
 {
     (void)state;
@@ -163,6 +184,7 @@ int main(void)
         cmocka_unit_test(moves_by_a_signed_number_in_a_long_form),
         cmocka_unit_test(has_no_line_where_the_table_says_none),
         cmocka_unit_test(adds_up_the_entries_before),
+        cmocka_unit_test(has_the_line_before_where_one_around_will_do),
         cmocka_unit_test(gives_the_first_line_before_the_first_unit),
         cmocka_unit_test(has_no_line_past_the_end),
         cmocka_unit_test(has_no_line_in_a_number_that_is_cut_short),
