@@ -110,27 +110,33 @@ static bool is_spent(struct budget *budget, double most)
     return budget->spent > SHED_AFTER;
 }
 
+/* What is there whether people ask for something or not. */
+static uint64_t own_memory(const struct budget_use *use)
+{
+    return use->memory_bytes - use->asked_memory_bytes;
+}
+
 /* How many targets to give up: an eighth, or as many more as what is used too much says, up to a
  * half. */
-static size_t too_many(const struct budget *budget, size_t targets, bool spent)
+static size_t too_many(const struct budget *budget, const struct budget_use *use, bool spent)
 {
     const struct budget_state *state = &budget->state;
     const double most = spent ? state->promised.cpu : (double)state->promised.memory_bytes;
-    const double used = spent ? budget->own_cpu : (double)state->used_memory_bytes;
-    size_t part = targets / SHED_PART;
-    size_t wanted = (size_t)((double)targets * within(1 - most / used, 0, 0.5));
+    const double used = spent ? budget->own_cpu : (double)own_memory(use);
+    size_t part = use->targets / SHED_PART;
+    size_t wanted = (size_t)((double)use->targets * within(1 - most / used, 0, 0.5));
 
     part = part > wanted ? part : wanted;
     return part ? part : 1;
 }
 
 /* Saves memory by fewer samples; sheds some targets, once there is nothing else to save. */
-static void save(struct budget *budget, size_t targets, bool spent)
+static void save(struct budget *budget, const struct budget_use *use, bool spent)
 {
     if (!spent && budget->memory_factor < BUDGET_MEMORY_FACTOR_MAX)
         budget->memory_factor *= 2;
-    else if (targets > 0)
-        budget->state.targets_max = targets - too_many(budget, targets, spent);
+    else if (use->targets > 0 && (spent || own_memory(use) > budget->state.promised.memory_bytes))
+        budget->state.targets_max = use->targets - too_many(budget, use, spent);
 }
 
 /* Lets an eighth of the targets back in, or all are sampled more often again. */
@@ -165,7 +171,7 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
              (memory == 0 || use->memory_bytes < memory - memory / SHED_PART);
     budget->calm++;
     if ((spent || over) && budget->calm >= SHED_AFTER) {
-        save(budget, use->targets, spent);
+        save(budget, use, spent);
         budget->calm = 0;
     } else if (enough && budget->calm >= BACK_AFTER) {
         give_back(budget, use->targets);

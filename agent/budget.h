@@ -39,10 +39,11 @@ struct budget_limits {
 /* What was used in all until now. */
 struct budget_use {
     uint64_t cpu_ns;
-    uint64_t asked_cpu_ns; /* of it, what people asked for */
-    uint64_t memory_bytes; /* that is in use now */
-    size_t targets;        /* that are sampled now */
-    double factor_max;     /* no period gets longer if they are stretched further; 1 or more */
+    uint64_t asked_cpu_ns;       /* of it, what people asked for */
+    uint64_t memory_bytes;       /* that is in use now */
+    uint64_t asked_memory_bytes; /* of it, for what people asked for */
+    size_t targets;              /* that are sampled now */
+    double factor_max; /* no period gets longer if they are stretched further; 1 or more */
 };
 
 /* For whoever asks. */
@@ -51,7 +52,7 @@ struct budget_state {
     double used_cpu; /* share of one core, of the last seconds */
     double mean_cpu; /* the same since the beginning */
     uint64_t used_memory_bytes;
-    double factor;      /* periods are so many times as long as asked for; 1: as asked */
+    double factor;      /* periods are up to so many times as long as asked for; 1: as asked */
     size_t targets_max; /* no more may be sampled; SIZE_MAX: as many as there are */
     uint64_t shed;      /* targets that were given up for it, so far */
     uint64_t over;      /* steps that ended with more used than promised, so far */

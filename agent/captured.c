@@ -80,6 +80,35 @@ uint64_t captured_cpu_ns(void)
     return atomic_load(&cpu_of_all_ns);
 }
 
+/* Those that run now; 0: a free place. */
+static _Atomic pid_t running[CAPTURED_RUNNING_MAX];
+
+/* Puts `pid` where `old` is, if it is anywhere. */
+static void replace(pid_t old, pid_t pid)
+{
+    pid_t expected;
+    size_t i;
+
+    for (i = 0; i < CAPTURED_RUNNING_MAX; i++) {
+        expected = old;
+        if (atomic_compare_exchange_strong(&running[i], &expected, pid))
+            return;
+    }
+}
+
+size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX])
+{
+    size_t count = 0, i;
+    pid_t pid;
+
+    for (i = 0; i < CAPTURED_RUNNING_MAX; i++) {
+        pid = atomic_load(&running[i]);
+        if (pid)
+            out[count++] = pid;
+    }
+    return count;
+}
+
 bool captured_run(const struct captured_command *command, const struct captured_limits *limits,
                   struct buf *out)
 {
@@ -91,12 +120,15 @@ bool captured_run(const struct captured_command *command, const struct captured_
         return false;
     cause = spawn(&pid, command, pipes[1]);
     (void)close(pipes[1]);
+    if (cause == 0)
+        replace(0, pid);
     good = cause == 0 && read_all(pipes[0], limits, out);
     (void)close(pipes[0]);
     if (cause != 0)
         return false;
     if (!good)
         (void)kill(pid, SIGKILL);
+    replace(pid, 0); /* before its number may be another's */
     status = reap(pid);
     return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

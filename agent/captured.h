@@ -8,7 +8,9 @@
 #define AGENT_CAPTURED_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -37,5 +39,11 @@ MUST_CHECK bool captured_run(const struct captured_command *command,
 
 /* The CPU time of all commands that have ended, so far. From any thread. */
 uint64_t captured_cpu_ns(void);
+
+/* Commands that are known while they run; what runs beyond that is not. */
+enum { CAPTURED_RUNNING_MAX = 16 };
+
+/* Gives how many commands run now, and their processes. From any thread. */
+size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX]);
 
 #endif

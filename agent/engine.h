@@ -130,7 +130,7 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
 
-/* All periods are `factor` times as long as asked for from now on. */
+/* All periods are `factor` times as long as asked for from now on, as far as they may be. */
 void engine_stretch(struct engine *engine, double factor);
 
 /* Looks through /proc now. */

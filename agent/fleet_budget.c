@@ -46,14 +46,27 @@ static double factor_max(const struct fleet *f, uint64_t now_ns)
     return ticks_stretch_max((uint64_t)((double)NS_PER_S / fastest_hz));
 }
 
+/* The memory of what runs because people asked for it. */
+static uint64_t asked_memory(void)
+{
+    pid_t pids[CAPTURED_RUNNING_MAX];
+    size_t i, count = captured_running(pids);
+    uint64_t bytes = 0;
+
+    for (i = 0; i < count; i++)
+        bytes += budget_memory_of(pids[i]);
+    return bytes;
+}
+
 static struct budget_use use_of(const struct fleet *f, uint64_t now_ns)
 {
     struct budget_use use = {.targets = f->charges.count,
-                             .memory_bytes = budget_memory_of(0),
+                             .asked_memory_bytes = asked_memory(),
                              .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
     size_t i;
 
+    use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
     for (i = 0; i < SLOTS; i++)
         if (slot_runs(&f->slots[i]))
             use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);

@@ -315,8 +315,8 @@ static void add_budget(const struct state *s, struct buf *out)
     one(out, "pystrobe_budget_memory_bytes", "gauge", "Promised memory; 0: none was.",
         (double)b->promised.memory_bytes);
     one(out, "pystrobe_used_memory_bytes", "gauge", "Used memory.", (double)b->used_memory_bytes);
-    one(out, "pystrobe_period_factor", "gauge", "Periods are so many times as long as asked for.",
-        b->factor);
+    one(out, "pystrobe_period_factor", "gauge",
+        "Periods are up to so many times as long as asked for.", b->factor);
     one(out, "pystrobe_targets_shed_total", "counter", "Targets given up for the budget.",
         (double)b->shed);
 }

@@ -84,7 +84,7 @@ static void budget_text(const struct state *state, struct buf *out)
     if (budget->promised.memory_bytes > 0)
         buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
     if (budget->factor > 1)
-        buf_add_fmt(out, ", periods %.2f times as long as asked for", budget->factor);
+        buf_add_fmt(out, ", periods up to %.2f times as long as asked for", budget->factor);
     if (budget->shed > 0)
         buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->shed);
     buf_add_str(out, "\n");

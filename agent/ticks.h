@@ -49,7 +49,7 @@ struct tick_due {
 struct ticks {
     struct tick_due *heap; /* owned: the one that is due first on top */
     size_t count, capacity;
-    double factor;        /* periods are so many times as long as asked for: 1 or more */
+    double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */
     uint64_t random;      /* state of the generator, never 0 */
 };

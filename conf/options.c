@@ -122,8 +122,8 @@ const struct conf_option conf_options[] = {
         .max = "1TiB",
         .help = "How much memory pystrobe itself may use. Where that does not do, all targets are "
                 "sampled less often alike, up to 4 times; then the targets that were found last "
-                "are left out. A process that reads the store for the page, for some seconds, is "
-                "not counted.",
+                "are left out. A process that reads the store for the page counts as long as it "
+                "runs, but no target is left out for it.",
     },
     {
         .name = "log_level",

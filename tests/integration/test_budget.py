@@ -2,7 +2,11 @@
 """What pystrobe may use is a promise: max_cpu and max_memory hold, and it is told what that took."""
 
 import json
+import os
+import pathlib
 import re
+import shutil
+import threading
 import time
 
 import pytest
@@ -130,4 +134,51 @@ def test_what_the_page_reads_counts(pystrobe, agent, start, tmp_path):
         assert ask(port, "/api/services")[0] == 200
 
     live.wait_until(lambda: beside() > before + 100 * 0.0001, "it is told", 0.2)
+    watching.stop()
+
+
+def memory_of(pid):
+    """What nobody else has of it, as pystrobe counts it."""
+    try:
+        _, resident, shared, *_ = map(int, pathlib.Path("/proc/%d/statm" % pid).read_text().split())
+    except OSError:
+        return 0  # it has ended
+    return (resident - shared) * os.sysconf("SC_PAGESIZE")
+
+
+def reads_for_the_page(pid):
+    try:
+        return b"browse" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
+    except OSError:
+        return False  # it has ended
+
+
+def test_the_memory_of_who_reads_the_store_for_the_page_counts(pystrobe, agent, start, tmp_path):
+    target, port = start(PYTHON, "wide.py", 2000, 100, tmp_path.name), free_port()
+    watching = agent(INI % {"rate": "50Hz", "interval": "2s", "limits": "max_cpu = 100%", "mark": "wide[.]py .*" + tmp_path.name,
+                            "port": port, "folder": tmp_path})
+    watching.wait_for([target.read_json()["pid"]])
+    first = pathlib.Path(live.wait_until(lambda: profiles.paths_in_store(tmp_path / "store", "it")[1:], "profiles", 0.1)[0])
+    for number in range(3000):  # so many that they take seconds to read
+        shutil.copy(first, first.with_name("%s-%016x.pb.gz" % (first.name[:-len(".pb.gz")].rpartition("-")[0], number)))
+    enough = threading.Event()
+
+    def look():
+        while not enough.is_set():
+            ask(port, "/api/graph?service=it&from=0&to=%d" % (1 << 42))
+
+    def counts():
+        told = status(pystrobe, tmp_path)["budget"]["memory_used_bytes"]
+        family = profiles.family(watching.process.pid)
+        beside = sum(memory_of(pid) for pid in family if reads_for_the_page(pid))
+        own = sum(map(memory_of, family)) - beside
+        return 0 < beside / 2 < told - own
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        live.wait_until(counts, "it is told", 0.2)
+    finally:
+        enough.set()
+        looking.join()
     watching.stop()

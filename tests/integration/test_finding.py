@@ -293,7 +293,7 @@ def find_many(count, scans, how):
 
 @pytest.mark.parametrize("how", ["told", "poll"])
 def test_the_next_scan_sees_who_execs_among_2500(how):
-    assert find_many(2500, 3, how)["late_seen"] == 2
+    assert 1 <= find_many(2500, 3, how)["late_scans"] <= 5  # one, but while hundreds of others start
 
 
 @pytest.mark.long
@@ -312,7 +312,7 @@ def test_to_look_for_processes_among_5000_costs_little_more_than_to_read_proc(ho
     assert found["first_looks"] < 3 * found["known"]
     assert found["looks"] < 10 * found["known"]  # ever more rarely
     assert found["checks"] < 2 * found["looks"] + (found["known"] - count) * scans  # those of others may work all the time
-    assert found["late_seen"] == 2
+    assert 1 <= found["late_scans"] <= 5
 
 
 # A host of its own, in which the kernel tells nobody of execs: many sleep, and each late one waits for its gate.

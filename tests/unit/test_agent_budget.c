@@ -50,7 +50,8 @@ static double live(struct host *host, unsigned seconds)
     for (unsigned i = 0; i < seconds; i++) {
         host->use.targets = host->wanted < state->targets_max ? host->wanted : state->targets_max;
         host->use.memory_bytes = host->use.targets * host->memory_each +
-                                 (uint64_t)((double)host->memory_samples / state->factor);
+                                 (uint64_t)((double)host->memory_samples / state->factor) +
+                                 host->use.asked_memory_bytes;
         host->use.cpu_ns +=
             (uint64_t)(1e9 * (host->share_always +
                               (double)host->use.targets * host->share_each / state->factor));
@@ -275,6 +276,24 @@ static void saves_again_what_people_ask_for_and_sheds_nothing(void **state)
     assert_int_equal(host.least_targets, 100);
 }
 
+static void takes_fewer_samples_and_keeps_all_while_people_ask_for_much_memory(void **state)
+{
+    struct host host;
+
+    (void)state;
+    begin(&host, 0.01, 64 * MIB, 100);
+    host.memory_each = MIB / 2;
+    host.use.asked_memory_bytes = 100 * MIB;
+    (void)live(&host, 60);
+
+    assert_int_equal(host.budget.state.used_memory_bytes, 150 * MIB);
+    assert_true(host.largest_factor == BUDGET_MEMORY_FACTOR_MAX);
+    assert_int_equal(host.least_targets, 100);
+    host.use.asked_memory_bytes = 0;
+    (void)live(&host, 120);
+    assert_true(host.budget.state.factor == 1);
+}
+
 static void promises_nothing_without_limits(void **state)
 {
     struct host host;
@@ -342,6 +361,7 @@ int main(void)
         cmocka_unit_test(sheds_until_the_memory_holds),
         cmocka_unit_test(saves_memory_by_fewer_samples_before_it_sheds),
         cmocka_unit_test(saves_again_what_people_ask_for_and_sheds_nothing),
+        cmocka_unit_test(takes_fewer_samples_and_keeps_all_while_people_ask_for_much_memory),
         cmocka_unit_test(promises_nothing_without_limits),
         cmocka_unit_test(takes_other_limits),
         cmocka_unit_test(minds_no_clock_that_stands_still),

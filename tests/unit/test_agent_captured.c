@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_agent_captured.c - what a process of ours prints is kept, within its limits. */
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,6 +101,30 @@ static void adds_up_what_its_commands_took(void **state)
     buf_finish(&out);
 }
 
+static void *run_beside(void *out)
+{
+    (void)run("sleep", false, 60 * NS_PER_S, false, out);
+    return NULL;
+}
+
+static void knows_its_commands_while_they_run(void **state)
+{
+    pid_t pids[CAPTURED_RUNNING_MAX];
+    pthread_t beside;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_int_equal(captured_running(pids), 0);
+    assert_int_equal(pthread_create(&beside, NULL, run_beside, &out), 0);
+    while (captured_running(pids) == 0)
+        (void)usleep(1000);
+    assert_int_equal(kill(pids[0], SIGKILL), 0);
+    assert_int_equal(pthread_join(beside, NULL), 0);
+    assert_int_equal(captured_running(pids), 0);
+    buf_finish(&out);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +132,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tells_a_failure),
         cmocka_unit_test(kills_at_each_of_its_limits),
         cmocka_unit_test(adds_up_what_its_commands_took),
+        cmocka_unit_test(knows_its_commands_while_they_run),
     };
     int failed;
 

@@ -85,7 +85,8 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
     assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
     assert_non_null(strstr(text, "the disk FAILS"));
-    assert_non_null(strstr(text, "periods 2.50 times as long as asked for, 3 targets given up"));
+    assert_non_null(
+        strstr(text, "periods up to 2.50 times as long as asked for, 3 targets given up"));
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
     assert_non_null(strstr(text, "and 1 more\n"));
