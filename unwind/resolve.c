@@ -80,21 +80,28 @@ static void spell_out(struct raw_stack *raw, const struct kept_stack *stack)
 }
 
 /* How many frames, from the outermost on, are as they were, wherever they lie. */
-static uint32_t count_same(const struct raw_stack *raw, struct kept_stack *stack)
+static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
 {
     uint32_t depth = raw->depth + raw->same, same = raw->same;
     uint32_t most = depth < stack->depth ? depth : stack->depth;
-    const struct raw_frame *now;
-    struct raw_frame *then;
+    const struct raw_frame *now, *then;
 
     for (; same < most; same++) {
         now = &raw->frames[depth - 1 - same];
         then = &stack->raw[stack->room - 1 - same];
         if (now->code != then->code || now->unit != then->unit || now->kind != then->kind)
             break;
-        *then = *now;
     }
     return same;
+}
+
+/* Notes where the frames that were not compared while walking lie now. */
+static void place_same(const struct raw_stack *raw, struct kept_stack *stack)
+{
+    uint32_t i, depth = raw->depth + raw->same;
+
+    for (i = raw->same; i < stack->depth; i++)
+        stack->raw[stack->room - 1 - i] = raw->frames[depth - 1 - i];
 }
 
 /* How many of the `same` frames have the code objects that they had. */
@@ -162,6 +169,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
     if (!vouched)
         same = count_current(t, stack, same);
     stack->depth = same;
+    place_same(raw, stack);
     stack->generation = 0;
     t->stats.frames_reused += same;
     if (!keep_room(&t->keep, stack, depth))

@@ -532,6 +532,21 @@ static bool take_one(struct walk *walk, const struct chunk_copy *chunk, cpy_addr
     return true;
 }
 
+/* True if a frame at `addr` is in the chunk, or in an older one: that is taken from now on. */
+static bool is_below(const struct walk *walk, const struct chunk_copy **chunk, cpy_addr addr)
+{
+    const struct chunk_copy *older;
+
+    if (*chunk && addr >= (*chunk)->from &&
+        addr - (*chunk)->from <= (*chunk)->size - walk->reader->layout->frame.size)
+        return true;
+    older = chunk_of(walk, addr);
+    if (!older || (*chunk && older <= *chunk)) /* frames that go up are a loop */
+        return false;
+    *chunk = older;
+    return true;
+}
+
 /*
  * Takes frames as long as they are plain and lie one below the other in the data stack; gives
  * the first that is not, 0 at the end. The same as visit would do, for the price of a deep
@@ -540,16 +555,12 @@ static bool take_one(struct walk *walk, const struct chunk_copy *chunk, cpy_addr
 static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
 {
     const struct chunk_copy *chunk = NULL;
-    const size_t size = walk->reader->layout->frame.size;
     cpy_addr previous;
 
-    while (addr != 0 && !(addr & 7) && takes_plain(walk)) {
-        if (!chunk || addr < chunk->from || addr > chunk->from + chunk->size - size)
-            chunk = chunk_of(walk, addr);
-        if (!chunk)
-            break;
+    while (addr != 0 && !(addr & 7) && takes_plain(walk) && is_below(walk, &chunk, addr)) {
         if (walk->visits == 0)
-            memcpy(walk->leaf, chunk->bytes + (addr - chunk->from), size);
+            memcpy(walk->leaf, chunk->bytes + (addr - chunk->from),
+                   walk->reader->layout->frame.size);
         previous = addr;
         if (find_known(walk, chunk, addr))
             previous = take_known(walk, chunk, addr);

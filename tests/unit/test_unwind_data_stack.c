@@ -147,6 +147,15 @@ static void refuses_a_frame_that_reaches_over_the_used_part(void **state)
     assert_int_equal(walk_and_end(&s), CPY_RACED);
 }
 
+static void ends_on_frames_that_loop_over_two_chunks(void **state)
+{
+    struct stack s = make_stack();
+
+    (void)state;
+    (void)frame_in(s.fake, s.older, 0, s.newer + CHUNK_HEAD + s.fake->layout.frame.size);
+    assert_int_equal(walk_and_end(&s), CPY_RACED);
+}
+
 static void reads_frames_one_by_one_where_chunks_loop(void **state)
 {
     struct stack s = make_stack();
@@ -226,6 +235,7 @@ int main(void)
         cmocka_unit_test(refuses_an_older_chunk_that_says_it_is_huge),
         cmocka_unit_test(refuses_chunks_that_are_not_mapped),
         cmocka_unit_test(refuses_a_frame_that_reaches_over_the_used_part),
+        cmocka_unit_test(ends_on_frames_that_loop_over_two_chunks),
         cmocka_unit_test(reads_frames_one_by_one_where_chunks_loop),
         cmocka_unit_test(stops_copying_a_loop_of_large_chunks),
         cmocka_unit_test(reads_what_lies_beyond_the_greatest_number_of_chunks),
