@@ -14,12 +14,14 @@ void asyncio_init(struct asyncio *asyncio)
     *asyncio = (struct asyncio){.wait = WAIT_FIRST};
     tasklist_init(&asyncio->list);
     buf_init(&asyncio->name, 8 * OBJECT_TEXT_MAX);
+    buf_init(&asyncio->name_again, 8 * OBJECT_TEXT_MAX);
 }
 
 void asyncio_finish(struct asyncio *asyncio)
 {
     tasklist_finish(&asyncio->list);
     buf_finish(&asyncio->name);
+    buf_finish(&asyncio->name_again);
     free(asyncio->chain);
     free(asyncio->waiters);
 }

@@ -22,7 +22,9 @@ struct asyncio {
     struct tasklist list;
     struct chain *chain;     /* owned; NULL until the first task is read */
     struct waiters *waiters; /* owned; the same */
-    struct buf name;         /* owned: scratch */
+    struct buf name;         /* owned: scratch: the name of the task that is read, */
+    struct buf name_again;   /* owned: and when it was read once more */
+    enum kind name_kind;     /* KIND_OTHER: it has none */
 };
 
 void asyncio_init(struct asyncio *asyncio);

@@ -340,36 +340,44 @@ static bool make_room(struct memos *memos, struct memo *memo, size_t size)
     return true;
 }
 
+/* Puts the pieces and their bytes behind what is made. */
+static void fill(const struct memos *memos, struct memo *memo)
+{
+    struct memo_piece *pieces = pieces_of(memo);
+    unsigned char *to;
+    size_t i;
+
+    memo->piece_count = (uint32_t)memos->piece_count;
+    memo->laid = memos->set->laid;
+    to = (unsigned char *)(pieces + memo->piece_count);
+    for (i = 0; i < memo->piece_count; i++) {
+        pieces[i] = memos->pieces[i];
+        memcpy(to, memos->set->bytes + pieces[i].at, pieces[i].size);
+        to += pieces[i].size;
+    }
+}
+
 void *memo_keep(struct memos *memos, struct memo_key key, size_t made_size)
 {
     struct memo *memo;
-    const struct memo_piece *piece;
-    unsigned char *to;
-    size_t bytes, pieces_size;
+    size_t bytes;
 
-    if (!memos->listens)
+    if (!memos->listens || memos->piece_count == 0)
         return NULL;
     memos->listens = false;
     made_size = (made_size + 7) & ~(size_t)7;
     bytes = join(memos);
-    pieces_size = memos->piece_count * sizeof(*piece);
     if (!place(memos, memos->pieces, memos->piece_count))
         return NULL;
     memo = look_up(memos, key);
     memo = memo ? memo : add(memos, key);
-    if (!memo || !make_room(memos, memo, made_size + pieces_size + bytes))
+    if (!memo ||
+        !make_room(memos, memo, made_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
         return NULL;
     memo->made_size = made_size;
-    memo->piece_count = (uint32_t)memos->piece_count;
-    memo->laid = memos->set->laid;
+    fill(memos, memo);
     memos->given += memo->pass != memos->pass;
     memo->pass = memos->pass;
-    memcpy(memo->block + made_size, memos->pieces, pieces_size);
-    to = memo->block + made_size + pieces_size;
-    for (piece = memos->pieces; piece < memos->pieces + memos->piece_count; piece++) {
-        memcpy(to, memos->set->bytes + piece->at, piece->size);
-        to += piece->size;
-    }
     memo->good = true;
     return memo->block;
 }

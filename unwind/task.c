@@ -117,24 +117,46 @@ static void add_default_name(struct buf *text, uint64_t number)
 }
 
 /* The name is a str or, as long as nobody asked for a default name, its number. */
-static const char *read_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
+static bool add_name(const struct reader *reader, enum kind kind, cpy_addr name, struct buf *text)
 {
-    struct buf *text = &t->asyncio.name;
-    enum kind kind;
-    cpy_addr type;
     uint64_t number;
 
     buf_reset(text);
+    if (kind == KIND_STR)
+        return object_read_str(reader, name, text) == CPY_OK;
+    if (kind != KIND_INT || object_read_uint(reader, name, &number) != CPY_OK)
+        return false;
+    add_default_name(text, number);
+    return !buf_failed(text);
+}
+
+static const char *read_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
+{
+    enum kind kind = KIND_OTHER;
+    cpy_addr type;
+
+    t->asyncio.name_kind = KIND_OTHER;
     if (name == 0 ||
         mem_read_word(reader->mem, name + reader->layout->object.ob_type, &type) != CPY_OK ||
-        kinds_of(&t->asyncio.kinds, reader, type, &kind) != CPY_OK)
+        kinds_of(&t->asyncio.kinds, reader, type, &kind) != CPY_OK ||
+        !add_name(reader, kind, name, &t->asyncio.name))
         return NULL;
-    if (kind == KIND_STR && object_read_str(reader, name, text) == CPY_OK)
-        return (const char *)text->data;
-    if (kind != KIND_INT || object_read_uint(reader, name, &number) != CPY_OK)
-        return NULL;
-    add_default_name(text, number);
-    return buf_failed(text) ? NULL : (const char *)text->data;
+    t->asyncio.name_kind = kind;
+    return (const char *)t->asyncio.name.data;
+}
+
+/* True if the name is what it was: its memory may be another one's by the time it is read. */
+static bool verify_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
+{
+    struct buf *again = &t->asyncio.name_again;
+    bool good;
+
+    if (t->asyncio.name_kind == KIND_OTHER)
+        return true;
+    reader->mem->when = MEM_AGAIN;
+    good = add_name(reader, t->asyncio.name_kind, name, again);
+    reader->mem->when = MEM_FIRST;
+    return good && strcmp((const char *)again->data, (const char *)t->asyncio.name.data) == 0;
 }
 
 /* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */
@@ -233,6 +255,8 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
     rc = waiters_read(&reader, &words->awaited, waiters);
     if (rc == CPY_OK)
         rc = chain_verify(&reader, t->asyncio.chain);
+    if (rc == CPY_OK && !verify_name(t, &reader, words->name))
+        rc = CPY_RACED;
     if (rc == CPY_OK)
         rc = read_generation(t, place, generation);
     if (rc == CPY_OK)

@@ -84,6 +84,7 @@ static enum cpy_rc resolved(struct fixture *f, const struct raw_frame *frames, u
 
     memcpy(raw->frames, frames, count * sizeof(*frames));
     raw->depth = count;
+    raw->same = 0;
     raw->cut = false;
     raw->tear = TEAR_MOVED;
     f->target->stats.frames_decoded = f->target->stats.frames_reused = 0;
