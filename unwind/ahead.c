@@ -405,7 +405,7 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
 
 static void prepare(struct ahead *ahead, struct ahead_set *set)
 {
-    if (++set->fetches > set->window)
+    if (!set->state_only && ++set->fetches > set->window)
         trim(set);
     if (set->by_address && set->count != set->sorted)
         sort(set);
@@ -442,7 +442,9 @@ static enum cpy_rc plan(struct ahead *ahead, struct ahead_set *set, enum mem_whe
 
         if (range->when != when)
             continue;
-        range->have = range->size;
+        range->have = set->state_only && when != MEM_STATE ? 0 : range->size;
+        if (range->have == 0)
+            continue;
         ahead->plan[(*planned)++] =
             (struct mem_range){range->from, set->bytes + range->at, range->size};
         rc = flush(ahead, planned, false);

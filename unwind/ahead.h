@@ -41,6 +41,7 @@ struct ahead_set {
     uint32_t fetches;         /* in this window, */
     uint32_t window;          /* which is so long */
     bool by_address;          /* by address, and those that are near each other are one */
+    bool state_only;          /* only what says where to begin is fetched this time */
     bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */

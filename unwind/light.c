@@ -32,17 +32,37 @@ static size_t add_awaiters(struct cpy_target *t, size_t count)
     return count;
 }
 
+/*
+ * Finds out which threads have slept since their stacks were read: of these only the state is.
+ * Where the kernel is asked about each thread anyway this costs nothing.
+ */
+static void find_sleepers(struct cpy_target *t)
+{
+    const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->interp_count == 1;
+    struct kept *kept;
+    size_t i;
+
+    for (i = 0; i < t->keep.count; i++) {
+        kept = t->keep.all[i];
+        kept->sleeps = asks && kept->whole && !kept->out.torn && slumber_lasts(&kept->slumber);
+        kept->set.state_only = kept->sleeps;
+    }
+}
+
 void light_fetch_all(struct cpy_target *t)
 {
     struct ahead_set *common = &t->common;
     size_t i;
 
     ahead_fetch(&t->ahead, &common, 1); /* before the stacks: see light.h */
-    if (t->keep.count == 0 || !make_room(t, t->keep.count + 1))
-        return;
-    for (i = 0; i < t->keep.count; i++)
-        t->sets[i] = &t->keep.all[i]->set;
-    ahead_fetch(&t->ahead, t->sets, add_awaiters(t, t->keep.count));
+    find_sleepers(t);
+    if (t->keep.count > 0 && make_room(t, t->keep.count + 1)) {
+        for (i = 0; i < t->keep.count; i++)
+            t->sets[i] = &t->keep.all[i]->set;
+        ahead_fetch(&t->ahead, t->sets, add_awaiters(t, t->keep.count));
+    }
+    for (i = 0; i < t->keep.count; i++) /* whoever is read again is read whole */
+        t->keep.all[i]->set.state_only = false;
 }
 
 void light_forget_all(struct cpy_target *t)

@@ -14,6 +14,11 @@ enum {
     READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
 };
 
+bool target_asks_cpu(const struct cpy_target *t)
+{
+    return ((t->options.status | t->options.only) & CPY_STATUS_CPU) != 0;
+}
+
 struct reader target_reader(struct cpy_target *t)
 {
     return (struct reader){&t->ahead.mem, &t->found.layout, t->options.tasks || t->one_set};
@@ -230,7 +235,7 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     t->ahead.now = set;
     if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
         t->stats.seats += seat_keep(&t->seat, out->tid);
-    if ((t->options.status | t->options.only) & CPY_STATUS_CPU)
+    if (target_asks_cpu(t))
         ask_kernel(t, &thread->kept->slumber, out);
     if (t->stats.seats == seats)
         return CPY_OK;
@@ -276,7 +281,9 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     out.still = is_still(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
     /* The text of a name that was looked up again is gone, so that is taken for new. */
     out.same = out.still && names == thread->kept->names;
-    if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
+    if (target_asks_cpu(t))
+        slumber_was_read(&thread->kept->slumber);
+    else if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
         slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
     thread->kept->out = out;
     each(ctx, &out);
@@ -292,13 +299,23 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (t->options.status & CPY_STATUS_CPU)
+    if (t->options.status & CPY_STATUS_CPU && (t->light || !kept->sleeps))
         ask_kernel(t, &kept->slumber, out);
     out->still = true;
     out->same = kept->names == t->names.refreshes; /* else the name may be another */
-    if (!out->same)
+    if (!out->same || !t->light)
         out->name = name_of(t, thread);
     each(ctx, out);
+}
+
+/* True if a thread that was listed sleeps in the stack that is kept of it. */
+static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
+{
+    if (!thread->kept->sleeps || !thread->kept->whole || thread->outer != 0 || thread->joined)
+        return false;
+    t->stats.threads++;
+    t->stats.threads_kept++;
+    return true;
 }
 
 void target_begin(struct cpy_target *t)
@@ -351,7 +368,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     }
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
         thread = &t->threads[i];
-        if (t->light && !thread->ran)
+        if (t->light ? !thread->ran : sleeps_on(t, thread))
             give_kept(t, thread, each, ctx);
         else if (t->mem->reads >= t->reads_end)
             rc = CPY_RACED;

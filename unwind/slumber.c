@@ -97,13 +97,18 @@ bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)
     return state == 'R';
 }
 
+void slumber_was_read(struct slumber *slumber)
+{
+    slumber->read = slumber->asleep && !slumber->late;
+    slumber->late = false;
+}
+
 void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same)
 {
     bool slept = slumber->asleep;
     char state;
 
-    slumber->read = slept && !slumber->late;
-    slumber->late = false;
+    slumber_was_read(slumber);
     if (slept || !same || slumber->passed++ < slumber->patience || !count(slumber, proc_fd, tid))
         return;
     state = state_of(slumber, proc_fd, tid);

@@ -44,7 +44,13 @@ bool slumber_goes_on(struct slumber *slumber);
  */
 bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid);
 
-/* Its stack was read; `same`: it was as before. `proc_fd` is the process's /proc directory. */
+/* Its stack was read in a sample in which slumber_is_ready was asked, too. */
+void slumber_was_read(struct slumber *slumber);
+
+/*
+ * The same where it was not: finds out now and then whether the thread sleeps. `same`: its stack
+ * was as before. `proc_fd` is the process's /proc directory.
+ */
 void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same);
 
 #endif

@@ -101,6 +101,9 @@ MUST_CHECK struct cpy_target *target_new(void);
 /* How the target is read in a sample: what was predicted is there already. */
 struct reader target_reader(struct cpy_target *target);
 
+/* True if it is found out whether threads are on a CPU. */
+bool target_asks_cpu(const struct cpy_target *target);
+
 /* Begins a sample; frees what the one before has lent. */
 void target_begin(struct cpy_target *target);
 

@@ -57,6 +57,62 @@ static void knows_whether_a_thread_that_it_does_not_read_has_the_gil(void **stat
     assert_int_equal(f->seen[2].status, 0);
 }
 
+/* Bytes that a sample of all threads reads. */
+static uint64_t bytes_of_sample(struct fixture *f)
+{
+    const uint64_t before = f->fake->mem.bytes;
+
+    f->target->ready = false;
+    assert_int_equal(sample(f), CPY_OK);
+    return f->fake->mem.bytes - before;
+}
+
+static void reads_only_the_state_of_threads_that_slept_where_all_are_read(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t all, kept;
+
+    make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU});
+    (void)bytes_of_sample(f);
+    all = bytes_of_sample(f);
+    kept = cpy_stats(f->target)->threads_kept;
+    for (size_t i = 0; i < THREADS; i++)
+        fall_asleep(f, threads[i]);
+    assert_true(bytes_of_sample(f) < all);
+    assert_string_equal(functions(f), "old old old ");
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_true(f->seen[i].same);
+
+    put_stack(f, threads[1], stack_of(f, "woken", 5));
+    (void)schedstat(keep_of(&f->target->keep, threads[1])->slumber.fd, 8);
+    assert_true(bytes_of_sample(f) < all);
+    assert_string_equal(functions(f), "old woken old ");
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + THREADS + 2);
+    assert_false(f->seen[1].same);
+}
+
+static void reads_sleepers_whose_stacks_are_not_kept(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU});
+    (void)bytes_of_sample(f);
+    for (size_t i = 0; i < THREADS; i++)
+        fall_asleep(f, threads[i]);
+    keep_of(&f->target->keep, threads[0])->slumber.read = false; /* its stack is older */
+    put_stack(f, threads[0], stack_of(f, "later", 5));
+    (void)bytes_of_sample(f);
+    assert_string_equal(functions(f), "later old old ");
+    cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU,
+                                                           .frames = CPY_FRAME_POSITIONS});
+    put_stack(f, threads[2], stack_of(f, "new", 5));
+    (void)bytes_of_sample(f); /* what is kept lacks the columns */
+    assert_string_equal(functions(f), "later old new ");
+}
+
 static struct fixture *waking;
 
 /* The thread that slept goes on, then hands the GIL over and sleeps again. */
@@ -310,6 +366,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(knows_whether_a_thread_that_it_does_not_read_has_the_gil),
+        TEST(reads_only_the_state_of_threads_that_slept_where_all_are_read),
+        TEST(reads_sleepers_whose_stacks_are_not_kept),
         TEST(reads_a_thread_that_woke_after_it_was_found_asleep),
         TEST(sees_a_code_object_that_is_replaced_within_a_hand_over),
         TEST(says_what_is_the_same),
