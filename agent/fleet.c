@@ -271,6 +271,7 @@ static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
     if (f->settings.interval_ended)
         f->settings.interval_ended(f->settings.ctx);
     services_trim(&f->services);
+    trim_soon(&f->trim, now_ns); /* the last profile was another shape, and is gone */
     for (service = f->services.first; service; service = service->next)
         service->users = 0; /* until pieces come for it */
     f->services.begin_ns = now_ns;
@@ -350,6 +351,7 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
             fleet_look(f, now_ns);
         if (now_ns >= f->budget_ns)
             fleet_keep_budget(f, now_ns);
+        (void)trim_now(&f->trim, now_ns);
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))

@@ -12,6 +12,7 @@
 #include "agent/finder.h"
 #include "agent/fleet.h"
 #include "agent/hang_talk.h"
+#include "agent/trim.h"
 #include "agent/utc.h"
 
 enum { APART = FLEET_SAMPLERS_MAX, SLOTS };
@@ -39,6 +40,7 @@ struct fleet {
     uint64_t interval_end_ns; /* when it is to end */
     uint64_t late_ns;         /* it is ending: samplers are waited for until then; 0: it is not */
     uint64_t look_ns;
+    struct trim trim;
 };
 
 /* fleet.c */
