@@ -36,7 +36,7 @@ struct kept {
     struct kept_stack stack;
     struct cpy_thread out; /* what was given last */
     bool whole;            /* `out` is all there, and good as long as the thread does not run */
-    bool sleeps;           /* and it did not, as was found out before this sample's reads */
+    bool sleeps;           /* and it did not, as was found out before this sample of all threads */
     uint64_t inner_tid;    /* 3.6 to 3.10: as it was found out; 0: it was not */
     uint64_t names;        /* names->refreshes when its name was looked up */
 };

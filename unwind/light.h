@@ -40,7 +40,11 @@ bool light_rests(struct cpy_target *target);
  * it now, and the thread that was last seen to have run has slept on. */
 bool light_lets_go(struct cpy_target *target);
 
-/* Fetches what a sample of all threads is likely to read. */
+/*
+ * Fetches what a sample of all threads is likely to read. Where the kernel is asked about each of
+ * them anyway, those that have slept since their stacks were read are marked as `sleeps`: of them
+ * only the state is fetched, for the list.
+ */
 void light_fetch_all(struct cpy_target *target);
 
 /* Forgets that: it was not as expected. */
