@@ -299,7 +299,7 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (t->options.status & CPY_STATUS_CPU && (t->light || !kept->sleeps))
+    if (target_asks_cpu(t) && (t->light || !kept->sleeps))
         ask_kernel(t, &kept->slumber, out);
     out->still = true;
     out->same = kept->names == t->names.refreshes; /* else the name may be another */

@@ -52,13 +52,17 @@ void walk_scratch_free(struct walk_scratch *scratch)
     free(scratch);
 }
 
+static inline uint64_t load(const unsigned char *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
 static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
 {
-    uint64_t word = 0;
-
-    if (offset != NO_FIELD)
-        memcpy(&word, bytes + offset, sizeof(word));
-    return word;
+    return offset == NO_FIELD ? 0 : load(bytes + offset);
 }
 
 /* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
@@ -380,6 +384,7 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
     const struct layout *l = walk->reader->layout;
     unsigned char own[FRAME_MAX];
     const unsigned char *bytes;
+    bool is_python, has_code;
     enum cpy_rc rc;
 
     if (!is_new(walk, addr))
@@ -389,10 +394,11 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
     rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
     if (rc != CPY_OK)
         return unmapped(walk, rc);
+    is_python = bytes[l->frame.owner] < l->shim_owner;
+    has_code = (word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
     if (walk->visits == 1) {
         memcpy(walk->leaf, bytes, l->frame.size);
-        if (l->clears_frames && bytes[l->frame.owner] < l->shim_owner &&
-            (word_in(bytes, l->frame.executable) & l->tag_mask) == 0) {
+        if (l->clears_frames && is_python && !has_code) {
             walk->out->tear = TEAR_MOVED;
             return CPY_RACED; /* it has returned since */
         }
@@ -405,8 +411,7 @@ static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
         *previous != walk->thread->outer_frame)
         return CPY_RACED; /* see walk.h */
     walk->entered |= walk->ends_well;
-    walk->frames += bytes[l->frame.owner] < l->shim_owner &&
-                    (word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
+    walk->frames += is_python && has_code;
     return add_frame(walk, bytes);
 }
 
@@ -442,14 +447,6 @@ static bool takes_plain(const struct walk *walk)
 
     return !(walk->native && walk->marks->native) && !walk->marks->gc &&
            l->chain_end != END_ENTRY && l->frame.tlbc_index == NO_FIELD;
-}
-
-static inline uint64_t load(const unsigned char *from)
-{
-    uint64_t word;
-
-    memcpy(&word, from, sizeof(word));
-    return word;
 }
 
 /*
@@ -557,7 +554,9 @@ static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
     const struct chunk_copy *chunk = NULL;
     cpy_addr previous;
 
-    while (addr != 0 && !(addr & 7) && takes_plain(walk) && is_below(walk, &chunk, addr)) {
+    if (!takes_plain(walk))
+        return addr;
+    while (addr != 0 && !(addr & 7) && is_below(walk, &chunk, addr)) {
         if (walk->visits == 0)
             memcpy(walk->leaf, chunk->bytes + (addr - chunk->from),
                    walk->reader->layout->frame.size);

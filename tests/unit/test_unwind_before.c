@@ -40,6 +40,12 @@ static cpy_addr frame_at(const struct stack *s, size_t i)
     return s->chunk + CHUNK_HEAD + i * s->fake->layout.frame.size;
 }
 
+/* What frame i was called by. */
+static cpy_addr caller_of(const struct stack *s, size_t i)
+{
+    return i == 0 ? s->root_entry : i == ENTERED ? s->entry : frame_at(s, i - 1);
+}
+
 static void put_frame(struct stack *s, size_t i, int64_t unit, cpy_addr previous)
 {
     chain_put_frame(
@@ -93,10 +99,7 @@ static struct stack make_stack(void)
     s.root_entry = chain_shim(s.fake, s.base);
     s.entry = chain_shim(s.fake, frame_at(&s, ENTERED - 1));
     for (i = 0; i < FRAMES; i++)
-        put_frame(&s, i, (int64_t)i,
-                  i == 0         ? s.root_entry
-                  : i == ENTERED ? s.entry
-                                 : frame_at(&s, i - 1));
+        put_frame(&s, i, (int64_t)i, caller_of(&s, i));
     stand_at(&s, FRAMES - 1);
     count_frames(&s, FRAMES);
     assert_int_equal(walk(&s, &(const struct raw_before){0}, &first), CPY_OK);
@@ -181,10 +184,7 @@ static void what_is_the_same_above_a_change_is_taken_with_it(void **state)
     for (changed = 0; changed < FRAMES; changed++) {
         struct stack s = make_stack();
 
-        put_frame(&s, changed, 50,
-                  changed == 0         ? s.root_entry
-                  : changed == ENTERED ? s.entry
-                                       : frame_at(&s, changed - 1));
+        put_frame(&s, changed, 50, caller_of(&s, changed));
         assert_int_equal(walk(&s, &s.before, &got), CPY_OK);
         assert_int_equal(got.depth, FRAMES - changed);
         assert_int_equal(got.same, changed);
