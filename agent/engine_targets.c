@@ -16,6 +16,9 @@
 #define ASK_FIRST_NS (2 * NS_PER_S)
 #define ASK_MAX_NS   (600 * NS_PER_S)
 
+/* Of so many times it is asked once in any case: what it says may have been half written. */
+enum { ASK_SURELY_EACH = 4 };
+
 void engine_unwinder(const struct engine *e, struct cpy_stats *out)
 {
     size_t i;
@@ -236,6 +239,16 @@ bool engine_start(struct engine *e, struct proc_id id, const struct choice *choi
     return true;
 }
 
+/* True if it cannot say more than when it was asked: it would have to map memory for that. To look
+ * at all that it maps takes ten times as long. */
+static bool says_no_more(struct target *t)
+{
+    const uint64_t mapped = proc_mapped(t->id.pid), before = t->asked_mapped;
+
+    t->asked_mapped = mapped;
+    return t->asks++ % ASK_SURELY_EACH != 0 && mapped == before;
+}
+
 void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct service *before = t->process.service, *service;
@@ -243,8 +256,8 @@ void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
 
     t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
     t->ask_ns = now_ns + t->ask_wait_ns;
-    if (t->hanging.home)
-        return; /* it says nothing now */
+    if (t->hanging.home || says_no_more(t))
+        return;
     engine_begin_reading(e, t->id, now_ns);
     if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
         service = services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(),

@@ -26,6 +26,7 @@
 #define EAGER_SCAN_NS     (20 * NS_PER_MS)
 #define CATCH_UP_NS       (50 * NS_PER_MS)
 #define STRETCHED_NS      (5 * NS_PER_S) /* scans, to save CPU time */
+#define WHOLE_NS          (5 * NS_PER_S) /* /proc is read at least so often */
 
 /* Nobody execs with less CPU time: the smallest program takes 0.5 ms to start, a Python 5 ms. And
  * one that wakes up once a second, with 0.02 ms each time, is seldom worth more than its clock. */
@@ -54,6 +55,9 @@ struct finder {
     unsigned warned;       /* of which obstacles, a bit each */
     bool overrun;          /* the kernel could not tell of all execs since the last poll */
     int execs_fd;          /* owned; -1: none */
+    int census_fd;         /* owned; -1: none */
+    uint64_t census;       /* as it was when /proc was last read; 0: not known */
+    uint64_t next_whole_ns;
     pid_t self;
 };
 
@@ -73,6 +77,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->factor = 1;
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
+    f->census_fd = proc_is_ours() ? proc_open_running() : -1;
     return f;
 }
 
@@ -404,6 +409,35 @@ static bool consider_all(struct finder *f, uint64_t now_ns)
     return true;
 }
 
+/* What is handed through candidates_each. */
+struct known {
+    struct finder *finder;
+    uint64_t now_ns;
+};
+
+static void consider_known(void *ctx, struct candidate *c)
+{
+    const struct known *known = ctx;
+
+    consider(known->finder, c->id.pid, c->inode, known->now_ns);
+}
+
+/*
+ * True if /proc need not be read: nobody has come or gone since. The directory takes 2.5 us a
+ * process with 8 threads.
+ */
+static bool knows_all(struct finder *f, bool was_behind, uint64_t now_ns)
+{
+    const uint64_t census = proc_census(f->census_fd);
+    bool knows = census != 0 && census == f->census && now_ns < f->next_whole_ns && !was_behind &&
+                 f->candidates.count < FINDER_MAX;
+
+    f->census = census;
+    if (!knows)
+        f->next_whole_ns = now_ns + WHOLE_NS;
+    return knows;
+}
+
 static bool was_missing(void *ctx, const struct candidate *c)
 {
     const struct finder *f = ctx;
@@ -470,13 +504,19 @@ static double used_ns(void)
 void finder_scan(struct finder *f, uint64_t now_ns)
 {
     const double before_ns = used_ns();
+    const bool was_behind = f->behind;
     bool good = true;
 
     begin_scan(f, now_ns);
-    if (f->settings.only)
+    if (f->settings.only) {
         consider(f, f->settings.only, 0, now_ns);
-    else
+    } else if (knows_all(f, was_behind, now_ns)) {
+        candidates_each(&f->candidates, consider_known, &(struct known){f, now_ns});
+    } else {
+        f->stats.whole++;
         good = consider_all(f, now_ns);
+        f->census = good ? f->census : 0;
+    }
     if (good)
         candidates_sweep(&f->candidates, was_missing, forget, f);
     f->cpu_ns += (used_ns() - before_ns - f->cpu_ns) * CPU_WEIGHT;
@@ -497,5 +537,7 @@ void finder_free(struct finder *f)
     candidates_sweep(&f->candidates, was_missing, drop, f);
     if (f->execs_fd >= 0)
         (void)close(f->execs_fd);
+    if (f->census_fd >= 0)
+        (void)close(f->census_fd);
     free(f);
 }

@@ -2,10 +2,11 @@
 /*
  * finder.h - finds the processes that are wanted, and remembers how we stand with each.
  *
- * A process is looked at once for each program that it runs: rules are not cheap. What tells
- * one process from the next with its pid is the inode of its directory in /proc, which reading
- * /proc gives for nothing. That it runs another program the kernel tells (execs.h); where it
- * does not, each scan asks every unwanted process for its CPU time, one short system call, and
+ * /proc is read where a process or thread has come or gone, and each five seconds; the kernel
+ * counts them. A process is looked at once for each program that it runs: rules are not cheap. What
+ * tells one process from the next with its pid is the inode of its directory in /proc, which
+ * reading /proc gives for nothing. That it runs another program the kernel tells (execs.h); where
+ * it does not, each scan asks every unwanted process for its CPU time, one short system call, and
  * compares the executable of those that ran for long enough to have begun another program.
  *
  * It never reads a process's memory: whoever takes a process opens and samples it, here or
@@ -37,10 +38,11 @@ struct finder_settings {
     bool polls;       /* look for execs, do not let the kernel tell them */
 };
 
-/* Processes now, but for the last three. */
+/* Processes now, but for the last four. */
 struct finder_stats {
     size_t known, unwanted, foreign, waiting, taken;
     bool notices;    /* the kernel tells of execs */
+    uint64_t whole;  /* how often /proc was read as nobody could tell that it was as before */
     uint64_t looks;  /* how often the rules were tried on one */
     uint64_t checks; /* how often one's program was compared, to find execs */
     uint64_t unseen; /* processes beyond FINDER_MAX, in the last scan */

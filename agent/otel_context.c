@@ -158,13 +158,15 @@ static bool read_memory(pid_t pid, uint64_t address, void *out, size_t size)
 /* Where the mapping begins that has the name; 0: there is none. */
 static uint64_t find_mapping(pid_t pid)
 {
-    char path[64], line[4352];
+    char path[64], line[4352], buffer[2 * sizeof(line)]; /* the kernel gives a page at once */
     uint64_t found = 0;
     FILE *maps;
     int i;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     maps = fopen(path, "re");
+    if (maps)
+        (void)setvbuf(maps, buffer, _IOFBF, sizeof(buffer));
     for (i = 0; maps && !found && i < MAPS_LINES_MAX && fgets(line, sizeof(line), maps); i++)
         if (strstr(line, " /memfd:OTEL_CTX") || strstr(line, "[anon_shmem:OTEL_CTX]") ||
             strstr(line, "[anon:OTEL_CTX]"))

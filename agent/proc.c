@@ -69,6 +69,20 @@ bool proc_read_stat(pid_t pid, struct proc_stat *out)
     return true;
 }
 
+uint64_t proc_mapped(pid_t pid)
+{
+    unsigned long long pages[6] = {0}; /* of proc(5): size, resident, shared, text, lib, data */
+    char path[64], text[256], *at = text;
+    size_t i;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    if (proc_read_small(path, text, sizeof(text)) <= 0)
+        return 0;
+    for (i = 0; i < sizeof(pages) / sizeof(*pages); i++)
+        pages[i] = strtoull(at, &at, 10);
+    return pages[5] << 32 | (pages[0] & UINT32_MAX);
+}
+
 bool proc_descends(pid_t pid, pid_t from)
 {
     struct proc_stat stat;
@@ -218,19 +232,47 @@ int proc_open_running(void)
     return fd;
 }
 
+/* How many threads run, how many there are, and the newest pid; all 0: not known. */
+static void read_threads(int fd, unsigned long out[3])
+{
+    char text[128], *at = text;
+    ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+    int i;
+
+    memset(out, 0, 3 * sizeof(*out));
+    if (got <= 0)
+        return;
+    text[got] = '\0';
+    for (i = 0; at && i < 3; i++) /* "0.20 0.18 0.12 1/80 11206" */
+        at = strchr(at + 1, ' ');
+    for (i = 0; at && *at && i < 3; i++)
+        out[i] = strtoul(at + 1, &at, 10);
+}
+
 bool proc_running(int fd, unsigned long *out)
 {
-    char text[128], *at;
-    ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
-    int blanks;
+    unsigned long threads[3];
 
-    if (got <= 0)
-        return false;
-    text[got] = '\0';
-    for (at = text, blanks = 0; at && blanks < 3; blanks++) /* "0.20 0.18 0.12 1/80 11206" */
-        at = strchr(at + 1, ' ');
-    *out = at ? strtoul(at, NULL, 10) : 0;
+    read_threads(fd, threads);
+    *out = threads[0];
     return *out > 0;
+}
+
+bool proc_is_ours(void)
+{
+    char text[24];
+    ssize_t got = readlink("/proc/self", text, sizeof(text) - 1);
+
+    text[got < 0 ? 0 : got] = '\0';
+    return strtol(text, NULL, 10) == getpid();
+}
+
+uint64_t proc_census(int fd)
+{
+    unsigned long threads[3];
+
+    read_threads(fd, threads);
+    return threads[2] == 0 ? 0 : (uint64_t)threads[1] << 32 | threads[2];
 }
 
 bool proc_thread_state(pid_t pid, pid_t tid, char *out)

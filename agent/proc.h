@@ -85,8 +85,22 @@ uint64_t proc_age_ns(uint64_t start);
 /* How long a thread has lived, to a hundredth of a second, rounded up. False: it is gone. */
 MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 
-/* The open file that proc_running reads; -1: there is none that tells of this very host. */
+/* The open file that the next two read; -1: there is none that tells of this very host. */
 int proc_open_running(void);
+
+/* A number that is another one once a process has mapped more memory, or less. 0: it is gone. */
+uint64_t proc_mapped(pid_t pid);
+
+/* True if /proc tells of the caller's namespace of pids. */
+bool proc_is_ours(void);
+
+/*
+ * A number that is another one once a process or thread has begun or ended: made of how many there
+ * are, and of the number that the newest has got. The namespace of the caller's pids is meant, and
+ * those in it. 0: not known. Blind for those that are restored with the number that they had.
+ * Source: the kernel's fs/proc/loadavg.c; a pid is handed out in all namespaces above, too.
+ */
+uint64_t proc_census(int fd);
 
 /* How many threads of the host run or wait for a CPU, the caller among them. False: unknown. */
 MUST_CHECK bool proc_running(int fd, unsigned long *out);

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -283,6 +284,45 @@ static void counts_who_runs_on_the_host(void **state)
     (void)close(fd);
 }
 
+static void tells_that_memory_was_mapped(void **state)
+{
+    const uint64_t before = proc_mapped(getpid());
+    const size_t size = 64 << 10;
+    void *memory;
+
+    (void)state;
+    assert_true(before != 0);
+    assert_true(proc_mapped(getpid()) == before);
+    memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_true(proc_mapped(getpid()) != before);
+    assert_int_equal(munmap(memory, size), 0);
+    assert_true(proc_mapped(0) == 0); /* nobody's */
+}
+
+static void tells_that_somebody_has_come_or_gone(void **state)
+{
+    int fd = proc_open_running(), status;
+    uint64_t before, during;
+    pid_t child;
+
+    (void)state;
+    assert_true(proc_census(-1) == 0);
+    assert_true(proc_is_ours());
+    if (fd < 0)
+        skip(); /* a container with a /proc/loadavg of its own */
+    before = proc_census(fd);
+    child = fork();
+    if (child == 0)
+        _exit(pause());
+    during = proc_census(fd);
+    assert_true(before != 0 && during != 0 && during != before);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(proc_census(fd) != before); /* there are as many, but the newest is another */
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +336,8 @@ int main(void)
         cmocka_unit_test(reads_the_cpu_time_of_process_and_thread),
         cmocka_unit_test(reads_no_times_of_another_process),
         cmocka_unit_test(counts_who_runs_on_the_host),
+        cmocka_unit_test(tells_that_memory_was_mapped),
+        cmocka_unit_test(tells_that_somebody_has_come_or_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
