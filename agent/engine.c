@@ -77,6 +77,15 @@ void engine_scan(struct engine *e)
     finder_scan(e->finder, clock_mono_ns());
 }
 
+/* Before anything but the sample that it was taken for: that may take long, and we go before all
+ * others there. */
+static void leave_seat(struct engine *e)
+{
+    if (e->seated)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+}
+
 /* Tells of a process that hangs, once, and of its end. */
 static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
 {
@@ -87,6 +96,7 @@ static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
     hang->news = false;
     if (!e->settings.hangs)
         return;
+    leave_seat(e);
     engine_begin_reading(e, t->id, now_ns);
     e->settings.hangs(e->settings.ctx, &news);
     engine_end_reading(e);
@@ -160,26 +170,22 @@ static uint64_t tick_all(struct engine *e)
     /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
     while ((due = ticks_due(&e->ticks, due_ns))) {
         t = due->of;
+        if (e->seated && e->seated != t)
+            leave_seat(e);
         if (!asked && process_may_rest(&t->process)) {
             alone = is_alone(e);
             asked = true;
         }
         now_ns = clock_mono_ns();
-        if (now_ns >= t->ask_ns)
+        if (now_ns >= t->ask_ns) {
+            leave_seat(e);
             engine_ask_again(e, t, now_ns);
+        }
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
         if (tick(e, t, now_ns, alone))
             e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
-}
-
-/* Before anything but the sample that it was taken for: that may take long. */
-static void leave_seat(struct engine *e)
-{
-    if (e->seated)
-        cpy_unseat(e->seated->process.target);
-    e->seated = NULL;
 }
 
 void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
@@ -386,7 +392,8 @@ static uint64_t next_scan_ns(const struct engine *e)
     return e->finder ? finder_next_ns(e->finder) : UINT64_MAX;
 }
 
-enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
+/* What engine_run does, but it may end in a seat. */
+static enum engine_event run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
@@ -404,9 +411,14 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
             engine_scan(e);
         }
         until = tick_all(e);
-        (void)trim_now(&e->trim, now_ns);
-        if (clock_mono_ns() >= e->interval_end_ns)
+        if (trim_is_due(&e->trim, now_ns)) {
+            leave_seat(e);
+            (void)trim_now(&e->trim, now_ns);
+        }
+        if (clock_mono_ns() >= e->interval_end_ns) {
+            leave_seat(e);
             engine_end_interval(e);
+        }
         until = until < next_scan_ns(e) ? until : next_scan_ns(e);
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
@@ -422,4 +434,13 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
         if (count > 0 && handle(e, events, count, out_signal, &event))
             return event;
     }
+}
+
+enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
+                             struct signalfd_siginfo *out_signal)
+{
+    enum engine_event event = run(e, deadline_ns, out_signal);
+
+    leave_seat(e);
+    return event;
 }

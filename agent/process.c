@@ -163,17 +163,19 @@ static void refresh_times(struct process *p, struct process_thread *thread)
 
 void process_settle(struct process *p, uint64_t now_ns)
 {
+    bool goes_on;
     uint64_t cpu;
     size_t i;
 
-    rest_settle(p, now_ns);
+    goes_on = rest_settle(p, now_ns);
     end_rest(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
         settle_thread(p, &p->threads[i]);
     }
     rest_forget(p);
-    (void)rest_clock_moved(p); /* not older than those of the threads */
+    /* The clock is not to be older than those of the threads. */
+    p->rest.goes_on = !rest_clock_moved(p) && goes_on && !p->tasks;
     cpu = p->cpu_ns - p->cpu_base_ns;
     /* Threads are read one by one and a little earlier: the remainder can come out negative,
      * then it is taken off the next one. */
@@ -436,6 +438,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
         return;
     thread->seen = p->sample;
     note_times(sampling, thread, seen);
+    p->rest.runs |= (seen->status & CPY_STATUS_CPU) != 0;
     stuck_note(thread, seen, sampling->now_ns);
     if (seen->torn)
         sampling->whole = false; /* the next good sample of it carries this one's time */
@@ -503,18 +506,22 @@ static void drop_ended(struct process *p)
     p->thread_count = kept;
 }
 
-/* Reads all threads. */
+/* Reads all threads; if they sleep on, as they are known. */
 static enum cpy_rc read_threads(struct sampling *sampling)
 {
     struct process *p = sampling->process;
-    enum cpy_rc rc;
+    const bool known = p->rest.goes_on;
+    enum cpy_rc rc = CPY_RACED;
 
     end_rest(p);
     rest_forget(p);
     p->rest.ticks = 1;
     p->pending_count = 0;
     p->sample++;
-    rc = cpy_sample(p->target, each_thread, sampling);
+    if (known)
+        rc = cpy_again(p->target, each_thread, sampling);
+    if (rc != CPY_OK)
+        rc = cpy_sample(p->target, each_thread, sampling);
     if (rc == CPY_OK && p->tasks)
         rc = take_tasks(sampling);
     if (rc != CPY_OK)

@@ -14,7 +14,7 @@
  * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
  * either no other thread at all runs on this host now, or each thread of the process is asked.
  *
- * One that has done nothing for half a second is looked at in each REST_EACH-th tick only, or
+ * One that has done nothing for 0.3 s is looked at in each REST_EACH-th tick only, or
  * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
  * Most of these looks are glances, at the clock alone: only each GLANCES-th asks for those that
  * began to run just now, and what it finds stands for the glances before it, too.
@@ -23,6 +23,9 @@
  * on for longer is sampled at each tick from then on, and began half a look ago on average: the
  * other half is paid back to the stack that rested before, for as long as the thread does something
  * else.
+ *
+ * A process that rested when an interval ended, and since, is not read for the next one, either:
+ * its stacks are counted anew as they were.
  *
  * Where tasks are asked for, the stack of a thread that runs one is that of the task, read right
  * after it; where waiting tasks are, too, they have the wall time between two samples, as threads
@@ -78,9 +81,11 @@ struct process_rest {
     uint64_t ticks; /* that the next sample stands for */
     uint64_t glances, glanced; /* since it was last asked: looks at the clock; their ticks */
     uint64_t glance_ns;        /* monotonic: the last of these */
+    bool runs;                 /* a thread ran in the last sample: no use to ask the clock */
+    bool goes_on; /* it rested at the end of the interval before, all of it known, and since */
 };
 
-enum { REST_EACH = 8, GLANCES = 4 };
+enum { REST_EACH = 8, GLANCES = 8 };
 
 /* A thread that was seen to run a task, whose stack is yet to be read. */
 struct process_pending {

@@ -4,7 +4,7 @@
 
 /* A process that has done nothing for so long is looked at in each REST_EACH-th tick only, later
  * each time a REST_PART of what it has rested has passed, and at least each REST_MOST_NS. */
-#define REST_LONG_NS UINT64_C(500000000)
+#define REST_LONG_NS UINT64_C(300000000)
 #define REST_MOST_NS UINT64_C(400000000)
 
 enum { REST_PART = 16 };
@@ -47,7 +47,7 @@ static void note_rest_so_far(struct process *p, uint64_t now_ns)
     note_rest(p, passed, now_ns);
 }
 
-void rest_settle(struct process *p, uint64_t now_ns)
+bool rest_settle(struct process *p, uint64_t now_ns)
 {
     bool moved = rest_clock_moved(p);
 
@@ -55,15 +55,19 @@ void rest_settle(struct process *p, uint64_t now_ns)
         p->rest.moved_ns = now_ns;
     if (moved || !process_may_rest(p)) {
         trust_glances(p);
-    } else if (cpy_asleep(p->target)) {
-        trust_glances(p);
-        note_rest_so_far(p, now_ns);
+        return false;
     }
+    if (!cpy_asleep(p->target))
+        return false;
+    trust_glances(p);
+    note_rest_so_far(p, now_ns);
+    return true;
 }
 
 void rest_forget(struct process *p)
 {
     p->rest.whole_ns = p->rest.glances = p->rest.glanced = 0;
+    p->rest.goes_on = p->rest.runs = false;
 }
 
 /* True if the clock, which has not moved, is all that is asked this time. */
@@ -81,13 +85,16 @@ uint64_t rest_odds(struct process *p, uint64_t now_ns, bool alone)
 {
     uint64_t odds = p->rest.ticks;
 
-    if (rest_clock_moved(p)) {
+    if (p->rest.runs || rest_clock_moved(p)) {
         trust_glances(p);
         p->rest.moved_ns = now_ns;
+        p->rest.goes_on = false;
         return odds;
     }
-    if (!process_may_rest(p))
+    if (!process_may_rest(p)) {
+        p->rest.goes_on = p->rest.goes_on && (alone || cpy_asleep(p->target));
         return odds;
+    }
     if (!alone && glance(p, now_ns))
         return 0;
     if (!alone && !cpy_asleep(p->target)) {

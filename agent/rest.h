@@ -13,13 +13,14 @@ bool rest_clock_moved(struct process *p);
 
 /*
  * For how many samples one now would stand, as to what it finds running; 0: it would be as the
- * last. Whoever asks has found out before whether we are `alone`: a thread that ran then has moved
- * the clock by now, or runs on.
+ * last, and counts in this interval already. Whoever asks has found out before whether we are
+ * `alone`: a thread that ran then has moved the clock by now, or runs on.
  */
 uint64_t rest_odds(struct process *p, uint64_t now_ns, bool alone);
 
-/* Finds out how far it has rested, in the midst of the ticks that the next sample stands for. */
-void rest_settle(struct process *p, uint64_t now_ns);
+/* Finds out how far it has rested, in the midst of the ticks that the next sample stands for. True:
+ * all threads are known, and rest. */
+bool rest_settle(struct process *p, uint64_t now_ns);
 
 /* It is read now, or its interval is over: nothing is known any more. */
 void rest_forget(struct process *p);

@@ -11,6 +11,10 @@ enum { PUT_OFF_PART = 5, PUT_OFF_MAX_NS = 10000000 };
 /* Periods are stretched up to the first, or so many times at least. */
 enum { SLOWEST_NS = 1000000000, STRETCH_ALWAYS = 16 };
 
+/* Of each place in the heap so many are below: whoever is moved is written to, and lies elsewhere,
+ * but those below a place lie side by side, and are compared there. */
+enum { WAYS = 4 };
+
 /* A number from 0 to 1, by Marsaglia's xorshift. */
 static double chance(struct ticks *ticks)
 {
@@ -43,6 +47,20 @@ static void put(struct ticks *ticks, size_t at, struct tick_due due)
     due.tick->place = at + 1;
 }
 
+/* Of those below a place, the one that is due first; as many as there are: none is below. */
+static size_t first_child(const struct ticks *ticks, size_t at)
+{
+    const struct tick_due *heap = ticks->heap;
+    size_t first = WAYS * at + 1, child = first;
+
+    if (first >= ticks->count)
+        return ticks->count;
+    while (++child <= WAYS * at + WAYS && child < ticks->count)
+        if (heap[child].next_ns < heap[first].next_ns)
+            first = child;
+    return first;
+}
+
 /* Moves a tick to where it belongs, from the free place `at`. */
 static void sift(struct ticks *ticks, size_t at, struct tick *tick)
 {
@@ -50,12 +68,10 @@ static void sift(struct ticks *ticks, size_t at, struct tick *tick)
     struct tick_due *heap = ticks->heap;
     size_t child;
 
-    for (; at > 0 && heap[(at - 1) / 2].next_ns > due.next_ns; at = (at - 1) / 2)
-        put(ticks, at, heap[(at - 1) / 2]);
+    for (; at > 0 && heap[(at - 1) / WAYS].next_ns > due.next_ns; at = (at - 1) / WAYS)
+        put(ticks, at, heap[(at - 1) / WAYS]);
     for (;; at = child) {
-        child = 2 * at + 1;
-        if (child + 1 < ticks->count && heap[child + 1].next_ns < heap[child].next_ns)
-            child++;
+        child = first_child(ticks, at);
         if (child >= ticks->count || heap[child].next_ns >= due.next_ns)
             break;
         put(ticks, at, heap[child]);

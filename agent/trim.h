@@ -24,6 +24,9 @@ struct trim {
  * ten after the first. */
 void trim_soon(struct trim *trim, uint64_t now_ns);
 
+/* True if trim_now would give memory back. */
+bool trim_is_due(const struct trim *trim, uint64_t now_ns);
+
 /*
  * Gives the memory back if it is time to. True: it was.
  *

@@ -204,6 +204,18 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
  */
 MUST_CHECK bool cpy_asleep(struct cpy_target *target);
 
+/*
+ * Gives all threads as in the last sample, none of them on a CPU. For a target that has slept
+ * since: who asks has found that out.
+ *
+ * Lends:  as cpy_sample.
+ * Errors: CPY_RACED: not all of them is known any more, or was whole; none was given.
+ * Cost:   nothing is read, and the kernel is not asked.
+ */
+MUST_CHECK enum cpy_rc cpy_again(struct cpy_target *target,
+                                 void (*each)(void *ctx, const struct cpy_thread *thread),
+                                 void *ctx);
+
 /* Frees what the next sample can make anew, but not what cpy_asleep needs: for a target that has
  * slept, and likely sleeps on. */
 void cpy_trim(struct cpy_target *target);
@@ -211,14 +223,16 @@ void cpy_trim(struct cpy_target *target);
 /*
  * To be called before the calling thread sleeps until the next sample. It is moved to the
  * CPU of the target's running thread, and into the lowest real-time class (if it may be:
- * CAP_SYS_NICE or RLIMIT_RTPRIO) until the sample is taken: then the timer that ends the
+ * CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unseat, which is due before anything that takes
+ * longer than a sample: then the timer that ends the
  * sleep takes the CPU from the target wherever that is, and what is read is whole. An
  * ordinary thread is let in late, and after certain system calls, so where the class is
  * denied this is done only for a target that moves too fast to be read from another CPU.
  *
  * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
- * Cost:  a read of the thread's stat line, a move and two changes of class; without the
- *        class, a wait for the end of the target's time slice, some milliseconds.
+ * Cost:  a read of the thread's stat line; where the thread was not there already, a move and a
+ *        change of class; without the class, a wait for the end of the target's time slice, some
+ *        milliseconds.
  */
 bool cpy_seat(struct cpy_target *target);
 

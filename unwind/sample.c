@@ -308,6 +308,21 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
     each(ctx, out);
 }
 
+/* Gives a thread that has slept since the sample before. */
+static void give_asleep(struct cpy_target *t, const struct listed *thread, each_thread *each,
+                        void *ctx)
+{
+    struct kept *kept = thread->kept;
+    struct cpy_thread *out = &kept->out;
+
+    out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
+    out->still = true;
+    out->same = kept->names == t->names.refreshes;
+    if (!out->same)
+        out->name = name_of(t, thread);
+    each(ctx, out);
+}
+
 /* True if a thread that was listed sleeps in the stack that is kept of it. */
 static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 {
@@ -333,9 +348,7 @@ void target_begin(struct cpy_target *t)
 
 void target_end(struct cpy_target *t)
 {
-    if (t->seat.stays)
-        seat_calm(&t->seat);
-    else
+    if (!t->seat.stays)
         seat_leave(&t->seat);
     t->ahead.now = NULL;
     t->stats.reads = t->mem->reads;
@@ -430,6 +443,30 @@ bool cpy_asleep(struct cpy_target *t)
             return true;
     }
     return all_sleep(t, true);
+}
+
+/* True if each thread's stack is known as it was. */
+static bool is_known_whole(const struct cpy_target *t)
+{
+    const struct listed *thread;
+
+    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
+        if (!thread->kept->whole || thread->joined || thread->outer != 0)
+            return false;
+    return t->thread_count > 0;
+}
+
+enum cpy_rc cpy_again(struct cpy_target *t, each_thread *each, void *ctx)
+{
+    bool known;
+    size_t i;
+
+    target_begin(t);
+    known = is_known_whole(t);
+    for (i = 0; known && i < t->thread_count; i++)
+        give_asleep(t, &t->threads[i], each, ctx);
+    target_end(t);
+    return known ? CPY_OK : CPY_RACED;
 }
 
 void cpy_trim(struct cpy_target *t)

@@ -121,15 +121,16 @@ def start_quiet(start):
 def agent(pystrobe, tmp_path):
     """agent(text, words) runs an agent with this ini, under these words if there are any.
 
-    It may use what CPU time it needs, if the ini says no other: what a busy machine makes of a few
-    seconds is not to depend on a promise for minutes.
+    It may use what CPU time and memory it needs, if the ini says no other: what a busy machine, or a
+    sanitizer, makes of a few seconds is not to depend on a promise for minutes.
     """
     running = []
 
     def run(text, under=()):
         ini = tmp_path / ("agent%d.ini" % len(running))
-        if "max_cpu" not in text:
-            text = text.replace("[agent]\n", "[agent]\nmax_cpu = 100%\n", 1)
+        for key, most in (("max_cpu", "100%"), ("max_memory", "1GiB")):
+            if key not in text:
+                text = text.replace("[agent]\n", "[agent]\n%s = %s\n" % (key, most), 1)
         ini.write_text(text)
         running.append(Agent(pystrobe, ini, under))
         return running[-1]

@@ -2,6 +2,8 @@
 """What a sample takes and what it does to the target: system calls, counted by strace, and allocations."""
 
 import os
+import re
+import subprocess
 import sys
 
 import pytest
@@ -68,6 +70,35 @@ def test_nothing_is_written_to_the_target_nor_stopped_nor_signalled(trace, workl
     names = [name for name, _ in straced.calls_of(text)]
     assert "process_vm_readv" in names and names.count(straced.MARKER) == 4
     assert straced.forbidden_in(text) == []
+
+
+# What a recording does beside samples. Of what is not here some is for both.
+OTHER_WORK = {"getdents64", "write", "sendto", "sendmsg", "recvfrom", "recvmsg", "rename", "fsync", "clone", "clone3", "unlink"}
+SEATED_RATE = 200
+
+
+@pytest.mark.timing
+@pytest.mark.few
+def test_a_recording_is_in_a_real_time_class_for_sleeps_and_samples_only(python, pystrobe, start, tmp_path):
+    if not sides.can_strace():
+        pytest.skip("strace is not installed")
+    pid = start(python, "busy.py", "--duty", 1).read_json()["pid"]
+    done = subprocess.run([*live.root_words(), "strace", "-o", tmp_path / "trace", pystrobe.path, "record", "--pid", str(pid), "-d", "3s",
+                           "-r", str(SEATED_RATE), "-o", tmp_path / "out.pb.gz"], check=True, capture_output=True, text=True)
+    samples, entered, inside, seated = int(re.search(r"(\d+) samples", done.stderr).group(1)), 0, False, []
+    for name, rest in straced.calls_of((tmp_path / "trace").read_text()):
+        if name in ("sched_setscheduler", "sched_setattr"):
+            if "SCHED_FIFO" in rest and "EPERM" in rest:
+                pytest.skip("the class is denied here")
+            inside = "SCHED_FIFO" in rest
+            entered += inside
+        elif inside:
+            seated.append(name)
+
+    assert samples > SEATED_RATE / 2
+    assert 0 < entered < samples / 2, "it changes class all the time"
+    assert seated.count("process_vm_readv") > samples / 4, "it samples from elsewhere"
+    assert OTHER_WORK.isdisjoint(seated), sorted(OTHER_WORK.intersection(seated))
 
 
 def test_a_warm_sample_allocates_nothing(reader_of):

@@ -346,6 +346,9 @@ static void end_sleeper(pid_t pid)
 
 #define TICK (NS_PER_S / 10)
 
+/* Ticks until a process has rested for long. */
+enum { LONG = 3 };
+
 /* Samples a sleeper twice, so that it may rest; the clock stands at 1.1 s then. */
 static pid_t begin_asleep(struct fixture *f)
 {
@@ -379,12 +382,12 @@ static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
     assert_int_equal(cpy_stats(f->target)->samples, 2);
-    process_settle(&f->process, NS_PER_S + 5 * TICK);
+    process_settle(&f->process, NS_PER_S + LONG * TICK);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 5 * TICK);
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 5);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * LONG * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * LONG);
     end_sleeper(pid);
 }
 
@@ -393,28 +396,29 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 4, true), 0);
+    assert_int_equal(sample_all(f, 2, LONG - 1, true), 0);
     assert_int_equal(process_ticks(&f->process), 1);
-    assert_int_equal(sample_all(f, 5, 5, true), 0);
+    assert_int_equal(sample_all(f, LONG, LONG, true), 0);
     assert_int_equal(process_ticks(&f->process), REST_EACH);
-    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, true), 0);
-    process_settle(&f->process, NS_PER_S + 24 * TICK); /* in the midst of the next eight */
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, true), 0);
+    process_settle(&f->process, NS_PER_S + (LONG + 19) * TICK); /* in the midst of the next eight */
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * 21 * TICK); /* the others are not sure yet */
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 21);
+    assert_int_equal(total(f, VALUE_WALL),
+                     THREADS * (LONG + 16) * TICK); /* the others are not sure yet */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 16));
     end_sleeper(pid);
 }
 
 static void glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs(void **state)
 {
-    const unsigned asked = 5 + GLANCES * REST_EACH;
+    const unsigned asked = LONG + GLANCES * REST_EACH;
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
-    assert_int_equal(sample_all(f, 5 + REST_EACH, asked - 1, false), 0);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, asked - 1, false), 0);
     assert_int_equal(sample_all(f, asked, asked, false), 1); /* and says that it may */
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (5 + 1));
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 1));
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * asked * TICK);
     end_sleeper(pid);
@@ -425,13 +429,13 @@ static void trusts_its_glances_once_the_clock_has_moved(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
-    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, false), 0);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
     wake_sleeper(pid);
-    assert_int_equal(sample_all(f, 5 + 3 * REST_EACH, 5 + 3 * REST_EACH, false), 1);
+    assert_int_equal(sample_all(f, LONG + 3 * REST_EACH, LONG + 3 * REST_EACH, false), 1);
 
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (5 + 2 * REST_EACH + 1));
-    assert_int_equal(total(f, VALUE_WALL), THREADS * (5 + 3 * REST_EACH) * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 2 * REST_EACH + 1));
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 3 * REST_EACH) * TICK);
     end_sleeper(pid);
 }
 
@@ -440,11 +444,11 @@ static void trusts_its_glances_when_it_ends(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
-    assert_int_equal(sample_all(f, 5 + REST_EACH, 5 + 2 * REST_EACH, false), 0);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
     process_finish(&f->process);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * (5 + 2 * REST_EACH) * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 2 * REST_EACH) * TICK);
     end_sleeper(pid);
 }
 
@@ -454,8 +458,8 @@ static void looks_more_rarely_where_ticks_are_short(void **state)
     pid_t pid = begin_asleep(f);
 
     f->service->period_ns = TICK / 100;
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
-    assert_int_equal(process_ticks(&f->process), 31); /* a 16th of the half second */
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(process_ticks(&f->process), 18); /* a 16th of 0.3 s */
     for (unsigned i = 6; i < 99; i++)
         assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, true, NULL), CPY_OK);
     assert_int_equal(process_ticks(&f->process), 400); /* 0.4 s, however long it rests */
@@ -541,7 +545,7 @@ static void looks_at_once_when_it_is_roused(void **state)
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
-    assert_int_equal(sample_all(f, 2, 5, true), 0);
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
     assert_int_equal(process_ticks(&f->process), REST_EACH);
     process_rouse(&f->process, NS_PER_S + 7 * TICK);
     assert_int_equal(process_ticks(&f->process), 1);
@@ -566,6 +570,47 @@ static void reads_all_at_least_once_in_an_interval(void **state)
     process_finish(&f->process);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
+    end_sleeper(pid);
+}
+
+static void counts_what_rests_on_in_the_next_interval_as_it_is_known(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+    uint64_t samples, main_time;
+
+    process_settle(&f->process, NS_PER_S + TICK);
+    main_time = own_time(f, VALUE_WALL, "Place.wait");
+    assert_true(main_time > 0);
+    samples = cpy_stats(f->target)->samples;
+    assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
+    f->process.rest.goes_on = true; /* as if the image's threads were known to sleep */
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
+    assert_int_equal(cpy_stats(f->target)->samples, samples); /* but it was not read */
+    assert_true(process_may_rest(&f->process));
+    assert_int_equal(sample_all(f, 3, 3, true), 0);
+    process_settle(&f->process, NS_PER_S + 3 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 2);
+    assert_int_equal(own_time(f, VALUE_WALL, "Place.wait"), 2 * main_time);
+    end_sleeper(pid);
+}
+
+static void reads_what_has_run_since_the_interval_ended(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+    uint64_t samples;
+
+    process_settle(&f->process, NS_PER_S + TICK);
+    samples = cpy_stats(f->target)->samples;
+    assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
+    f->process.rest.goes_on = true;
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
+
+    assert_int_equal(cpy_stats(f->target)->samples, samples + 1);
     end_sleeper(pid);
 }
 
@@ -691,6 +736,8 @@ int main(void)
         TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),
         TEST(reads_all_at_least_once_in_an_interval),
+        TEST(counts_what_rests_on_in_the_next_interval_as_it_is_known),
+        TEST(reads_what_has_run_since_the_interval_ended),
         TEST(keeps_the_cpu_time_of_a_process_that_is_gone),
         TEST(goes_on_as_another_service_and_loses_no_time),
         TEST(gives_the_time_that_threads_waited_for_a_cpu),
