@@ -2,6 +2,8 @@
 /* rest.c - see rest.h. */
 #include "agent/rest.h"
 
+#include "agent/stuck.h"
+
 /* A process that has done nothing for so long is looked at in each REST_EACH-th tick only, later
  * each time a REST_PART of what it has rested has passed, and at least each REST_MOST_NS. */
 #define REST_LONG_NS UINT64_C(300000000)
@@ -131,7 +133,7 @@ void rest_set_ticks(struct process *p, uint64_t now_ns)
 {
     uint64_t rested_ns = process_may_rest(p) ? now_ns - p->rest.moved_ns : 0;
 
-    if (rested_ns < REST_LONG_NS) {
+    if (rested_ns < REST_LONG_NS || stuck_is_open(p)) {
         p->rest.ticks = 1;
         return;
     }

@@ -50,6 +50,16 @@ static void find_longest(const struct process *p, struct hang_signs *signs)
     }
 }
 
+bool stuck_is_open(const struct process *p)
+{
+    size_t i;
+
+    for (i = 0; p->hang.after_ns != 0 && i < p->thread_count; i++)
+        if (p->threads[i].stuck.since_ns != 0 && p->threads[i].stuck.looks < STUCK_LOOKS)
+            return true;
+    return false;
+}
+
 bool stuck_look(struct process *p, uint64_t now_ns)
 {
     struct hang_signs signs = {.moved_ns = p->rest.moved_ns};

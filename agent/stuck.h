@@ -21,4 +21,8 @@ void stuck_note(struct process_thread *thread, const struct cpy_thread *seen, ui
  * changed. */
 bool stuck_look(struct process *process, uint64_t now_ns);
 
+/* True if a thread may be stuck, which only more looks can tell: then the process is not left alone
+ * for longer than a tick, however it rests. */
+bool stuck_is_open(const struct process *process);
+
 #endif

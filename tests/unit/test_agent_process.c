@@ -24,6 +24,7 @@
 
 #include "agent/clock.h"
 #include "agent/process.h"
+#include "agent/stuck.h"
 #include "unwind/target.h"
 
 enum { THREADS = 5, NO_SUCH_TID = 2000000000 };
@@ -540,6 +541,21 @@ static void reads_what_may_run_while_others_do(void **state)
     end_sleeper(pid);
 }
 
+static void looks_at_each_tick_at_what_may_be_stuck(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    f->process.hang.after_ns = NS_PER_S;
+    f->process.threads[0].stuck.since_ns = NS_PER_S + TICK;
+    assert_int_equal(sample_all(f, 2, STUCK_LOOKS, true), 0);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(f->process.hang.kind, HANG_NONE);
+    assert_int_equal(sample_all(f, STUCK_LOOKS + 1, STUCK_LOOKS + 1, true), 0);
+    assert_int_equal(f->process.hang.kind, HANG_STUCK);
+    end_sleeper(pid);
+}
+
 static void looks_at_once_when_it_is_roused(void **state)
 {
     struct fixture *f = *state;
@@ -733,6 +749,7 @@ int main(void)
         TEST(pays_back_half_of_what_a_rare_look_gave_to_what_goes_on),
         TEST(counts_a_thread_that_came_between_rare_looks_from_its_begin_on),
         TEST(reads_what_has_run),
+        TEST(looks_at_each_tick_at_what_may_be_stuck),
         TEST(looks_at_once_when_it_is_roused),
         TEST(reads_what_may_run_while_others_do),
         TEST(reads_all_at_least_once_in_an_interval),
