@@ -103,9 +103,10 @@ static void explain_absence(const struct aim *aim)
 
 int aim_explain_nothing(const struct aim *aim, const struct engine_stats *stats)
 {
-    bool foreign = aim->command && stats->last_rc == CPY_FOREIGN; /* the command tells more */
+    /* Of a command that runs no Python, or ended while it was looked at, its name tells more. */
+    bool named = aim->command && (stats->last_rc == CPY_FOREIGN || stats->last_rc == CPY_GONE);
 
-    if (stats->attached == 0 && stats->last_rc != CPY_OK && !foreign)
+    if (stats->attached == 0 && stats->last_rc != CPY_OK && !named)
         return options_open_failed(stats->last_rc, stats->last_obstacle, &stats->last_error);
     if (stats->attached > 0)
         (void)fputs("pystrobe: it ended before it could be sampled\n", stderr);
