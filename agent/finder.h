@@ -42,7 +42,7 @@ struct finder_settings {
 struct finder_stats {
     size_t known, unwanted, foreign, waiting, taken;
     bool notices;    /* the kernel tells of execs */
-    uint64_t whole;  /* how often /proc was read as nobody could tell that it was as before */
+    uint64_t whole;  /* how often /proc was read as nobody could tell who is new */
     uint64_t looks;  /* how often the rules were tried on one */
     uint64_t checks; /* how often one's program was compared, to find execs */
     uint64_t unseen; /* processes beyond FINDER_MAX, in the last scan */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -267,12 +268,22 @@ bool proc_is_ours(void)
     return strtol(text, NULL, 10) == getpid();
 }
 
-uint64_t proc_census(int fd)
+struct proc_census proc_census(int fd)
 {
     unsigned long threads[3];
 
     read_threads(fd, threads);
-    return threads[2] == 0 ? 0 : (uint64_t)threads[1] << 32 | threads[2];
+    return (struct proc_census){.threads = threads[1], .newest = (pid_t)threads[2]};
+}
+
+bool proc_is_process(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0)
+        return false;
+    (void)close(fd);
+    return true;
 }
 
 bool proc_thread_state(pid_t pid, pid_t tid, char *out)

@@ -320,7 +320,8 @@ CROWD = r"""
 mount -t proc proc /proc
 n=0; while [ $n -lt "$1" ]; do sleep 600 & n=$((n + 1)); done
 for gate in 0 1 2 3 4; do
-    (while ! [ -e "$2/gate$gate" ]; do sleep 0.1; done; exec "$3" "$2/later.py" $gate) &
+    mkfifo "$2/gate$gate"
+    (read -r _ <"$2/gate$gate"; exec "$3" "$2/later.py" $gate) &
 done
 "$4" agent -c "$2/agent.ini" 2>"$2/log"
 """
@@ -344,7 +345,7 @@ def test_what_becomes_python_among_5000_is_found_within_a_second_without_notices
         live.wait_until(log.exists, "the agent")
         time.sleep(90)  # all are known, and have been looked at again
         for turn in range(5):
-            (tmp_path / ("gate%d" % turn)).touch()
+            (tmp_path / ("gate%d" % turn)).write_text("go\n")
             live.wait_until(lambda turn=turn: log.read_text().count("sampling Python") > turn, "turn %d" % turn, 0.01)
             took_s.append(time.monotonic() - float((tmp_path / ("began%d" % turn)).read_text()))
     finally:
