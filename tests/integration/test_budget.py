@@ -52,7 +52,7 @@ def cpu_s_of(pid):
 def test_cpu_time_holds_from_the_first_minute_and_the_rate_is_told(pystrobe, agent, start, tmp_path):
     mark = "m%d" % time.time_ns()
     pids = [start(PYTHON, "busy.py", "--duty", 0.1, "--shares", "busy_%s:1" % mark).read_json()["pid"] for _ in range(6)]
-    watching = agent(INI % {"rate": "500Hz", "interval": "1s", "limits": "max_cpu = 1%", "mark": mark, "port": free_port(),
+    watching = agent(INI % {"rate": "500Hz", "interval": "1s", "limits": "max_cpu = 1%\nmax_memory = 64MiB", "mark": mark, "port": free_port(),
                             "folder": tmp_path})
     began = time.monotonic()
     watching.wait_for(pids)
