@@ -49,17 +49,19 @@ struct finder {
     size_t counts[CANDIDATE_STATES];
     uint64_t scan; /* counts scans */
     uint64_t next_scan_ns;
-    uint64_t next_poll_ns;     /* for execs: not in each of the scans that catch up */
-    bool polls;                /* this scan looks for them */
-    double factor;             /* scans are so many times as far apart as asked at most, */
-    double share;              /* as long as they would take more of a core than that */
-    double cpu_ns;             /* that one scan takes */
-    unsigned looks, takes;     /* of this scan */
-    bool behind;               /* there was more to do than one scan may */
-    unsigned warned;           /* of which obstacles, a bit each */
-    bool overrun;              /* the kernel could not tell of all execs since the last poll */
-    int execs_fd;              /* owned; -1: none */
-    int census_fd;             /* owned; -1: none */
+    uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
+    bool polls;            /* this scan looks for them */
+    double factor;         /* scans are so many times as far apart as asked at most, */
+    double share;          /* as long as they would take more of a core than that */
+    double cpu_ns;         /* that one scan takes, but for looks: */
+    double looks_ns;       /* that those of this scan took, which are due at their time anyway */
+    unsigned looks, takes; /* of this scan */
+    bool behind;           /* there was more to do than one scan may, */
+    bool missed;           /* and some of that is not known yet */
+    unsigned warned;       /* of which obstacles, a bit each */
+    bool overrun;          /* the kernel could not tell of all execs since the last poll */
+    int execs_fd;          /* owned; -1: none */
+    int census_fd;         /* owned; -1: none */
     struct proc_census census; /* of the last scan, */
     pid_t newest_before;       /* and of the one before that */
     uint64_t next_whole_ns;
@@ -274,6 +276,15 @@ static double stretched(const struct finder *f)
     return needed > f->factor ? f->factor : needed > 1 ? needed : 1;
 }
 
+/* CPU time that this thread has used. */
+static double used_ns(void)
+{
+    struct timespec used = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+}
+
 /* Tries the rules on a process, and has it taken if it is wanted. */
 static void look(struct finder *f, struct candidate *c, const struct proc_stat *stat,
                  uint64_t now_ns)
@@ -365,20 +376,12 @@ static struct candidate *add(struct finder *f, struct proc_id id, uint64_t now_n
     return c;
 }
 
-/* Looks at one process of /proc; `inode` is that of its directory, 0: not known. */
-static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
+/* Looks at one that there is room for; `c`: the candidate of this number, NULL: there is none. */
+static void examine(struct finder *f, struct candidate *c, pid_t pid, uint64_t inode,
+                    uint64_t now_ns)
 {
-    struct candidate *c = candidates_find(&f->candidates, pid);
     struct proc_stat stat;
 
-    if (c)
-        c->scan = f->scan;
-    if (c && inode && c->inode == inode && !is_due(f, c, now_ns))
-        return;
-    if (!has_room(f, c, inode)) {
-        f->behind = true;
-        return;
-    }
     if (!proc_read_stat(pid, &stat)) {
         if (c)
             c->scan--; /* it is gone */
@@ -399,6 +402,26 @@ static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_n
     c->inode = inode;
     c->scan = f->scan;
     look(f, c, &stat, now_ns);
+}
+
+/* Looks at one process of /proc; `inode` is that of its directory, 0: not known. */
+static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
+{
+    struct candidate *c = candidates_find(&f->candidates, pid);
+    double before_ns;
+
+    if (c)
+        c->scan = f->scan;
+    if (c && inode && c->inode == inode && !is_due(f, c, now_ns))
+        return;
+    if (!has_room(f, c, inode)) {
+        f->behind = true;
+        f->missed = f->missed || !c || c->inode != inode;
+        return;
+    }
+    before_ns = used_ns();
+    examine(f, c, pid, inode, now_ns);
+    f->looks_ns += used_ns() - before_ns;
 }
 
 /* Looks at all processes; false: /proc cannot be read. */
@@ -439,7 +462,7 @@ static void consider_known(void *ctx, struct candidate *c)
  * `*out_above`, up to the newest. That of the scan before last, as a process gets its number a
  * little before it is to be seen.
  */
-static bool knows_others(struct finder *f, bool was_behind, uint64_t now_ns, pid_t *out_above)
+static bool knows_others(struct finder *f, bool missed_some, uint64_t now_ns, pid_t *out_above)
 {
     const struct proc_census before = f->census;
     bool knows;
@@ -447,7 +470,7 @@ static bool knows_others(struct finder *f, bool was_behind, uint64_t now_ns, pid
     *out_above = f->newest_before;
     f->census = proc_census(f->census_fd);
     f->newest_before = before.newest;
-    knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns && !was_behind &&
+    knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns && !missed_some &&
             f->candidates.count < FINDER_MAX;
     knows = knows && *out_above <= before.newest && before.newest <= f->census.newest &&
             f->census.newest - *out_above <= NUMBERS_MAX;
@@ -467,11 +490,11 @@ static void consider_few(struct finder *f, pid_t above, uint64_t now_ns)
 }
 
 /* Looks at all; false: /proc cannot be read. */
-static bool consider_everybody(struct finder *f, bool was_behind, uint64_t now_ns)
+static bool consider_everybody(struct finder *f, bool missed_some, uint64_t now_ns)
 {
     pid_t above;
 
-    if (knows_others(f, was_behind, now_ns, &above)) {
+    if (knows_others(f, missed_some, now_ns, &above)) {
         consider_few(f, above, now_ns);
         return true;
     }
@@ -511,8 +534,9 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
 {
     f->scan++;
     f->looks = f->takes = 0;
+    f->looks_ns = 0;
     f->stats.unseen = 0;
-    f->behind = false;
+    f->behind = f->missed = false;
     if (f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f))
         f->overrun = true;
     f->polls = (f->execs_fd < 0 || f->overrun) && now_ns >= f->next_poll_ns;
@@ -537,30 +561,21 @@ static void end_scan(struct finder *f, uint64_t now_ns)
     f->next_scan_ns = now_ns + every;
 }
 
-/* CPU time that this thread has used. */
-static double used_ns(void)
-{
-    struct timespec used = {0};
-
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
-}
-
 void finder_scan(struct finder *f, uint64_t now_ns)
 {
     const double before_ns = used_ns();
-    const bool was_behind = f->behind;
+    const bool missed_some = f->missed;
     bool good = true;
 
     begin_scan(f, now_ns);
     if (f->settings.only) {
         consider(f, f->settings.only, 0, now_ns);
     } else {
-        good = consider_everybody(f, was_behind, now_ns);
+        good = consider_everybody(f, missed_some, now_ns);
     }
     if (good)
         candidates_sweep(&f->candidates, was_missing, forget, f);
-    f->cpu_ns += (used_ns() - before_ns - f->cpu_ns) * CPU_WEIGHT;
+    f->cpu_ns += (used_ns() - before_ns - f->looks_ns - f->cpu_ns) * CPU_WEIGHT;
     end_scan(f, now_ns);
 }
 

@@ -336,7 +336,7 @@ def test_what_becomes_python_among_5000_is_found_within_a_second_without_notices
     (tmp_path / "later.py").write_text(LATER % tmp_path)
     (tmp_path / "crowd.sh").write_text(CROWD)
     (tmp_path / "agent.ini").write_text(
-        "[agent]\nmax_cpu = 2%%\ncontrol = %s/control.sock\nspool = off\n[target a]\ncmdline = %s/later\n"
+        "[agent]\ncontrol = %s/control.sock\nspool = off\n[target a]\ncmdline = %s/later\n"
         "[exporter out]\ntype = store\npath = %s\n" % (tmp_path, tmp_path, tmp_path / "store"))
     log, took_s = tmp_path / "log", []
     host = subprocess.Popen(["unshare", "-pfm", "--kill-child", "/bin/sh", str(tmp_path / "crowd.sh"), "5000", str(tmp_path), PYTHON,
