@@ -13,6 +13,7 @@
 #include "agent/execs.h"
 #include "agent/log.h"
 #include "agent/obstacle.h"
+#include "agent/place.h"
 
 #define WAIT_FIRST_NS     (10 * NS_PER_MS)
 #define WAIT_STARTING_NS  NS_PER_S
@@ -56,8 +57,7 @@ struct finder {
     double cpu_ns;         /* that one scan takes, but for looks: */
     double looks_ns;       /* that those of this scan took, which are due at their time anyway */
     unsigned looks, takes; /* of this scan */
-    bool behind;           /* there was more to do than one scan may, */
-    bool missed;           /* and some of that is not known yet */
+    bool behind;           /* there was more to do than one scan may */
     unsigned warned;       /* of which obstacles, a bit each */
     bool overrun;          /* the kernel could not tell of all execs since the last poll */
     int execs_fd;          /* owned; -1: none */
@@ -84,7 +84,7 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->factor = 1;
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
-    f->census_fd = proc_is_ours() && proc_is_process(f->self) ? proc_open_running() : -1;
+    f->census_fd = place_has_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
     return f;
 }
 
@@ -416,7 +416,8 @@ static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_n
         return;
     if (!has_room(f, c, inode)) {
         f->behind = true;
-        f->missed = f->missed || !c || c->inode != inode;
+        if (!c || c->inode != inode)
+            f->next_whole_ns = 0; /* it is not known: only /proc leads back to it */
         return;
     }
     before_ns = used_ns();
@@ -462,7 +463,7 @@ static void consider_known(void *ctx, struct candidate *c)
  * `*out_above`, up to the newest. That of the scan before last, as a process gets its number a
  * little before it is to be seen.
  */
-static bool knows_others(struct finder *f, bool missed_some, uint64_t now_ns, pid_t *out_above)
+static bool knows_others(struct finder *f, uint64_t now_ns, pid_t *out_above)
 {
     const struct proc_census before = f->census;
     bool knows;
@@ -470,7 +471,7 @@ static bool knows_others(struct finder *f, bool missed_some, uint64_t now_ns, pi
     *out_above = f->newest_before;
     f->census = proc_census(f->census_fd);
     f->newest_before = before.newest;
-    knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns && !missed_some &&
+    knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns &&
             f->candidates.count < FINDER_MAX;
     knows = knows && *out_above <= before.newest && before.newest <= f->census.newest &&
             f->census.newest - *out_above <= NUMBERS_MAX;
@@ -490,11 +491,11 @@ static void consider_few(struct finder *f, pid_t above, uint64_t now_ns)
 }
 
 /* Looks at all; false: /proc cannot be read. */
-static bool consider_everybody(struct finder *f, bool missed_some, uint64_t now_ns)
+static bool consider_everybody(struct finder *f, uint64_t now_ns)
 {
     pid_t above;
 
-    if (knows_others(f, missed_some, now_ns, &above)) {
+    if (knows_others(f, now_ns, &above)) {
         consider_few(f, above, now_ns);
         return true;
     }
@@ -502,7 +503,7 @@ static bool consider_everybody(struct finder *f, bool missed_some, uint64_t now_
     f->next_whole_ns = now_ns + WHOLE_NS;
     if (consider_all(f, now_ns))
         return true;
-    f->newest_before = f->census.newest = 0;
+    f->next_whole_ns = 0;
     return false;
 }
 
@@ -536,7 +537,7 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
     f->looks = f->takes = 0;
     f->looks_ns = 0;
     f->stats.unseen = 0;
-    f->behind = f->missed = false;
+    f->behind = false;
     if (f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f))
         f->overrun = true;
     f->polls = (f->execs_fd < 0 || f->overrun) && now_ns >= f->next_poll_ns;
@@ -564,14 +565,13 @@ static void end_scan(struct finder *f, uint64_t now_ns)
 void finder_scan(struct finder *f, uint64_t now_ns)
 {
     const double before_ns = used_ns();
-    const bool missed_some = f->missed;
     bool good = true;
 
     begin_scan(f, now_ns);
     if (f->settings.only) {
         consider(f, f->settings.only, 0, now_ns);
     } else {
-        good = consider_everybody(f, missed_some, now_ns);
+        good = consider_everybody(f, now_ns);
     }
     if (good)
         candidates_sweep(&f->candidates, was_missing, forget, f);

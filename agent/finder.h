@@ -2,9 +2,9 @@
 /*
  * finder.h - finds the processes that are wanted, and remembers how we stand with each.
  *
- * /proc is read where a process or thread has come or gone, and each five seconds; the kernel
- * counts them. A process is looked at once for each program that it runs: rules are not cheap. What
- * tells one process from the next with its pid is the inode of its directory in /proc, which
+ * /proc is read each five seconds; between, who is new is found by the numbers that the kernel has
+ * handed out since. A process is looked at once for each program that it runs: rules are not cheap.
+ * What tells one process from the next with its pid is the inode of its directory in /proc, which
  * reading /proc gives for nothing. That it runs another program the kernel tells (execs.h); where
  * it does not, each scan asks every unwanted process for its CPU time, one short system call, and
  * compares the executable of those that ran for long enough to have begun another program.

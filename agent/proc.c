@@ -259,15 +259,6 @@ bool proc_running(int fd, unsigned long *out)
     return *out > 0;
 }
 
-bool proc_is_ours(void)
-{
-    char text[24];
-    ssize_t got = readlink("/proc/self", text, sizeof(text) - 1);
-
-    text[got < 0 ? 0 : got] = '\0';
-    return strtol(text, NULL, 10) == getpid();
-}
-
 struct proc_census proc_census(int fd)
 {
     unsigned long threads[3];

@@ -88,11 +88,8 @@ MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 /* The open file that the next two read; -1: there is none that tells of this very host. */
 int proc_open_running(void);
 
-/* A number that is another one once a process has mapped more memory, or less. 0: it is gone. */
-uint64_t proc_mapped(pid_t pid);
-
-/* True if /proc tells of the caller's namespace of pids. */
-bool proc_is_ours(void);
+/* How many threads of the host run or wait for a CPU, the caller among them. False: unknown. */
+MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /*
  * How many threads there are, and the number that the newest process or thread has got, which is
@@ -107,12 +104,12 @@ struct proc_census {
 
 struct proc_census proc_census(int fd);
 
+/* A number that is another one once a process has mapped more memory, or less. 0: it is gone. */
+uint64_t proc_mapped(pid_t pid);
+
 /* True if a process has this number, and not just a thread of one. Cost: 0.4 us if not, else 1.
  * Needs: Linux 5.3, else none has. */
 MUST_CHECK bool proc_is_process(pid_t pid);
-
-/* How many threads of the host run or wait for a CPU, the caller among them. False: unknown. */
-MUST_CHECK bool proc_running(int fd, unsigned long *out);
 
 /* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
 MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/clock.h"
+#include "agent/place.h"
 #include "agent/proc.h"
 
 /* A child that does what `work` does and then waits to be killed. */
@@ -308,7 +309,7 @@ static void tells_that_somebody_has_come_or_gone(void **state)
 
     (void)state;
     assert_int_equal(proc_census(-1).newest, 0);
-    assert_true(proc_is_ours());
+    assert_true(place_has_own_proc());
     if (fd < 0 || !proc_is_process(getpid()))
         skip(); /* a container with a /proc/loadavg of its own; valgrind has no pidfd_open */
     before = proc_census(fd);
