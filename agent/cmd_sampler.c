@@ -27,7 +27,7 @@ enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
 /* How often it hands over; the second while there was nothing to sample. */
 #define HAND_NS  (250 * NS_PER_MS)
 #define QUIET_NS NS_PER_S
-/* ... and the counts of each process, which nobody but people look at. */
+/* ... and what is counted of each process and of the unwinder, which nobody but people look at. */
 #define EACH_NS (5 * NS_PER_S)
 
 /* What was handed over of one service. */
@@ -48,6 +48,7 @@ struct sampler {
     uint64_t hand_ns; /* when it is to hand over next */
     uint64_t each_ns; /* and the counts of each process */
     struct report_each each;
+    struct cpy_stats unwinder; /* as it was counted last */
     bool over;
 };
 
@@ -152,7 +153,7 @@ static void hand_counts(struct sampler *s)
 
     memset(&counts, 0, sizeof(counts));
     counts.stats = *engine_stats(s->engine);
-    engine_unwinder(s->engine, &counts.unwinder);
+    counts.unwinder = s->unwinder;
     if (!s->over && !link_waits(&s->link))
         report(s, REPORT_COUNTS, &counts, sizeof(counts));
 }
@@ -174,6 +175,7 @@ static void add_each(void *ctx, struct proc_id id, const struct engine_counts *c
         send_each(s);
 }
 
+/* Counts what lies with each process: seldom, as it takes as long as there are many. */
 static void hand_each(struct sampler *s)
 {
     uint64_t now_ns = clock_mono_ns();
@@ -181,6 +183,7 @@ static void hand_each(struct sampler *s)
     if (now_ns < s->each_ns)
         return;
     s->each_ns = now_ns + EACH_NS;
+    engine_unwinder(s->engine, &s->unwinder);
     engine_each(s->engine, add_each, s);
     send_each(s);
 }
@@ -198,8 +201,8 @@ static void hand_over(struct sampler *s)
         while (hand && !link_waits(&s->link) && hand_piece(s, hand)) {
         }
     }
-    hand_counts(s);
     hand_each(s);
+    hand_counts(s);
 }
 
 /* Waits until the supervisor has read what it was sent. */
@@ -259,6 +262,7 @@ static void end_interval(struct sampler *s, const struct order_end *order)
     else
         engine_end_interval(s->engine);
     drain(s);
+    engine_unwinder(s->engine, &s->unwinder);
     hand_counts(s);
     /* No rows before this: they would be of the next interval. */
     report(s, REPORT_DONE, &order->number, sizeof(order->number));
