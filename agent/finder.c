@@ -337,14 +337,10 @@ static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
     return read_mark(f, c) != c->mark;
 }
 
-/* True if a known process is to be looked at, or one that was taken is gone. */
+/* True if a known process is to be looked at. Whoever took one tells when it ends. */
 static bool is_due(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    uint64_t cpu_ns;
-
     if (c->state == CANDIDATE_NEW)
-        return true;
-    if (c->state == CANDIDATE_TAKEN && !proc_clock_ns(c->clock, &cpu_ns))
         return true;
     if (has_execed(f, c, now_ns)) {
         begin_program(f, c, now_ns);
