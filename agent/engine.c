@@ -18,7 +18,7 @@
 enum {
     RACED_MAX = 50,
     EVENTS = 32,
-    CROWDED_EACH = 8 /* wake-ups: whether we are alone is asked so rarely where we are not */
+    CROWDED_MAX = 8 /* wake-ups, at most, until it is asked again whether we are alone */
 };
 
 #define SEAT_NS (5 * NS_PER_MS)
@@ -138,20 +138,23 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     return false;
 }
 
-/* True if no thread but this one runs on the host, or could; where others did lately it is not
- * asked each time. */
+/* True if no thread but this one runs on the host, or could; where others did it is asked ever more
+ * rarely. */
 static bool is_alone(struct engine *e)
 {
     unsigned long running;
-    bool alone;
 
-    if (e->crowded > 0) {
-        e->crowded--;
+    if (e->crowded_left > 0) {
+        e->crowded_left--;
         return false;
     }
-    alone = proc_running(e->running_fd, &running) && running == 1;
-    e->crowded = alone ? 0 : CROWDED_EACH - 1;
-    return alone;
+    if (proc_running(e->running_fd, &running) && running == 1) {
+        e->crowded = 0;
+        return true;
+    }
+    e->crowded = e->crowded < CROWDED_MAX / 2 ? 2 * e->crowded + 1 : CROWDED_MAX - 1;
+    e->crowded_left = e->crowded;
+    return false;
 }
 
 void engine_stretch(struct engine *e, double factor)

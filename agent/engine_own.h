@@ -24,8 +24,10 @@ struct engine {
     struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
-    int running_fd;   /* owned: for proc_running */
-    unsigned crowded; /* wake-ups in which we need not ask whether we are alone */
+    int running_fd; /* owned: for proc_running */
+    /* Wake-ups after the last that we were not alone in without asking whether we are; how many of
+     * these are left. */
+    unsigned crowded, crowded_left;
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct bursts bursts;
