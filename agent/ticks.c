@@ -4,15 +4,14 @@
 
 #include <stdlib.h>
 
-/* A wake-up is put off by a fifth of the shortest period or 10 ms, on average; by up to twice that,
+/* A wake-up is put off by a quarter of the shortest period or 13 ms, on average; up to twice that,
  * which is less than the shortest step. */
-enum { PUT_OFF_PART = 5, PUT_OFF_MAX_NS = 10000000 };
+enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13000000 };
 
 /* Periods are stretched up to the first, or so many times at least. */
 enum { SLOWEST_NS = 1000000000, STRETCH_ALWAYS = 16 };
 
-/* Of each place in the heap so many are below: whoever is moved is written to, and lies elsewhere,
- * but those below a place lie side by side, and are compared there. */
+/* Of each place in the heap so many are below: they lie side by side, and are compared there. */
 enum { WAYS = 4 };
 
 /* A number from 0 to 1, by Marsaglia's xorshift. */
@@ -36,15 +35,16 @@ void ticks_finish(struct ticks *ticks)
     size_t i;
 
     for (i = 0; i < ticks->count; i++)
-        ticks->heap[i].tick->place = 0;
+        ticks->in[i].tick->number = 0;
     free(ticks->heap);
+    free(ticks->in);
     ticks_init(ticks, ticks->random);
 }
 
 static void put(struct ticks *ticks, size_t at, struct tick_due due)
 {
     ticks->heap[at] = due;
-    due.tick->place = at + 1;
+    ticks->in[due.number].place = at;
 }
 
 /* Of those below a place, the one that is due first; as many as there are: none is below. */
@@ -61,10 +61,9 @@ static size_t first_child(const struct ticks *ticks, size_t at)
     return first;
 }
 
-/* Moves a tick to where it belongs, from the free place `at`. */
-static void sift(struct ticks *ticks, size_t at, struct tick *tick)
+/* Puts a tick to where it belongs, from the free place `at`. */
+static void sift(struct ticks *ticks, size_t at, struct tick_due due)
 {
-    const struct tick_due due = {tick->next_ns, tick};
     struct tick_due *heap = ticks->heap;
     size_t child;
 
@@ -94,17 +93,30 @@ uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
     return (uint64_t)((double)asked * (ticks->factor < most ? ticks->factor : most));
 }
 
+/* It is due at another time than it was. */
+static void move(struct ticks *ticks, const struct tick *tick)
+{
+    const uint32_t number = tick->number - 1;
+
+    sift(ticks, ticks->in[number].place, (struct tick_due){tick->next_ns, number});
+}
+
 static bool make_room(struct ticks *ticks)
 {
     size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
-    struct tick_due *wider;
+    struct tick_due *heap;
+    struct tick_in *in;
 
     if (ticks->count < ticks->capacity)
         return true;
-    wider = realloc(ticks->heap, capacity * sizeof(*wider));
-    if (!wider)
+    if (capacity > UINT32_MAX)
         return false;
-    ticks->heap = wider;
+    heap = realloc(ticks->heap, capacity * sizeof(*heap));
+    ticks->heap = heap ? heap : ticks->heap;
+    in = heap ? realloc(ticks->in, capacity * sizeof(*in)) : NULL;
+    if (!in)
+        return false;
+    ticks->in = in;
     ticks->capacity = capacity;
     return true;
 }
@@ -116,35 +128,48 @@ bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period
         return false;
     *tick = (struct tick){.of = of, .next_ns = now_ns, .period_ns = period_ns ? period_ns : 1};
     ticks->shortest_ns = 0;
-    ticks->count++;
-    sift(ticks, ticks->count - 1, tick);
+    ticks->in[ticks->count] = (struct tick_in){tick, ticks->count};
+    tick->number = (uint32_t)++ticks->count;
+    move(ticks, tick);
     return true;
+}
+
+/* Whoever has the last number gets this one, which is free. */
+static void renumber_last(struct ticks *ticks, uint32_t number)
+{
+    struct tick_in last = ticks->in[ticks->count];
+
+    ticks->in[number] = last;
+    ticks->heap[last.place].number = number;
+    last.tick->number = number + 1;
 }
 
 void ticks_remove(struct ticks *ticks, struct tick *tick)
 {
-    size_t at = tick->place - 1;
-    struct tick *last;
+    const uint32_t number = tick->number - 1;
+    struct tick_due last;
+    size_t at;
 
-    if (tick->place == 0)
+    if (tick->number == 0)
         return;
     ticks->shortest_ns = 0;
-    tick->place = 0;
-    last = ticks->heap[--ticks->count].tick;
-    if (last != tick)
+    tick->number = 0;
+    at = ticks->in[number].place;
+    last = ticks->heap[--ticks->count];
+    if (at != ticks->count)
         sift(ticks, at, last);
+    if (number != ticks->count)
+        renumber_last(ticks, number);
 }
 
 struct tick *ticks_first(const struct ticks *ticks)
 {
-    return ticks->count > 0 ? ticks->heap[0].tick : NULL;
+    return ticks->count > 0 ? ticks->in[ticks->heap[0].number].tick : NULL;
 }
 
 struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns)
 {
-    struct tick *first = ticks_first(ticks);
-
-    return first && first->next_ns <= now_ns ? first : NULL;
+    return ticks->count > 0 && ticks->heap[0].next_ns <= now_ns ? ticks_first(ticks) : NULL;
 }
 
 static void end_burst(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
@@ -180,7 +205,7 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
         tick->next_ns = now_ns + step;
     }
     tick->missed += missed;
-    sift(ticks, tick->place - 1, tick);
+    move(ticks, tick);
     return missed;
 }
 
@@ -193,7 +218,7 @@ static uint64_t shortest(struct ticks *ticks)
         return ticks->shortest_ns;
     ticks->shortest_ns = UINT64_MAX;
     for (i = 0; i < ticks->count; i++) {
-        period = ticks_period(ticks, ticks->heap[i].tick);
+        period = ticks_period(ticks, ticks->in[i].tick);
         ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
     }
     return ticks->shortest_ns;
@@ -220,10 +245,10 @@ static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     uint64_t next = now_ns + (uint64_t)((double)ticks_period(ticks, tick) * (0.5 + chance(ticks)));
 
     ticks->shortest_ns = 0;
-    if (tick->place == 0 || next >= tick->next_ns)
+    if (tick->number == 0 || next >= tick->next_ns)
         return;
     tick->next_ns = next;
-    sift(ticks, tick->place - 1, tick);
+    move(ticks, tick);
 }
 
 void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns)

@@ -36,18 +36,26 @@ struct tick {
     uint64_t burst_ns;       /* period instead of that, */
     uint64_t burst_until_ns; /* until then; 0: there is no burst */
     uint64_t missed;         /* ticks that were over before their turn came */
-    size_t place;            /* in the heap, + 1; 0: it is in none */
+    uint32_t number;         /* among those that are in, + 1; 0: it is not */
     bool began;              /* it has had a tick */
 };
 
-/* A tick in the heap. What is compared stands here: ticks lie in as many places as targets. */
+/* A tick in the heap. */
 struct tick_due {
     uint64_t next_ns;
-    struct tick *tick; /* borrowed */
+    uint32_t number; /* the tick's, less 1 */
 };
 
+/* A tick that is in, by its number. */
+struct tick_in {
+    struct tick *tick; /* borrowed */
+    size_t place;      /* in the heap */
+};
+
+/* What is compared and moved lies here, side by side: ticks lie in as many places as targets. */
 struct ticks {
     struct tick_due *heap; /* owned: the one that is due first on top */
+    struct tick_in *in;    /* owned: as many */
     size_t count, capacity;
     double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */

@@ -139,7 +139,7 @@ static void wakes_up_once_for_many(void **state)
     begin(&ticks, tick, count, MANY);
     wakes = live(&ticks, &now, 10 * NS_PER_S, count);
 
-    assert_in_range(wakes, 4000, 20000); /* of 1,000,000 ticks */
+    assert_in_range(wakes, 3000, 15000); /* of 1,000,000 ticks */
     for (size_t i = 0; i < MANY; i++) {
         assert_in_range(count[i], 900, 1100);
         assert_int_equal(tick[i].missed, 0);
@@ -257,7 +257,7 @@ static void keeps_its_order(void **state)
     srandom(1);
     for (int round = 0; round < 20; round++) {
         for (size_t i = 0; i < MANY; i++, now += 12345)
-            if (tick[i].place == 0)
+            if (tick[i].number == 0)
                 assert_true(ticks_add(&ticks, &tick[i], NULL, PERIOD, now));
             else if (random() % 3 == 0)
                 ticks_remove(&ticks, &tick[i]);
@@ -270,6 +270,8 @@ static void keeps_its_order(void **state)
         assert_true(ticks_first(&ticks)->next_ns >= last);
         last = ticks_first(&ticks)->next_ns;
     }
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(tick[i].number, 0);
     ticks_finish(&ticks);
 }
 
@@ -287,7 +289,7 @@ static void waits_for_ever_without_targets(void **state)
 
 static void says_that_there_is_no_memory(void **state)
 {
-    struct tick tick = {.place = 0};
+    struct tick tick = {.number = 0};
     struct ticks ticks;
 
     (void)state;
@@ -295,7 +297,7 @@ static void says_that_there_is_no_memory(void **state)
     alloc_fail_all();
     assert_false(ticks_add(&ticks, &tick, NULL, PERIOD, START));
     (void)alloc_fail_stop();
-    assert_int_equal(tick.place, 0);
+    assert_int_equal(tick.number, 0);
     ticks_finish(&ticks);
 }
 
