@@ -16,6 +16,8 @@
 /* A sampler that takes longer to end an interval is not waited for. */
 #define LATE_NS (2 * NS_PER_S)
 #define LAST_NS NS_PER_S
+/* Of a core: what one sampler may take before there is another. */
+#define SAMPLER_CPU 0.5
 enum { EVENTS_MAX = 1 + 2 * SLOTS };
 
 const struct service *fleet_services(const struct fleet *f)
@@ -106,6 +108,20 @@ static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
            labels_equal(&charge->choice.labels, &choice->labels);
 }
 
+/*
+ * How many samplers are to share the work: as many as may take SAMPLER_CPU of a core each. Fewer
+ * wake up less often, which is a sixth of what it takes to sample 1,000 processes that mostly
+ * sleep.
+ */
+static size_t count_slots(double max_cpu)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    double count = max_cpu > 0 ? max_cpu / SAMPLER_CPU : FLEET_SAMPLERS_MAX;
+
+    count = cpus >= 1 && count > (double)cpus ? (double)cpus : count;
+    return count <= 1 ? 1 : count >= FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)count;
+}
+
 void fleet_change(struct fleet *f, const struct engine_settings *settings)
 {
     uint64_t end_ns = clock_mono_ns() + settings->interval_ns;
@@ -114,6 +130,7 @@ void fleet_change(struct fleet *f, const struct engine_settings *settings)
     f->settings.scan_ns = settings->scan_ns;
     f->services.max = settings->max_services;
     budget_set_limits(&f->budget, &settings->budget);
+    f->slot_count = count_slots(settings->budget.cpu);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
     finder_reconsider(f->finder, settings->scan_ns, holds);
@@ -195,14 +212,13 @@ static struct finder *open_finder(struct fleet *f)
 struct fleet *fleet_new(const struct engine_settings *settings)
 {
     struct fleet *f = calloc(1, sizeof(*f));
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (!f)
         return NULL;
     f->settings = *settings;
     f->services.max = settings->max_services;
     f->services.begin_ns = clock_mono_ns();
-    f->slot_count = cpus < 1 ? 1 : cpus > FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)cpus;
+    f->slot_count = count_slots(settings->budget.cpu);
     f->utc = utc_now();
     budget_init(&f->budget, &settings->budget);
     f->interval = 1;

@@ -42,7 +42,7 @@ BARS = {Point(1000, 8, 19): {"cpu": 0.05}, Point(50, 20, 100): {"cpu": 0.03}, Po
 INI = """[agent]
 rate = %(rate)gHz
 interval = 15s
-max_cpu = 100%%
+max_cpu = 75%%
 max_memory = 1GiB
 [target scale]
 cmdline = %(mark)s

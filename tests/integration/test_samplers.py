@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import pathlib
 import random
 import re
 import resource
@@ -35,6 +36,17 @@ path = %(store)s
 """
 
 
+def samplers_of(run):
+    """The pids of the samplers of an agent that run."""
+    found = []
+    for pid in live.children_of(run.process.pid):
+        with contextlib.suppress(OSError):
+            with open("/proc/%d/cmdline" % pid, "rb") as file:
+                if file.read().split(b"\0")[1:2] == [b"sampler"]:
+                    found.append(pid)
+    return found
+
+
 class Scene:
     """An agent that samples busy programs of its own; with a clock of how long it did."""
 
@@ -56,14 +68,7 @@ class Scene:
         return said["pid"]
 
     def samplers(self):
-        """The pids of the samplers that run."""
-        found = []
-        for pid in live.children_of(self.run.process.pid):
-            with contextlib.suppress(OSError):
-                with open("/proc/%d/cmdline" % pid, "rb") as file:
-                    if file.read().split(b"\0")[1:2] == [b"sampler"]:
-                        found.append(pid)
-        return found
+        return samplers_of(self.run)
 
     def lines(self, words):
         return [line for line in self.run.log if words in line]
@@ -170,6 +175,42 @@ def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeyp
     assert len(sockets) <= 2  # the link; and the log may be one
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     assert limits[0] == limits[1]  # it opens files of each thread
+
+
+IDLERS = str(pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets" / "idlers.py")
+FEW_INI = """
+[agent]
+max_cpu = %(max_cpu)s
+[target idlers]
+cmdline = idlers\\.py %(mark)s
+[exporter out]
+type = store
+path = %(store)s
+"""
+
+
+def held_by(samplers):
+    """How many processes they hold."""
+    held = 0
+    for pid in samplers:
+        for fd in live.fds_of(pid):
+            with contextlib.suppress(OSError):  # it is closed by now
+                held += "pidfd" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
+    return held
+
+
+@pytest.mark.parametrize("max_cpu, count", [("60%", 1), ("100%", 2)])
+def test_there_are_as_many_samplers_as_may_take_half_a_core_each(agent, start, tmp_path, max_cpu, count):
+    if os.cpu_count() < count:
+        pytest.skip("there are fewer CPUs")
+    mark = "m%d" % random.getrandbits(48)
+    forking = start(PYTHON, IDLERS, mark, 70, 1, 10, 1, 0)
+    pids = forking.process.stdout.readline().split()[1:]
+    run = agent(FEW_INI % {"max_cpu": max_cpu, "mark": mark, "store": tmp_path / "store"})
+    live.wait_until(lambda: held_by(samplers_of(run)) >= len(pids) + 1, "all are sampled", 0.1)
+
+    assert len(samplers_of(run)) == count
+    assert run.stop()[0] == 0
 
 
 @pytest.mark.parametrize("words", [["dump", "--json"], ["record", "-d", "1h", "-o", "out.pb.gz"]], ids=["dump", "record"])
