@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -121,22 +120,28 @@ void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX])
     out[got > 0 ? got : 0] = '\0';
 }
 
+/* FNV-1a of the text up to `end`. */
+static uint64_t hash_until(const char *text, char end)
+{
+    uint64_t hash = 14695981039346656037U;
+
+    for (; *text && *text != end; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211U;
+    return hash;
+}
+
 uint64_t proc_exe_mark(pid_t pid)
 {
-    char path[64];
-    struct stat file;
+    char path[PROC_COMMAND_MAX];
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    if (stat(path, &file) != 0)
-        return 0;
-    return ((uint64_t)file.st_dev * 0x9e3779b97f4a7c15U) ^ (uint64_t)file.st_ino ^ 1;
+    proc_executable(pid, path);
+    return path[0] ? hash_until(path, '\0') | 1 : 0;
 }
 
 uint64_t proc_exec_mark(pid_t pid)
 {
     char path[64], text[1024];
-    const char *code, *stack, *at;
-    uint64_t mark = 14695981039346656037U; /* FNV-1a */
+    const char *code, *stack, *name;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     if (proc_read_small(path, text, sizeof(text)) <= 0)
@@ -147,10 +152,8 @@ uint64_t proc_exec_mark(pid_t pid)
         return 0;
     if (strtoull(stack, NULL, 10) > 1) /* where the kernel put them at the exec */
         return strtoull(code, NULL, 10) ^ (strtoull(stack, NULL, 10) * 0x9e3779b97f4a7c15U);
-    at = strchr(text, '(');
-    for (; at && *at && *at != ')'; at++)
-        mark = (mark ^ (unsigned char)*at) * 1099511628211U;
-    return mark;
+    name = strchr(text, '(');
+    return hash_until(name ? name : "", ')');
 }
 
 bool proc_user(pid_t pid, uid_t *out)

@@ -51,8 +51,11 @@ void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 /* The path of the executable; "" if it cannot be read. */
 void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
 
-/* A number that is another one once the process runs another executable; 0: it is not to be
- * had. Cost: one system call. */
+/*
+ * A number that is another one once the process runs another executable; 0: it is not to be had.
+ * The file itself is not asked for anything: it may be on a file system that does not answer.
+ * Cost: one system call.
+ */
 uint64_t proc_exe_mark(pid_t pid);
 
 /* A number that is another one after each exec, also of the same executable; 0: it is gone.

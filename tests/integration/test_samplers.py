@@ -120,6 +120,21 @@ def test_the_end_waits_for_no_blocked_read(scene):
     assert seconds < 15  # it gives itself 2 s; a busy machine may take longer, a blocked read is for ever
 
 
+def test_a_program_on_a_file_system_that_does_not_answer_holds_nobody_up(scene):
+    one = scene(1)
+    said = one.start(PYTHON, "frozen.py").read_json()
+    if "skip" in said:
+        pytest.skip(said["skip"])
+    time.sleep(1)  # it is looked at, and no Python
+
+    more = one.start(PYTHON, "busy.py", "--duty", 0.05, "--shares", "busy_%s:1" % one.mark).read_json()["pid"]
+    one.run.wait_for([more])
+    status, seconds = one.run.stop()
+
+    assert status == 0
+    assert seconds < 15
+
+
 def test_samplers_that_are_killed_are_started_again(scene):
     one = scene()
     for count in range(1, 4):
