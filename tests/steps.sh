@@ -123,7 +123,7 @@ run_lanes() { # lanes
     for pid in "${pids[@]}"; do
         wait "$pid" || true # its targets without a count tell
     done
-    kill "$life"
+    kill "$life" 2>/dev/null || true # whose sleep somebody may have killed
     trap - EXIT
 }
 
