@@ -39,6 +39,8 @@ SERIES = (
 # At most so much of a core; so many MiB, the RSS of all processes of pystrobe.
 BARS = {Point(1000, 8, 19): {"cpu": 0.05}, Point(50, 20, 100): {"cpu": 0.03}, Point(200, 8, 19): {"rss_mib": 32}}
 
+# What it may use is far more than any bar, so that nothing is left out for it, and less than a core, which one
+# sampler is for.
 INI = """[agent]
 rate = %(rate)gHz
 interval = 15s

@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import pathlib
 import random
 import re
 import resource
@@ -192,7 +191,7 @@ def test_a_sampler_keeps_no_rights_and_knows_nothing_of_the_agent(scene, monkeyp
     assert limits[0] == limits[1]  # it opens files of each thread
 
 
-IDLERS = str(pathlib.Path(__file__).resolve().parent.parent / "bench" / "targets" / "idlers.py")
+IDLERS = os.path.join(live.TESTS, "bench", "targets", "idlers.py")
 FEW_INI = """
 [agent]
 max_cpu = %(max_cpu)s
@@ -204,25 +203,15 @@ path = %(store)s
 """
 
 
-def held_by(samplers):
-    """How many processes they hold."""
-    held = 0
-    for pid in samplers:
-        for fd in live.fds_of(pid):
-            with contextlib.suppress(OSError):  # it is closed by now
-                held += "pidfd" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
-    return held
-
-
 @pytest.mark.parametrize("max_cpu, count", [("60%", 1), ("100%", 2)])
 def test_there_are_as_many_samplers_as_may_take_half_a_core_each(agent, start, tmp_path, max_cpu, count):
     if os.cpu_count() < count:
         pytest.skip("there are fewer CPUs")
     mark = "m%d" % random.getrandbits(48)
     forking = start(PYTHON, IDLERS, mark, 70, 1, 10, 1, 0)
-    pids = forking.process.stdout.readline().split()[1:]
+    opened = {(int(pid), "") for pid in forking.process.stdout.readline().split()[1:]}
     run = agent(FEW_INI % {"max_cpu": max_cpu, "mark": mark, "store": tmp_path / "store"})
-    live.wait_until(lambda: held_by(samplers_of(run)) >= len(pids) + 1, "all are sampled", 0.1)
+    live.wait_until(lambda: opened <= profiles.opened_by(run.process.pid), "all are sampled", 0.1)
 
     assert len(samplers_of(run)) == count
     assert run.stop()[0] == 0

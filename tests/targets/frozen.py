@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose executable lies on a file system that stops answering: `frozen.py [WORD...]`.
+"""A program whose executable lies on a file system that stops answering: `frozen.py`.
 
 It is a FUSE file system with one file, /bin/sleep, in a mount namespace of its own, which is run and
 never answered again. Prints {"pid": ..} of what runs, or {"skip": why}; ends with its standard input.
