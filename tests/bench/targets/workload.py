@@ -5,7 +5,7 @@
     basic              Fibonacci numbers, roots and strings, then 1 ms asleep
     fib_busy           recursive Fibonacci numbers, never asleep
     deep900_sleep      900 calls deep, asleep
-    deep100_busyleaf   100 calls deep, where two short functions are called in turn
+    deep100_busyleaf   100 calls deep, where two short functions are called in turn and do all the work
     threads100_idle    100 threads that wait for events
     threads20_mixed    20 threads, each computing a while, then asleep, at random
     async10, async100, async1000
@@ -93,11 +93,15 @@ def deep_asleep(more):
 
 
 def leaf_of_one(n):
-    return n + 1
+    for step in range(30):
+        n = n * 3 + step & 0xffff
+    return n
 
 
 def leaf_of_two(n):
-    return n + 2
+    for step in range(30):
+        n = n * 5 + step & 0xffff
+    return n
 
 
 def deep_busy(more):
@@ -107,8 +111,8 @@ def deep_busy(more):
     say_ready()
     total = 0
     while True:
-        total = leaf_of_one(total) & 0xffff
-        total = leaf_of_two(total) & 0xffff
+        total = leaf_of_one(total)
+        total = leaf_of_two(total)
 
 
 def idle_threads(count):
