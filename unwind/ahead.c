@@ -14,7 +14,7 @@ enum {
     STEP = 512,           /* what may grow is read in such steps */
     BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
     WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
-    WINDOW_MAX = 256      /* each time, up to this */
+    WINDOW_MAX = 64       /* each time, up to this */
 };
 
 static size_t round_up(size_t size)

@@ -190,8 +190,8 @@ static void drops_nothing_sooner_the_older_a_set_is(void **state)
         } while (was_asked(f, B, &size) && lasted[round] < 10000);
     }
 
-    assert_true(lasted[1] > 4 * lasted[0]);
-    assert_true(lasted[1] < 1000);
+    assert_true(lasted[1] > 3 * lasted[0]);
+    assert_true(lasted[1] < 200);
 }
 
 static void shrinks_a_range_to_what_was_used_of_it(void **state)
