@@ -169,6 +169,12 @@ static bool is_enough(struct cpy_target *t)
     return list_heads(t, &head) == CPY_OK && head == t->interps[0].addr;
 }
 
+/* True if nothing in the process has run: its only thread is one that has slept. */
+static bool stands_still(const struct cpy_target *t)
+{
+    return t->ran_count == 0 && t->thread_count == 1 && t->threads[0].kept->slumber.sole;
+}
+
 bool light_begin(struct cpy_target *t)
 {
     size_t i, count;
@@ -180,6 +186,9 @@ bool light_begin(struct cpy_target *t)
     if (!is_enough(t))
         return false;
     mark_runners(t);
+    t->awaiters_there = t->counted_late = false;
+    if (stands_still(t))
+        return true;
     count = add_awaiters(t, t->ran_count);
     t->sets[count] = &t->common; /* last: the count of code objects is to be late */
     ahead_fetch(&t->ahead, t->sets, count + 1);

@@ -283,7 +283,8 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     out.same = out.still && names == thread->kept->names;
     if (target_asks_cpu(t))
         slumber_was_read(&thread->kept->slumber);
-    else if (thread->kept->set.room > SLUMBER_BYTES && thread->kept->whole)
+    else if (thread->kept->whole &&
+             (thread->kept->set.room > SLUMBER_BYTES || t->thread_count == 1))
         slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
     thread->kept->out = out;
     each(ctx, &out);

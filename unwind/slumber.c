@@ -56,6 +56,7 @@ static char state_of(struct slumber *slumber, int proc_fd, pid_t tid)
         slumber->stat_fd = taskstat_open(proc_fd, tid, "stat");
     if (!taskstat_reread(slumber->stat_fd, &stat))
         return '?';
+    slumber->sole = stat.threads == 1;
     slumber->idle = stat.state == 'R' ? 0 : slumber->idle + 1;
     if (slumber->idle > IDLE_MAX) {
         (void)close(slumber->stat_fd);

@@ -20,6 +20,7 @@ struct slumber {
     int fd, stat_fd; /* owned: its schedstat; its stat if it runs often; -1: not open */
     unsigned idle;   /* times in a row that stat did not say that it runs */
     bool asleep;     /* it slept when it had had `turns` */
+    bool sole;       /* and was the only thread of its process: until it wakes, it still is */
     bool read;       /* and its stack was read since then */
     bool late;       /* it fell asleep after what slumber_note is told of next was read */
     bool queued;     /* it waited for a CPU for more than a moment, lately */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELD_STATE = 3, FIELD_PROCESSOR = 39 }; /* proc(5) */
+enum { FIELD_STATE = 3, FIELD_THREADS = 20, FIELD_PROCESSOR = 39 }; /* proc(5) */
 
 int taskstat_open(int proc_fd, pid_t tid, const char *name)
 {
@@ -39,10 +39,19 @@ bool taskstat_reread_sched(int fd, struct taskstat_sched *out)
     return true;
 }
 
+/* The number in a later field; `at` is before `field`. -1: there is none. */
+static int number_at(const char **at, int *field, int wanted)
+{
+    for (; *at && *field < wanted; ++*field)
+        *at = strchr(*at + 1, ' ');
+    return *at ? (int)strtol(*at + 1, NULL, 10) : -1;
+}
+
 bool taskstat_reread(int fd, struct taskstat *out)
 {
-    char text[1024], *at;
-    int field;
+    char text[1024];
+    const char *at;
+    int field = FIELD_STATE - 1;
 
     if (!reread(fd, text, sizeof(text)))
         return false;
@@ -50,8 +59,7 @@ bool taskstat_reread(int fd, struct taskstat *out)
     if (!at || strlen(at) < 3)
         return false;
     out->state = at[2];
-    for (field = FIELD_STATE - 1; at && field < FIELD_PROCESSOR; field++)
-        at = strchr(at + 1, ' ');
-    out->cpu = at ? (int)strtol(at + 1, NULL, 10) : -1;
+    out->threads = number_at(&at, &field, FIELD_THREADS);
+    out->cpu = number_at(&at, &field, FIELD_PROCESSOR);
     return true;
 }

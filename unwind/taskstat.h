@@ -6,8 +6,9 @@
 #include "unwind/cpy.h"
 
 struct taskstat {
-    char state; /* 'R': runs or waits for a CPU */
-    int cpu;    /* where it ran last */
+    char state;  /* 'R': runs or waits for a CPU */
+    int cpu;     /* where it ran last */
+    int threads; /* of its process */
 };
 
 /* What the scheduler has counted of a thread so far. */

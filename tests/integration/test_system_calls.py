@@ -17,10 +17,10 @@ import straced  # noqa: E402
 SAMPLES = 50
 WARM_ROUNDS_MAX = 20  # until all that the program ever does was seen
 # Of a sample, at most and on average, where nothing but the running thread moves. Where the GIL tells who can
-# have run, one call reads what there is to read; some more are for what is new. To take the CPU of a thread that
-# moves too fast to be read from another one takes seven or so.
+# have run, one call reads what there is to read, and none where the only thread sleeps; some more are for what is new.
+# To take the CPU of a thread that moves too fast to be read from another one takes seven or so.
 GIL_TELLS_FROM = (3, 12)
-READS_PER_SAMPLE_MAX = {"busy": 2, "basic": 3, "deep900_sleep": 2, "threads100_idle": 2}
+READS_PER_SAMPLE_MAX = {"busy": 2, "basic": 3, "deep900_sleep": 0.5, "threads100_idle": 2}
 CALLS_PER_SAMPLE_MAX = dict.fromkeys(READS_PER_SAMPLE_MAX, 14)
 CALLS_PER_SAMPLE_MAX_BEFORE = {"busy": 30, "basic": 30, "deep900_sleep": 80, "threads100_idle": 300}
 
@@ -55,9 +55,9 @@ def test_a_sample_takes_few_system_calls_where_only_the_running_thread_moves(pyt
 
     counted = straced.per_sample(trace(workload), SAMPLES)
 
-    reads, calls = counted["by_name"]["process_vm_readv"], counted["system_calls"]
+    reads, calls = counted["by_name"].get("process_vm_readv", 0), counted["system_calls"]
     assert 0 < calls <= (CALLS_PER_SAMPLE_MAX if gil_tells else CALLS_PER_SAMPLE_MAX_BEFORE)[workload], counted["by_name"]
-    assert not gil_tells or 0 < reads <= READS_PER_SAMPLE_MAX[workload], counted["by_name"]
+    assert not gil_tells or reads <= READS_PER_SAMPLE_MAX[workload], counted["by_name"]
 
 
 @pytest.mark.timing

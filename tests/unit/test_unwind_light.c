@@ -268,6 +268,17 @@ static struct thread *lay_to_sleep(struct fixture *f)
     return thread;
 }
 
+static void assert_nothing_is_read(struct fixture *f, const char *expected)
+{
+    const struct cpy_stats before = *cpy_stats(f->target);
+
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), expected);
+    assert_int_equal(cpy_stats(f->target)->reads, before.reads);
+    assert_int_equal(cpy_stats(f->target)->light, before.light + 1);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 1);
+}
+
 static void rests_until_the_last_holder_wakes_up(void **state)
 {
     struct fixture *f = *state;
@@ -304,6 +315,52 @@ static void rests_no_more_once_a_thread_came(void **state)
     thread = lay_to_sleep(f);
     (void)add_thread(f, stack_of(f, "new", 5));
     assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+/* A stack that has changed all the same shows whether it was read. */
+static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **state)
+{
+    struct fixture *f = *state;
+    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct slumber *slumber;
+    struct thread *thread;
+
+    hold_gil(f, only);
+    f->target->names.last_thread_count = 1;
+    f->target->names.next_refresh = UINT64_MAX;
+    assert_int_equal(sample(f), CPY_OK);
+    thread = lay_to_sleep(f);
+    assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
+    slumber = &f->target->threads[0].kept->slumber;
+    assert_true(slumber->read);
+    assert_false(slumber->sole); /* the test itself is one more */
+    put_stack(f, only, stack_of(f, "new", 5));
+    slumber->sole = true;
+    assert_nothing_is_read(f, "old ");
+    assert_nothing_is_read(f, "old ");
+    thread_wake(thread);
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "new ");
+    thread_free(thread);
+}
+
+/* Another thread may run, and come to Python. */
+static void reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one(void **state)
+{
+    struct fixture *f = *state;
+    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct thread *thread;
+
+    hold_gil(f, only);
+    f->target->names.last_thread_count = 1;
+    f->target->names.next_refresh = UINT64_MAX;
+    assert_int_equal(sample(f), CPY_OK);
+    thread = lay_to_sleep(f);
+    assert_int_equal(sample(f), CPY_OK);
+    (void)add_thread(f, stack_of(f, "new", 5));
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "new old ");
     thread_free(thread);
 }
 
@@ -354,6 +411,8 @@ int main(void)
         TEST(rests_until_the_last_holder_wakes_up),
         TEST(rests_no_more_once_another_thread_had_the_gil),
         TEST(rests_no_more_once_a_thread_came),
+        TEST(reads_nothing_while_the_only_thread_of_the_process_sleeps),
+        TEST(reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one),
         TEST(lets_go_where_nobody_counts_while_the_gil_is_free),
     };
 

@@ -71,11 +71,23 @@ static void tells_the_cpu_on_which_a_thread_ran_last(void **state)
     assert_true(tried > 0);
 }
 
+static void counts_the_threads_of_the_process(void **state)
+{
+    const int before = own_stat(*state).threads;
+    struct thread *more = thread_new();
+
+    assert_true(before >= 2);
+    assert_int_equal(own_stat(*state).threads, before + 1);
+    thread_free(more);
+    assert_int_equal(own_stat(*state).threads, before);
+}
+
 static void is_not_misled_by_the_name_of_a_thread(void **state)
 {
     static const char *const names[] = {") S 1 2 3 4", "(a) (b", "a b c", "))))", ""};
     struct thread *t = *state;
     cpu_set_t allowed;
+    const int count = own_stat(t).threads;
     char before[16];
     size_t i, cpu = 0;
 
@@ -88,6 +100,7 @@ static void is_not_misled_by_the_name_of_a_thread(void **state)
         assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
         assert_int_equal(own_stat(t).state, 'R');
         assert_int_equal(own_stat(t).cpu, cpu);
+        assert_int_equal(own_stat(t).threads, count);
     }
     (void)prctl(PR_SET_NAME, before);
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
@@ -165,6 +178,7 @@ static void takes_no_line_without_its_fields(void **state)
     assert_true(taskstat_reread(fd, &stat));
     assert_int_equal(stat.state, 'R');
     assert_int_equal(stat.cpu, -1); /* not known */
+    assert_int_equal(stat.threads, -1);
     (void)close(fd);
     fd = file_with("1 (name)");
     assert_false(taskstat_reread(fd, &stat));
@@ -189,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(says_again_and_again_whether_a_thread_sleeps_or_runs),
         TEST(tells_the_cpu_on_which_a_thread_ran_last),
+        TEST(counts_the_threads_of_the_process),
         TEST(is_not_misled_by_the_name_of_a_thread),
         TEST(counts_the_turns_and_the_time_of_a_thread),
         TEST(says_so_when_a_thread_is_gone),
