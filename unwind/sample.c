@@ -221,8 +221,19 @@ static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy
         out->status |= CPY_STATUS_CPU;
     if (slumber->cpu_ns != before_ns)
         t->awake = out->tid;
+    if (slumber->cpu >= 0) {
+        t->seen = out->tid;
+        t->seen_cpu = slumber->cpu;
+    }
     out->cpu_ns = slumber->cpu_ns;
     out->wait_ns = slumber->wait_ns;
+}
+
+/* True if we sat down to read it standing still, and it has gone elsewhere meanwhile, and runs. */
+static bool has_left(const struct cpy_target *t, const struct cpy_thread *thread)
+{
+    return t->seat.stays && t->seen == thread->tid && t->seen_cpu != t->seat.cpu &&
+           thread->status & CPY_STATUS_CPU;
 }
 
 /* Takes its CPU if it tears and is the one that runs; finds out whether it is on a CPU. */
@@ -237,6 +248,8 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
         t->stats.seats += seat_keep(&t->seat, out->tid);
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->kept->slumber, out);
+    if (t->stats.seats == seats && has_left(t, out))
+        t->stats.seats += seat_take(&t->seat, out->tid);
     if (t->stats.seats == seats)
         return CPY_OK;
     t->counted_late = false;
@@ -340,6 +353,7 @@ void target_begin(struct cpy_target *t)
 
     codes_sweep(&t->codes);
     t->scratch->stack.depth = 0; /* it may be another target's */
+    t->seen = 0;
     replaced = t->codes.replaced + t->codes.evicted;
     if (replaced != t->replaced)
         target_forget_made(t);
@@ -482,11 +496,19 @@ void cpy_trim(struct cpy_target *t)
     memos_finish(&t->awaiters_made);
 }
 
+/* Goes where the thread is that will most likely run; the sample before may have seen it there. */
+static bool go_to_runner(struct cpy_target *t)
+{
+    if (t->runner != 0 && t->seen == t->runner)
+        return seat_move_to(&t->seat, t->runner, t->seen_cpu);
+    return t->runner != 0 && seat_move(&t->seat, t->runner, true);
+}
+
 bool cpy_seat(struct cpy_target *t)
 {
     bool pays = t->seated > 0 || !t->seat.denied;
 
-    if (!pays || t->runner == 0 || !seat_move(&t->seat, t->runner, true)) {
+    if (!pays || !go_to_runner(t)) {
         seat_leave(&t->seat);
         return false;
     }

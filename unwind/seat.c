@@ -67,29 +67,35 @@ static bool look_at(struct seat *seat, pid_t tid, struct taskstat *out)
     return taskstat_reread(seat->stat_fd, out);
 }
 
-bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
+bool seat_move_to(struct seat *seat, pid_t tid, int cpu)
 {
-    struct taskstat stat = {.cpu = -1};
     cpu_set_t one;
 
-    if (!look_at(seat, tid, &stat) || (stat.state != 'R' && !asleep_too) || stat.cpu < 0 ||
-        stat.cpu >= CPU_SETSIZE)
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
         return false;
     if (!seat->moved) /* read each time: an administrator may change it */
         seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
-    if (!seat->known || !CPU_ISSET((size_t)stat.cpu, &seat->allowed))
+    if (!seat->known || !CPU_ISSET((size_t)cpu, &seat->allowed))
         return false;
     hurry(seat);
     CPU_ZERO(&one);
-    CPU_SET((size_t)stat.cpu, &one);
-    if (seat->moved && sched_getcpu() == stat.cpu && seat->cpu == stat.cpu)
+    CPU_SET((size_t)cpu, &one);
+    if (seat->moved && sched_getcpu() == cpu && seat->cpu == cpu)
         return true;
     if (sched_setaffinity(0, sizeof(one), &one) != 0)
         return false;
     seat->moved = true;
     seat->tid = tid;
-    seat->cpu = stat.cpu;
+    seat->cpu = cpu;
     return true;
+}
+
+bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
+{
+    struct taskstat stat;
+
+    return look_at(seat, tid, &stat) && (stat.state == 'R' || asleep_too) &&
+           seat_move_to(seat, tid, stat.cpu);
 }
 
 void seat_rest(void)

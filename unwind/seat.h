@@ -45,6 +45,9 @@ void seat_finish(struct seat *seat);
  */
 bool seat_move(struct seat *seat, pid_t tid, bool asleep_too);
 
+/* The same, of a thread that was on that CPU a moment ago. */
+bool seat_move_to(struct seat *seat, pid_t tid, int cpu);
+
 /*
  * Lets whoever wants it have that CPU for a moment, and takes it back by a timer: who ran
  * there is then interrupted wherever it was.

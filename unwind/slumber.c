@@ -15,7 +15,7 @@ enum { IDLE_MAX = 8 };
 
 void slumber_init(struct slumber *slumber)
 {
-    *slumber = (struct slumber){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX};
+    *slumber = (struct slumber){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX, .cpu = -1};
 }
 
 void slumber_finish(struct slumber *slumber)
@@ -50,13 +50,14 @@ static bool count(struct slumber *slumber, int proc_fd, pid_t tid)
 
 static char state_of(struct slumber *slumber, int proc_fd, pid_t tid)
 {
-    struct taskstat stat = {.state = '?'};
+    struct taskstat stat = {.state = '?', .cpu = -1};
 
     if (slumber->stat_fd < 0 && proc_fd >= 0 && tid != 0)
         slumber->stat_fd = taskstat_open(proc_fd, tid, "stat");
     if (!taskstat_reread(slumber->stat_fd, &stat))
         return '?';
     slumber->sole = stat.threads == 1;
+    slumber->cpu = stat.cpu;
     slumber->idle = stat.state == 'R' ? 0 : slumber->idle + 1;
     if (slumber->idle > IDLE_MAX) {
         (void)close(slumber->stat_fd);
@@ -88,6 +89,7 @@ bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)
 {
     char state;
 
+    slumber->cpu = -1;
     if (count(slumber, proc_fd, tid) && slumber->asleep)
         return false;
     state = state_of(slumber, proc_fd, tid);

@@ -24,6 +24,7 @@ struct slumber {
     bool read;       /* and its stack was read since then */
     bool late;       /* it fell asleep after what slumber_note is told of next was read */
     bool queued;     /* it waited for a CPU for more than a moment, lately */
+    int cpu;         /* where it was when slumber_is_ready looked just now; -1: it did not */
     uint64_t turns;  /* on a CPU */
     uint64_t cpu_ns, wait_ns;
     unsigned patience; /* times that slumber_note lets pass until it looks again, */

@@ -64,6 +64,8 @@ struct cpy_target {
     unsigned untorn;             /* samples that needed no seat, since */
     unsigned seated_next;        /* how many it will be when it tears again */
     pid_t runner;                /* the thread that held the GIL last; 0: not known */
+    pid_t seen;                  /* a thread of which this sample has found out, */
+    int seen_cpu;                /* that it is or was there; 0: of none */
     pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;

@@ -392,6 +392,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "truth_sampler: %s\n", err.text);
         return 1;
     }
+    cpy_set_options(s.target, &(struct cpy_options){.status = CPY_STATUS_CPU}); /* as the agent */
     ok = run(&s);
     print_counts(&s);
     print_stacks(&s);

@@ -5,7 +5,7 @@ import stats
 
 # Not "pinned": where the sampler may not sit on the target's CPU nothing is promised, only told.
 MOVABLE = ("apart", "same", "free")
-EVERYWHERE = MOVABLE + ("pinned",)
+EVERYWHERE = MOVABLE + ("pinned", "moved")
 STRUCTURE = ("gens", "coros", "sleepers", "shares", "shares_calls", "shares_tick")
 MORE = ("tasks", "unwinding", "ccalls", "resumed", "chunks")  # held to it where returned frames are cleared
 CLEARED, NEW, OLD, ALL = range(14, 100), range(11, 100), range(0, 11), range(0, 100)
@@ -14,12 +14,15 @@ CLEARED, NEW, OLD, ALL = range(14, 100), range(11, 100), range(0, 11), range(0, 
 BARS = (
     (("edges", "edges4"), NEW, MOVABLE, "impossible", 0.0, "0"),
     (("edges", "edges4"), OLD, MOVABLE, "impossible", 20e-6, "< 20 ppm"),
-    (("edges",), ALL, MOVABLE, "lost", 0.005, "< 0.5 %"),
+    (("edges",), NEW, ("moved",), "impossible", 20e-6, "< 20 ppm"),
+    (("edges",), OLD, ("moved",), "impossible", 500e-6, "< 500 ppm"),
+    (("edges",), ALL, MOVABLE + ("moved",), "lost", 0.005, "< 0.5 %"),
     (("edges4",), ALL, MOVABLE, "lost", 0.02, "< 2 %"),
     (STRUCTURE, NEW, MOVABLE, "impossible", 0.0, "0"),
     (STRUCTURE, OLD, MOVABLE, "impossible", 20e-6, "< 20 ppm"),
     (MORE, CLEARED, MOVABLE, "impossible", 0.0, "0"),
     (("churn", "churn_eval"), ALL, MOVABLE, "impossible", 0.001, "< 0.1 %"),
+    (("edges",), ALL, ("moved",), "shares", 3.0, "3 se"),
     (("edges",) + STRUCTURE, ALL, MOVABLE, "shares", 3.0, "3 se"),  # edges4: who hands the GIL over is seen too often
     # Samples that were never tried count as lost, too, but for what a busy machine takes.
     (("edges", "edges4", "churn", "churn_eval") + STRUCTURE, ALL, MOVABLE, "missed", 0.1, "< 10 %"),

@@ -3,7 +3,8 @@
 """Holds the unwinder against programs whose truth is known, and prints a line for each figure.
 
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
-same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere).
+same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere),
+moved (the target goes from CPU to CPU all the time).
 A share of a program passes if it is within three standard errors of what the program measured
 of itself; where it is not, a run twice as long is done and that one counts. --short holds each
 figure to what chance alone would exceed once in a million times. Figures without a bar are
@@ -31,6 +32,7 @@ WARM_UP_S = 0.5
 # program, placement, rate (Hz), seconds in full and in short (0: not)
 PLAN = (
     ("edges", "apart", 2000, 100, 5), ("edges", "same", 1000, 5, 2), ("edges", "pinned", 1000, 5, 2),
+    ("edges", "moved", 1000, 10, 3),
     ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
     ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
     ("shares", "apart", 1000, 8, 3), ("shares", "same", 1000, 4, 0),
@@ -58,7 +60,7 @@ def parse_options():
     parser.add_argument("--build", default="build")
     parser.add_argument("--programs", help="words, separated by commas: " + ", ".join(RECIPES))
     parser.add_argument("--versions", help="e.g. 3.8,3.15; all that are found of " + ", ".join(VERSIONS))
-    parser.add_argument("--placements", help="apart,same,pinned,free; as planned")
+    parser.add_argument("--placements", help="apart,same,pinned,free,moved; as planned")
     parser.add_argument("--rates", help="Hz, instead of those planned: 100,1000")
     parser.add_argument("--seconds", type=float, help="of each run, instead of those planned")
     parser.add_argument("--short", action="store_true", help="a few minutes in all")
@@ -157,7 +159,7 @@ def run_program(name, python, turns, options, table):
     folder = session.Folder(python, options.build)
     try:
         for held in (True, False):
-            here = [turn for turn in turns if (turn[0] != "free") == held]
+            here = [turn for turn in turns if (turn[0] not in session.FREE) == held]
             if not here:
                 continue
             stage = Stage(name, python, folder, held, options, table)

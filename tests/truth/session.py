@@ -5,13 +5,18 @@ import array
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 import live  # noqa: E402
+
+FREE = ("free", "moved")  # placements in which nobody is held on a CPU
+MOVED_MS = (1, 4)  # until a target that is moved goes to another CPU
 
 BOARD_BYTES = 4096
 BOARD_ROW, BOARD_WORDS = 48, 3  # as in targets/board.py
@@ -55,6 +60,24 @@ def is_possible(placement):
     return len(cpus()) > 1 or placement in ("same", "free")
 
 
+@contextlib.contextmanager
+def moved(pid):
+    """The process's main thread goes from CPU to CPU all the time."""
+    over = threading.Event()
+
+    def move():
+        while not over.wait(random.uniform(*MOVED_MS) / 1e3):
+            os.sched_setaffinity(pid, [random.choice(cpus())])
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        yield
+    finally:
+        over.set()
+        mover.join()
+
+
 class Program:
     """A truth program that runs; `held` on the first CPU or anywhere."""
 
@@ -83,7 +106,7 @@ class Program:
 
 def sampler_cpu(placement):
     """The CPU where a sampler begins, or None."""
-    if placement == "free":
+    if placement in FREE:
         return None
     return cpus()[0] if placement == "same" else cpus()[1]
 
@@ -95,7 +118,8 @@ def sample(program, placement, build, rate, seconds, seed):
     cpu = sampler_cpu(placement)
     if cpu is not None:
         words += ["--cpu" if placement == "apart" else "--pin", cpu]
-    return run_json(live.root_words() + words, seconds)
+    with moved(program.pid) if placement == "moved" else contextlib.nullcontext():
+        return run_json(live.root_words() + words, seconds)
 
 
 def run_json(words, seconds, env=None):

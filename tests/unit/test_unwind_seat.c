@@ -117,6 +117,20 @@ static void goes_to_where_a_thread_sleeps_only_if_asked_to(void **state)
     assert_true(is_bound_to(f->cpus[1]));
 }
 
+static void goes_to_a_cpu_that_is_named_without_asking_where_the_thread_is(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_true(seat_move_to(&f->seat, f->thread->tid, (int)f->cpus[1]));
+    assert_true(is_bound_to(f->cpus[1]));
+    assert_int_equal(f->seat.watched, 0);
+    seat_leave(&f->seat);
+    assert_true(is_as_before(f));
+    assert_false(seat_move_to(&f->seat, f->thread->tid, -1));
+    assert_false(seat_move_to(&f->seat, f->thread->tid, CPU_SETSIZE));
+    assert_true(is_as_before(f));
+}
+
 static void stays_away_from_a_cpu_that_it_may_not_use(void **state)
 {
     struct fixture *f = *state;
@@ -279,6 +293,7 @@ int main(void)
         TEST(moves_to_the_cpu_of_a_thread_and_back),
         TEST(follows_a_thread_and_still_knows_the_way_back),
         TEST(goes_to_where_a_thread_sleeps_only_if_asked_to),
+        TEST(goes_to_a_cpu_that_is_named_without_asking_where_the_thread_is),
         TEST(stays_away_from_a_cpu_that_it_may_not_use),
         TEST(goes_back_to_where_it_may_run_now),
         TEST(says_no_where_nothing_is_known_of_the_thread),
