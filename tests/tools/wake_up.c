@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wake_up.c - PID RATE SECONDS: wakes up so often on the CPU of that process, and does nothing.
+ *
+ * What is left of the process's speed is the most that any sampler can leave which reads it while
+ * it stands still: a timer's interrupt and two switches of the CPU. In virtual machines that is
+ * most of the price of a sample. Prints how many times it woke up.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unwind/seat.h"
+
+enum { NS_PER_S = 1000000000, LOOK_EACH = 50 }; /* wake-ups: then it is where the process is */
+
+static void sleep_until(const struct timespec *until)
+{
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until, NULL) == EINTR)
+        continue;
+}
+
+/* False: it cannot get there. */
+static bool wake_up(struct seat *seat, pid_t pid, long rate, long count)
+{
+    struct timespec next;
+    long i;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &next);
+    for (i = 0; i < count; i++) {
+        if (i % LOOK_EACH == 0 && !seat_move(seat, pid, true))
+            return false;
+        next.tv_nsec += NS_PER_S / rate;
+        if (next.tv_nsec >= NS_PER_S) {
+            next.tv_nsec -= NS_PER_S;
+            next.tv_sec++;
+        }
+        sleep_until(&next);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    long pid = argc == 4 ? strtol(argv[1], NULL, 10) : 0;
+    long rate = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
+    long seconds = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
+    char path[32];
+    struct seat seat;
+    bool good;
+
+    if (pid <= 0 || rate <= 0 || rate > 100000 || seconds <= 0 || seconds > 3600) {
+        (void)fprintf(stderr, "usage: wake_up PID RATE SECONDS\n");
+        return 2;
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
+    seat_init(&seat, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    good = wake_up(&seat, (pid_t)pid, rate, rate * seconds);
+    seat_finish(&seat);
+    if (!good)
+        (void)fprintf(stderr, "wake_up: may not sit on the CPU of process %ld\n", pid);
+    else
+        (void)printf("%ld wake-ups\n", rate * seconds);
+    return good ? 0 : 1;
+}
