@@ -178,7 +178,8 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  * Lends:  the thread, its frames and strings, until `each` returns.
  * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
  *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
- * Cost:   one remote read once warm, if no thread but one had the GIL since the sample before:
+ * Cost:   none, but to ask the kernel for a count, while the only thread of the process sleeps.
+ *         One remote read once warm, if no thread but one had the GIL since the sample before:
  *         of the words of the interpreters and the stack of that thread. Two, if the GIL
  *         was handed over once: of both threads. Else two or three, of all; so, too, where
  *         there is no GIL, nobody counts who takes it (before 3.12), or interpreters share

@@ -8,7 +8,8 @@
  * head of the list of threads are what they were before the sample before was read, all
  * other threads' stacks are what they were then: only the last holder is read, and not even
  * that one if it slept all the time (slumber.h). If the count is one more, the holder now and
- * the one then are read.
+ * the one then are read. Where the one that slept is the only thread of the process, nothing is
+ * read: nobody can have come.
  *
  * A thread that came is at the head of the list. One that went took the GIL for that, or
  * had it last; its state says so as long as it is there, and whoever takes its place has

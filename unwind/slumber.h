@@ -4,7 +4,8 @@
  *
  * The kernel counts how often a thread was given a CPU (the third word of its schedstat). A
  * thread that slept when the count was n, and has n now, has slept all the time. To ask
- * costs less than to read some kilobytes of stack, so this is for deep stacks.
+ * costs less than to read some kilobytes of stack, so this is for deep stacks, and for the
+ * only thread of a process: while that sleeps there is nothing to be read.
  *
  * Shape: slumber_init; before a stack is read slumber_lasts: true, it need not be; after it
  *        was read slumber_note; slumber_finish.
