@@ -376,7 +376,7 @@ static void sort(struct ahead_set *set)
 /* Gives each range its place in the copies. False: there is no room. */
 static bool lay_out(struct ahead *ahead, struct ahead_set *set)
 {
-    size_t total = 0, room;
+    size_t total = 0, room, left;
     unsigned char *wider;
     uint32_t i;
     enum mem_when when;
@@ -391,8 +391,9 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
     }
     if (total <= set->room)
         return true;
-    room = total + total / 2;
-    if (room - set->room > BYTES_MAX - ahead->bytes)
+    left = BYTES_MAX - ahead->bytes + set->room;
+    room = total + total / 2 < left ? total + total / 2 : left;
+    if (room < total)
         return false;
     wider = realloc(set->bytes, room);
     if (!wider)

@@ -297,6 +297,21 @@ static void keeps_all_copies_together_below_sixteen_megabytes(void **state)
     assert_true(is_there(f, A + 8L * MEGABYTE, RANGE_ALLOWED));
 }
 
+/* Where there is no room to spare for what may come. */
+static void fetches_as_many_bytes_as_are_allowed(void **state)
+{
+    struct ahead_fixture *f = *state;
+    cpy_addr i;
+
+    next_sample(f);
+    for (i = 0; i < BYTES_ALLOWED / RANGE_ALLOWED; i++)
+        assert_false(is_there(f, A + i * 2 * RANGE_ALLOWED, RANGE_ALLOWED));
+    next_sample(f);
+    for (i = 0; i < BYTES_ALLOWED / RANGE_ALLOWED; i++)
+        assert_true(is_there(f, A + i * 2 * RANGE_ALLOWED, RANGE_ALLOWED));
+    assert_int_equal(f->ahead.bytes, BYTES_ALLOWED);
+}
+
 static void keeps_no_more_ranges_than_allowed_and_reads_the_rest(void **state)
 {
     struct ahead_fixture *f = *state;
@@ -389,6 +404,7 @@ int main(void)
         BOTH(finds_what_joins_while_other_ranges_are_dropped),
         BOTH(fetches_no_range_of_more_than_four_megabytes),
         BOTH(keeps_all_copies_together_below_sixteen_megabytes),
+        TEST(fetches_as_many_bytes_as_are_allowed),
         BY_ADDRESS(keeps_no_more_ranges_than_allowed_and_reads_the_rest),
         BOTH(reads_what_is_right_whichever_allocation_fails),
         BOTH(reads_what_is_right_without_any_memory),
