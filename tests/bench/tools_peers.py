@@ -16,9 +16,9 @@ sys.path[:0] = [os.path.join(TESTS, "integration"), os.path.join(TESTS, "setup")
 import live  # noqa: E402
 import pyspy  # noqa: E402
 
+WAKING = "waking up"  # no profiler: it does nothing but wake up on the target's CPU
 NAMES = ["pystrobe", "py-spy", "py-spy-nonblocking", "profiling.sampling"]
 # The same with the stacks of threads that sleep, which py-spy leaves out unless told to.
-WAKING = "waking up"  # no profiler: it does nothing but wake up on the target's CPU
 MORE_NAMES = ["py-spy-idle", "py-spy-nonblocking-idle", "profiling.sampling-blocking"]
 
 

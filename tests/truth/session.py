@@ -5,18 +5,22 @@ import array
 import contextlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 import live  # noqa: E402
 
 FREE = ("free", "moved")  # placements in which nobody is held on a CPU
-MOVED_MS = (1, 4)  # until a target that is moved goes to another CPU
+# Moves a process each 1 to 4 ms until its standard input ends.
+MOVER = """
+import os, random, select, sys
+cpus = sorted(os.sched_getaffinity(0))
+while not select.select([0], [], [], random.uniform(0.001, 0.004))[0]:
+    os.sched_setaffinity(int(sys.argv[1]), [random.choice(cpus)])
+"""
 
 BOARD_BYTES = 4096
 BOARD_ROW, BOARD_WORDS = 48, 3  # as in targets/board.py
@@ -63,19 +67,10 @@ def is_possible(placement):
 @contextlib.contextmanager
 def moved(pid):
     """The process's main thread goes from CPU to CPU all the time."""
-    over = threading.Event()
-
-    def move():
-        while not over.wait(random.uniform(*MOVED_MS) / 1e3):
-            os.sched_setaffinity(pid, [random.choice(cpus())])
-
-    mover = threading.Thread(target=move)
-    mover.start()
-    try:
+    with subprocess.Popen(live.root_words() + [sys.executable, "-c", MOVER, str(pid)], stdin=subprocess.PIPE) as mover:
         yield
-    finally:
-        over.set()
-        mover.join()
+    if mover.returncode != 0:
+        raise RuntimeError("process %d could not be moved" % pid)
 
 
 class Program:
