@@ -3,13 +3,15 @@
  * truth_sampler.c - samples a process at a rate, as the agent does, and prints what it saw.
  *
  *     truth_sampler --pid PID [--rate HZ] [--seconds S] [--cpu N | --pin N] [--seed N]
+ *                   [--ask-cpu 1]
  *
  * --cpu starts each tick on that CPU and lets the unwinder move away from it; --pin keeps it
- * there. Prints one JSON object: `functions` [name, file, first line], `nodes` of the tree of
- * calls [parent or -1, function, line], `stacks` [tid, innermost node or -1, times, weight,
- * first seen, last seen], how many were `cut` (too deep) and `torn`, samples that `failed` by
- * reason, and the unwinder's `stats`. A sample weighs the time since the one before, `effective`
- * is how many samples of equal weight are as good. Times are CLOCK_MONOTONIC in nanoseconds.
+ * there; --ask-cpu finds out of each thread whether it is on a CPU. Prints one JSON object:
+ * `functions` [name, file, first line], `nodes` of the tree of calls [parent or -1, function,
+ * line], `stacks` [tid, innermost node or -1, times, weight, first seen, last seen], how many were
+ * `cut` (too deep) and `torn`, samples that `failed` by reason, and the unwinder's `stats`. A
+ * sample weighs the time since the one before, `effective` is how many samples of equal weight are
+ * as good. Times are CLOCK_MONOTONIC in nanoseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -47,6 +49,7 @@ struct options {
     double rate_hz, seconds;
     int cpu, pin; /* -1: not given */
     uint64_t seed;
+    bool ask_cpu;
 };
 
 struct sampler {
@@ -349,13 +352,14 @@ static void print_stacks(const struct sampler *s)
 
 static bool parse(int argc, char **argv, struct options *out)
 {
-    enum { PID, RATE, SECONDS, CPU, PIN, SEED, COUNT };
+    enum { PID, RATE, SECONDS, CPU, PIN, SEED, ASK_CPU, COUNT };
     static const struct option names[] = {{"pid", required_argument, NULL, PID},
                                           {"rate", required_argument, NULL, RATE},
                                           {"cpu", required_argument, NULL, CPU},
                                           {"seconds", required_argument, NULL, SECONDS},
                                           {"pin", required_argument, NULL, PIN},
                                           {"seed", required_argument, NULL, SEED},
+                                          {"ask-cpu", required_argument, NULL, ASK_CPU},
                                           {NULL, 0, NULL, 0}};
     double values[COUNT] = {[RATE] = 1000, [SECONDS] = 1, [CPU] = -1, [PIN] = -1};
     int option;
@@ -365,8 +369,9 @@ static bool parse(int argc, char **argv, struct options *out)
             return false;
         values[option] = strtod(optarg, NULL);
     }
-    *out = (struct options){(pid_t)values[PID], values[RATE],     values[SECONDS],
-                            (int)values[CPU],   (int)values[PIN], (uint64_t)values[SEED]};
+    *out = (struct options){(pid_t)values[PID],  values[RATE],     values[SECONDS],
+                            (int)values[CPU],    (int)values[PIN], (uint64_t)values[SEED],
+                            values[ASK_CPU] != 0};
     return out->pid > 0 && out->rate_hz > 0 && out->seconds > 0 && optind == argc &&
            out->cpu < CPU_SETSIZE && out->pin < CPU_SETSIZE;
 }
@@ -379,7 +384,7 @@ int main(int argc, char **argv)
 
     if (!parse(argc, argv, &s.options)) {
         (void)fprintf(stderr, "usage: truth_sampler --pid PID [--rate HZ] [--seconds S]"
-                              " [--cpu N | --pin N] [--seed N]\n");
+                              " [--cpu N | --pin N] [--seed N] [--ask-cpu 1]\n");
         return 2;
     }
     s.random = (s.options.seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -392,7 +397,8 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "truth_sampler: %s\n", err.text);
         return 1;
     }
-    cpy_set_options(s.target, &(struct cpy_options){.status = CPY_STATUS_CPU}); /* as the agent */
+    if (s.options.ask_cpu)
+        cpy_set_options(s.target, &(struct cpy_options){.status = CPY_STATUS_CPU});
     ok = run(&s);
     print_counts(&s);
     print_stacks(&s);

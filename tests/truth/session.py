@@ -113,6 +113,8 @@ def sample(program, placement, build, rate, seconds, seed):
     cpu = sampler_cpu(placement)
     if cpu is not None:
         words += ["--cpu" if placement == "apart" else "--pin", cpu]
+    if placement == "moved":
+        words += ["--ask-cpu", 1]  # as the agent does: so it knows where the target is
     with moved(program.pid) if placement == "moved" else contextlib.nullcontext():
         return run_json(live.root_words() + words, seconds)
 
