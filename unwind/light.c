@@ -52,14 +52,16 @@ static void find_sleepers(struct cpy_target *t)
 void light_fetch_all(struct cpy_target *t)
 {
     struct ahead_set *common = &t->common;
-    size_t i;
+    size_t i, count = 0;
 
-    ahead_fetch(&t->ahead, &common, 1); /* before the stacks: see light.h */
     find_sleepers(t);
-    if (t->keep.count > 0 && make_room(t, t->keep.count + 1)) {
+    if (t->keep.count == 0 || !make_room(t, t->keep.count + 2)) {
+        ahead_fetch(&t->ahead, &common, 1);
+    } else {
+        t->sets[count++] = common; /* before the stacks: see light.h */
         for (i = 0; i < t->keep.count; i++)
-            t->sets[i] = &t->keep.all[i]->set;
-        ahead_fetch(&t->ahead, t->sets, add_awaiters(t, t->keep.count));
+            t->sets[count++] = &t->keep.all[i]->set;
+        ahead_fetch(&t->ahead, t->sets, add_awaiters(t, count));
     }
     for (i = 0; i < t->keep.count; i++) /* whoever is read again is read whole */
         t->keep.all[i]->set.state_only = false;
