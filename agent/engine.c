@@ -49,6 +49,7 @@ void engine_free(struct engine *e)
     finder_free(e->finder);
     services_finish(&e->services);
     ticks_finish(&e->ticks);
+    alarm_finish(&e->alarm);
     free(e->sampling);
     cpy_scratch_free(e->scratch);
     if (e->running_fd >= 0)
@@ -233,6 +234,7 @@ struct engine *engine_new(const struct engine_settings *settings)
 {
     struct engine *e = calloc(1, sizeof(*e));
     uint64_t seed;
+    bool alarmed;
 
     if (!e)
         return NULL;
@@ -240,13 +242,14 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->services.max = settings->max_services;
     e->services.values = settings->exception ? VALUES : VALUES_USUAL;
     e->signal_fd = -1;
+    alarmed = alarm_init(&e->alarm);
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = settings->choose ? open_finder(e) : NULL;
     e->scratch = cpy_scratch_new();
-    if (!e->scratch || (settings->choose && !e->finder) || e->epoll_fd < 0 || e->signal_fd < 0 ||
-        !engine_watch(e, e->signal_fd, NULL) ||
+    if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
+        e->signal_fd < 0 || !engine_watch(e, e->signal_fd, NULL) ||
         (settings->orders_fd && !engine_watch(e, settings->orders_fd, e))) {
         engine_free(e);
         return NULL;
@@ -364,16 +367,30 @@ static bool handle(struct engine *e, const struct epoll_event *events, int count
     return signalled || ordered;
 }
 
-/* Waits until `until_ns` or something happens. ppoll on the epoll set: epoll_wait itself counts in
- * milliseconds, too coarse for 1000 Hz. */
-static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
+/* ppoll on the epoll set: epoll_wait itself counts in milliseconds, too coarse for 1000 Hz. */
+static int poll_until(const struct engine *e, uint64_t until_ns)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
 
     struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
     struct pollfd set = {.fd = e->epoll_fd, .events = POLLIN};
-    int count = ppoll(&set, 1, &timeout, NULL);
 
+    return ppoll(&set, 1, &timeout, NULL);
+}
+
+/* Waits until `until_ns` or something happens. */
+static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
+{
+    const struct tick *tick = e->seated && e->stats.sampling == 1 ? &e->seated->tick : NULL;
+    uint64_t after_ns = 0;
+    int count;
+
+    if (tick && tick->next_ns == until_ns)
+        after_ns = ticks_after_ns(&e->ticks, tick);
+    if (after_ns > 0 && after_ns < until_ns + ALARM_SOON_NS)
+        count = alarm_wait(&e->alarm, e->epoll_fd, until_ns, after_ns);
+    else
+        count = poll_until(e, until_ns);
     return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
 }
 

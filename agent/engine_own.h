@@ -7,6 +7,7 @@
 #ifndef AGENT_ENGINE_OWN_H
 #define AGENT_ENGINE_OWN_H
 
+#include "agent/alarm.h"
 #include "agent/engine.h"
 #include "agent/finder.h"
 #include "agent/target.h"
@@ -30,6 +31,7 @@ struct engine {
     unsigned crowded, crowded_left;
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
+    struct alarm alarm; /* for a single one */
     struct bursts bursts;
     struct trim trim;
     struct engine_apart apart;

@@ -126,7 +126,10 @@ bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period
 {
     if (!make_room(ticks))
         return false;
-    *tick = (struct tick){.of = of, .next_ns = now_ns, .period_ns = period_ns ? period_ns : 1};
+    *tick = (struct tick){.of = of,
+                          .next_ns = now_ns,
+                          .period_ns = period_ns ? period_ns : 1,
+                          .drawn = chance(ticks)};
     ticks->shortest_ns = 0;
     ticks->in[ticks->count] = (struct tick_in){tick, ticks->count};
     tick->number = (uint32_t)++ticks->count;
@@ -186,10 +189,24 @@ static double steps(struct ticks *ticks, struct tick *tick, uint64_t count)
     double sum = tick->began ? 0.5 * (double)count : 0;
     uint64_t i;
 
-    for (i = 0; i < count; i++)
-        sum += chance(ticks);
+    for (i = 0; i < count; i++) {
+        sum += tick->drawn;
+        tick->drawn = chance(ticks);
+    }
     tick->began = true;
     return sum;
+}
+
+static uint64_t step_of(uint64_t period_ns, double steps)
+{
+    return 1 + (uint64_t)((double)period_ns * steps);
+}
+
+uint64_t ticks_after_ns(const struct ticks *ticks, const struct tick *tick)
+{
+    const double first = tick->began ? 0.5 : 0;
+
+    return tick->next_ns + step_of(ticks_period(ticks, tick), first + tick->drawn);
 }
 
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns)
@@ -198,7 +215,7 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
 
     end_burst(ticks, tick, now_ns);
     period = ticks_period(ticks, tick);
-    step = 1 + (uint64_t)((double)period * steps(ticks, tick, count));
+    step = step_of(period, steps(ticks, tick, count));
     tick->next_ns += step;
     if (tick->next_ns <= now_ns) {
         missed = (now_ns - tick->next_ns) / period + 1;

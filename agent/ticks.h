@@ -37,6 +37,7 @@ struct tick {
     uint64_t burst_until_ns; /* until then; 0: there is no burst */
     uint64_t missed;         /* ticks that were over before their turn came */
     uint32_t number;         /* among those that are in, + 1; 0: it is not */
+    double drawn;            /* by chance, for its next step: 0 to 1 periods */
     bool began;              /* it has had a tick */
 };
 
@@ -79,6 +80,9 @@ struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns);
 /* It was sampled at `now_ns`, and is due again `count` ticks later. Gives: the ticks that it
  * missed, 0 if it came in time. */
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns);
+
+/* When it is due after that, if it is sampled in time and needs a sample at each tick. */
+uint64_t ticks_after_ns(const struct ticks *ticks, const struct tick *tick);
 
 /* When to wake up next, after a wake-up at `now_ns`; UINT64_MAX: never. */
 uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns);

@@ -6,39 +6,30 @@
  * it stands still: a timer's interrupt and two switches of the CPU. In virtual machines that is
  * most of the price of a sample. Prints how many times it woke up.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/alarm.h"
+#include "agent/clock.h"
 #include "unwind/seat.h"
 
-enum { NS_PER_S = 1000000000, LOOK_EACH = 50 }; /* wake-ups: then it is where the process is */
+enum { LOOK_EACH = 50 }; /* wake-ups: then it is where the process is */
 
-static void sleep_until(const struct timespec *until)
+/* False: it cannot get there, or has no timer. */
+static bool wake_up(struct seat *seat, struct alarm *alarm, pid_t pid, long rate, long count)
 {
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until, NULL) == EINTR)
-        continue;
-}
-
-/* False: it cannot get there. */
-static bool wake_up(struct seat *seat, pid_t pid, long rate, long count)
-{
-    struct timespec next;
+    const uint64_t step = NS_PER_S / (uint64_t)rate;
+    uint64_t next = clock_mono_ns();
     long i;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &next);
     for (i = 0; i < count; i++) {
         if (i % LOOK_EACH == 0 && !seat_move(seat, pid, true))
             return false;
-        next.tv_nsec += NS_PER_S / rate;
-        if (next.tv_nsec >= NS_PER_S) {
-            next.tv_nsec -= NS_PER_S;
-            next.tv_sec++;
-        }
-        sleep_until(&next);
+        next += step;
+        if (alarm_wait(alarm, -1, next, next + step) < 0)
+            return false;
     }
     return true;
 }
@@ -49,6 +40,7 @@ int main(int argc, char **argv)
     long rate = argc == 4 ? strtol(argv[2], NULL, 10) : 0;
     long seconds = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
     char path[32];
+    struct alarm alarm;
     struct seat seat;
     bool good;
 
@@ -58,7 +50,8 @@ int main(int argc, char **argv)
     }
     (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
     seat_init(&seat, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    good = wake_up(&seat, (pid_t)pid, rate, rate * seconds);
+    good = alarm_init(&alarm) && wake_up(&seat, &alarm, (pid_t)pid, rate, rate * seconds);
+    alarm_finish(&alarm);
     seat_finish(&seat);
     if (!good)
         (void)fprintf(stderr, "wake_up: may not sit on the CPU of process %ld\n", pid);

@@ -58,6 +58,24 @@ static void keeps_the_rate_on_average(void **state)
     ticks_finish(&ticks);
 }
 
+static void tells_when_a_tick_is_due_after_the_next_one(void **state)
+{
+    struct ticks ticks;
+    struct tick tick;
+
+    (void)state;
+    ticks_init(&ticks, 1);
+    assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
+    for (int i = 0; i < 1000; i++) {
+        const uint64_t then = tick.next_ns, after = ticks_after_ns(&ticks, &tick);
+
+        assert_in_range(after, then, then + 2 * PERIOD);
+        assert_int_equal(ticks_done(&ticks, &tick, 1, then), 0);
+        assert_int_equal(tick.next_ns, after);
+    }
+    ticks_finish(&ticks);
+}
+
 struct steps {
     uint64_t shortest, longest, sum;
 };
@@ -305,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_rate_on_average),
+        cmocka_unit_test(tells_when_a_tick_is_due_after_the_next_one),
         cmocka_unit_test(steps_by_half_to_one_and_a_half_periods),
         cmocka_unit_test(steps_over_the_ticks_that_need_no_sample),
         cmocka_unit_test(spreads_many_over_the_period_after_their_first_tick),
