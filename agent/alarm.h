@@ -39,7 +39,7 @@ void alarm_finish(struct alarm *alarm);
 
 /*
  * Waits until `until_ns` of CLOCK_MONOTONIC, or `fd` can be read, or a signal comes. `after_ns`:
- * the instant that is waited for most likely next.
+ * the instant that is waited for most likely next. Neither is 0; a negative `fd` is not looked at.
  *
  * Gives: as poll does, 1 if `fd` can be read, 0 if it is time, or less than 0 and errno.
  */
