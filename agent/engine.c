@@ -167,7 +167,7 @@ void engine_stretch(struct engine *e, double factor)
 static uint64_t tick_all(struct engine *e)
 {
     uint64_t due_ns = clock_mono_ns(), now_ns = due_ns;
-    bool asked = false, alone = false;
+    bool asked = false, alone = false, first;
     struct target *t;
     struct tick *due;
 
@@ -186,8 +186,12 @@ static uint64_t tick_all(struct engine *e)
             engine_ask_again(e, t, now_ns);
         }
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
-        if (tick(e, t, now_ns, alone))
-            e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
+        first = !due->began;
+        if (!tick(e, t, now_ns, alone))
+            continue;
+        if (first) /* that took longer: nothing was known of the process before */
+            now_ns = clock_mono_ns();
+        e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
     }
     return ticks_wake_ns(&e->ticks, now_ns);
 }

@@ -214,6 +214,8 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
     uint64_t period, step, missed = 0;
 
     end_burst(ticks, tick, now_ns);
+    if (!tick->began)
+        tick->next_ns = now_ns;
     period = ticks_period(ticks, tick);
     step = step_of(period, steps(ticks, tick, count));
     tick->next_ns += step;

@@ -78,7 +78,7 @@ void ticks_remove(struct ticks *ticks, struct tick *tick);
 struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns);
 
 /* It was sampled at `now_ns`, and is due again `count` ticks later. Gives: the ticks that it
- * missed, 0 if it came in time. */
+ * missed, 0 if it came in time. Before the first one is done there are none to miss. */
 uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns);
 
 /* When it is due after that, if it is sampled in time and needs a sample at each tick. */

@@ -58,6 +58,21 @@ static void keeps_the_rate_on_average(void **state)
     ticks_finish(&ticks);
 }
 
+static void misses_nothing_before_the_first_tick_is_done(void **state)
+{
+    struct ticks ticks;
+    struct tick tick;
+
+    (void)state;
+    ticks_init(&ticks, 1);
+    assert_true(ticks_add(&ticks, &tick, NULL, PERIOD, START));
+    assert_int_equal(ticks_done(&ticks, &tick, 1, START + 9 * PERIOD), 0);
+    assert_in_range(tick.next_ns, START + 9 * PERIOD, START + 10 * PERIOD + 1);
+    assert_true(ticks_done(&ticks, &tick, 1, START + 20 * PERIOD) > 0);
+    assert_true(tick.missed > 0);
+    ticks_finish(&ticks);
+}
+
 static void tells_when_a_tick_is_due_after_the_next_one(void **state)
 {
     struct ticks ticks;
@@ -323,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_the_rate_on_average),
+        cmocka_unit_test(misses_nothing_before_the_first_tick_is_done),
         cmocka_unit_test(tells_when_a_tick_is_due_after_the_next_one),
         cmocka_unit_test(steps_by_half_to_one_and_a_half_periods),
         cmocka_unit_test(steps_over_the_ticks_that_need_no_sample),
