@@ -20,7 +20,8 @@ struct fixture {
     struct exporter *exporter;
     struct err err;
     struct exporter_answer answer;
-    char text[512];  /* an answer that a test has composed */
+    char
+        text[512]; /* an answer that a test has composed: the server may look at it until it ends */
     char secret[64]; /* the path of its file */
 };
 
@@ -67,10 +68,12 @@ static inline void start(struct fixture *fix)
 static inline void answer_with(struct fixture *fix, int status, const char *headers,
                                const char *body)
 {
+    server_lock(&fix->server);
     (void)snprintf(fix->text, sizeof(fix->text),
                    "HTTP/1.1 %d Why\r\n%sContent-Length: %zu\r\n\r\n%s", status, headers,
                    strlen(body), body);
     fix->server.answers[0] = fix->text;
+    server_unlock(&fix->server);
 }
 
 /* The last request, once it has been answered. */

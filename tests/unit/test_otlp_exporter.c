@@ -82,9 +82,7 @@ static void tries_again_only_what_the_protocol_names(void **state)
 
     start(fix);
     for (i = 0; i < 11; i++) {
-        server_lock(&fix->server);
         answer_with(fix, i < 4 ? again[i] : final[i - 4], "", "");
-        server_unlock(&fix->server);
         assert_int_equal(send_one(fix), i < 4 ? EXPORTER_RETRY : EXPORTER_REFUSED);
         assert_false(fix->answer.denied);
     }

@@ -147,16 +147,11 @@ static void takes_each_status_for_what_it_means(void **state)
         {505, EXPORTER_REFUSED}, {599, EXPORTER_REFUSED}, {999, EXPORTER_REFUSED},
     };
     struct fixture *fix = *state;
-    char answer[128], said[32];
+    char said[32];
 
-    fix->server.answers[0] = answer;
     start(fix);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        server_lock(&fix->server);
-        (void)snprintf(answer, sizeof(answer),
-                       "HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-                       cases[i].status);
-        server_unlock(&fix->server);
+        answer_with(fix, cases[i].status, "Connection: close\r\n", "");
         (void)snprintf(said, sizeof(said), "answered %d", cases[i].status);
         if (send_one(fix) != cases[i].wanted)
             fail_msg("status %d: %s", cases[i].status, fix->err.text);
@@ -194,12 +189,11 @@ static void follows_no_redirect_and_shows_no_other_server_its_secret(void **stat
 {
     struct fixture *fix = *state;
     struct server other = {.answers = {OK}};
-    char answer[256];
+    char location[128];
 
     assert_true(server_start(&other));
-    (void)snprintf(answer, sizeof(answer),
-                   "HTTP/1.1 307 Go\r\nLocation: %s/x\r\nContent-Length: 0\r\n\r\n", other.url);
-    fix->server.answers[0] = answer;
+    (void)snprintf(location, sizeof(location), "Location: %s/x\r\n", other.url);
+    answer_with(fix, 307, location, "");
     write_secret(fix, "the-token\n", 0600);
     fix->settings.token_file = fix->secret;
     start(fix);
