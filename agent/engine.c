@@ -113,6 +113,8 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     enum cpy_rc rc;
 
     engine_begin_reading(e, id, now_ns);
+    if (e->seated == t)
+        cpy_woke(t->process.target, now_ns);
     rc = process_sample(&t->process, now_ns, alone, &read);
     engine_end_reading(e);
     if (read)
@@ -163,16 +165,16 @@ void engine_stretch(struct engine *e, double factor)
     ticks_stretch(&e->ticks, factor);
 }
 
-/* Takes all samples that are due; gives when to wake up for the next. */
-static uint64_t tick_all(struct engine *e)
+/* Takes all samples that are due now; gives when to wake up for the next. */
+static uint64_t tick_all(struct engine *e, uint64_t now_ns)
 {
-    uint64_t due_ns = clock_mono_ns(), now_ns = due_ns;
+    const uint64_t due_ns = now_ns;
     bool asked = false, alone = false, first;
     struct target *t;
     struct tick *due;
 
     /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
-    while ((due = ticks_due(&e->ticks, due_ns))) {
+    for (; (due = ticks_due(&e->ticks, due_ns)); now_ns = clock_mono_ns()) {
         t = due->of;
         if (e->seated && e->seated != t)
             leave_seat(e);
@@ -180,10 +182,10 @@ static uint64_t tick_all(struct engine *e)
             alone = is_alone(e);
             asked = true;
         }
-        now_ns = clock_mono_ns();
         if (now_ns >= t->ask_ns) {
             leave_seat(e);
             engine_ask_again(e, t, now_ns);
+            now_ns = clock_mono_ns();
         }
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
         first = !due->began;
@@ -202,7 +204,9 @@ void engine_take(struct engine *e, struct proc_id id, const struct choice *choic
     struct err err = {""};
     enum cpy_rc rc;
 
-    (void)tick_all(e); /* many may be taken at once, and to open one takes some milliseconds */
+    (void)tick_all(
+        e,
+        clock_mono_ns()); /* many may be taken at once, and to open one takes some milliseconds */
     leave_seat(e);
     engine_begin_reading(e, id, clock_mono_ns());
     rc = cpy_open(id.pid, &opened, &err);
@@ -428,18 +432,21 @@ static enum engine_event run(struct engine *e, uint64_t deadline_ns,
 
     for (;;) {
         now_ns = clock_mono_ns();
+        if (e->seated && e->seated->tick.next_ns > now_ns)
+            leave_seat(e); /* something else has come */
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
         if (now_ns >= next_scan_ns(e)) {
             leave_seat(e);
             engine_scan(e);
+            now_ns = clock_mono_ns();
         }
-        until = tick_all(e);
+        until = tick_all(e, now_ns);
         if (trim_is_due(&e->trim, now_ns)) {
             leave_seat(e);
             (void)trim_now(&e->trim, now_ns);
         }
-        if (clock_mono_ns() >= e->interval_end_ns) {
+        if (now_ns >= e->interval_end_ns) { /* if it was over only since, we wake up at once */
             leave_seat(e);
             engine_end_interval(e);
         }
@@ -449,8 +456,8 @@ static enum engine_event run(struct engine *e, uint64_t deadline_ns,
         first = ticks_first(&e->ticks);
         take_seat(e, first ? first->of : NULL);
         count = wait_until(e, until, events);
-        if (e->seated && e->seated->tick.next_ns > clock_mono_ns())
-            leave_seat(e); /* something else has come */
+        if (count != 0 && e->seated && e->seated->tick.next_ns > clock_mono_ns())
+            leave_seat(e); /* before it is handled */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;

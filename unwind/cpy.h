@@ -237,6 +237,13 @@ void cpy_trim(struct cpy_target *target);
  */
 bool cpy_seat(struct cpy_target *target);
 
+/*
+ * To be called when the calling thread, which was moved, has woken up for a sample, before that.
+ * `now_ns` is the time by a clock that does not stop, not much later. Of a thread that has used all
+ * the time since the sample before the kernel is not asked then whether it runs.
+ */
+void cpy_woke(struct cpy_target *target, uint64_t now_ns);
+
 /* Lets the calling thread run where it might before. */
 void cpy_unseat(struct cpy_target *target);
 

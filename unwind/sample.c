@@ -363,6 +363,7 @@ void target_begin(struct cpy_target *t)
 
 void target_end(struct cpy_target *t)
 {
+    t->here.woke_ns = 0;
     if (!t->seat.stays)
         seat_leave(&t->seat);
     t->ahead.now = NULL;
@@ -514,6 +515,12 @@ bool cpy_seat(struct cpy_target *t)
     }
     t->seat.stays = true;
     return true;
+}
+
+void cpy_woke(struct cpy_target *t, uint64_t now_ns)
+{
+    t->here.woke_ns = t->seat.stays ? now_ns : 0;
+    t->here.cpu = t->seat.cpu;
 }
 
 void cpy_unseat(struct cpy_target *t)

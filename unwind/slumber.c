@@ -13,6 +13,13 @@ enum { WAIT_PART = 8, PATIENCE_MAX = 64 };
  * are thousands of threads, and most of them sleep. */
 enum { IDLE_MAX = 8 };
 
+/*
+ * A thread that has used and waited for CPUs for as long as passed between two looks has not slept
+ * in between, and runs. The looks themselves come up to some microseconds after its CPU was taken
+ * each time, and clocks differ by less than a thousandth.
+ */
+enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
+
 void slumber_init(struct slumber *slumber)
 {
     *slumber = (struct slumber){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX, .cpu = -1};
@@ -85,14 +92,39 @@ bool slumber_lasts(struct slumber *slumber)
     return slumber_goes_on(slumber) && slumber->read;
 }
 
-bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid)
+/* What it has used and waited was counted up to when its CPU was taken. */
+static void note_awake(struct slumber *slumber, uint64_t woke_ns)
 {
+    slumber->woke_ns = woke_ns;
+    slumber->woke_sum_ns = slumber->cpu_ns + slumber->wait_ns;
+}
+
+/* True if it has run or waited for a CPU since the last look, until we took that. */
+static bool has_gone_on(const struct slumber *slumber, const struct slumber_here *here)
+{
+    const uint64_t passed = here->woke_ns - slumber->woke_ns;
+    const uint64_t used = slumber->cpu_ns + slumber->wait_ns - slumber->woke_sum_ns;
+    const uint64_t apart = passed > used ? passed - used : used - passed;
+
+    return here->woke_ns != 0 && slumber->woke_ns != 0 && apart <= SLIGHT_NS + passed / SLIGHT_PART;
+}
+
+bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid,
+                      const struct slumber_here *here)
+{
+    const bool counted = count(slumber, proc_fd, tid);
     char state;
 
     slumber->cpu = -1;
-    if (count(slumber, proc_fd, tid) && slumber->asleep)
+    if (counted && slumber->asleep)
         return false;
+    if (counted && has_gone_on(slumber, here)) {
+        note_awake(slumber, here->woke_ns);
+        slumber->cpu = here->cpu;
+        return true;
+    }
     state = state_of(slumber, proc_fd, tid);
+    note_awake(slumber, counted && state == 'R' && slumber->cpu == here->cpu ? here->woke_ns : 0);
     if (state == 'S' || state == 'D') {
         fall_asleep(slumber, proc_fd, tid);
         slumber->late = true; /* the stack of this sample was fetched already */

@@ -28,8 +28,17 @@ struct slumber {
     int cpu;         /* where it was when slumber_is_ready looked just now; -1: it did not */
     uint64_t turns;  /* on a CPU */
     uint64_t cpu_ns, wait_ns;
-    unsigned patience; /* times that slumber_note lets pass until it looks again, */
-    unsigned passed;   /* and has let pass */
+    uint64_t woke_ns, woke_sum_ns; /* when it was last known to run as its CPU was taken, and what
+                                      it had used and waited then; 0: not known */
+    unsigned patience;             /* times that slumber_note lets pass until it looks again, */
+    unsigned passed;               /* and has let pass */
+};
+
+/* Whoever looks may have taken a CPU by waking up there: a thread that is there is not older news.
+ */
+struct slumber_here {
+    uint64_t woke_ns; /* when, by a clock that does not stop; 0: it has not */
+    int cpu;
 };
 
 void slumber_init(struct slumber *slumber);
@@ -44,8 +53,12 @@ bool slumber_goes_on(struct slumber *slumber);
 /*
  * True if the thread runs or waits for a CPU now. `queued` says whether it is known to wait.
  * `proc_fd` is the process's /proc directory.
+ *
+ * Cost: its schedstat (0.4 us warm); its stat, too (1.2 us), unless it slept on, or has used or
+ *       waited for a CPU all the time since the last look from a CPU that we took from it.
  */
-bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid);
+bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid,
+                      const struct slumber_here *here);
 
 /* Its stack was read in a sample in which slumber_is_ready was asked, too. */
 void slumber_was_read(struct slumber *slumber);

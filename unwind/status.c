@@ -60,7 +60,7 @@ bool status_on_cpu(struct cpy_target *t, struct slumber *slumber, pid_t tid)
     struct taskstat_sched before, after;
     struct taskstat stat;
 
-    if (!slumber_is_ready(slumber, t->proc_fd, tid))
+    if (!slumber_is_ready(slumber, t->proc_fd, tid, &t->here))
         return false;
     if (!slumber->queued || !seat_move(&t->seat, tid, false) ||
         !taskstat_reread_sched(slumber->fd, &before))

@@ -66,6 +66,7 @@ struct cpy_target {
     pid_t runner;                /* the thread that held the GIL last; 0: not known */
     pid_t seen;                  /* a thread of which this sample has found out, */
     int seen_cpu;                /* that it is or was there; 0: of none */
+    struct slumber_here here;    /* the CPU that we woke up on for this sample */
     pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;

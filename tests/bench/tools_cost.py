@@ -5,9 +5,10 @@
 The program runs alone and with a profiler in turn: A B A B ... A. Each B is divided by the mean of
 the A before and the one behind it. Printed are the median of these ratios and the bootstrap's 95 %
 interval of it; `nobody` is the same with nobody profiling, which shows the noise. Where that
-alone is farther from 1 than the bar, nothing is said of the bar. `waking up` is a program that
-wakes up as often on the target's CPU, and does nothing: who reads a target that stands still cannot
-leave it more than that. Where it is surely below a bar, that is out of reach on this machine.
+alone is farther from 1 than the bar, nothing is said of the bar. `reading a word` is a program that
+wakes up as often on the target's CPU, and reads eight bytes of it: who reads a target that stands
+still cannot leave it more than that. Where it is surely below a bar, that is out of reach on this
+machine.
 Exits with 1 if pystrobe is surely below a bar that is not.
 """
 
@@ -43,21 +44,21 @@ def take_pairs(bench, target, tools, rate, options):
     return ratios
 
 
-def judge(speeds, bar, noise, waking=()):
+def judge(speeds, bar, noise, least=()):
     """How the speeds stand to the bar; unclear if the machine is not still enough to tell."""
     low, high = tools_stats.median_interval(speeds)
     if len(speeds) < PAIRS_MIN or noise > 1 - bar or low < bar <= high and statistics.median(speeds) < bar:
         return "unclear"
     if high >= bar:
         return "reached"
-    return "out of reach" if waking and tools_stats.median_interval(waking)[1] < bar else "missed"
+    return "out of reach" if least and tools_stats.median_interval(least)[1] < bar else "missed"
 
 
 def speeds_of(pairs):
     return [pair["per_second"] for pair in pairs]
 
 
-def result_of(workload, rate, name, pairs, noise, waking):
+def result_of(workload, rate, name, pairs, noise, least):
     speeds = speeds_of(pairs)
     interval = tools_stats.median_interval(speeds)
     bar = BARS.get(rate) if name == "pystrobe" else None
@@ -65,7 +66,7 @@ def result_of(workload, rate, name, pairs, noise, waking):
         "workload": workload, "rate": rate, "tool": name, "pairs": pairs, "median": statistics.median(speeds),
         "low": interval[0], "high": interval[1], "bar": bar,
         "target_cpu": statistics.median(pair["cpu_per_work"] for pair in pairs),
-        "verdict": judge(speeds, bar, noise, waking) if bar else "",
+        "verdict": judge(speeds, bar, noise, least) if bar else "",
     }
 
 
@@ -102,7 +103,7 @@ def main():
     python = tools_peers.find_python(options.python)
     tools = {NOBODY: None}
     held = options.tool_cores is not None  # then nobody sits on the target's CPU
-    for name in [tools_peers.WAKING] * (not held) + options.tools:
+    for name in [tools_peers.WORD] * (not held) + options.tools:
         tool = tools_peers.make(name, python, os.path.join(build, "pystrobe"), log)
         tools.update({name: tool} if tool else {})
     bench = tools_measure.Bench(build, options.tool_cores)
@@ -113,8 +114,8 @@ def main():
                 log("target %s" % workload)
                 taken = take_pairs(bench, target, tools, rate, options)
                 noise = abs(statistics.median(speeds_of(taken[NOBODY])) - 1)
-                waking = speeds_of(taken.get(tools_peers.WAKING, []))
-                results += [result_of(workload, rate, name, pairs, noise, waking) for name, pairs in taken.items()]
+                least = speeds_of(taken.get(tools_peers.WORD, []))
+                results += [result_of(workload, rate, name, pairs, noise, least) for name, pairs in taken.items()]
     say("targets: CPython %s; CPUs of the target: %s, of the tools: %s; %d pairs" % (
         python["id"], options.target_cores or "any", options.tool_cores or "any", options.pairs))
     head = ["target", "rate", "profiler", "speed", "95 % interval", "CPU for its work", "bar", ""]

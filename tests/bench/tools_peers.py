@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.join(TESTS, "integration"), os.path.join(TESTS, "setup")
 import live  # noqa: E402
 import pyspy  # noqa: E402
 
-WAKING = "waking up"  # no profiler: it does nothing but wake up on the target's CPU
+WORD = "reading a word"  # no profiler: it wakes up on the target's CPU and reads as little as can be
 NAMES = ["pystrobe", "py-spy", "py-spy-nonblocking", "profiling.sampling"]
 # The same with the stacks of threads that sleep, which py-spy leaves out unless told to.
 MORE_NAMES = ["py-spy-idle", "py-spy-nonblocking-idle", "profiling.sampling-blocking"]
@@ -66,15 +66,15 @@ def read_sampling(text):
     return {"taken": round(kept), "lost_percent": 100 * (1 - kept / max(captured + missed, 1))}
 
 
-def read_waking(text):
-    return {"taken": round(number_in(r"(\d+) wake-ups", text)), "lost_percent": 0.0}
+def read_word(text):
+    return {"taken": round(number_in(r"(\d+) words", text)), "lost_percent": 0.0}
 
 
-def waking_tool(program):
+def word_tool(program):
     def words(pid, rate, seconds, out):
         return [program, pid, rate, seconds]
 
-    return {"name": WAKING, "words": words, "read": read_waking, "env": live.clean_environment()}
+    return {"name": WORD, "words": words, "read": read_word, "env": live.clean_environment()}
 
 
 def pystrobe_tool(program):
@@ -117,8 +117,8 @@ def make(name, python, program, log):
     """The tool of that name for targets that `python` runs, or None where it cannot read them."""
     if name == "pystrobe":
         return pystrobe_tool(program)
-    if name == WAKING:
-        return waking_tool(os.path.join(os.path.dirname(program), "tests", "tools", "wake_up"))
+    if name == WORD:
+        return word_tool(os.path.join(os.path.dirname(program), "tests", "tools", "read_word"))
     if name.startswith("py-spy"):
         return pyspy_tool(name, pyspy.ensure(log))
     if tuple(int(part) for part in python["version"].split(".")[:2]) < (3, 15):

@@ -63,7 +63,7 @@ def test_losses_of_pystrobe_are_ticks_samples_and_stacks():
 
 
 @pytest.mark.parametrize("read", [
-    tools_peers.read_pystrobe, tools_peers.read_pyspy, tools_peers.read_sampling, tools_peers.read_waking])
+    tools_peers.read_pystrobe, tools_peers.read_pyspy, tools_peers.read_sampling, tools_peers.read_word])
 def test_what_a_tool_does_not_usually_say_is_no_zero(read):
     with pytest.raises(tools_peers.Unreadable):
         read("Segmentation fault")
@@ -99,12 +99,12 @@ def test_a_bar_is_missed_only_if_the_whole_interval_lies_below():
     assert tools_cost.judge([0.96, 0.97, 0.98] * 3, 0.995, noise=0.001) == "missed"
 
 
-def test_a_bar_is_out_of_reach_where_waking_up_alone_misses_it():
+def test_a_bar_is_out_of_reach_where_the_least_read_misses_it():
     speeds = [0.96, 0.97, 0.98] * 3
 
-    assert tools_cost.judge(speeds, 0.995, noise=0.001, waking=[0.98, 0.985, 0.99] * 3) == "out of reach"
-    assert tools_cost.judge(speeds, 0.995, noise=0.001, waking=[0.99, 0.996, 0.999] * 3) == "missed"
-    assert tools_cost.judge([0.999] * 9, 0.995, noise=0.001, waking=[0.98] * 9) == "reached"
+    assert tools_cost.judge(speeds, 0.995, noise=0.001, least=[0.98, 0.985, 0.99] * 3) == "out of reach"
+    assert tools_cost.judge(speeds, 0.995, noise=0.001, least=[0.99, 0.996, 0.999] * 3) == "missed"
+    assert tools_cost.judge([0.999] * 9, 0.995, noise=0.001, least=[0.98] * 9) == "reached"
 
 
 def test_no_bar_is_judged_by_too_few_pairs_or_on_a_restless_machine():
@@ -146,7 +146,7 @@ def test_each_target_counts_its_work_and_ends_with_its_input(which, workload):
 
 
 @pytest.mark.timing
-@pytest.mark.parametrize("name", tools_peers.NAMES + [tools_peers.WAKING])
+@pytest.mark.parametrize("name", tools_peers.NAMES + [tools_peers.WORD])
 def test_each_tool_can_be_run_and_understood(pystrobe, name):
     python = tools_peers.find_python("3.15")
     if "py-spy" in name and not os.path.exists(tools_peers.pyspy.program()):

@@ -256,6 +256,7 @@ static bool run(struct sampler *s)
         sleep_until(next_ns);
         weigh(s, clock_ns(CLOCK_MONOTONIC));
         s->delay_ns += s->now_ns - next_ns;
+        cpy_woke(s->target, s->now_ns);
         rc = cpy_sample(s->target, add_thread, s);
         s->took_ns += clock_ns(CLOCK_MONOTONIC) - s->now_ns;
         s->ticks++;

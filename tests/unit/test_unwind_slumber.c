@@ -13,6 +13,7 @@
 struct fixture {
     struct thread *thread;
     struct slumber slumber;
+    struct slumber_here here; /* nobody woke up */
 };
 
 static int set_up(void **state)
@@ -48,7 +49,7 @@ static void note(struct fixture *f, bool same)
 
 static bool is_ready(struct fixture *f)
 {
-    return slumber_is_ready(&f->slumber, f->thread->proc_fd, f->thread->tid);
+    return slumber_is_ready(&f->slumber, f->thread->proc_fd, f->thread->tid, &f->here);
 }
 
 /* Its stack was read twice while it slept. */
@@ -184,8 +185,8 @@ static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
 {
     struct fixture *f = *state;
 
-    assert_false(slumber_is_ready(&f->slumber, -1, f->thread->tid));
-    assert_false(slumber_is_ready(&f->slumber, f->thread->proc_fd, 0));
+    assert_false(slumber_is_ready(&f->slumber, -1, f->thread->tid, &f->here));
+    assert_false(slumber_is_ready(&f->slumber, f->thread->proc_fd, 0, &f->here));
     slumber_note(&f->slumber, -1, f->thread->tid, true);
     slumber_note(&f->slumber, f->thread->proc_fd, 0, true);
     assert_false(slumber_lasts(&f->slumber));
