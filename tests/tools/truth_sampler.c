@@ -10,8 +10,10 @@
  * `functions` [name, file, first line], `nodes` of the tree of calls [parent or -1, function,
  * line], `stacks` [tid, innermost node or -1, times, weight, first seen, last seen], how many were
  * `cut` (too deep) and `torn`, samples that `failed` by reason, and the unwinder's `stats`. A
- * sample weighs the time since the one before, `effective` is how many samples of equal weight are
- * as good. Times are CLOCK_MONOTONIC in nanoseconds.
+ * sample weighs the time since the one before was done, `effective` is how many samples of equal
+ * weight are as good. While we sit on its CPU the target stands still, and what it measures of
+ * itself has that time, too: it goes to the stack that it stands in, as a deep one takes longer.
+ * Times are CLOCK_MONOTONIC in nanoseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -26,7 +28,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { KEY_WORDS = 2, RC_COUNT = CPY_NOMEM + 1 };
+enum { KEY_WORDS = 2, RC_COUNT = CPY_NOMEM + 1, HELD_MAX = 64 };
 
 /* Different keys in the order in which they came, found again by hash. */
 struct table {
@@ -57,6 +59,9 @@ struct sampler {
     struct cpy_target *target; /* owned */
     cpu_set_t allowed;
     uint64_t random, now_ns, weight_ns;
+    uint64_t since_ns;      /* from when on the next sample's weight counts */
+    int64_t held[HELD_MAX]; /* the stacks of this sample */
+    size_t held_count;
     double weight, weight_squares; /* sums over the samples */
     struct table codes;            /* code id -> function */
     struct table nodes;            /* parent and function, line */
@@ -169,6 +174,8 @@ static bool count_stack(struct sampler *s, pid_t tid, int64_t node)
         s->seen = wider;
         s->seen[count] = (struct seen){.first_ns = s->now_ns};
     }
+    if (s->held_count < HELD_MAX)
+        s->held[s->held_count++] = number;
     s->seen[number].times++;
     s->seen[number].weight_ns += s->weight_ns;
     s->seen[number].last_ns = s->now_ns;
@@ -234,31 +241,46 @@ static void sleep_until(uint64_t until_ns)
         continue;
 }
 
-/* What a sample at `now_ns` stands for: the time since the one before. */
+/* What a sample at `now_ns` stands for: the time since the one before was done. */
 static void weigh(struct sampler *s, uint64_t now_ns)
 {
-    s->weight_ns = now_ns - (s->ticks ? s->now_ns : s->begin_ns);
+    s->held_count = 0;
+    s->weight_ns = now_ns - s->since_ns;
     s->weight += (double)s->weight_ns;
     s->weight_squares += (double)s->weight_ns * (double)s->weight_ns;
     s->now_ns = now_ns;
+}
+
+/* A sample is done; the target was `held` meanwhile, or ran on. */
+static void end_sample(struct sampler *s, bool held)
+{
+    const uint64_t done_ns = clock_ns(CLOCK_MONOTONIC), took_ns = done_ns - s->now_ns;
+    size_t i;
+
+    s->took_ns += took_ns;
+    for (i = 0; held && i < s->held_count; i++)
+        s->seen[s->held[i]].weight_ns += took_ns;
+    s->since_ns = held ? done_ns : s->now_ns;
 }
 
 static bool run(struct sampler *s)
 {
     uint64_t step, next_ns = clock_ns(CLOCK_MONOTONIC);
     enum cpy_rc rc = CPY_OK;
+    bool held;
 
-    s->begin_ns = next_ns;
+    s->begin_ns = s->since_ns = next_ns;
     s->end_ns = next_ns + (uint64_t)(s->options.seconds * 1e9);
     while (next_ns < s->end_ns && rc != CPY_GONE && !s->no_memory) {
-        if (!cpy_seat(s->target) && !go_home(s))
+        held = cpy_seat(s->target);
+        if (!held && !go_home(s))
             return false;
         sleep_until(next_ns);
         weigh(s, clock_ns(CLOCK_MONOTONIC));
         s->delay_ns += s->now_ns - next_ns;
         cpy_woke(s->target, s->now_ns);
         rc = cpy_sample(s->target, add_thread, s);
-        s->took_ns += clock_ns(CLOCK_MONOTONIC) - s->now_ns;
+        end_sample(s, held);
         s->ticks++;
         s->failed[rc]++;
         step = step_ns(s);
