@@ -7,6 +7,7 @@
 
 /* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
 enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs more */
 
 enum {
     CHUNKS_MAX = 256,
@@ -169,28 +170,43 @@ static enum cpy_rc copy_chunk(const struct reader *reader, struct walk_scratch *
     return CPY_OK;
 }
 
+/*
+ * What is used of a chunk. Of the newest one *size is how far the top of the data stack is from it.
+ * When a call has just got a chunk, or a return has just given one back, the top is in another one
+ * for a moment, a usual chunk's size away or more, with megabytes of something else between them.
+ */
+static enum cpy_rc used_size(const struct reader *reader, cpy_addr at, bool newest, uint64_t *size)
+{
+    uint64_t head[3];
+    enum cpy_rc rc;
+
+    if (newest && *size <= CHUNK_USUAL)
+        return *size < CHUNK_HEAD ? CPY_RACED : CPY_OK;
+    rc = mem_read(reader->mem, at, head, sizeof(head));
+    if (rc != CPY_OK)
+        return rc;
+    if (!newest && head[CHUNK_TOP / 8] > COPY_MAX)
+        return CPY_RACED;
+    if (!newest)
+        *size = CHUNK_HEAD + head[CHUNK_TOP / 8] * 8;
+    return *size > head[CHUNK_SIZE / 8] || *size > COPY_MAX ? CPY_RACED : CPY_OK;
+}
+
 /* Copies the used part of each chunk, newest first. */
 static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scratch *scratch,
                                    const struct thread_words *thread)
 {
     cpy_addr at = thread->datastack_chunk;
-    uint64_t head[3], size = thread->datastack_top - at;
+    uint64_t size = thread->datastack_top - at;
     enum cpy_rc rc = CPY_OK;
 
     scratch->chunk_count = scratch->used = 0;
     while (at != 0) {
         if (scratch->chunk_count == CHUNKS_MAX)
             return CPY_OK; /* the frames beyond are read one by one */
-        if (scratch->chunk_count > 0) {
-            rc = mem_read(reader->mem, at, head, sizeof(head));
-            if (rc != CPY_OK)
-                return rc;
-            size = CHUNK_HEAD + head[CHUNK_TOP / 8] * 8;
-            if (head[CHUNK_TOP / 8] > COPY_MAX || size > head[CHUNK_SIZE / 8])
-                return CPY_RACED;
-        }
-        if (size < CHUNK_HEAD || size > COPY_MAX)
-            return CPY_RACED;
+        rc = used_size(reader, at, scratch->chunk_count == 0, &size);
+        if (rc != CPY_OK)
+            return rc;
         if (size > COPY_MAX - scratch->used)
             return CPY_OK;
         rc = copy_chunk(reader, scratch, at, size);

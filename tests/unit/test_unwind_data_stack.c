@@ -103,6 +103,48 @@ static void refuses_a_newest_chunk_of_a_size_that_cannot_be(void **state)
     }
 }
 
+/* As when a call has just got a chunk: what lies between the two is not ours to copy. */
+static void copies_nothing_between_two_chunks_when_the_top_is_in_the_older_one(void **state)
+{
+    enum { BETWEEN = 40000 };
+    struct stack s = {.fake = fake_new(layout_of_version(0x030c0000))};
+    cpy_addr frame;
+
+    (void)state;
+    s.newer = put_chunk(s.fake, 0, 2);
+    (void)fake_room(s.fake, BETWEEN);
+    s.older = put_chunk(s.fake, 0, 2);
+    fake_put64(s.fake, s.newer, s.older);
+    frame = frame_in(s.fake, s.older, 0, chain_shim(s.fake, 0));
+    frame = frame_in(s.fake, s.older, 1, frame);
+    s.thread = chain_thread(s.fake, frame);
+    s.top = s.older + CHUNK_HEAD + 2 * s.fake->layout.frame.size;
+    chain_set_data_stack(s.fake, s.thread, s.newer, s.top);
+
+    assert_int_equal(chain_walk(s.fake, s.thread, &got), CPY_RACED);
+    assert_true(s.fake->mem.bytes < BETWEEN / 10);
+    chain_set_data_stack(s.fake, s.thread, s.older, s.top); /* a moment later */
+    assert_int_equal(walk_and_end(&s), CPY_OK);
+    assert_int_equal(got.depth, 2);
+}
+
+static void reads_a_chunk_that_one_frame_made_larger(void **state)
+{
+    struct stack s = {.fake = fake_new(layout_of_version(0x030c0000))};
+    cpy_addr frame;
+
+    (void)state;
+    s.newer = put_chunk(s.fake, 0, 500);
+    frame = frame_in(s.fake, s.newer, 0, chain_shim(s.fake, 0));
+    frame = frame_in(s.fake, s.newer, 499, frame);
+    s.thread = chain_thread(s.fake, frame);
+    s.top = s.newer + CHUNK_HEAD + 500 * s.fake->layout.frame.size;
+    chain_set_data_stack(s.fake, s.thread, s.newer, s.top);
+
+    assert_int_equal(walk_and_end(&s), CPY_OK);
+    assert_int_equal(got.depth, 2);
+}
+
 static void refuses_an_older_chunk_whose_top_is_beyond_its_size(void **state)
 {
     static const uint64_t tops[] = {21, 1 << 20, (4 << 20) + 1, UINT64_C(1) << 61, UINT64_MAX};
@@ -178,7 +220,8 @@ static void stops_copying_a_loop_of_large_chunks(void **state)
     (void)state;
     fake_put64(fake, chunk, chunk);
     thread = chain_thread(fake, frame_in(fake, chunk, 0, chain_shim(fake, 0)));
-    chain_set_data_stack(fake, thread, chunk, chunk + CHUNK_HEAD + 80 * FRAMES);
+    chain_set_data_stack(fake, thread, chunk,
+                         chunk + CHUNK_HEAD + FRAMES * fake->layout.frame.size);
 
     assert_int_equal(chain_walk(fake, thread, &got), CPY_OK);
     assert_int_equal(got.depth, 1);
@@ -231,6 +274,8 @@ int main(void)
         cmocka_unit_test(reads_a_chunk_at_once_and_not_frame_by_frame),
         cmocka_unit_test(refuses_a_top_before_its_chunk),
         cmocka_unit_test(refuses_a_newest_chunk_of_a_size_that_cannot_be),
+        cmocka_unit_test(copies_nothing_between_two_chunks_when_the_top_is_in_the_older_one),
+        cmocka_unit_test(reads_a_chunk_that_one_frame_made_larger),
         cmocka_unit_test(refuses_an_older_chunk_whose_top_is_beyond_its_size),
         cmocka_unit_test(refuses_an_older_chunk_that_says_it_is_huge),
         cmocka_unit_test(refuses_chunks_that_are_not_mapped),
