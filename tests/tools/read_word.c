@@ -9,7 +9,7 @@
  * sample. Prints how many words it read.
  */
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -24,18 +24,17 @@ enum { LOOK_EACH = 50 }; /* words: then it is where the process is */
 /* Where its first mapping begins; 0: there is none to be seen. */
 static uint64_t first_address(pid_t pid)
 {
-    uint64_t address = 0;
-    char path[32];
+    char path[32], line[64] = "";
     FILE *maps;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     maps = fopen(path, "re");
     if (!maps)
         return 0;
-    if (fscanf(maps, "%" SCNx64, &address) != 1)
-        address = 0;
+    if (!fgets(line, sizeof(line), maps))
+        line[0] = '\0';
     (void)fclose(maps);
-    return address;
+    return strtoull(line, NULL, 16);
 }
 
 static bool read_word(pid_t pid, uint64_t address)
