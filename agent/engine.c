@@ -204,9 +204,8 @@ void engine_take(struct engine *e, struct proc_id id, const struct choice *choic
     struct err err = {""};
     enum cpy_rc rc;
 
-    (void)tick_all(
-        e,
-        clock_mono_ns()); /* many may be taken at once, and to open one takes some milliseconds */
+    /* Many may be taken at once, and to open one takes some milliseconds. */
+    (void)tick_all(e, clock_mono_ns());
     leave_seat(e);
     engine_begin_reading(e, id, clock_mono_ns());
     rc = cpy_open(id.pid, &opened, &err);

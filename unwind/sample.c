@@ -509,6 +509,7 @@ bool cpy_seat(struct cpy_target *t)
 {
     bool pays = t->seated > 0 || !t->seat.denied;
 
+    t->here.woke_ns = 0;
     if (!pays || !go_to_runner(t)) {
         seat_leave(&t->seat);
         return false;
@@ -525,5 +526,6 @@ void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 
 void cpy_unseat(struct cpy_target *t)
 {
+    t->here.woke_ns = 0;
     seat_leave(&t->seat);
 }

@@ -34,8 +34,8 @@ struct slumber {
     unsigned passed;               /* and has let pass */
 };
 
-/* Whoever looks may have taken a CPU by waking up there: a thread that is there is not older news.
- */
+/* Whoever looks may have taken a CPU by waking up there: what the kernel has counted of the thread
+ * that ran there goes up to that moment. */
 struct slumber_here {
     uint64_t woke_ns; /* when, by a clock that does not stop; 0: it has not */
     int cpu;
