@@ -53,7 +53,7 @@ PB_H := $(PB_C:.c=.h)
 PB_O := $(PB_C:.c=.o)
 PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(foreach e,html css js,$(wildcard formats/*.$(e) agent/*.$(e))))
 
-lib_sources = $(wildcard $(1)/*.c)
+lib_sources = $(filter-out %.bpf.c,$(wildcard $(1)/*.c))
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
               $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
 ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
@@ -70,12 +70,24 @@ LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUI
             $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) \
             $(LIBS_SCREEN) -lpthread
 
-.PHONY: all help clean
+.PHONY: all help clean bpf
 all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
 
 help: ## print the targets
 	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
+
+# What the kernel runs for us, as bytes: in the source, so that only who changes it needs clang.
+BPF_CC ?= clang-14
+BPF_OBJCOPY ?= llvm-objcopy-14
+BPF_INC ?= unwind/onsite.bpf.inc
+bpf: ## make unwind/onsite.bpf.inc anew, after a change of unwind/onsite.bpf.c
+	@mkdir -p $(BUILD)/unwind
+	$(BPF_CC) -target bpf -mcpu=v2 -O2 -ffreestanding -Wall -Wextra -Werror -I. -I/usr/include/$(shell $(CC) -print-multiarch) \
+	    -c -o $(BUILD)/unwind/onsite.bpf.o unwind/onsite.bpf.c
+	$(BPF_OBJCOPY) -O binary --only-section=program $(BUILD)/unwind/onsite.bpf.o $(BUILD)/unwind/onsite.bpf.bin
+	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of onsite.bpf.c. */'; \
+	 od -An -v -tx1 -w8 $(BUILD)/unwind/onsite.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g') >$(BPF_INC)
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -333,14 +334,15 @@ static void raise_files(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_sampler(struct sampler *s)
+static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
     static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
     struct engine_settings settings = {.news = &news,
                                        .deliver = deliver,
                                        .hangs = tell_hang,
                                        .ctx = s,
-                                       .orders_fd = HELPER_LINK_FD};
+                                       .orders_fd = HELPER_LINK_FD,
+                                       .scratch = scratch};
     void *beat =
         mmap(NULL, sizeof(*s->beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
 
@@ -371,8 +373,10 @@ static void close_sampler(struct sampler *s)
 
 int cmd_sampler(int argc, char **argv)
 {
-    long parent = argc == 2 ? strtol(argv[1], NULL, 10) : 0;
+    const long parent = argc == 2 || argc == 3 ? strtol(argv[1], NULL, 10) : 0;
+    const bool onsite = argc == 3 && strcmp(argv[2], "onsite") == 0;
     struct sampler sampler = {.link = {.fd = -1}};
+    struct cpy_scratch *scratch;
     struct err err = {""};
     int status = EXIT_FAILED;
 
@@ -383,12 +387,18 @@ int cmd_sampler(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
     raise_files();
     slice_shorten(ENGINE_SLICE_NS);
-    if (!confine((pid_t)parent, HELPER_BEAT_FD + 1, &err))
+    confine_close_from(HELPER_BEAT_FD + 1);
+    scratch = cpy_scratch_new();
+    if (scratch && onsite) /* while we have the rights for that */
+        (void)cpy_scratch_read_onsite(scratch);
+    if (!confine((pid_t)parent, &err)) {
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
-    else if (open_sampler(&sampler))
+        cpy_scratch_free(scratch);
+    } else if (open_sampler(&sampler, scratch)) {
         status = sample(&sampler);
-    else
+    } else {
         log_line(LOG_LEVEL_ERROR, "sampler: out of memory or descriptors");
+    }
     close_sampler(&sampler);
     return status;
 }

@@ -68,14 +68,13 @@ void confine_close_from(unsigned first)
         (void)close((int)fd);
 }
 
-bool confine(pid_t parent, unsigned first_fd, struct err *err)
+bool confine(pid_t parent, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         !keep_capabilities(kept, sizeof(kept) / sizeof(kept[0]))) {
         err_set(err, "rights cannot be given up: %s", strerror(errno));
         return false;
     }
-    confine_close_from(first_fd);
     if (getppid() == parent) /* it may have ended before the signal was asked for */
         return true;
     err_set(err, "process %d has ended", (int)parent);

@@ -11,13 +11,12 @@
 #include "base/err.h"
 
 /*
- * Ends this process with its parent, closes all descriptors from `first_fd` on, gives up all
- * capabilities but those that reading other processes takes (all of them may be that, without
- * CAP_SYS_PTRACE), and any way to get new ones.
+ * Ends this process with its parent, gives up all capabilities but those that reading other
+ * processes takes (all of them may be that, without CAP_SYS_PTRACE), and any way to get new ones.
  *
  * Gives: false: the parent has ended already, or the kernel refuses; `err` says which.
  */
-MUST_CHECK bool confine(pid_t parent, unsigned first_fd, struct err *err);
+MUST_CHECK bool confine(pid_t parent, struct err *err);
 
 /*
  * The same for a process that reads files of ours and no targets: of the capabilities only that

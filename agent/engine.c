@@ -243,8 +243,10 @@ struct engine *engine_new(const struct engine_settings *settings)
     uint64_t seed;
     bool alarmed;
 
-    if (!e)
+    if (!e) {
+        cpy_scratch_free(settings->scratch);
         return NULL;
+    }
     e->settings = *settings;
     e->services.max = settings->max_services;
     e->services.values = settings->exception ? VALUES : VALUES_USUAL;
@@ -254,7 +256,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     e->finder = settings->choose ? open_finder(e) : NULL;
-    e->scratch = cpy_scratch_new();
+    e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
         e->signal_fd < 0 || !engine_watch(e, e->signal_fd, NULL) ||
         (settings->orders_fd && !engine_watch(e, settings->orders_fd, e))) {

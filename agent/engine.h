@@ -56,6 +56,7 @@ struct engine_settings {
     size_t max_services;         /* profiles of an interval; 0: no limit */
     bool exception;              /* rows have VALUE_EXCEPTION, too */
     bool eager;                  /* look five times a second, and at first still more often */
+    struct cpy_scratch *scratch; /* owned by the engine from then on; NULL: it makes one */
     sigset_t signals;            /* that engine_run reports */
 };
 
@@ -76,6 +77,9 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
  * milliseconds, and many be missed, if it were let in like those that run for long.
  */
 #define ENGINE_SLICE_NS UINT64_C(500000)
+
+/* From this rate on (Hz) it pays to read targets on site: see cpy_scratch_read_onsite. */
+enum { ENGINE_ONSITE_HZ = 100 };
 
 /* How long something took: how often up to each bound, and beyond the last; in all. */
 #define ENGINE_BOUNDS_US                               \

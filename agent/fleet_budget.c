@@ -31,8 +31,7 @@ static bool shed_one(struct fleet *f, uint64_t now_ns)
     return true;
 }
 
-/* How much the periods may be stretched: as far as that of the fastest target. */
-static double factor_max(const struct fleet *f, uint64_t now_ns)
+double fleet_fastest_hz(const struct fleet *f, uint64_t now_ns)
 {
     double fastest_hz = 1;
     size_t i;
@@ -43,7 +42,13 @@ static double factor_max(const struct fleet *f, uint64_t now_ns)
     for (i = 0; i < f->bursts.count; i++)
         if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
             fastest_hz = f->bursts.all[i].rate_hz;
-    return ticks_stretch_max((uint64_t)((double)NS_PER_S / fastest_hz));
+    return fastest_hz;
+}
+
+/* How much the periods may be stretched: as far as that of the fastest target. */
+static double factor_max(const struct fleet *f, uint64_t now_ns)
+{
+    return ticks_stretch_max((uint64_t)((double)NS_PER_S / fleet_fastest_hz(f, now_ns)));
 }
 
 /* The memory of what runs because people asked for it. */

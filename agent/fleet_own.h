@@ -62,6 +62,9 @@ void fleet_order(struct fleet *fleet, struct slot *slot, enum order kind, const 
 void fleet_order_end(struct fleet *fleet, struct slot *slot, bool last);
 void fleet_order_stretch(struct fleet *fleet, struct slot *slot);
 
+/* The highest rate (Hz) that any process is to be sampled at now. */
+double fleet_fastest_hz(const struct fleet *fleet, uint64_t now_ns);
+
 /* The sampler that has the least to do; one that does not run counts as half busy. */
 struct slot *fleet_least_busy(struct fleet *fleet);
 

@@ -144,7 +144,7 @@ static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
     struct err err = {""};
     size_t i;
 
-    if (!slot_start(slot, now_ns, &err)) {
+    if (!slot_start(slot, fleet_fastest_hz(f, now_ns) >= ENGINE_ONSITE_HZ, now_ns, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return;
     }

@@ -16,10 +16,11 @@
 /* A sampler that was lost later than this was a good one. */
 #define GOOD_NS (10 * NS_PER_S)
 
-bool slot_start(struct slot *slot, uint64_t now_ns, struct err *err)
+bool slot_start(struct slot *slot, bool onsite, uint64_t now_ns, struct err *err)
 {
     char parent[16];
-    char *argv[] = {(char[]){"pystrobe"}, (char[]){"sampler"}, parent, NULL};
+    char *argv[] = {(char[]){"pystrobe"}, (char[]){"sampler"}, parent,
+                    onsite ? (char[]){"onsite"} : NULL, NULL};
 
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
     slot->done = 0;

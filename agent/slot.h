@@ -44,8 +44,9 @@ struct slot_news {
     void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
 };
 
-/* Starts the sampler. False: `err` says why; it is to be tried again at next_start_ns. */
-MUST_CHECK bool slot_start(struct slot *slot, uint64_t now_ns, struct err *err);
+/* Starts the sampler; `onsite`: it is to read on site, if it may. False: `err` says why; it is to
+ * be tried again at next_start_ns. */
+MUST_CHECK bool slot_start(struct slot *slot, bool onsite, uint64_t now_ns, struct err *err);
 
 /* Ends the sampler at once, if it runs. `sum` gets its counters. One that `failed` by itself is
  * started again after a pause, which grows. */

@@ -176,24 +176,40 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
     append(set, from, size, when);
 }
 
+/* What was brought on site without being asked for, with all else of the set. */
+static const unsigned char *find_onsite(const struct ahead *ahead, cpy_addr from, size_t size)
+{
+    return ahead->now->stood != 0 && ahead->now->stood == ahead->stands
+               ? onsite_find(ahead->onsite, from, size)
+               : NULL;
+}
+
 /*
  * Bytes that were fetched; NULL: they must be read. What is read again must be later than
- * all else: once something was missing, what was fetched is too old for that.
+ * all else: once something was missing, what was fetched is too old for that. Where all is of one
+ * moment any copy is as late as another.
  */
-static const unsigned char *serve(struct ahead_set *set, cpy_addr from, size_t size,
+static const unsigned char *serve(const struct ahead *ahead, cpy_addr from, size_t size,
                                   enum mem_when when, size_t next_time)
 {
-    struct ahead_range *range = find(set, from, size, when);
+    struct ahead_set *set = ahead->now;
+    const unsigned char *found = set->followed ? find_onsite(ahead, from, size) : NULL;
+    struct ahead_range *range = found ? NULL : find(set, from, size, when);
 
-    if (!range) {
-        set->missed |= when == MEM_FIRST;
-        set->has_state &= when != MEM_STATE;
+    if (!range && !found && set->stood != 0 && when != MEM_FIRST)
+        range = find(set, from, size, MEM_FIRST);
+    if (!range && !found) {
+        found = find_onsite(ahead, from, size);
+        set->missed |= !found && when == MEM_FIRST;
+        set->has_state &= found || when != MEM_STATE;
         note(set, from, next_time, when);
-        return NULL;
     }
-    use(range, from - range->from, size);
-    set->has_state |= when == MEM_STATE;
-    return when == MEM_AGAIN && set->missed ? NULL : set->bytes + range->at + (from - range->from);
+    set->has_state |= (range || found) && when == MEM_STATE;
+    if (range)
+        use(range, from - range->from, size);
+    if (when == MEM_AGAIN && set->missed)
+        return NULL;
+    return range ? set->bytes + range->at + (from - range->from) : found;
 }
 
 static enum cpy_rc ahead_read(struct mem *mem, const struct mem_range *ranges, size_t count)
@@ -207,7 +223,7 @@ static enum cpy_rc ahead_read(struct mem *mem, const struct mem_range *ranges, s
     size_t i;
 
     for (i = 0; i < count && now; i++) {
-        bytes = serve(now, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        bytes = serve(ahead, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
         if (bytes)
             memcpy(ranges[i].into, bytes, ranges[i].size);
         served &= bytes != NULL;
@@ -224,7 +240,7 @@ static const unsigned char *ahead_look(struct mem *mem, cpy_addr from, size_t si
     struct ahead *ahead = (struct ahead *)mem;
     size_t next_time = round_up(size) < most ? round_up(size) : most;
 
-    return ahead->now ? serve(ahead->now, from, size, mem->when, next_time) : NULL;
+    return ahead->now ? serve(ahead, from, size, mem->when, next_time) : NULL;
 }
 
 static bool ahead_is_late(const struct mem *mem)
@@ -431,26 +447,46 @@ static enum cpy_rc flush(struct ahead *ahead, size_t *planned, bool end)
     return rc;
 }
 
-/* Plans the ranges of a set that come at one time. */
-static enum cpy_rc plan(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
-                        size_t *planned)
+/* Adds a range to the plan unless it is not to be fetched now. */
+static void plan(struct ahead *ahead, struct ahead_set *set, struct ahead_range *range,
+                 size_t *planned)
+{
+    range->have = set->state_only && range->when != MEM_STATE ? 0 : range->size;
+    if (range->have > 0)
+        ahead->plan[(*planned)++] =
+            (struct mem_range){range->from, set->bytes + range->at, range->size};
+}
+
+/* Reads what comes at one time of a set. */
+static enum cpy_rc fetch_when(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
+                              size_t *planned)
 {
     enum cpy_rc rc = CPY_OK;
     uint32_t i;
 
     for (i = 0; i < set->count && rc == CPY_OK; i++) {
-        struct ahead_range *range = &set->ranges[i];
-
-        if (range->when != when)
+        if (set->ranges[i].when != when)
             continue;
-        range->have = set->state_only && when != MEM_STATE ? 0 : range->size;
-        if (range->have == 0)
-            continue;
-        ahead->plan[(*planned)++] =
-            (struct mem_range){range->from, set->bytes + range->at, range->size};
+        plan(ahead, set, &set->ranges[i], planned);
         rc = flush(ahead, planned, false);
     }
     return rc;
+}
+
+/* Reads all of it while the target stands still. False: it does not, or there is too much. */
+static bool fetch_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t i, planned = 0;
+    uint32_t j;
+
+    for (i = 0; i < count; i++)
+        for (j = 0; j < sets[i]->count; j++) {
+            if (planned == ONSITE_RANGES)
+                return false;
+            plan(ahead, sets[i], &sets[i]->ranges[j], &planned);
+        }
+    return planned > 0 &&
+           onsite_read(ahead->onsite, &ahead->place, *ahead->inner, ahead->plan, planned);
 }
 
 static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
@@ -459,9 +495,15 @@ static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, siz
     enum mem_when when;
     enum cpy_rc rc = CPY_OK;
 
+    ahead->stood = ahead->onsite && fetch_onsite(ahead, sets, count);
+    ahead->stands += ahead->stood;
+    for (i = 0; i < count; i++)
+        sets[i]->stood = ahead->stood ? ahead->stands : 0;
+    if (ahead->stood)
+        return CPY_OK;
     for (i = 0; i < count; i++)
         for (when = MEM_FIRST; when <= MEM_AGAIN && rc == CPY_OK; when++)
-            rc = plan(ahead, sets[i], when, &planned);
+            rc = fetch_when(ahead, sets[i], when, &planned);
     return rc == CPY_OK ? flush(ahead, &planned, true) : rc;
 }
 
@@ -479,6 +521,7 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
     }
     if (fetch(ahead, sets, count) == CPY_OK)
         return;
+    ahead->onsite = NULL;
     for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
         if (count == 1 || fetch(ahead, &sets[i], 1) != CPY_OK)
             ahead_forget(sets[i]);
@@ -496,6 +539,20 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
     set->laid++;
     for (i = 0; i < set->count; i++)
         set->ranges[i].have = 0;
+}
+
+void ahead_follow(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    if (set->followed)
+        return;
+    for (i = 0; i < set->count; i++)
+        if (set->ranges[i].when == MEM_STATE)
+            set->ranges[kept++] = set->ranges[i];
+    set->count = kept;
+    set->sorted = kept < set->sorted ? kept : set->sorted;
+    set->followed = set->changed = true;
 }
 
 void ahead_forget(struct ahead_set *set)

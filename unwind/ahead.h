@@ -20,6 +20,7 @@
 #define UNWIND_AHEAD_H
 
 #include "unwind/mem.h"
+#include "unwind/onsite.h"
 
 struct ahead_range {
     cpy_addr from;
@@ -42,10 +43,12 @@ struct ahead_set {
     uint32_t window;          /* which is so long */
     bool by_address;          /* by address, and those that are near each other are one */
     bool state_only;          /* only what says where to begin is fetched this time */
+    bool followed;            /* where all is read on site, the stack is not asked for */
     bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */
-    unsigned char *bytes;     /* owned: the copies */
+    uint64_t stood;       /* all was fetched on site, at one moment: `stands` then; 0: it was not */
+    unsigned char *bytes; /* owned: the copies */
     size_t room;
     uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
                       the same address, and what was used once in it need not be looked up again */
@@ -57,7 +60,11 @@ struct ahead {
     struct ahead_set *now;    /* borrowed: what reads are served from; NULL: nothing */
     size_t bytes;             /* of all sets' copies */
     struct mem_range *plan;   /* owned: scratch for a call */
-    uint64_t misses;          /* reads that were not served */
+    struct onsite *onsite;    /* borrowed: reads all ranges where `place` says; NULL: nobody does */
+    struct onsite_place place;
+    bool stood;      /* it did so: all that was fetched last is of one moment in that thread */
+    uint64_t stands; /* times that it did, so far */
+    uint64_t misses; /* reads that were not served */
 };
 
 /* `inner` is looked up at each read. */
@@ -75,6 +82,12 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
 
 /* Frees the copies; what to fetch is kept. */
 void ahead_release(struct ahead *ahead, struct ahead_set *set);
+
+/*
+ * From now on what is read on site of the stack is not fetched beside that. For stacks in many
+ * small pieces of memory, which are near each other, and so would be fetched with all between them.
+ */
+void ahead_follow(struct ahead_set *set);
 
 /* Empties a set. */
 void ahead_forget(struct ahead_set *set);

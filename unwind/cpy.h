@@ -153,6 +153,13 @@ struct cpy_scratch; /* private: target.h */
 MUST_CHECK struct cpy_scratch *cpy_scratch_new(void);
 void cpy_scratch_free(struct cpy_scratch *scratch);
 
+/*
+ * Has targets that use this memory read while their thread is interrupted on its CPU: see onsite.h.
+ * False: we may not, or the kernel cannot; then they are read as they are without. Rights that it
+ * takes may be given up after this, from Linux 5.19 on.
+ */
+bool cpy_scratch_read_onsite(struct cpy_scratch *scratch);
+
 /* From now on the target uses this, which outlives it, and has none of its own. */
 void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
 
@@ -222,13 +229,14 @@ MUST_CHECK enum cpy_rc cpy_again(struct cpy_target *target,
 void cpy_trim(struct cpy_target *target);
 
 /*
- * To be called before the calling thread sleeps until the next sample. It is moved to the
- * CPU of the target's running thread, and into the lowest real-time class (if it may be:
- * CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unseat, which is due before anything that takes
- * longer than a sample: then the timer that ends the
- * sleep takes the CPU from the target wherever that is, and what is read is whole. An
- * ordinary thread is let in late, and after certain system calls, so where the class is
- * denied this is done only for a target that moves too fast to be read from another CPU.
+ * To be called before the calling thread sleeps until the next sample. Where the target is read
+ * on site (cpy_scratch_read_onsite) it is moved to another CPU than that of the target's running
+ * thread, if there is one that it may use; else to that CPU, and into the lowest real-time class
+ * (if it may be: CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unseat, which is due before anything that
+ * takes longer than a sample: then the timer that ends the sleep takes the CPU from the target
+ * wherever that is, and what is read is whole. An ordinary thread is let in late, and after certain
+ * system calls, so where the class is denied this is done only for a target that moves too fast to
+ * be read from another CPU.
  *
  * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
  * Cost:  a read of the thread's stat line; where the thread was not there already, a move and a
@@ -307,6 +315,7 @@ MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state
     X(codes_evicted, "codes_evicted", "code objects dropped as the cache was full")     \
     X(retries, "retries", "walks that were begun again")                                \
     X(seats, "seats", "moves to the target's CPU")                                      \
+    X(onsite, "onsite", "reads in an interrupt of the thread that ran")                 \
     X(torn, "torn", "stacks and tasks that were given up")                              \
     X(torn_moved, "torn_moved", "of those, because the thread moved on")                \
     X(torn_chain, "torn_chain", "of those, because the frames made no stack")           \

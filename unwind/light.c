@@ -46,6 +46,8 @@ static void find_sleepers(struct cpy_target *t)
         kept = t->keep.all[i];
         kept->sleeps = asks && kept->whole && !kept->out.torn && slumber_lasts(&kept->slumber);
         kept->set.state_only = kept->sleeps;
+        if (target_follows(t, kept->out.tid))
+            ahead_follow(&kept->set);
     }
 }
 
@@ -273,23 +275,21 @@ static bool is_ready(struct cpy_target *t)
     return true;
 }
 
-/* Whoever holds the GIL of the first interpreter, or did last. */
+/* Whoever holds the GIL of the first interpreter, or did last: it is where it was, if it ran. */
 static void note_runner(struct cpy_target *t)
 {
-    const struct listed *thread;
-    size_t i;
+    const struct listed *thread = t->ready ? &t->threads[t->interps[0].runner] : t->threads;
 
-    if (t->ready) {
-        t->runner = t->threads[t->interps[0].runner].kept->out.tid;
+    while (!t->ready && thread < t->threads + t->thread_count &&
+           thread->words.addr != t->interps[thread->interp].holder)
+        thread++;
+    if (thread == t->threads + t->thread_count)
         return;
-    }
-    for (i = 0; i < t->thread_count; i++) {
-        thread = &t->threads[i];
-        if (thread->words.addr == t->interps[thread->interp].holder) {
-            t->runner = tids_outer(&t->tids, thread->inner_tid);
-            return;
-        }
-    }
+    t->runner = tids_outer(&t->tids, thread->inner_tid);
+    t->crowded = thread->kept->slumber.queued;
+    t->ahead.place.tid = t->runner;
+    t->ahead.place.thread = thread->words.addr;
+    t->ahead.place.cpu = thread->kept->out.status & CPY_STATUS_CPU ? thread->kept->slumber.cpu : -1;
 }
 
 void light_end(struct cpy_target *t)

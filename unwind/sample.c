@@ -24,6 +24,11 @@ struct reader target_reader(struct cpy_target *t)
     return (struct reader){&t->ahead.mem, &t->found.layout, t->options.tasks || t->one_set};
 }
 
+bool target_follows(const struct cpy_target *t, pid_t tid)
+{
+    return t->ahead.onsite && tid == t->ahead.place.tid && t->found.layout.frames == FRAMES_OBJECT;
+}
+
 /* Where the interpreter counts changes of its code objects; 0: it does not. */
 static cpy_addr generation_at(const struct cpy_target *t, const struct interp *interp)
 {
@@ -58,22 +63,64 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     return resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
 }
 
-/* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
-static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool *gone)
+/* True if what runs is to be read on site. */
+static bool goes_onsite(const struct cpy_target *t)
 {
-    const struct reader reader = target_reader(t);
-    struct ahead_set *set = &thread->kept->set;
-    enum cpy_rc rc;
+    return onsite_works(t->scratch->onsite) && t->seated == 0 && (t->beside || !t->seat.stays);
+}
 
-    t->stats.retries++;
-    if (t->seated == 0) {
+/*
+ * Fetches a thread in an interrupt of it, on the CPU where it was seen. False: it is not there, or
+ * that is not possible.
+ */
+static bool fetch_onsite(struct cpy_target *t, struct listed *thread, pid_t tid)
+{
+    struct ahead_set *set = &thread->kept->set;
+    const int cpu = t->seen == tid ? t->seen_cpu : seat_cpu_of(&t->seat, tid);
+
+    if (!goes_onsite(t))
+        return false;
+    t->ahead.onsite = t->scratch->onsite;
+    t->ahead.place.tid = tid;
+    t->ahead.place.thread = thread->words.addr;
+    t->ahead.place.cpu = cpu;
+    if (target_follows(t, tid))
+        ahead_follow(set);
+    ahead_fetch(&t->ahead, &set, 1);
+    return t->ahead.stood;
+}
+
+/* Takes the thread's CPU, and will do so from the start for some samples. */
+static void sit_down(struct cpy_target *t, pid_t tid)
+{
+    if (t->seated == 0 && (t->runner != 0 || !onsite_works(t->scratch->onsite))) {
         t->seated_next = t->seated_next == 0               ? SEATED_FIRST
                          : t->seated_next * 4 < SEATED_MAX ? t->seated_next * 4
                                                            : SEATED_MAX;
         t->seated = t->seated_next;
     }
-    t->stats.seats += seat_take(&t->seat, tids_outer(&t->tids, thread->inner_tid));
+    t->stats.seats += seat_take(&t->seat, tid);
+}
+
+/* Fetches a thread from where we are: on its CPU, if we could get there. */
+static void fetch_seated(struct cpy_target *t, struct ahead_set *set)
+{
+    t->ahead.onsite = NULL;
     ahead_fetch(&t->ahead, &set, 1);
+}
+
+/* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
+static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool *gone)
+{
+    const struct reader reader = target_reader(t);
+    const pid_t tid = tids_outer(&t->tids, thread->inner_tid);
+    enum cpy_rc rc;
+
+    t->stats.retries++;
+    if (!fetch_onsite(t, thread, tid)) {
+        sit_down(t, tid);
+        fetch_seated(t, &thread->kept->set);
+    }
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
     *gone = rc == CPY_OK && (thread->words.interp != t->interps[thread->interp].addr ||
                              !list_is_alive(&t->found.layout, &thread->words));
@@ -212,13 +259,23 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
+/* True if the thread was interrupted while all was read. */
+static bool stands(const struct cpy_target *t, pid_t tid)
+{
+    return t->ahead.stood && t->ahead.place.tid == tid;
+}
+
 /* Finds out whether a thread is on a CPU, and what it took so far. */
 static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy_thread *out)
 {
     const uint64_t before_ns = slumber->cpu_ns;
 
-    if (status_on_cpu(t, slumber, out->tid))
+    if (stands(t, out->tid)) {
+        slumber_runs(slumber, t->proc_fd, out->tid, t->ahead.place.cpu);
         out->status |= CPY_STATUS_CPU;
+    } else if (status_on_cpu(t, slumber, out->tid)) {
+        out->status |= CPY_STATUS_CPU;
+    }
     if (slumber->cpu_ns != before_ns)
         t->awake = out->tid;
     if (slumber->cpu >= 0) {
@@ -229,31 +286,47 @@ static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy
     out->wait_ns = slumber->wait_ns;
 }
 
-/* True if we sat down to read it standing still, and it has gone elsewhere meanwhile, and runs. */
-static bool has_left(const struct cpy_target *t, const struct cpy_thread *thread)
+/*
+ * True if a thread runs, and does so elsewhere than where we have made the target stand still: by
+ * sitting there, or by interrupting another thread while all was read. Where there is a GIL only
+ * its holder can have moved then.
+ */
+static bool has_left(const struct cpy_target *t, const struct listed *thread,
+                     const struct cpy_thread *out)
 {
-    return t->seat.stays && t->seen == thread->tid && t->seen_cpu != t->seat.cpu &&
-           thread->status & CPY_STATUS_CPU;
+    if (!(out->status & CPY_STATUS_CPU) || t->seen != out->tid)
+        return false;
+    if (!goes_onsite(t))
+        return t->seat.stays && t->seen_cpu != t->seat.cpu;
+    return !stands(t, out->tid) && (!t->ahead.stood || t->info.free_threaded ||
+                                    thread->words.addr == t->interps[thread->interp].holder);
 }
 
-/* Takes its CPU if it tears and is the one that runs; finds out whether it is on a CPU. */
+/*
+ * Finds out whether a thread is on a CPU; fetches it again where it is known to stand still if it
+ * tears and is the one that runs, or may have moved.
+ */
 static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
     const struct reader reader = target_reader(t);
     struct ahead_set *set = &thread->kept->set;
     const uint64_t seats = t->stats.seats;
+    bool fetched = false;
 
     t->ahead.now = set;
     if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
         t->stats.seats += seat_keep(&t->seat, out->tid);
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->kept->slumber, out);
-    if (t->stats.seats == seats && has_left(t, out))
-        t->stats.seats += seat_take(&t->seat, out->tid);
-    if (t->stats.seats == seats)
+    if (t->stats.seats == seats && has_left(t, thread, out)) {
+        fetched = fetch_onsite(t, thread, out->tid);
+        t->stats.seats += !fetched && seat_take(&t->seat, out->tid);
+    }
+    if (t->stats.seats == seats && !fetched)
         return CPY_OK;
     t->counted_late = false;
-    ahead_fetch(&t->ahead, &set, 1);
+    if (!fetched)
+        fetch_seated(t, set);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 
@@ -367,9 +440,12 @@ void target_end(struct cpy_target *t)
     if (!t->seat.stays)
         seat_leave(&t->seat);
     t->ahead.now = NULL;
+    t->ahead.onsite = NULL;
+    t->ahead.stood = false;
     t->stats.reads = t->mem->reads;
     t->stats.iovecs = t->mem->iovecs;
     t->stats.bytes = t->mem->bytes;
+    t->stats.onsite = t->ahead.stands;
     t->stats.codes_read = t->codes.decoded;
     t->stats.codes_stale = t->codes.replaced;
     t->stats.codes_evicted = t->codes.evicted;
@@ -420,6 +496,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     target_begin(t);
     if (t->seated > 0 && t->runner != 0)
         t->stats.seats += seat_keep(&t->seat, t->runner);
+    t->ahead.onsite = t->ahead.place.cpu >= 0 && goes_onsite(t) ? t->scratch->onsite : NULL;
     rc = sample(t, each, ctx);
     t->awaiters_wanted = false;
     if (t->seated > 0)
@@ -505,12 +582,28 @@ static bool go_to_runner(struct cpy_target *t)
     return t->runner != 0 && seat_move(&t->seat, t->runner, true);
 }
 
+/* Keeps away from where the thread is that will most likely run, if that can be read on site. */
+static bool goes_beside(struct cpy_target *t)
+{
+    struct onsite_place *place = &t->ahead.place;
+    int cpu = place->cpu;
+
+    if (!onsite_works(t->scratch->onsite) || t->seated > 0 || t->runner == 0 || t->crowded)
+        return false;
+    if (cpu < 0)
+        cpu = seat_cpu_of(&t->seat, t->runner);
+    if (!target_asks_cpu(t)) /* nobody else will find that out */
+        place->cpu = cpu;
+    return seat_beside(&t->seat, cpu);
+}
+
 bool cpy_seat(struct cpy_target *t)
 {
     bool pays = t->seated > 0 || !t->seat.denied;
 
     t->here.woke_ns = 0;
-    if (!pays || !go_to_runner(t)) {
+    t->beside = goes_beside(t);
+    if (!t->beside && (!pays || !go_to_runner(t))) {
         seat_leave(&t->seat);
         return false;
     }
@@ -520,12 +613,13 @@ bool cpy_seat(struct cpy_target *t)
 
 void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 {
-    t->here.woke_ns = t->seat.stays ? now_ns : 0;
+    t->here.woke_ns = t->seat.stays && !t->beside ? now_ns : 0;
     t->here.cpu = t->seat.cpu;
 }
 
 void cpy_unseat(struct cpy_target *t)
 {
     t->here.woke_ns = 0;
+    t->beside = false;
     seat_leave(&t->seat);
 }

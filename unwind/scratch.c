@@ -39,7 +39,15 @@ void cpy_scratch_free(struct cpy_scratch *scratch)
     free(scratch->frames);
     free(scratch->stack.raw);
     free(scratch->stack.frames);
+    onsite_free(scratch->onsite);
     free(scratch);
+}
+
+bool cpy_scratch_read_onsite(struct cpy_scratch *scratch)
+{
+    if (!scratch->onsite)
+        scratch->onsite = onsite_new();
+    return scratch->onsite != NULL;
 }
 
 void cpy_use_scratch(struct cpy_target *t, struct cpy_scratch *scratch)

@@ -42,7 +42,7 @@ void seat_calm(struct seat *seat)
 
 void seat_init(struct seat *seat, int proc_fd)
 {
-    *seat = (struct seat){.proc_fd = proc_fd, .stat_fd = -1};
+    *seat = (struct seat){.proc_fd = proc_fd, .beside = -1, .stat_fd = -1};
 }
 
 void seat_finish(struct seat *seat)
@@ -87,7 +87,39 @@ bool seat_move_to(struct seat *seat, pid_t tid, int cpu)
     seat->moved = true;
     seat->tid = tid;
     seat->cpu = cpu;
+    seat->beside = -1;
     return true;
+}
+
+bool seat_beside(struct seat *seat, int cpu)
+{
+    cpu_set_t others;
+
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return false;
+    if (seat->moved && seat->beside == cpu)
+        return true;
+    if (!seat->moved)
+        seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
+    others = seat->allowed;
+    CPU_CLR((size_t)cpu, &others);
+    if (!seat->known || CPU_COUNT(&others) == 0)
+        return false;
+    hurry(seat);
+    if (sched_setaffinity(0, sizeof(others), &others) != 0)
+        return false;
+    seat->moved = true;
+    seat->tid = 0;
+    seat->cpu = -1;
+    seat->beside = cpu;
+    return true;
+}
+
+int seat_cpu_of(struct seat *seat, pid_t tid)
+{
+    struct taskstat stat;
+
+    return look_at(seat, tid, &stat) ? stat.cpu : -1;
 }
 
 bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
@@ -124,4 +156,5 @@ void seat_leave(struct seat *seat)
     if (seat->moved)
         (void)sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
     seat->moved = seat->stays = false;
+    seat->beside = -1;
 }

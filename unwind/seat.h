@@ -32,6 +32,7 @@ struct seat {
     pid_t watched;         /* the thread that was looked at last */
     pid_t tid;             /* the thread whose CPU was taken last; 0: none was */
     int cpu;               /* that CPU */
+    int beside;            /* the CPU that we keep away from; -1: none */
     cpu_set_t allowed;     /* where the calling thread may run */
     struct slice ordinary; /* how it is scheduled when it does not hurry */
 };
@@ -62,6 +63,15 @@ bool seat_take(struct seat *seat, pid_t tid);
  * was taken now.
  */
 bool seat_keep(struct seat *seat, pid_t tid);
+
+/*
+ * Keeps the calling thread away from that CPU, to be in time for what is to be read there by
+ * onsite.h. False: it may run nowhere else.
+ */
+bool seat_beside(struct seat *seat, int cpu);
+
+/* The CPU that a thread runs on, or has slept on; -1: not known. */
+int seat_cpu_of(struct seat *seat, pid_t tid);
 
 /*
  * While we sit, and sleep there, the calling thread is in the lowest real-time class, if it may

@@ -132,6 +132,14 @@ bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid,
     return state == 'R';
 }
 
+void slumber_runs(struct slumber *slumber, int proc_fd, pid_t tid, int cpu)
+{
+    (void)count(slumber, proc_fd, tid);
+    slumber->asleep = slumber->late = false;
+    slumber->cpu = cpu;
+    slumber->woke_ns = 0;
+}
+
 void slumber_was_read(struct slumber *slumber)
 {
     slumber->read = slumber->asleep && !slumber->late;

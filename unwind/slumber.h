@@ -60,6 +60,9 @@ bool slumber_goes_on(struct slumber *slumber);
 bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid,
                       const struct slumber_here *here);
 
+/* The same where the thread is known to run on that CPU now. */
+void slumber_runs(struct slumber *slumber, int proc_fd, pid_t tid, int cpu);
+
 /* Its stack was read in a sample in which slumber_is_ready was asked, too. */
 void slumber_was_read(struct slumber *slumber);
 

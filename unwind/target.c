@@ -20,6 +20,7 @@ struct cpy_target *target_new(void)
     names_init(&t->names);
     tids_init(&t->tids, -1);
     seat_init(&t->seat, -1);
+    t->ahead.place.cpu = -1;
     asyncio_init(&t->asyncio);
     ahead_init(&t->ahead, &t->mem);
     ahead_set_init(&t->common, false);
@@ -73,6 +74,7 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
 void target_settle(struct cpy_target *t)
 {
     layout_find_spans(&t->found.layout);
+    t->ahead.place.chain = walk_chain_of(&t->found.layout);
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));

@@ -44,6 +44,7 @@ struct cpy_scratch {
     cpy_addr *addrs;           /* owned: CPY_DEPTH_MAX code addresses */
     struct cpy_frame *frames;  /* owned: CPY_DEPTH_MAX: a stack of several parts */
     struct kept_stack stack;   /* owned: where there is no room to keep one */
+    struct onsite *onsite;     /* owned: reads where the target runs; NULL: that is not possible */
 };
 
 struct cpy_target {
@@ -67,6 +68,8 @@ struct cpy_target {
     pid_t seen;                  /* a thread of which this sample has found out, */
     int seen_cpu;                /* that it is or was there; 0: of none */
     struct slumber_here here;    /* the CPU that we woke up on for this sample */
+    bool beside;                 /* we wait elsewhere than on its CPU, to read it by onsite.h */
+    bool crowded;                /* the runner has to wait for its CPU */
     pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;
@@ -103,6 +106,10 @@ MUST_CHECK struct cpy_target *target_new(void);
 
 /* How the target is read in a sample: what was predicted is there already. */
 struct reader target_reader(struct cpy_target *target);
+
+/* True if a thread's stack need not be asked for where all is read on site: its frames are so many
+ * small pieces of memory that to follow them there takes less than to read all that may be some. */
+bool target_follows(const struct cpy_target *target, pid_t tid);
 
 /* True if it is found out whether threads are on a CPU. */
 bool target_asks_cpu(const struct cpy_target *target);

@@ -134,6 +134,26 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
     return read_cframe(reader, out);
 }
 
+struct onsite_chain walk_chain_of(const struct layout *l)
+{
+    const bool heap = l->frames == FRAMES_OBJECT;
+    const uint32_t previous = l->frame.previous, executable = l->frame.executable;
+    struct onsite_chain chain = {
+        .datastack_chunk = heap ? ONSITE_NONE : l->thread.datastack_chunk,
+        .cframe = l->thread.cframe == NO_FIELD ? ONSITE_NONE : l->thread.cframe,
+        .current_frame =
+            l->thread.cframe == NO_FIELD ? l->thread.current_frame : l->cframe.current_frame,
+        .previous = previous,
+        .frame_size = l->frame.size,
+    };
+
+    if (heap) { /* of a PyFrameObject only what an object_frame is made of */
+        chain.frame_from = previous < executable ? previous : executable;
+        chain.frame_size = l->frame.instr + 4 - chain.frame_from;
+    }
+    return chain;
+}
+
 /* Where the thread's current frame pointer is kept. */
 static cpy_addr current_frame_at(const struct layout *l, const struct thread_words *thread)
 {

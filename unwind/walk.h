@@ -27,6 +27,7 @@
 #define UNWIND_WALK_H
 
 #include "unwind/object.h"
+#include "unwind/onsite_program.h"
 
 /* What an entry of a raw stack is. */
 enum raw_kind {
@@ -94,6 +95,9 @@ struct walk_scratch;
 
 MUST_CHECK struct walk_scratch *walk_scratch_new(void);
 void walk_scratch_free(struct walk_scratch *scratch);
+
+/* Where in this version a stack lies that onsite_read is to follow. */
+struct onsite_chain walk_chain_of(const struct layout *layout);
 
 /* Reads the thread state at `addr`. */
 MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,

@@ -3,17 +3,18 @@
  * truth_sampler.c - samples a process at a rate, as the agent does, and prints what it saw.
  *
  *     truth_sampler --pid PID [--rate HZ] [--seconds S] [--cpu N | --pin N] [--seed N]
- *                   [--ask-cpu 1]
+ *                   [--ask-cpu 1] [--onsite 1]
  *
  * --cpu starts each tick on that CPU and lets the unwinder move away from it; --pin keeps it
- * there; --ask-cpu finds out of each thread whether it is on a CPU. Prints one JSON object:
- * `functions` [name, file, first line], `nodes` of the tree of calls [parent or -1, function,
- * line], `stacks` [tid, innermost node or -1, times, weight, first seen, last seen], how many were
- * `cut` (too deep) and `torn`, samples that `failed` by reason, and the unwinder's `stats`. A
- * sample weighs the time since the one before was done, `effective` is how many samples of equal
- * weight are as good. While we sit on its CPU the target stands still, and what it measures of
- * itself has that time, too: it goes to the stack that it stands in, as a deep one takes longer.
- * Times are CLOCK_MONOTONIC in nanoseconds.
+ * there; --ask-cpu finds out of each thread whether it is on a CPU; --onsite reads it in an
+ * interrupt on its CPU, where that is possible. Prints one JSON object: `functions` [name, file,
+ * first line], `nodes` of the tree of calls [parent or -1, function, line], `stacks` [tid,
+ * innermost node or -1, times, weight, first seen, last seen], how many were `cut` (too deep) and
+ * `torn`, samples that `failed` by reason, and the unwinder's `stats`. A sample weighs the time
+ * since the one before was done, `effective` is how many samples of equal weight are as good. While
+ * we sit on its CPU the target stands still, and what it measures of itself has that time, too: it
+ * goes to the stack that it stands in, as a deep one takes longer. Times are CLOCK_MONOTONIC in
+ * nanoseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,6 +29,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+enum { REFUSED = 3 }; /* exit status: --onsite is not possible here */
 enum { KEY_WORDS = 2, RC_COUNT = CPY_NOMEM + 1, HELD_MAX = 64 };
 
 /* Different keys in the order in which they came, found again by hash. */
@@ -51,12 +53,13 @@ struct options {
     double rate_hz, seconds;
     int cpu, pin; /* -1: not given */
     uint64_t seed;
-    bool ask_cpu;
+    bool ask_cpu, onsite;
 };
 
 struct sampler {
     struct options options;
-    struct cpy_target *target; /* owned */
+    struct cpy_target *target;   /* owned */
+    struct cpy_scratch *scratch; /* owned: with --onsite */
     cpu_set_t allowed;
     uint64_t random, now_ns, weight_ns;
     uint64_t since_ns;      /* from when on the next sample's weight counts */
@@ -267,6 +270,7 @@ static bool run(struct sampler *s)
 {
     uint64_t step, next_ns = clock_ns(CLOCK_MONOTONIC);
     enum cpy_rc rc = CPY_OK;
+    uint64_t onsite;
     bool held;
 
     s->begin_ns = s->since_ns = next_ns;
@@ -279,8 +283,9 @@ static bool run(struct sampler *s)
         weigh(s, clock_ns(CLOCK_MONOTONIC));
         s->delay_ns += s->now_ns - next_ns;
         cpy_woke(s->target, s->now_ns);
+        onsite = cpy_stats(s->target)->onsite;
         rc = cpy_sample(s->target, add_thread, s);
-        end_sample(s, held);
+        end_sample(s, held && cpy_stats(s->target)->onsite == onsite);
         s->ticks++;
         s->failed[rc]++;
         step = step_ns(s);
@@ -375,7 +380,7 @@ static void print_stacks(const struct sampler *s)
 
 static bool parse(int argc, char **argv, struct options *out)
 {
-    enum { PID, RATE, SECONDS, CPU, PIN, SEED, ASK_CPU, COUNT };
+    enum { PID, RATE, SECONDS, CPU, PIN, SEED, ASK_CPU, ONSITE, COUNT };
     static const struct option names[] = {{"pid", required_argument, NULL, PID},
                                           {"rate", required_argument, NULL, RATE},
                                           {"cpu", required_argument, NULL, CPU},
@@ -383,6 +388,7 @@ static bool parse(int argc, char **argv, struct options *out)
                                           {"pin", required_argument, NULL, PIN},
                                           {"seed", required_argument, NULL, SEED},
                                           {"ask-cpu", required_argument, NULL, ASK_CPU},
+                                          {"onsite", required_argument, NULL, ONSITE},
                                           {NULL, 0, NULL, 0}};
     double values[COUNT] = {[RATE] = 1000, [SECONDS] = 1, [CPU] = -1, [PIN] = -1};
     int option;
@@ -392,9 +398,9 @@ static bool parse(int argc, char **argv, struct options *out)
             return false;
         values[option] = strtod(optarg, NULL);
     }
-    *out = (struct options){(pid_t)values[PID],  values[RATE],     values[SECONDS],
-                            (int)values[CPU],    (int)values[PIN], (uint64_t)values[SEED],
-                            values[ASK_CPU] != 0};
+    *out = (struct options){(pid_t)values[PID],   values[RATE],       values[SECONDS],
+                            (int)values[CPU],     (int)values[PIN],   (uint64_t)values[SEED],
+                            values[ASK_CPU] != 0, values[ONSITE] != 0};
     return out->pid > 0 && out->rate_hz > 0 && out->seconds > 0 && optind == argc &&
            out->cpu < CPU_SETSIZE && out->pin < CPU_SETSIZE;
 }
@@ -407,8 +413,14 @@ int main(int argc, char **argv)
 
     if (!parse(argc, argv, &s.options)) {
         (void)fprintf(stderr, "usage: truth_sampler --pid PID [--rate HZ] [--seconds S]"
-                              " [--cpu N | --pin N] [--seed N] [--ask-cpu 1]\n");
+                              " [--cpu N | --pin N] [--seed N] [--ask-cpu 1] [--onsite 1]\n");
         return 2;
+    }
+    s.scratch = s.options.onsite ? cpy_scratch_new() : NULL;
+    if (s.options.onsite && (!s.scratch || !cpy_scratch_read_onsite(s.scratch))) {
+        (void)fprintf(stderr, "truth_sampler: the kernel will not read for us: %s\n",
+                      strerror(errno));
+        return REFUSED;
     }
     s.random = (s.options.seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
     if (s.options.pin >= 0 && !run_only_on(s.options.pin)) {
@@ -420,11 +432,14 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "truth_sampler: %s\n", err.text);
         return 1;
     }
+    if (s.scratch)
+        cpy_use_scratch(s.target, s.scratch);
     if (s.options.ask_cpu)
         cpy_set_options(s.target, &(struct cpy_options){.status = CPY_STATUS_CPU});
     ok = run(&s);
     print_counts(&s);
     print_stacks(&s);
     cpy_close(s.target);
+    cpy_scratch_free(s.scratch);
     return ok && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@
 import stats
 
 # Not "pinned": where the sampler may not sit on the target's CPU nothing is promised, only told.
-MOVABLE = ("apart", "same", "free")
+MOVABLE = ("apart", "onsite", "same", "free")
 EVERYWHERE = MOVABLE + ("pinned", "moved")
 STRUCTURE = ("gens", "coros", "sleepers", "shares", "shares_calls", "shares_tick")
 MORE = ("tasks", "unwinding", "ccalls", "resumed", "chunks")  # held to it where returned frames are cleared

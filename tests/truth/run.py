@@ -3,7 +3,7 @@
 """Holds the unwinder against programs whose truth is known, and prints a line for each figure.
 
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
-same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere),
+onsite (the same, but it is read in an interrupt), same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere),
 moved (the target goes from CPU to CPU all the time).
 A share of a program passes if it is within three standard errors of what the program measured
 of itself; where it is not, a run twice as long is done and that one counts. --short holds each
@@ -31,26 +31,27 @@ WARM_UP_S = 0.5
 
 # program, placement, rate (Hz), seconds in full and in short (0: not)
 PLAN = (
-    ("edges", "apart", 2000, 100, 5), ("edges", "same", 1000, 5, 2), ("edges", "pinned", 1000, 5, 2),
+    ("edges", "apart", 2000, 100, 5), ("edges", "onsite", 2000, 100, 4), ("edges", "same", 1000, 5, 2), ("edges", "pinned", 1000, 5, 2),
     ("edges", "moved", 1000, 10, 3),
     ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
     ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
-    ("shares", "apart", 1000, 8, 3), ("shares", "same", 1000, 4, 0),
+    ("shares", "apart", 1000, 8, 3), ("shares", "onsite", 1000, 8, 0), ("shares", "same", 1000, 4, 0),
     ("shares_calls", "apart", 1000, 10, 3), ("shares_calls", "same", 1000, 4, 2),
-    ("shares_calls", "pinned", 1000, 4, 0),
+    ("shares_calls", "onsite", 1000, 6, 0), ("shares_calls", "pinned", 1000, 4, 0),
     ("shares_tick", "apart", 100, 12, 4), ("shares_tick", "same", 100, 6, 0),
     ("sleepers", "apart", 100, 6, 2), ("sleepers", "apart", 1000, 3, 0),
-    ("gens", "apart", 1000, 6, 2), ("gens", "same", 1000, 3, 0),
-    ("coros", "apart", 1000, 6, 2), ("coros", "same", 1000, 3, 0),
+    ("gens", "apart", 1000, 6, 2), ("gens", "onsite", 1000, 4, 0), ("gens", "same", 1000, 3, 0),
+    ("coros", "apart", 1000, 6, 2), ("coros", "onsite", 1000, 4, 0), ("coros", "same", 1000, 3, 0),
     ("tasks", "apart", 1000, 4, 2),
     ("churn", "apart", 1000, 6, 2), ("churn", "same", 1000, 3, 0),
-    ("churn_eval", "apart", 1000, 6, 2), ("churn_eval", "same", 1000, 3, 0),
-    ("unwinding", "apart", 1000, 4, 2), ("unwinding", "same", 1000, 2, 0),
-    ("ccalls", "apart", 1000, 4, 2), ("ccalls", "same", 1000, 2, 0),
-    ("resumed", "apart", 1000, 4, 2), ("resumed", "same", 1000, 4, 2),
-    ("chunks", "apart", 1000, 4, 2), ("chunks", "same", 1000, 2, 0),
+    ("churn_eval", "apart", 1000, 6, 2), ("churn_eval", "onsite", 1000, 3, 0), ("churn_eval", "same", 1000, 3, 0),
+    ("unwinding", "apart", 1000, 4, 2), ("unwinding", "onsite", 1000, 4, 0), ("unwinding", "same", 1000, 2, 0),
+    ("ccalls", "apart", 1000, 4, 2), ("ccalls", "onsite", 1000, 4, 2), ("ccalls", "same", 1000, 2, 0),
+    ("resumed", "apart", 1000, 4, 2), ("resumed", "onsite", 1000, 4, 0), ("resumed", "same", 1000, 4, 2),
+    ("chunks", "apart", 1000, 4, 2), ("chunks", "onsite", 1000, 4, 2), ("chunks", "same", 1000, 2, 0),
 )
 PEER_MINOR = 15
+ONSITE_TOO = ", CAP_BPF, CAP_PERFMON and Linux 5.10"
 PEER_SECONDS = 10  # at most: its figures are there to compare with
 RECORD_RATES, RECORD_SECONDS = (100, 1000), 8
 RECORD_SHORT_RATES, RECORD_SHORT_SECONDS = (100,), 3
@@ -61,7 +62,7 @@ def parse_options():
     parser.add_argument("--build", default="build")
     parser.add_argument("--programs", help="words, separated by commas: " + ", ".join(RECIPES))
     parser.add_argument("--versions", help="e.g. 3.8,3.15; all that are found of " + ", ".join(VERSIONS))
-    parser.add_argument("--placements", help="apart,same,pinned,free,moved; as planned")
+    parser.add_argument("--placements", help="apart,onsite,same,pinned,free,moved; as planned")
     parser.add_argument("--rates", help="Hz, instead of those planned: 100,1000")
     parser.add_argument("--seconds", type=float, help="of each run, instead of those planned")
     parser.add_argument("--short", action="store_true", help="a few minutes in all")
@@ -166,10 +167,10 @@ def run_program(name, python, turns, options, table):
             stage = Stage(name, python, folder, held, options, table)
             try:
                 for turn in here:
-                    if session.is_possible(turn[0]):
+                    if session.is_possible(turn[0], options.build):
                         stage.sample(*turn)
                     else:
-                        table.skip("%s %s needs two CPUs" % (name, turn[0]))
+                        table.skip("%s %s needs two CPUs%s" % (name, turn[0], ONSITE_TOO if turn[0] == "onsite" else ""))
                 if held and stage.recipe.recorded and not options.no_record:
                     for rate in RECORD_SHORT_RATES if options.short else RECORD_RATES:
                         stage.record(rate)

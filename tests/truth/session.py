@@ -3,6 +3,7 @@
 
 import array
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ cpus = sorted(os.sched_getaffinity(0))
 while not select.select([0], [], [], random.uniform(0.001, 0.004))[0]:
     os.sched_setaffinity(int(sys.argv[1]), [random.choice(cpus)])
 """
+
+REFUSED = 3  # by truth_sampler: --onsite is not possible here
 
 BOARD_BYTES = 4096
 BOARD_ROW, BOARD_WORDS = 48, 3  # as in targets/board.py
@@ -60,8 +63,17 @@ class Folder:
             self._run("rm", "-rf", "--one-file-system", self.outer)
 
 
-def is_possible(placement):
+def is_possible(placement, build):
+    if placement == "onsite" and not can_onsite(build):
+        return False
     return len(cpus()) > 1 or placement in ("same", "free")
+
+
+@functools.cache
+def can_onsite(build):
+    """Whether the kernel reads for us; if it does, what is wrong is that pid 1 is no Python."""
+    words = [os.path.join(build, "tests", "tools", "truth_sampler"), "--pid", "1", "--onsite", "1"]
+    return subprocess.run(live.root_words() + words, stderr=subprocess.DEVNULL, check=False).returncode != REFUSED
 
 
 @contextlib.contextmanager
@@ -112,7 +124,9 @@ def sample(program, placement, build, rate, seconds, seed):
              "--seconds", seconds, "--seed", seed]
     cpu = sampler_cpu(placement)
     if cpu is not None:
-        words += ["--cpu" if placement == "apart" else "--pin", cpu]
+        words += ["--cpu" if placement in ("apart", "onsite") else "--pin", cpu]
+    if placement == "onsite":
+        words += ["--onsite", 1, "--ask-cpu", 1]
     if placement == "moved":
         words += ["--ask-cpu", 1]  # as the agent does: so it knows where the target is
     with moved(program.pid) if placement == "moved" else contextlib.nullcontext():

@@ -146,6 +146,51 @@ static void stays_away_from_a_cpu_that_it_may_not_use(void **state)
     assert_true(is_bound_to(f->cpus[0]));
 }
 
+static void keeps_away_from_a_cpu_and_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    cpu_set_t now, wanted = f->allowed;
+
+    if (f->cpus[0] == f->cpus[1])
+        skip();
+    CPU_CLR(f->cpus[1], &wanted);
+    assert_true(seat_beside(&f->seat, (int)f->cpus[1]));
+    assert_true(seat_beside(&f->seat, (int)f->cpus[1]));
+    assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+    assert_true(CPU_EQUAL(&now, &wanted) && sched_getcpu() != (int)f->cpus[1]);
+    assert_true(f->seat.hurries != f->seat.denied);
+    assert_true(seat_move_to(&f->seat, f->thread->tid, (int)f->cpus[1]));
+    assert_true(is_bound_to(f->cpus[1]));
+    assert_true(seat_beside(&f->seat, (int)f->cpus[1])); /* it was forgotten in between */
+    assert_true(sched_getcpu() != (int)f->cpus[1]);
+    seat_leave(&f->seat);
+    assert_true(is_as_before(f));
+}
+
+static void cannot_keep_away_from_the_only_cpu(void **state)
+{
+    struct fixture *f = *state;
+
+    thread_pin(0, f->cpus[0]);
+    assert_false(seat_beside(&f->seat, (int)f->cpus[0]));
+    assert_false(seat_beside(&f->seat, -1));
+    assert_false(seat_beside(&f->seat, CPU_SETSIZE));
+    assert_true(is_bound_to(f->cpus[0]));
+    assert_false(f->seat.moved || f->seat.hurries);
+}
+
+static void knows_on_which_cpu_a_thread_is(void **state)
+{
+    struct fixture *f = *state;
+
+    run_on(f, f->cpus[1]);
+    assert_int_equal(seat_cpu_of(&f->seat, f->thread->tid), f->cpus[1]);
+    thread_stop(f->thread);
+    assert_int_equal(seat_cpu_of(&f->seat, f->thread->tid), f->cpus[1]);
+    assert_int_equal(seat_cpu_of(&f->seat, 0), -1);
+    assert_true(is_as_before(f));
+}
+
 static void goes_back_to_where_it_may_run_now(void **state)
 {
     struct fixture *f = *state;
@@ -295,6 +340,9 @@ int main(void)
         TEST(goes_to_where_a_thread_sleeps_only_if_asked_to),
         TEST(goes_to_a_cpu_that_is_named_without_asking_where_the_thread_is),
         TEST(stays_away_from_a_cpu_that_it_may_not_use),
+        TEST(keeps_away_from_a_cpu_and_comes_back),
+        TEST(cannot_keep_away_from_the_only_cpu),
+        TEST(knows_on_which_cpu_a_thread_is),
         TEST(goes_back_to_where_it_may_run_now),
         TEST(says_no_where_nothing_is_known_of_the_thread),
         TEST(says_no_once_the_thread_that_it_watched_is_gone),

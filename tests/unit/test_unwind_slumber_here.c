@@ -139,6 +139,23 @@ static void is_asked_about_where_the_kernel_does_not_count(void **state)
     assert_false(is_ready(f, 10 * MS));
 }
 
+static void is_not_asked_about_where_it_was_interrupted(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_false(is_ready(f, 20 * MS)); /* its stat says so; it is known to sleep then */
+    assert_true(slumber_goes_on(&f->slumber));
+    has_taken(5 * MS, 1 * MS, 10); /* the same turn: counted anew only when that ends */
+    slumber_runs(&f->slumber, f->proc_fd, TID, CPU);
+
+    assert_int_equal(f->slumber.cpu, CPU);
+    assert_true(f->slumber.cpu_ns == 5 * MS && f->slumber.wait_ns == 1 * MS);
+    assert_false(slumber_goes_on(&f->slumber));
+    has_taken(6 * MS, 1 * MS,
+              11); /* all of its time; but until when that was counted is not known */
+    assert_false(is_ready(f, 21 * MS));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -149,6 +166,7 @@ int main(void)
         TEST(is_asked_about_by_who_has_not_woken_up_there),
         TEST(is_asked_about_if_it_ran_elsewhere),
         TEST(is_asked_about_where_the_kernel_does_not_count),
+        TEST(is_not_asked_about_where_it_was_interrupted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

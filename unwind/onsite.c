@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* onsite.c - see onsite.h. */
+#include "unwind/onsite.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIRST_PID_NAMESPACE UINT64_C(0xEFFFFFFC) /* PROC_PID_INIT_INO */
+
+struct onsite {
+    struct onsite_area *area; /* owned: mapped */
+    int map_fd, program_fd;   /* owned; -1: not there */
+    bool refused;
+};
+
+static int bpf(int command, union bpf_attr *attr)
+{
+    return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+/* The program compares the kernel's own numbers of threads. */
+static bool sees_own_numbers(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
+static bool map_area(struct onsite *onsite)
+{
+    union bpf_attr attr = {0};
+    void *area;
+
+    attr.map_type = BPF_MAP_TYPE_ARRAY;
+    attr.key_size = sizeof(uint32_t);
+    attr.value_size = sizeof(struct onsite_area);
+    attr.max_entries = 1;
+    attr.map_flags = BPF_F_MMAPABLE;
+    onsite->map_fd = bpf(BPF_MAP_CREATE, &attr);
+    if (onsite->map_fd < 0)
+        return false;
+    area = mmap(NULL, sizeof(struct onsite_area), PROT_READ | PROT_WRITE, MAP_SHARED,
+                onsite->map_fd, 0);
+    onsite->area = area == MAP_FAILED ? NULL : area;
+    return onsite->area != NULL;
+}
+
+static const unsigned char program_bytes[] = {
+#include "unwind/onsite.bpf.inc"
+};
+
+static bool load(struct onsite *onsite)
+{
+    struct bpf_insn program[sizeof(program_bytes) / sizeof(struct bpf_insn)];
+    union bpf_attr attr = {0};
+    size_t i;
+
+    memcpy(program, program_bytes, sizeof(program));
+    for (i = 0; i < sizeof(program) / sizeof(program[0]); i++)
+        if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == ONSITE_HERE) {
+            program[i].src_reg = BPF_PSEUDO_MAP_VALUE;
+            program[i].imm = onsite->map_fd;
+        }
+    attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+    attr.insns = (uintptr_t)program;
+    attr.insn_cnt = sizeof(program) / sizeof(program[0]);
+    attr.license = (uintptr_t) "GPL";
+    (void)memcpy(attr.prog_name, "pystrobe", sizeof("pystrobe"));
+    onsite->program_fd = bpf(BPF_PROG_LOAD, &attr);
+    return onsite->program_fd >= 0;
+}
+
+struct onsite *onsite_new(void)
+{
+    struct onsite *onsite = sees_own_numbers() ? calloc(1, sizeof(*onsite)) : NULL;
+
+    if (!onsite)
+        return NULL;
+    onsite->map_fd = onsite->program_fd = -1;
+    if (map_area(onsite) && load(onsite))
+        return onsite;
+    onsite_free(onsite);
+    return NULL;
+}
+
+void onsite_free(struct onsite *onsite)
+{
+    if (!onsite)
+        return;
+    if (onsite->area)
+        (void)munmap(onsite->area, sizeof(*onsite->area));
+    if (onsite->map_fd >= 0)
+        (void)close(onsite->map_fd);
+    if (onsite->program_fd >= 0)
+        (void)close(onsite->program_fd);
+    free(onsite);
+}
+
+bool onsite_works(const struct onsite *onsite)
+{
+    return onsite && !onsite->refused;
+}
+
+/* Writes down what is to be copied, in pieces that are short enough. False: it is too much. */
+static bool ask_for(struct onsite_area *area, const struct mem_range *ranges, size_t count)
+{
+    uint64_t total = 0, done, size;
+    size_t i;
+
+    area->count = area->found_count = 0;
+    for (i = 0; i < count; i++)
+        for (done = 0; done < ranges[i].size; done += size) {
+            size = ranges[i].size - done < ONSITE_PIECE ? ranges[i].size - done : ONSITE_PIECE;
+            if (area->count == ONSITE_RANGES || size > ONSITE_BYTES - total)
+                return false;
+            area->ranges[area->count].from = ranges[i].from + done;
+            area->ranges[area->count].size = (uint32_t)size;
+            area->ranges[area->count++].at = (uint32_t)total;
+            total += size;
+        }
+    area->used = (uint32_t)((total + 7) / 8 * 8);
+    /* The program looks through these without asking how many there are. */
+    for (i = area->count; i < ONSITE_LOOKED; i++)
+        area->ranges[i] = (struct onsite_range){0};
+    for (i = 0; i < ONSITE_CHUNKS; i++)
+        area->found[i] = (struct onsite_range){0};
+    return true;
+}
+
+/* Has the program run on that CPU. */
+static bool run(struct onsite *onsite, int cpu)
+{
+    union bpf_attr attr = {0};
+
+    attr.test.prog_fd = (uint32_t)onsite->program_fd;
+    attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
+    attr.test.cpu = (uint32_t)cpu;
+    if (bpf(BPF_PROG_TEST_RUN, &attr) == 0)
+        return attr.test.retval == ONSITE_COPIED && onsite->area->found_count <= ONSITE_FOUND &&
+               onsite->area->used <= ONSITE_BYTES;
+    onsite->refused = errno != ENXIO; /* that CPU has gone offline */
+    return false;
+}
+
+bool onsite_read(struct onsite *onsite, const struct onsite_place *place, struct mem *mem,
+                 const struct mem_range *ranges, size_t count)
+{
+    uint64_t at = 0;
+    size_t i;
+
+    if (!onsite_works(onsite) || place->cpu < 0 || !ask_for(onsite->area, ranges, count))
+        return false;
+    onsite->area->tid = (uint32_t)place->tid;
+    onsite->area->thread = place->thread;
+    onsite->area->chain = place->chain;
+    mem->reads++;
+    if (!run(onsite, place->cpu))
+        return false;
+    for (i = 0; i < count; at += ranges[i++].size)
+        memcpy(ranges[i].into, onsite->area->bytes + at, ranges[i].size);
+    mem->iovecs += count;
+    for (i = 0; i < onsite->area->found_count; i++)
+        at += onsite->area->found[i].size;
+    mem->iovecs += i;
+    mem->bytes += at;
+    return true;
+}
+
+const unsigned char *onsite_find(const struct onsite *onsite, cpy_addr from, size_t size)
+{
+    const struct onsite_area *area = onsite->area;
+    const struct onsite_range *found;
+
+    for (found = area->found; found < area->found + area->found_count; found++)
+        if (from - found->from < found->size && size <= found->size - (from - found->from))
+            return area->bytes + found->at + (from - found->from);
+    return NULL;
+}
