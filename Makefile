@@ -79,13 +79,12 @@ help: ## print the targets
 
 # What the kernel runs for us, as bytes: in the source, so that only who changes it needs clang.
 BPF_CC ?= clang-14
-BPF_OBJCOPY ?= llvm-objcopy-14
 BPF_INC ?= unwind/onsite.bpf.inc
 bpf: ## make unwind/onsite.bpf.inc anew, after a change of unwind/onsite.bpf.c
 	@mkdir -p $(BUILD)/unwind
 	$(BPF_CC) -target bpf -mcpu=v2 -O2 -ffreestanding -Wall -Wextra -Werror -I. -I/usr/include/$(shell $(CC) -print-multiarch) \
 	    -c -o $(BUILD)/unwind/onsite.bpf.o unwind/onsite.bpf.c
-	$(BPF_OBJCOPY) -O binary --only-section=program $(BUILD)/unwind/onsite.bpf.o $(BUILD)/unwind/onsite.bpf.bin
+	objcopy -I elf64-little -O binary --only-section=program $(BUILD)/unwind/onsite.bpf.o $(BUILD)/unwind/onsite.bpf.bin
 	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of onsite.bpf.c. */'; \
 	 od -An -v -tx1 -w8 $(BUILD)/unwind/onsite.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g') >$(BPF_INC)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* examine_place.c - where pystrobe runs, and what it may do there. See examine.h. */
 #include <dirent.h>
+#include <errno.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/engine.h"
 #include "agent/examine.h"
 #include "agent/obstacle.h"
 #include "agent/place.h"
@@ -105,6 +107,25 @@ static void examine_others(struct findings *out)
         findings_add(out, FINDING_NOTE, "other processes", "", "/proc shows none");
 }
 
+/* What high rates cost the programs that are sampled. */
+static void examine_onsite(struct findings *out)
+{
+    struct cpy_scratch *scratch = cpy_scratch_new();
+
+    if (scratch && cpy_scratch_read_onsite(scratch))
+        findings_add(out, FINDING_GOOD, "high rates", "",
+                     "from %d Hz on the kernel reads programs for pystrobe, in an interrupt",
+                     ENGINE_ONSITE_HZ);
+    else
+        findings_add(
+            out, FINDING_NOTE, "high rates",
+            "to lower that: Linux 5.10, CAP_BPF and CAP_PERFMON, outside of pid namespaces",
+            "at 1000 Hz a busy program loses some percent of its speed, as the kernel will "
+            "not read it for pystrobe: %s",
+            strerror(errno));
+    cpy_scratch_free(scratch);
+}
+
 static void examine_rights(struct findings *out)
 {
     enum obstacle own = obstacle_find(getpid());
@@ -127,6 +148,7 @@ static void examine_rights(struct findings *out)
                      has ? capabilities[i].with : capabilities[i].without,
                      has && !place_is_hosts_users() ? ", in this user namespace" : "");
     }
+    examine_onsite(out);
     examine_yama(out);
     examine_others(out);
 }

@@ -179,7 +179,7 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
 /* What was brought on site without being asked for, with all else of the set. */
 static const unsigned char *find_onsite(const struct ahead *ahead, cpy_addr from, size_t size)
 {
-    return ahead->now->stood != 0 && ahead->now->stood == ahead->stands
+    return ahead->now->stood != 0 && ahead->now->stood == onsite_count(ahead->onsite)
                ? onsite_find(ahead->onsite, from, size)
                : NULL;
 }
@@ -495,10 +495,10 @@ static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, siz
     enum mem_when when;
     enum cpy_rc rc = CPY_OK;
 
-    ahead->stood = ahead->onsite && fetch_onsite(ahead, sets, count);
+    ahead->stood = ahead->onsite && ahead->goes_onsite && fetch_onsite(ahead, sets, count);
     ahead->stands += ahead->stood;
     for (i = 0; i < count; i++)
-        sets[i]->stood = ahead->stood ? ahead->stands : 0;
+        sets[i]->stood = ahead->stood ? onsite_count(ahead->onsite) : 0;
     if (ahead->stood)
         return CPY_OK;
     for (i = 0; i < count; i++)
@@ -521,7 +521,7 @@ void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t coun
     }
     if (fetch(ahead, sets, count) == CPY_OK)
         return;
-    ahead->onsite = NULL;
+    ahead->goes_onsite = false;
     for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
         if (count == 1 || fetch(ahead, &sets[i], 1) != CPY_OK)
             ahead_forget(sets[i]);

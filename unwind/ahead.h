@@ -47,7 +47,7 @@ struct ahead_set {
     bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */
-    uint64_t stood;       /* all was fetched on site, at one moment: `stands` then; 0: it was not */
+    uint64_t stood; /* all was fetched on site, at one moment: onsite_count then; 0: it was not */
     unsigned char *bytes; /* owned: the copies */
     size_t room;
     uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
@@ -60,11 +60,12 @@ struct ahead {
     struct ahead_set *now;    /* borrowed: what reads are served from; NULL: nothing */
     size_t bytes;             /* of all sets' copies */
     struct mem_range *plan;   /* owned: scratch for a call */
-    struct onsite *onsite;    /* borrowed: reads all ranges where `place` says; NULL: nobody does */
+    struct onsite *onsite;    /* borrowed: can read where `place` says; NULL: nobody can */
     struct onsite_place place;
-    bool stood;      /* it did so: all that was fetched last is of one moment in that thread */
-    uint64_t stands; /* times that it did, so far */
-    uint64_t misses; /* reads that were not served */
+    bool goes_onsite; /* it is to do so if it can */
+    bool stood;       /* it did: all that was fetched last is of one moment in that thread */
+    uint64_t stands;  /* times that it did, so far */
+    uint64_t misses;  /* reads that were not served */
 };
 
 /* `inner` is looked up at each read. */

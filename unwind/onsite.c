@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,12 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { PERFMON = 38, BPF = 39 }; /* CAP_PERFMON, CAP_BPF: older headers have no such names */
+
 #define FIRST_PID_NAMESPACE UINT64_C(0xEFFFFFFC) /* PROC_PID_INIT_INO */
 
 struct onsite {
     struct onsite_area *area; /* owned: mapped */
     int map_fd, program_fd;   /* owned; -1: not there */
     bool refused;
+    uint64_t count; /* times it was asked to read */
 };
 
 static int bpf(int command, union bpf_attr *attr)
@@ -24,10 +28,23 @@ static int bpf(int command, union bpf_attr *attr)
     return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
+/* It is asked for before the calls that take it: there are filters that kill who makes those. */
+static bool has_rights(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{0}};
+    uint64_t has;
+
+    if (syscall(SYS_capget, &head, sets) != 0)
+        return false;
+    has = (uint64_t)sets[1].effective << 32 | sets[0].effective;
+    return has >> CAP_SYS_ADMIN & 1 || (has >> PERFMON & 1 && has >> BPF & 1);
+}
+
 /* The program compares the kernel's own numbers of threads. */
 static bool sees_own_numbers(void)
 {
-    struct stat st;
+    struct stat st = {0};
 
     return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
 }
@@ -78,14 +95,19 @@ static bool load(struct onsite *onsite)
 
 struct onsite *onsite_new(void)
 {
-    struct onsite *onsite = sees_own_numbers() ? calloc(1, sizeof(*onsite)) : NULL;
+    struct onsite *onsite;
+    int cause;
 
+    errno = !has_rights() ? EPERM : !sees_own_numbers() ? EOPNOTSUPP : 0;
+    onsite = errno == 0 ? calloc(1, sizeof(*onsite)) : NULL;
     if (!onsite)
         return NULL;
     onsite->map_fd = onsite->program_fd = -1;
     if (map_area(onsite) && load(onsite))
         return onsite;
+    cause = errno;
     onsite_free(onsite);
+    errno = cause;
     return NULL;
 }
 
@@ -144,7 +166,8 @@ static bool run(struct onsite *onsite, int cpu)
     if (bpf(BPF_PROG_TEST_RUN, &attr) == 0)
         return attr.test.retval == ONSITE_COPIED && onsite->area->found_count <= ONSITE_FOUND &&
                onsite->area->used <= ONSITE_BYTES;
-    onsite->refused = errno != ENXIO; /* that CPU has gone offline */
+    /* That CPU has gone offline, or something is short just now: else it will not go better. */
+    onsite->refused = errno != ENXIO && errno != ENOMEM && errno != EAGAIN && errno != EINTR;
     return false;
 }
 
@@ -154,6 +177,7 @@ bool onsite_read(struct onsite *onsite, const struct onsite_place *place, struct
     uint64_t at = 0;
     size_t i;
 
+    onsite->count++;
     if (!onsite_works(onsite) || place->cpu < 0 || !ask_for(onsite->area, ranges, count))
         return false;
     onsite->area->tid = (uint32_t)place->tid;
@@ -170,6 +194,11 @@ bool onsite_read(struct onsite *onsite, const struct onsite_place *place, struct
     mem->iovecs += i;
     mem->bytes += at;
     return true;
+}
+
+uint64_t onsite_count(const struct onsite *onsite)
+{
+    return onsite->count;
 }
 
 const unsigned char *onsite_find(const struct onsite *onsite, cpy_addr from, size_t size)

@@ -57,6 +57,9 @@ struct onsite_place {
 MUST_CHECK bool onsite_read(struct onsite *onsite, const struct onsite_place *place,
                             struct mem *mem, const struct mem_range *ranges, size_t count);
 
+/* How often it was asked to read so far: tells whether what it has brought is still there. */
+uint64_t onsite_count(const struct onsite *onsite);
+
 /*
  * Bytes of the stack that the last onsite_read has brought though they were not asked for; NULL: it
  * has not.

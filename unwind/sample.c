@@ -26,7 +26,8 @@ struct reader target_reader(struct cpy_target *t)
 
 bool target_follows(const struct cpy_target *t, pid_t tid)
 {
-    return t->ahead.onsite && tid == t->ahead.place.tid && t->found.layout.frames == FRAMES_OBJECT;
+    return t->ahead.goes_onsite && tid == t->ahead.place.tid &&
+           t->found.layout.frames == FRAMES_OBJECT;
 }
 
 /* Where the interpreter counts changes of its code objects; 0: it does not. */
@@ -80,7 +81,7 @@ static bool fetch_onsite(struct cpy_target *t, struct listed *thread, pid_t tid)
 
     if (!goes_onsite(t))
         return false;
-    t->ahead.onsite = t->scratch->onsite;
+    t->ahead.goes_onsite = true;
     t->ahead.place.tid = tid;
     t->ahead.place.thread = thread->words.addr;
     t->ahead.place.cpu = cpu;
@@ -105,7 +106,7 @@ static void sit_down(struct cpy_target *t, pid_t tid)
 /* Fetches a thread from where we are: on its CPU, if we could get there. */
 static void fetch_seated(struct cpy_target *t, struct ahead_set *set)
 {
-    t->ahead.onsite = NULL;
+    t->ahead.goes_onsite = false;
     ahead_fetch(&t->ahead, &set, 1);
 }
 
@@ -440,8 +441,7 @@ void target_end(struct cpy_target *t)
     if (!t->seat.stays)
         seat_leave(&t->seat);
     t->ahead.now = NULL;
-    t->ahead.onsite = NULL;
-    t->ahead.stood = false;
+    t->ahead.goes_onsite = t->ahead.stood = false;
     t->stats.reads = t->mem->reads;
     t->stats.iovecs = t->mem->iovecs;
     t->stats.bytes = t->mem->bytes;
@@ -496,7 +496,8 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     target_begin(t);
     if (t->seated > 0 && t->runner != 0)
         t->stats.seats += seat_keep(&t->seat, t->runner);
-    t->ahead.onsite = t->ahead.place.cpu >= 0 && goes_onsite(t) ? t->scratch->onsite : NULL;
+    t->ahead.onsite = t->scratch->onsite;
+    t->ahead.goes_onsite = t->ahead.place.cpu >= 0 && goes_onsite(t);
     rc = sample(t, each, ctx);
     t->awaiters_wanted = false;
     if (t->seated > 0)

@@ -97,7 +97,7 @@ def test_a_recording_is_in_a_real_time_class_for_sleeps_and_samples_only(python,
 
     assert samples > SEATED_RATE / 2
     assert 0 < entered < samples / 2, "it changes class all the time"
-    assert seated.count("process_vm_readv") > samples / 4, "it samples from elsewhere"
+    assert seated.count("process_vm_readv") + seated.count("bpf") > samples / 4, "it samples from elsewhere"
     assert OTHER_WORK.isdisjoint(seated), sorted(OTHER_WORK.intersection(seated))
 
 

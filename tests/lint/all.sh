@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 passed=0
 failed=0
-for check in includes banned functions scripts format manuals; do
+for check in includes banned functions scripts format manuals bpf; do
     if ./$check.sh; then
         passed=$((passed + 1))
     else

@@ -406,6 +406,7 @@ static void fetch(struct ahead *ahead, struct onsite *onsite, struct ahead_set *
     int i;
 
     ahead->onsite = onsite;
+    ahead->goes_onsite = true;
     ahead_fetch(ahead, &set, 1);
     for (i = 0; i < TRIES && !ahead->stood; i++)
         ahead_fetch(ahead, &set, 1);
@@ -436,7 +437,11 @@ static void a_prediction_serves_what_was_brought_and_knows_that_it_is_of_one_mom
     assert_true(is_served(&ahead, &set, address(f, 0), true)); /* nothing has moved since */
     assert_true(is_served(&ahead, &set, address(f, 10 * FAR), false));
     assert_true(is_served(&ahead, &set, address(f, 10 * FAR), true));
-    ahead.onsite = NULL;
+    ahead.goes_onsite = false;
+    assert_true(reads_word(f)); /* for somebody else: what was brought is gone */
+    assert_true(is_served(&ahead, &set, address(f, 0), true));
+    f->memory[10 * FAR]++;
+    assert_false(is_served(&ahead, &set, address(f, 10 * FAR), false));
     ahead_fetch(&ahead, &plain, 1);
     assert_true(is_served(&ahead, &other, address(f, FAR), false));
     assert_false(is_served(&ahead, &other, address(f, FAR), true)); /* it may have */
