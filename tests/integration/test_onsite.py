@@ -105,6 +105,7 @@ def test_slow_recordings_and_those_without_rights_load_nothing(python, pystrobe,
     assert weak["unwinder"]["onsite"] == 0 and weak["samples"] > 250
 
 
+@pytest.mark.timing
 @pytest.mark.few
 def test_nothing_is_written_stopped_or_signalled_on_site_either(python, start, pystrobe, tmp_path):
     if not sides.can_strace():
