@@ -473,18 +473,48 @@ static enum cpy_rc fetch_when(struct ahead *ahead, struct ahead_set *set, enum m
     return rc;
 }
 
+/* Plans all of it. False: it is too much to be read on site with what else may be found there. */
+static bool plan_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count,
+                        size_t *planned)
+{
+    size_t i, bytes = 0;
+    uint32_t j;
+
+    *planned = 0;
+    for (i = 0; i < count; i++)
+        for (j = 0; j < sets[i]->count; j++) {
+            if (*planned == ONSITE_RANGES)
+                return false;
+            plan(ahead, sets[i], &sets[i]->ranges[j], planned);
+            bytes += sets[i]->ranges[j].have;
+        }
+    return bytes <= ONSITE_BYTES / 2;
+}
+
+/* Leaves all out but what says where to begin. */
+static void drop_stack(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < set->count; i++)
+        if (set->ranges[i].when == MEM_STATE)
+            set->ranges[kept++] = set->ranges[i];
+    set->count = kept;
+    set->sorted = kept < set->sorted ? kept : set->sorted;
+    set->changed = true;
+}
+
 /* Reads all of it while the target stands still. False: it does not, or there is too much. */
 static bool fetch_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
 {
-    size_t i, planned = 0;
-    uint32_t j;
+    size_t i, planned;
+    bool fits = plan_onsite(ahead, sets, count, &planned);
 
-    for (i = 0; i < count; i++)
-        for (j = 0; j < sets[i]->count; j++) {
-            if (planned == ONSITE_RANGES)
-                return false;
-            plan(ahead, sets[i], &sets[i]->ranges[j], &planned);
-        }
+    for (i = 0; !fits && i < count; i++) /* it was read otherwise for a while */
+        if (sets[i]->followed)
+            drop_stack(sets[i]);
+    if (!fits && !plan_onsite(ahead, sets, count, &planned))
+        return false;
     return planned > 0 &&
            onsite_read(ahead->onsite, &ahead->place, *ahead->inner, ahead->plan, planned);
 }
@@ -543,16 +573,9 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
 
 void ahead_follow(struct ahead_set *set)
 {
-    uint32_t i, kept = 0;
-
-    if (set->followed)
-        return;
-    for (i = 0; i < set->count; i++)
-        if (set->ranges[i].when == MEM_STATE)
-            set->ranges[kept++] = set->ranges[i];
-    set->count = kept;
-    set->sorted = kept < set->sorted ? kept : set->sorted;
-    set->followed = set->changed = true;
+    if (!set->followed)
+        drop_stack(set);
+    set->followed = true;
 }
 
 void ahead_forget(struct ahead_set *set)

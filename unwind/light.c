@@ -286,7 +286,6 @@ static void note_runner(struct cpy_target *t)
     if (thread == t->threads + t->thread_count)
         return;
     t->runner = tids_outer(&t->tids, thread->inner_tid);
-    t->crowded = thread->kept->slumber.queued;
     t->ahead.place.tid = t->runner;
     t->ahead.place.thread = thread->words.addr;
     t->ahead.place.cpu = thread->kept->out.status & CPY_STATUS_CPU ? thread->kept->slumber.cpu : -1;

@@ -136,8 +136,10 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
     for (i = 0; i < count; i++)
         if (raw->frames[i].code != 0)
             t->scratch->addrs[used++] = raw->frames[i].code;
-    /* With a generation it is done once for all samples; opcodes are rarely asked for. */
-    reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES;
+    /* With a generation it is done once for all samples; opcodes are rarely asked for. What is read
+     * on site stops the target meanwhile, and this need not: see vouch_for. */
+    reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
+                       (t->ahead.now && t->ahead.now->stood != 0);
     rc = codes_check(&t->codes, &reader, t->scratch->addrs, used, generation);
     reader.mem->once = false;
     return rc;

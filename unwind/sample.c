@@ -11,6 +11,7 @@ enum {
     WALK_TRIES = 16,
     SEATED_FIRST = 256, /* samples after a torn one: see seat.h; four times as many each time */
     SEATED_MAX = 1 << 16,
+    FAILED_ONSITE_MAX = 4,
     READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
 };
 
@@ -38,6 +39,21 @@ static cpy_addr generation_at(const struct cpy_target *t, const struct interp *i
     return field == NO_FIELD ? 0 : interp->addr + field;
 }
 
+/*
+ * On site the stack is of one moment, but code objects that were not known are read after that, as
+ * are those that are looked at now and then. They are the stack's if none has ended since, which
+ * is counted from 3.14 on; before, if the program is not one that replaces them.
+ */
+static enum cpy_rc vouch_for(const struct cpy_target *t, cpy_addr counted_at, uint64_t generation)
+{
+    uint64_t now = 0;
+    enum cpy_rc rc = counted_at != 0 ? mem_read_word(t->mem, counted_at, &now) : CPY_OK;
+
+    if (rc != CPY_OK)
+        return rc;
+    return (counted_at != 0 ? now == generation : t->codes.replaced == 0) ? CPY_OK : CPY_RACED;
+}
+
 /* One try at the part of a stack that one thread state has; `fresh`: it was just fetched. */
 static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, bool fresh,
                             struct kept_stack *out)
@@ -52,6 +68,8 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     };
     const struct raw_before before = {out->raw ? out->raw + (out->room - out->depth) : NULL,
                                       out->cut ? 0 : out->depth};
+    const bool onsite = thread->kept->set.stood != 0;
+    const uint64_t decoded = t->codes.decoded;
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
     enum cpy_rc rc =
@@ -61,13 +79,18 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     if (rc != CPY_OK)
         return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
-    return resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
+    rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
+    if (rc == CPY_OK && onsite && t->codes.decoded != decoded)
+        rc = vouch_for(t, counted_at, generation);
+    t->unsure = rc == CPY_RACED && onsite;
+    return rc;
 }
 
 /* True if what runs is to be read on site. */
 static bool goes_onsite(const struct cpy_target *t)
 {
-    return onsite_works(t->scratch->onsite) && t->seated == 0 && (t->beside || !t->seat.stays);
+    return onsite_works(t->scratch->onsite) && t->seated == 0 && t->off_site == 0 &&
+           (t->beside || !t->seat.stays);
 }
 
 /*
@@ -88,6 +111,7 @@ static bool fetch_onsite(struct cpy_target *t, struct listed *thread, pid_t tid)
     if (target_follows(t, tid))
         ahead_follow(set);
     ahead_fetch(&t->ahead, &set, 1);
+    t->failed_onsite = t->ahead.stood ? 0 : t->failed_onsite + 1;
     return t->ahead.stood;
 }
 
@@ -118,7 +142,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     enum cpy_rc rc;
 
     t->stats.retries++;
-    if (!fetch_onsite(t, thread, tid)) {
+    if (t->unsure || !fetch_onsite(t, thread, tid)) { /* only from its CPU all is of one moment */
         sit_down(t, tid);
         fetch_seated(t, &thread->kept->set);
     }
@@ -487,9 +511,23 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     return rc;
 }
 
+/* Where reading on site fails time and again (the stack is too long, say) it is left for a while.
+ */
+static void note_site(struct cpy_target *t, uint64_t stands)
+{
+    if (t->ahead.stands != stands)
+        t->failed_onsite = 0;
+    if (t->off_site > 0)
+        t->off_site--;
+    else if (t->failed_onsite >= FAILED_ONSITE_MAX)
+        t->off_site = SEATED_FIRST;
+    if (t->off_site > 0)
+        t->failed_onsite = 0;
+}
+
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
-    uint64_t reads = t->mem->reads, misses = t->ahead.misses;
+    uint64_t reads = t->mem->reads, misses = t->ahead.misses, stands = t->ahead.stands;
     enum cpy_rc rc;
 
     target_look_for_asyncio(t, false);
@@ -500,6 +538,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     t->ahead.goes_onsite = t->ahead.place.cpu >= 0 && goes_onsite(t);
     rc = sample(t, each, ctx);
     t->awaiters_wanted = false;
+    note_site(t, stands);
     if (t->seated > 0)
         t->seated--;
     else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)
@@ -589,7 +628,7 @@ static bool goes_beside(struct cpy_target *t)
     struct onsite_place *place = &t->ahead.place;
     int cpu = place->cpu;
 
-    if (!onsite_works(t->scratch->onsite) || t->seated > 0 || t->runner == 0 || t->crowded)
+    if (!onsite_works(t->scratch->onsite) || t->seated > 0 || t->off_site > 0 || t->runner == 0)
         return false;
     if (cpu < 0)
         cpu = seat_cpu_of(&t->seat, t->runner);

@@ -44,7 +44,7 @@ PLAN = (
     ("coros", "apart", 1000, 6, 2), ("coros", "onsite", 1000, 4, 0), ("coros", "same", 1000, 3, 0),
     ("tasks", "apart", 1000, 4, 2),
     ("churn", "apart", 1000, 6, 2), ("churn", "same", 1000, 3, 0),
-    ("churn_eval", "apart", 1000, 6, 2), ("churn_eval", "onsite", 1000, 3, 0), ("churn_eval", "same", 1000, 3, 0),
+    ("churn_eval", "apart", 1000, 6, 2), ("churn_eval", "onsite", 1000, 6, 2), ("churn_eval", "same", 1000, 3, 0),
     ("unwinding", "apart", 1000, 4, 2), ("unwinding", "onsite", 1000, 4, 0), ("unwinding", "same", 1000, 2, 0),
     ("ccalls", "apart", 1000, 4, 2), ("ccalls", "onsite", 1000, 4, 2), ("ccalls", "same", 1000, 2, 0),
     ("resumed", "apart", 1000, 4, 2), ("resumed", "onsite", 1000, 4, 0), ("resumed", "same", 1000, 4, 2),
