@@ -119,7 +119,7 @@ packages: ## make the packages and live through their lives on a system of their
 	+@$(AGAIN) all backends deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
 
-yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend
+yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend, its BPF
 	@sh tests/setup/deps.sh packages
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/yama
 
