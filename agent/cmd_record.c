@@ -363,7 +363,7 @@ static int run_record(struct run *run)
     child_block_signals(&settings.signals, &before);
     settings.beat = stall_beat();
     settings.scratch = cpy_scratch_new();
-    if (settings.scratch && run->request->rate_hz >= ENGINE_ONSITE_HZ)
+    if (run->request->rate_hz >= ENGINE_ONSITE_HZ)
         (void)cpy_scratch_read_onsite(settings.scratch);
     run->engine = engine_new(&settings);
     if (!run->engine) {

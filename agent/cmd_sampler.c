@@ -334,6 +334,7 @@ static void raise_files(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Takes over the scratch. */
 static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
     static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
@@ -346,8 +347,10 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
     void *beat =
         mmap(NULL, sizeof(*s->beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
 
-    if (beat == MAP_FAILED)
+    if (beat == MAP_FAILED) {
+        cpy_scratch_free(scratch);
         return false;
+    }
     s->beat = beat;
     settings.beat = beat;
     (void)sigemptyset(&settings.signals);
@@ -389,7 +392,7 @@ int cmd_sampler(int argc, char **argv)
     slice_shorten(ENGINE_SLICE_NS);
     confine_close_from(HELPER_BEAT_FD + 1);
     scratch = cpy_scratch_new();
-    if (scratch && onsite) /* while we have the rights for that */
+    if (onsite) /* while we have the rights for that */
         (void)cpy_scratch_read_onsite(scratch);
     if (!confine((pid_t)parent, &err)) {
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);

@@ -3,7 +3,6 @@
 #include "agent/confine.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,12 +11,9 @@
 #include <unistd.h>
 
 #include "agent/obstacle.h"
+#include "base/capability.h"
 
 enum { CLOSE_MAX = 65536 };
-
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
 
 /* Reading memory; being let onto a target's CPU in time; symbols of files in private folders;
  * files that were deleted since they were loaded (map_files). */
@@ -28,12 +24,12 @@ static const unsigned kept[] = {CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARC
 static bool keep_capabilities(const unsigned *keep, size_t count)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[2] = {{0}};
+    struct __user_cap_data_struct sets[2];
     uint32_t masks[2] = {0};
     bool more = false;
     size_t i;
 
-    if (syscall(SYS_capget, &head, sets) != 0)
+    if (!capability_sets(sets))
         return false;
     /* Without it, those may be read only that are permitted no more than we are. */
     if (keep == kept && !(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
@@ -53,7 +49,7 @@ static bool keep_capabilities(const unsigned *keep, size_t count)
 
 bool confine_may_help(void)
 {
-    return obstacle_yama() <= 0 || obstacle_has_capability(CAP_SYS_PTRACE);
+    return obstacle_yama() <= 0 || capability_has(CAP_SYS_PTRACE);
 }
 
 void confine_close_from(unsigned first)

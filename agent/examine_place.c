@@ -2,7 +2,6 @@
 /* examine_place.c - where pystrobe runs, and what it may do there. See examine.h. */
 #include <dirent.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "agent/obstacle.h"
 #include "agent/place.h"
 #include "agent/proc.h"
+#include "base/capability.h"
 
 enum { PROCESSES_MAX = 1000 };
 
@@ -35,7 +35,7 @@ static const struct {
 static void examine_yama(struct findings *out)
 {
     long scope = obstacle_yama();
-    bool capable = obstacle_has_capability(CAP_SYS_PTRACE);
+    bool capable = capability_has(CAP_SYS_PTRACE);
 
     if (scope <= 0)
         findings_add(out, FINDING_GOOD, "yama", "", "%s",
@@ -112,7 +112,7 @@ static void examine_onsite(struct findings *out)
 {
     struct cpy_scratch *scratch = cpy_scratch_new();
 
-    if (scratch && cpy_scratch_read_onsite(scratch))
+    if (cpy_scratch_read_onsite(scratch))
         findings_add(out, FINDING_GOOD, "high rates", "",
                      "from %d Hz on the kernel reads programs for pystrobe, in an interrupt",
                      ENGINE_ONSITE_HZ);
@@ -141,7 +141,7 @@ static void examine_rights(struct findings *out)
     else
         findings_add(out, FINDING_GOOD, "reading memory", "", "the kernel lets pystrobe read");
     for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
-        bool has = obstacle_has_capability(capabilities[i].number);
+        bool has = capability_has(capabilities[i].number);
 
         findings_add(out, has ? FINDING_GOOD : FINDING_NOTE, capabilities[i].name,
                      has ? "" : capabilities[i].cure, "%s%s",

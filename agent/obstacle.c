@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 
 #include "agent/place.h"
 #include "agent/proc.h"
+#include "base/capability.h"
 
 enum { STATUS_BYTES = 8192, IDS = 3 };
 
@@ -51,20 +51,6 @@ long obstacle_yama(void)
     return proc_read_small("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0
                ? strtol(text, NULL, 10)
                : -1;
-}
-
-static bool read_own_sets(struct __user_cap_data_struct sets[2])
-{
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-
-    return syscall(SYS_capget, &head, sets) == 0;
-}
-
-bool obstacle_has_capability(unsigned capability)
-{
-    struct __user_cap_data_struct sets[2] = {{0}};
-
-    return read_own_sets(sets) && sets[capability / 32].effective & UINT32_C(1) << capability % 32;
 }
 
 /* Reads a byte of that process that is there in none: what the kernel says of the right to. */
@@ -114,10 +100,10 @@ static bool all_are(const char *status, const char *label, unsigned long id)
 static bool is_permitted_more(const char *status)
 {
     const char *theirs = status_line(status, "\nCapPrm:");
-    struct __user_cap_data_struct sets[2] = {{0}};
+    struct __user_cap_data_struct sets[2];
     uint64_t ours;
 
-    if (!theirs || !read_own_sets(sets))
+    if (!theirs || !capability_sets(sets))
         return false;
     ours = (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
     return (strtoull(theirs, NULL, 16) & ~ours) != 0;
@@ -168,7 +154,7 @@ static enum obstacle find_without(pid_t pid, const char *status, long yama, int 
 static enum obstacle find_refusal(pid_t pid, const char *status, int open_cause)
 {
     long yama = obstacle_yama();
-    bool capable = obstacle_has_capability(CAP_SYS_PTRACE);
+    bool capable = capability_has(CAP_SYS_PTRACE);
 
     if (yama >= 3)
         return OBSTACLE_YAMA_OFF;

@@ -68,9 +68,6 @@ void obstacle_explain(enum obstacle obstacle, char *out, size_t size);
 /* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */
 bool obstacle_in_calls(void);
 
-/* True if `capability` is in our effective set. */
-bool obstacle_has_capability(unsigned capability);
-
 /* kernel.yama.ptrace_scope; -1: the kernel has no Yama. */
 long obstacle_yama(void);
 

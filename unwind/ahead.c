@@ -201,10 +201,10 @@ static const unsigned char *serve(const struct ahead *ahead, cpy_addr from, size
     if (!range && !found) {
         found = find_onsite(ahead, from, size);
         set->missed |= !found && when == MEM_FIRST;
-        set->has_state &= found || when != MEM_STATE;
         note(set, from, next_time, when);
     }
-    set->has_state |= (range || found) && when == MEM_STATE;
+    if (when == MEM_STATE)
+        set->has_state = range || found;
     if (range)
         use(range, from - range->from, size);
     if (when == MEM_AGAIN && set->missed)
@@ -504,16 +504,27 @@ static void drop_stack(struct ahead_set *set)
     set->changed = true;
 }
 
+/* The same of stacks that are followed, as they were read otherwise for a while. False: none is. */
+static bool drop_followed(struct ahead_set *const *sets, size_t count)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (sets[i]->followed) {
+            drop_stack(sets[i]);
+            any = true;
+        }
+    return any;
+}
+
 /* Reads all of it while the target stands still. False: it does not, or there is too much. */
 static bool fetch_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
 {
-    size_t i, planned;
-    bool fits = plan_onsite(ahead, sets, count, &planned);
+    size_t planned;
 
-    for (i = 0; !fits && i < count; i++) /* it was read otherwise for a while */
-        if (sets[i]->followed)
-            drop_stack(sets[i]);
-    if (!fits && !plan_onsite(ahead, sets, count, &planned))
+    if (!plan_onsite(ahead, sets, count, &planned) &&
+        (!drop_followed(sets, count) || !plan_onsite(ahead, sets, count, &planned)))
         return false;
     return planned > 0 &&
            onsite_read(ahead->onsite, &ahead->place, *ahead->inner, ahead->plan, planned);

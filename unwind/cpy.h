@@ -155,8 +155,8 @@ void cpy_scratch_free(struct cpy_scratch *scratch);
 
 /*
  * Has targets that use this memory read while their thread is interrupted on its CPU: see onsite.h.
- * False: we may not, or the kernel cannot; then they are read as they are without. Rights that it
- * takes may be given up after this, from Linux 5.19 on.
+ * False: we may not, or the kernel cannot (errno says why); then they are read as they are without.
+ * Rights that it takes may be given up after this, from Linux 5.19 on. NULL is fine, and false.
  */
 bool cpy_scratch_read_onsite(struct cpy_scratch *scratch);
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PERFMON = 38, BPF = 39 }; /* CAP_PERFMON, CAP_BPF: older headers have no such names */
+#include "base/capability.h"
 
 #define FIRST_PID_NAMESPACE UINT64_C(0xEFFFFFFC) /* PROC_PID_INIT_INO */
 
@@ -31,14 +30,8 @@ static int bpf(int command, union bpf_attr *attr)
 /* It is asked for before the calls that take it: there are filters that kill who makes those. */
 static bool has_rights(void)
 {
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[2] = {{0}};
-    uint64_t has;
-
-    if (syscall(SYS_capget, &head, sets) != 0)
-        return false;
-    has = (uint64_t)sets[1].effective << 32 | sets[0].effective;
-    return has >> CAP_SYS_ADMIN & 1 || (has >> PERFMON & 1 && has >> BPF & 1);
+    return capability_has(CAP_SYS_ADMIN) ||
+           (capability_has(CAP_PERFMON) && capability_has(CAP_BPF));
 }
 
 /* The program compares the kernel's own numbers of threads. */

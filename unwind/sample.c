@@ -82,15 +82,21 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
     if (rc == CPY_OK && onsite && t->codes.decoded != decoded)
         rc = vouch_for(t, counted_at, generation);
-    t->unsure = rc == CPY_RACED && onsite;
     return rc;
+}
+
+/* True if the last try was at a stack of one moment whose code objects may be others': only from
+ * its CPU these are of that moment, too. */
+static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
+{
+    return thread->kept->set.stood != 0 && t->scratch->raw->tear == TEAR_CODE;
 }
 
 /* True if what runs is to be read on site. */
 static bool goes_onsite(const struct cpy_target *t)
 {
     return onsite_works(t->scratch->onsite) && t->seated == 0 && t->off_site == 0 &&
-           (t->beside || !t->seat.stays);
+           (t->seat.beside >= 0 || !t->seat.stays);
 }
 
 /*
@@ -100,18 +106,17 @@ static bool goes_onsite(const struct cpy_target *t)
 static bool fetch_onsite(struct cpy_target *t, struct listed *thread, pid_t tid)
 {
     struct ahead_set *set = &thread->kept->set;
-    const int cpu = t->seen == tid ? t->seen_cpu : seat_cpu_of(&t->seat, tid);
 
     if (!goes_onsite(t))
         return false;
     t->ahead.goes_onsite = true;
     t->ahead.place.tid = tid;
     t->ahead.place.thread = thread->words.addr;
-    t->ahead.place.cpu = cpu;
+    t->ahead.place.cpu = t->seen == tid ? t->seen_cpu : seat_cpu_of(&t->seat, tid);
     if (target_follows(t, tid))
         ahead_follow(set);
     ahead_fetch(&t->ahead, &set, 1);
-    t->failed_onsite = t->ahead.stood ? 0 : t->failed_onsite + 1;
+    t->failed_onsite += !t->ahead.stood;
     return t->ahead.stood;
 }
 
@@ -142,7 +147,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     enum cpy_rc rc;
 
     t->stats.retries++;
-    if (t->unsure || !fetch_onsite(t, thread, tid)) { /* only from its CPU all is of one moment */
+    if (is_unsure(t, thread) || !fetch_onsite(t, thread, tid)) {
         sit_down(t, tid);
         fetch_seated(t, &thread->kept->set);
     }
@@ -515,14 +520,14 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
  */
 static void note_site(struct cpy_target *t, uint64_t stands)
 {
-    if (t->ahead.stands != stands)
-        t->failed_onsite = 0;
     if (t->off_site > 0)
         t->off_site--;
-    else if (t->failed_onsite >= FAILED_ONSITE_MAX)
-        t->off_site = SEATED_FIRST;
-    if (t->off_site > 0)
+    if (t->ahead.stands != stands)
         t->failed_onsite = 0;
+    if (t->failed_onsite >= FAILED_ONSITE_MAX) {
+        t->off_site = SEATED_FIRST;
+        t->failed_onsite = 0;
+    }
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
@@ -642,8 +647,7 @@ bool cpy_seat(struct cpy_target *t)
     bool pays = t->seated > 0 || !t->seat.denied;
 
     t->here.woke_ns = 0;
-    t->beside = goes_beside(t);
-    if (!t->beside && (!pays || !go_to_runner(t))) {
+    if (!goes_beside(t) && (!pays || !go_to_runner(t))) {
         seat_leave(&t->seat);
         return false;
     }
@@ -653,13 +657,12 @@ bool cpy_seat(struct cpy_target *t)
 
 void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 {
-    t->here.woke_ns = t->seat.stays && !t->beside ? now_ns : 0;
+    t->here.woke_ns = t->seat.stays && t->seat.beside < 0 ? now_ns : 0;
     t->here.cpu = t->seat.cpu;
 }
 
 void cpy_unseat(struct cpy_target *t)
 {
     t->here.woke_ns = 0;
-    t->beside = false;
     seat_leave(&t->seat);
 }

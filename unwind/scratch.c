@@ -45,6 +45,8 @@ void cpy_scratch_free(struct cpy_scratch *scratch)
 
 bool cpy_scratch_read_onsite(struct cpy_scratch *scratch)
 {
+    if (!scratch)
+        return false;
     if (!scratch->onsite)
         scratch->onsite = onsite_new();
     return scratch->onsite != NULL;

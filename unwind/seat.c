@@ -67,52 +67,56 @@ static bool look_at(struct seat *seat, pid_t tid, struct taskstat *out)
     return taskstat_reread(seat->stat_fd, out);
 }
 
-bool seat_move_to(struct seat *seat, pid_t tid, int cpu)
+/* Knows where the calling thread may run; false: it does not, or there is no such CPU. */
+static bool know_allowed(struct seat *seat, int cpu)
 {
-    cpu_set_t one;
-
     if (cpu < 0 || cpu >= CPU_SETSIZE)
         return false;
     if (!seat->moved) /* read each time: an administrator may change it */
         seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
-    if (!seat->known || !CPU_ISSET((size_t)cpu, &seat->allowed))
+    return seat->known;
+}
+
+/* Moves it; notes whose CPU that is, or which it keeps away from. */
+static bool run_on(struct seat *seat, const cpu_set_t *cpus, pid_t tid, int cpu, int beside)
+{
+    if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0)
+        return false;
+    seat->moved = true;
+    seat->tid = tid;
+    seat->cpu = cpu;
+    seat->beside = beside;
+    return true;
+}
+
+bool seat_move_to(struct seat *seat, pid_t tid, int cpu)
+{
+    cpu_set_t one;
+
+    if (!know_allowed(seat, cpu) || !CPU_ISSET((size_t)cpu, &seat->allowed))
         return false;
     hurry(seat);
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);
     if (seat->moved && sched_getcpu() == cpu && seat->cpu == cpu)
         return true;
-    if (sched_setaffinity(0, sizeof(one), &one) != 0)
-        return false;
-    seat->moved = true;
-    seat->tid = tid;
-    seat->cpu = cpu;
-    seat->beside = -1;
-    return true;
+    return run_on(seat, &one, tid, cpu, -1);
 }
 
 bool seat_beside(struct seat *seat, int cpu)
 {
     cpu_set_t others;
 
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
+    if (!know_allowed(seat, cpu))
         return false;
     if (seat->moved && seat->beside == cpu)
         return true;
-    if (!seat->moved)
-        seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
     others = seat->allowed;
     CPU_CLR((size_t)cpu, &others);
-    if (!seat->known || CPU_COUNT(&others) == 0)
+    if (CPU_COUNT(&others) == 0)
         return false;
     hurry(seat);
-    if (sched_setaffinity(0, sizeof(others), &others) != 0)
-        return false;
-    seat->moved = true;
-    seat->tid = 0;
-    seat->cpu = -1;
-    seat->beside = cpu;
-    return true;
+    return run_on(seat, &others, 0, -1, cpu);
 }
 
 int seat_cpu_of(struct seat *seat, pid_t tid)

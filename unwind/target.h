@@ -68,8 +68,6 @@ struct cpy_target {
     pid_t seen;                  /* a thread of which this sample has found out, */
     int seen_cpu;                /* that it is or was there; 0: of none */
     struct slumber_here here;    /* the CPU that we woke up on for this sample */
-    bool beside;                 /* we wait elsewhere than on its CPU, to read it by onsite.h */
-    bool unsure;                 /* what was read on site has code objects that may be others' */
     unsigned failed_onsite;      /* times in a row that what ran could not be read there, */
     unsigned off_site;           /* and samples for which that is not tried, then */
     pid_t awake;                 /* the thread that was last seen to have run; 0: none was */

@@ -417,7 +417,7 @@ int main(int argc, char **argv)
         return 2;
     }
     s.scratch = s.options.onsite ? cpy_scratch_new() : NULL;
-    if (s.options.onsite && (!s.scratch || !cpy_scratch_read_onsite(s.scratch))) {
+    if (s.options.onsite && !cpy_scratch_read_onsite(s.scratch)) {
         (void)fprintf(stderr, "truth_sampler: the kernel will not read for us: %s\n",
                       strerror(errno));
         return REFUSED;
