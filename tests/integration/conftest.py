@@ -2,7 +2,9 @@
 """Fixtures: every Python that was found, programs under it, and the pystrobe that was built."""
 
 import os
+import shutil
 import signal
+import subprocess
 
 import pytest
 
@@ -104,6 +106,22 @@ def start():
     yield start_one
     for target in running:
         target.stop()
+
+
+@pytest.fixture
+def trace_recording(pystrobe, tmp_path):
+    """trace_recording(pid, rate, seconds, *options of strace): what a recording wrote to stderr, and strace of it."""
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+
+    def trace(pid, rate, seconds, *options):
+        path = tmp_path / "trace"
+        done = subprocess.run([*live.root_words(), "strace", *options, "-o", path, pystrobe.path, "record", "--pid", str(pid), "-d",
+                               "%ds" % seconds, "-r", str(rate), "-o", tmp_path / "out.pb.gz"],
+                              check=True, capture_output=True, text=True)
+        return done.stderr, path.read_text()
+
+    return trace
 
 
 @pytest.fixture

@@ -220,6 +220,11 @@ class Pystrobe:
         return json.loads(done.stdout)
 
 
+def stats_in(errors):
+    """What `record --stats=json` says among its other messages."""
+    return json.loads(next(line for line in errors.splitlines() if line.startswith("{")))
+
+
 def copy_of(python, folder):
     """Copies the interpreter and its libpython into `folder`; gives (path inside the root, environment).
 

@@ -3,7 +3,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -45,10 +44,10 @@ def needs_the_kernel():
 
 
 def record(pystrobe, pid, path, *words):
-    """Records as whoever may; gives what it says of itself."""
-    done = subprocess.run([*live.root_words(), pystrobe.path, "record", "--stats=json", "--pid", str(pid), "-o", path, *words],
-                          check=True, capture_output=True, text=True)
-    return json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    """Gives what a recording says of itself."""
+    done = pystrobe.run("record", "--stats=json", "--pid", pid, "-o", path, *words)
+    assert done.returncode == 0, done.stderr
+    return live.stats_in(done.stderr)
 
 
 @pytest.mark.timing
@@ -94,12 +93,11 @@ def test_a_program_that_goes_from_cpu_to_cpu_is_found_there(python, pystrobe, st
 @pytest.mark.few
 def test_slow_recordings_and_those_without_rights_load_nothing(python, pystrobe, start, tmp_path):
     pid = start(python, "busy.py").read_json()["pid"]
-    without = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin"]  # which has them all
+    without = live.Pystrobe(pystrobe.path)
+    without.words += ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin"]  # which has them all
 
     slow = record(pystrobe, pid, tmp_path / "o.pb.gz", "-r", "99", "-d", "1s")
-    done = subprocess.run([*live.root_words(), *without, pystrobe.path, "record", "--stats=json", "--pid", str(pid), "-o",
-                           tmp_path / "p.pb.gz", "-r", "500", "-d", "1s"], check=True, capture_output=True, text=True)
-    weak = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    weak = record(without, pid, tmp_path / "p.pb.gz", "-r", "500", "-d", "1s")
 
     assert slow["unwinder"]["onsite"] == 0 and slow["samples"] > 50
     assert weak["unwinder"]["onsite"] == 0 and weak["samples"] > 250
@@ -107,15 +105,11 @@ def test_slow_recordings_and_those_without_rights_load_nothing(python, pystrobe,
 
 @pytest.mark.timing
 @pytest.mark.few
-def test_nothing_is_written_stopped_or_signalled_on_site_either(python, start, pystrobe, tmp_path):
-    if not sides.can_strace():
-        pytest.skip("strace is not installed")
+def test_nothing_is_written_stopped_or_signalled_on_site_either(python, start, trace_recording):
     pid = start(python, "busy.py", "--duty", 1).read_json()["pid"]
 
-    subprocess.run([*live.root_words(), "strace", "-f", "-o", tmp_path / "trace", pystrobe.path, "record", "--pid", str(pid),
-                    "-d", "1s", "-r", str(RATE), "-o", tmp_path / "o.pb.gz"], check=True, capture_output=True)
+    text = trace_recording(pid, RATE, SECONDS, "-f")[1]
 
-    text = (tmp_path / "trace").read_text()
     commands = {rest.split(",")[0].lstrip("(") for name, rest in straced.calls_of(text) if name == "bpf"}
     assert "BPF_PROG_LOAD" in commands
     assert commands <= {"BPF_MAP_CREATE", "BPF_PROG_LOAD", "BPF_PROG_TEST_RUN"}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pystrobe record and report: one process or command into a file, and what the file says."""
 
-import json
 import os
 import re
 import shutil
@@ -106,7 +105,7 @@ def test_statistics_are_those_of_the_recording(python, pystrobe, start, tmp_path
     done = pystrobe.run("record", "--stats=json", "--pid", pid, "-d", "1s", "-r", "200", "-o", tmp_path / "o.pb.gz")
 
     assert done.returncode == 0, done.stderr
-    stats = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    stats = live.stats_in(done.stderr)
     unwinder = stats["unwinder"]
     assert stats["processes"] == 1 and 100 < stats["samples"] < 250
     # The main thread, the one that waits for input, and two burners; the first sample has no time to give.
@@ -122,8 +121,7 @@ def test_statistics_for_people_explain_every_counter(pystrobe, tmp_path):
     words = ["-o", tmp_path / "o.pb.gz", "--", "/usr/bin/python3", "-c", burn]
 
     text = pystrobe.run("record", "--stats", *words).stderr
-    machine = json.loads(next(line for line in pystrobe.run("record", "--stats=json", *words).stderr.splitlines()
-                              if line.startswith("{")))
+    machine = live.stats_in(pystrobe.run("record", "--stats=json", *words).stderr)
 
     rows = {line.split()[2]: line.split() for line in text.splitlines() if re.match(r" *\d+ +\d+\.\d\d  \w", line)}
     assert set(rows) == set(machine["unwinder"])

@@ -3,7 +3,6 @@
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
@@ -79,14 +78,11 @@ SEATED_RATE = 200
 
 @pytest.mark.timing
 @pytest.mark.few
-def test_a_recording_is_in_a_real_time_class_for_sleeps_and_samples_only(python, pystrobe, start, tmp_path):
-    if not sides.can_strace():
-        pytest.skip("strace is not installed")
+def test_a_recording_is_in_a_real_time_class_for_sleeps_and_samples_only(python, start, trace_recording):
     pid = start(python, "busy.py", "--duty", 1).read_json()["pid"]
-    done = subprocess.run([*live.root_words(), "strace", "-o", tmp_path / "trace", pystrobe.path, "record", "--pid", str(pid), "-d", "3s",
-                           "-r", str(SEATED_RATE), "-o", tmp_path / "out.pb.gz"], check=True, capture_output=True, text=True)
-    samples, entered, inside, seated = int(re.search(r"(\d+) samples", done.stderr).group(1)), 0, False, []
-    for name, rest in straced.calls_of((tmp_path / "trace").read_text()):
+    errors, text = trace_recording(pid, SEATED_RATE, 3)
+    samples, entered, inside, seated = int(re.search(r"(\d+) samples", errors).group(1)), 0, False, []
+    for name, rest in straced.calls_of(text):
         if name in ("sched_setscheduler", "sched_setattr"):
             if "SCHED_FIFO" in rest and "EPERM" in rest:
                 pytest.skip("the class is denied here")
@@ -106,13 +102,9 @@ FAST_RATE = 1000
 
 @pytest.mark.timing
 @pytest.mark.few
-def test_at_a_high_rate_a_timer_is_set_once_a_sample(python, pystrobe, start, tmp_path):
-    if not sides.can_strace():
-        pytest.skip("strace is not installed")
+def test_at_a_high_rate_a_timer_is_set_once_a_sample(python, start, trace_recording):
     pid = start(python, "busy.py", "--duty", 1).read_json()["pid"]
-    subprocess.run([*live.root_words(), "strace", "-o", tmp_path / "trace", pystrobe.path, "record", "--pid", str(pid), "-d", "2s",
-                    "-r", str(FAST_RATE), "-o", tmp_path / "out.pb.gz"], check=True, capture_output=True, text=True)
-    calls = straced.calls_of((tmp_path / "trace").read_text())
+    calls = straced.calls_of(trace_recording(pid, FAST_RATE, 2)[1])
     waits = [rest for name, rest in calls if name == "ppoll"]
     set_ahead = [rest for rest in waits if ", NULL, NULL," in rest]
     if any("SCHED_FIFO" in rest and "EPERM" in rest for _, rest in calls):

@@ -3,8 +3,8 @@
 """Holds the unwinder against programs whose truth is known, and prints a line for each figure.
 
 Placements: apart (the target on one CPU, each tick begins on another, the unwinder may move),
-onsite (the same, but it is read in an interrupt), same (both on one CPU), pinned (the sampler may not leave its CPU), free (nobody is held anywhere),
-moved (the target goes from CPU to CPU all the time).
+onsite (the same, but it is read in an interrupt), same (both on one CPU), pinned (the sampler may
+not leave its CPU), free (nobody is held anywhere), moved (the target goes from CPU to CPU all the time).
 A share of a program passes if it is within three standard errors of what the program measured
 of itself; where it is not, a run twice as long is done and that one counts. --short holds each
 figure to what chance alone would exceed once in a million times. Figures without a bar are
@@ -31,8 +31,8 @@ WARM_UP_S = 0.5
 
 # program, placement, rate (Hz), seconds in full and in short (0: not)
 PLAN = (
-    ("edges", "apart", 2000, 100, 5), ("edges", "onsite", 2000, 100, 4), ("edges", "same", 1000, 5, 2), ("edges", "pinned", 1000, 5, 2),
-    ("edges", "moved", 1000, 10, 3),
+    ("edges", "apart", 2000, 100, 5), ("edges", "onsite", 2000, 100, 4), ("edges", "same", 1000, 5, 2),
+    ("edges", "pinned", 1000, 5, 2), ("edges", "moved", 1000, 10, 3),
     ("edges4", "apart", 1000, 10, 3), ("edges4", "same", 1000, 5, 0),
     ("shares", "apart", 19, 10, 0), ("shares", "apart", 49, 8, 0), ("shares", "apart", 100, 8, 0),
     ("shares", "apart", 1000, 8, 3), ("shares", "onsite", 1000, 8, 0), ("shares", "same", 1000, 4, 0),

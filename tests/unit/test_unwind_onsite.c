@@ -413,71 +413,75 @@ static void fetch(struct ahead *ahead, struct onsite *onsite, struct ahead_set *
     assert_true(ahead->stood);
 }
 
+/* A prediction over the process, which runs a stack of one frame at 10 * FAR. */
+struct predicted {
+    struct mem *inner; /* owned */
+    struct ahead ahead;
+    struct ahead_set set, other;
+    int proc_fd; /* owned */
+};
+
+static void predict(struct fixture *f, struct predicted *p)
+{
+    struct err err = {""};
+
+    p->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mem_open_process(f->pid, p->proc_fd, &p->inner, &err), CPY_OK);
+    ahead_init(&p->ahead, &p->inner);
+    ahead_set_init(&p->set, false);
+    ahead_set_init(&p->other, false);
+    make_thread(f, 10 * FAR);
+    make_frame(f, 10 * FAR, 0);
+    p->ahead.place = f->place;
+    assert_false(is_served(&p->ahead, &p->set, address(f, 0), false));
+    assert_false(is_served(&p->ahead, &p->other, address(f, FAR), false));
+    fetch(&p->ahead, f->onsite, &p->set);
+}
+
+static void end_prediction(struct predicted *p)
+{
+    ahead_set_finish(&p->ahead, &p->set);
+    ahead_set_finish(&p->ahead, &p->other);
+    ahead_finish(&p->ahead);
+    mem_close(p->inner);
+    (void)close(p->proc_fd);
+}
+
 static void a_prediction_serves_what_was_brought_and_knows_that_it_is_of_one_moment(void **state)
 {
     struct fixture *f = needed(state);
-    struct ahead_set set, other, *plain = &other;
-    struct err err = {""};
-    struct ahead ahead;
-    struct mem *inner;
-    int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct predicted p;
+    struct ahead_set *plain = &p.other;
 
-    assert_int_equal(mem_open_process(f->pid, proc_fd, &inner, &err), CPY_OK);
-    ahead_init(&ahead, &inner);
-    ahead_set_init(&set, false);
-    ahead_set_init(&other, false);
-    make_thread(f, 10 * FAR);
-    make_frame(f, 10 * FAR, 0);
-    ahead.place = f->place;
-    assert_false(is_served(&ahead, &set, address(f, 0), false));
-    assert_false(is_served(&ahead, &other, address(f, FAR), false));
-    fetch(&ahead, f->onsite, &set);
+    predict(f, &p);
 
-    assert_true(is_served(&ahead, &set, address(f, 0), false));
-    assert_true(is_served(&ahead, &set, address(f, 0), true)); /* nothing has moved since */
-    assert_true(is_served(&ahead, &set, address(f, 10 * FAR), false));
-    assert_true(is_served(&ahead, &set, address(f, 10 * FAR), true));
-    ahead.goes_onsite = false;
+    assert_true(is_served(&p.ahead, &p.set, address(f, 0), false));
+    assert_true(is_served(&p.ahead, &p.set, address(f, 0), true)); /* nothing has moved since */
+    assert_true(is_served(&p.ahead, &p.set, address(f, 10 * FAR), false));
+    assert_true(is_served(&p.ahead, &p.set, address(f, 10 * FAR), true));
+    p.ahead.goes_onsite = false;
     assert_true(reads_word(f)); /* for somebody else: what was brought is gone */
-    assert_true(is_served(&ahead, &set, address(f, 0), true));
+    assert_true(is_served(&p.ahead, &p.set, address(f, 0), true));
     f->memory[10 * FAR]++;
-    assert_false(is_served(&ahead, &set, address(f, 10 * FAR), false));
-    ahead_fetch(&ahead, &plain, 1);
-    assert_true(is_served(&ahead, &other, address(f, FAR), false));
-    assert_false(is_served(&ahead, &other, address(f, FAR), true)); /* it may have */
-    assert_false(is_served(&ahead, &other, address(f, 10 * FAR), false));
-    ahead_set_finish(&ahead, &set);
-    ahead_set_finish(&ahead, &other);
-    ahead_finish(&ahead);
-    mem_close(inner);
-    (void)close(proc_fd);
+    assert_false(is_served(&p.ahead, &p.set, address(f, 10 * FAR), false));
+    ahead_fetch(&p.ahead, &plain, 1);
+    assert_true(is_served(&p.ahead, &p.other, address(f, FAR), false));
+    assert_false(is_served(&p.ahead, &p.other, address(f, FAR), true)); /* it may have */
+    assert_false(is_served(&p.ahead, &p.other, address(f, 10 * FAR), false));
+    end_prediction(&p);
 }
 
 static void what_is_missing_of_a_moment_is_never_taken_for_a_part_of_it(void **state)
 {
     struct fixture *f = needed(state);
-    struct err err = {""};
-    struct ahead_set set;
-    struct ahead ahead;
-    struct mem *inner;
-    int proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct predicted p;
 
-    assert_int_equal(mem_open_process(f->pid, proc_fd, &inner, &err), CPY_OK);
-    ahead_init(&ahead, &inner);
-    ahead_set_init(&set, false);
-    make_thread(f, 10 * FAR);
-    make_frame(f, 10 * FAR, 0);
-    ahead.place = f->place;
-    assert_false(is_served(&ahead, &set, address(f, 0), false));
-    fetch(&ahead, f->onsite, &set);
-    assert_false(is_served(&ahead, &set, address(f, 20 * FAR), false));
+    predict(f, &p);
+    assert_false(is_served(&p.ahead, &p.set, address(f, 20 * FAR), false));
 
-    assert_false(is_served(&ahead, &set, address(f, 0), true));
-    assert_false(is_served(&ahead, &set, address(f, 10 * FAR), true));
-    ahead_set_finish(&ahead, &set);
-    ahead_finish(&ahead);
-    mem_close(inner);
-    (void)close(proc_fd);
+    assert_false(is_served(&p.ahead, &p.set, address(f, 0), true));
+    assert_false(is_served(&p.ahead, &p.set, address(f, 10 * FAR), true));
+    end_prediction(&p);
 }
 
 static void give_up_rights(void)

@@ -8,16 +8,14 @@ they should say, test_clock.py knows.
 
 import base64
 import glob
-import json
-import os
 import signal
 import subprocess
 import time
 
-PYTHON, PYSTROBE = "/usr/bin/python3", "/usr/bin/pystrobe"
+from machine import DEADLINE_S, PYSTROBE, PYTHON, mount, tell
+
 DAY_S, HOURS_S, ASLEEP_S = 86400, 7200, 20
 PHASE_S = 8  # between two events: some intervals
-DEADLINE_S = 120
 INI = """
 [agent]
 rate = 50Hz
@@ -40,10 +38,6 @@ while True:
     works()
     time.sleep(0.04)
 """
-
-
-def tell(**seen):
-    print("guest: " + json.dumps(seen), flush=True)
 
 
 def clocks():
@@ -82,9 +76,7 @@ def wait_for(what):
 
 
 def main():
-    for kind, path in (("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("sysfs", "/sys")):
-        os.makedirs(path, exist_ok=True)
-        subprocess.run(["/usr/bin/mount", "-t", kind, kind, path], check=True)
+    mount(sysfs="/sys")
     put("/run/app.py", APP)
     put("/run/agent.ini", INI)
     with open("/run/log", "w", encoding="ascii") as log:

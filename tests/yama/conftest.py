@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import re
 import sys
 
@@ -16,20 +17,21 @@ import roots  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(TREE, "build")))
 PROGRAMS = ["/usr/bin/setpriv", "/usr/bin/mount", os.path.realpath(sys.executable)]
+SHARED = os.path.join(HERE, "machine.py")
 LOADED = "libcurl.so.4"  # which an agent is not linked to
 
 
 def archive(script):
     files = kernel.Archive()
-    with open(script, encoding="utf-8") as file:
-        text = file.read()
-    modules = re.findall(r"^import (\w+)", text, re.MULTILINE) + ["encodings.idna", "encodings.ascii", "encodings.utf_8"]
+    text, shared = (pathlib.Path(path).read_text(encoding="utf-8") for path in (script, SHARED))
+    modules = re.findall(r"^import (\w+)", text + shared, re.MULTILINE) + ["encodings.idna", "encodings.ascii", "encodings.utf_8"]
     library = re.search(r"%s .*=> (\S+)" % re.escape(LOADED), kernel.output_of(["/sbin/ldconfig", "-p"]))
     for path in sorted(kernel.python_modules(modules)) + PROGRAMS + ([library[1]] if library else []):
         files.add_host(path)
     files.add_host(os.path.join(BUILD, "pystrobe"), "/usr/bin/pystrobe")
     files.add_link("/usr/bin/python3", os.path.realpath(sys.executable))
     files.add("/init", text.encode())
+    files.add(os.path.join(os.path.dirname(os.__file__), os.path.basename(SHARED)), shared.encode())
     return files
 
 

@@ -13,9 +13,9 @@ import signal
 import subprocess
 import time
 
+from machine import DEADLINE_S, PYSTROBE, PYTHON, mount, run, tell
+
 SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
-PYTHON, PYSTROBE = "/usr/bin/python3", "/usr/bin/pystrobe"
-DEADLINE_S = 120
 AS_OWNER = ["/usr/bin/setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
 AS_OTHER = ["/usr/bin/setpriv", "--reuid", "2000", "--regid", "2000", "--clear-groups"]
 CAPABLE = AS_OTHER + ["--inh-caps", "+sys_ptrace", "--ambient-caps", "+sys_ptrace"]
@@ -63,16 +63,6 @@ print(flush=True)
 sys.stdin.readline()
 after()
 """
-
-
-def tell(**seen):
-    print("guest: " + json.dumps(seen), flush=True)
-
-
-def run(words):
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=DEADLINE_S, text=True, cwd="/")
-    return done.returncode, done.stdout, done.stderr
 
 
 @contextlib.contextmanager
@@ -172,9 +162,7 @@ def try_second_profiler(level):
 
 
 def main():
-    for kind, path in (("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
-        os.makedirs(path, exist_ok=True)
-        subprocess.run(["/usr/bin/mount", "-t", kind, kind, path], check=True)
+    mount()
     for level in range(4):
         with open(SCOPE, "w", encoding="ascii") as file:
             file.write(str(level))

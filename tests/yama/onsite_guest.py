@@ -13,8 +13,8 @@ import signal
 import subprocess
 import time
 
-PYTHON, PYSTROBE = "/usr/bin/python3", "/usr/bin/pystrobe"
-DEADLINE_S = 120
+from machine import DEADLINE_S, PYSTROBE, PYTHON, mount, run, tell
+
 WITHOUT = ["/usr/bin/setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin"]
 
 SPINS = """
@@ -40,16 +40,6 @@ path = /run/store
 """
 
 
-def tell(**seen):
-    print("guest: " + json.dumps(seen), flush=True)
-
-
-def run(words):
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=DEADLINE_S, text=True, cwd="/")
-    return done.returncode, done.stdout, done.stderr
-
-
 def try_record(case, words, pid):
     path = "/run/%s.pb.gz" % case
     doctor = run(words + [PYSTROBE, "doctor", "--json"])[1]
@@ -72,9 +62,7 @@ def try_agent():
 
 
 def main():
-    for kind, path in (("proc", "/proc"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
-        os.makedirs(path, exist_ok=True)
-        subprocess.run(["/usr/bin/mount", "-t", kind, kind, path], check=True)
+    mount()
     app = subprocess.Popen([PYTHON, "-ISc", SPINS], stdout=subprocess.PIPE)
     pid = int(app.stdout.readline())
     tell(case="kernel", release=os.uname().release, cpus=os.cpu_count())

@@ -3,9 +3,13 @@
 rights to load it. onsite_guest.py does it, here is what is expected.
 """
 
-import json
+import os
+import sys
 
 import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
+import live  # noqa: E402
 
 SECONDS = 600
 
@@ -21,7 +25,7 @@ def seen(guest):
 
 def unwinder(line):
     assert line["status"] == 0, line["errors"]
-    stats = json.loads(next(text for text in line["errors"].splitlines() if text.startswith("{")))
+    stats = live.stats_in(line["errors"])
     return stats["samples"], stats["unwinder"]
 
 
