@@ -278,13 +278,15 @@ static bool is_ready(struct cpy_target *t)
 /* Whoever holds the GIL of the first interpreter, or did last: it is where it was, if it ran. */
 static void note_runner(struct cpy_target *t)
 {
-    const struct listed *thread = t->ready ? &t->threads[t->interps[0].runner] : t->threads;
+    const struct listed *thread;
+    size_t i = t->ready ? t->interps[0].runner : 0;
 
-    while (!t->ready && thread < t->threads + t->thread_count &&
-           thread->words.addr != t->interps[thread->interp].holder)
-        thread++;
-    if (thread == t->threads + t->thread_count)
+    while (!t->ready && i < t->thread_count &&
+           t->threads[i].words.addr != t->interps[t->threads[i].interp].holder)
+        i++;
+    if (i == t->thread_count)
         return;
+    thread = &t->threads[i];
     t->runner = tids_outer(&t->tids, thread->inner_tid);
     t->ahead.place.tid = t->runner;
     t->ahead.place.thread = thread->words.addr;

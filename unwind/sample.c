@@ -586,10 +586,10 @@ bool cpy_asleep(struct cpy_target *t)
 /* True if each thread's stack is known as it was. */
 static bool is_known_whole(const struct cpy_target *t)
 {
-    const struct listed *thread;
+    size_t i;
 
-    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
-        if (!thread->kept->whole || thread->joined || thread->outer != 0)
+    for (i = 0; i < t->thread_count; i++)
+        if (!t->threads[i].kept->whole || t->threads[i].joined || t->threads[i].outer != 0)
             return false;
     return t->thread_count > 0;
 }
