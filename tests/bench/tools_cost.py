@@ -6,13 +6,16 @@ The program runs alone and with a profiler in turn: A B A B ... A. Each B is div
 the A before and the one behind it. Printed are the median of these ratios and the bootstrap's 95 %
 interval of it; `nobody` is the same with nobody profiling, which shows the noise. Where that
 alone is farther from 1 than the bar, nothing is said of the bar. `reading a word` is a program that
-wakes up as often on the target's CPU, and reads eight bytes of it: who reads a target that stands
-still cannot leave it more than that. Where it is surely below a bar, that is out of reach on this
-machine.
-Exits with 1 if pystrobe is surely below a bar that is not.
+wakes up as often on the target's CPU, and reads eight bytes of it: who waits there for its moment
+cannot leave the target more than that.
+pystrobe and the reader of words stand still between their turns, which are short: the machine has
+its ups and downs, and seconds apart they are other ones. Peers would catch up on what they missed
+meanwhile, so that each of their turns is a run of its own.
+Exits with 1 if pystrobe is surely below a bar.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -26,39 +29,63 @@ from tools import log, names_in, numbers, say
 BARS = {100: 0.995, 1000: 0.985}  # of the speed without a profiler, at samples a second
 NOBODY = "nobody"
 PAIRS_MIN = 6  # of fewer the bootstrap's interval says little
+TURN_S = {"cpu": 0.15, "pagefault": 0.3}  # short, but many pieces of the target's work
+LONGER_TURN_S = 2.0
 
 
-def take_pairs(bench, target, tools, rate, options):
-    """{tool: [ratio of each pair]}, the tools in turn."""
+def add_pair(ratios, before, speed, after):
+    ratios.append({key: speed[key] / statistics.mean([before[key], after[key]]) for key in speed})
+
+
+def take_runs(bench, target, tools, rate, options, ratios):
+    """A pair of each tool that is to be started anew for each."""
     window = tools_measure.window_of(options.seconds)
+    before = tools_measure.watch(target, window) if tools else None
+    for name, tool in tools.items():
+        speed = bench.run_watched(tool, target, rate, options.seconds)[1]
+        after = tools_measure.watch(target, window)
+        add_pair(ratios[name], before, speed, after)
+        before = after
+
+
+def take_turns(target, helds, seconds, ratios):
+    """A pair of each that stands still between its turns; None is nobody."""
+    before = tools_measure.watch(target, seconds)
+    for name, held in helds.items():
+        speed = held.turn(target, seconds) if held else tools_measure.watch(target, seconds)
+        after = tools_measure.watch(target, seconds)
+        add_pair(ratios[name], before, speed, after)
+        before = after
+
+
+def take_pairs(bench, target, tools, rate, options, turn_s):
+    """{tool: [ratio of each pair]}, the tools in turn."""
     ratios = {name: [] for name in tools}
-    before = tools_measure.watch(target, window)
-    for number in range(options.pairs):
-        log("%d Hz, pair %d of %d" % (rate, number + 1, options.pairs))
-        for name, tool in tools.items():
-            speed = bench.run_watched(tool, target, rate, options.seconds)[1] if tool \
-                else tools_measure.watch(target, window)
-            after = tools_measure.watch(target, window)
-            ratios[name].append({key: speed[key] / statistics.mean([before[key], after[key]]) for key in speed})
-            before = after
+    runs = {name: tool for name, tool in tools.items() if tool and "held" not in tool}
+    with contextlib.ExitStack() as stack:
+        helds = {name: tool and stack.enter_context(tools_measure.Held(bench, tool, target.pid, rate))
+                 for name, tool in tools.items() if name not in runs}
+        for number in range(options.pairs):
+            log("%d Hz, pair %d of %d" % (rate, number + 1, options.pairs))
+            take_runs(bench, target, runs, rate, options, ratios)
+            for _ in range(options.turns):
+                take_turns(target, helds, turn_s, ratios)
     return ratios
 
 
-def judge(speeds, bar, noise, least=()):
+def judge(speeds, bar, noise):
     """How the speeds stand to the bar; unclear if the machine is not still enough to tell."""
     low, high = tools_stats.median_interval(speeds)
     if len(speeds) < PAIRS_MIN or noise > 1 - bar or low < bar <= high and statistics.median(speeds) < bar:
         return "unclear"
-    if high >= bar:
-        return "reached"
-    return "out of reach" if least and tools_stats.median_interval(least)[1] < bar else "missed"
+    return "reached" if high >= bar else "missed"
 
 
 def speeds_of(pairs):
     return [pair["per_second"] for pair in pairs]
 
 
-def result_of(workload, rate, name, pairs, noise, least):
+def result_of(workload, rate, name, pairs, noise):
     speeds = speeds_of(pairs)
     interval = tools_stats.median_interval(speeds)
     bar = BARS.get(rate) if name == "pystrobe" else None
@@ -66,7 +93,7 @@ def result_of(workload, rate, name, pairs, noise, least):
         "workload": workload, "rate": rate, "tool": name, "pairs": pairs, "median": statistics.median(speeds),
         "low": interval[0], "high": interval[1], "bar": bar,
         "target_cpu": statistics.median(pair["cpu_per_work"] for pair in pairs),
-        "verdict": judge(speeds, bar, noise, least) if bar else "",
+        "verdict": judge(speeds, bar, noise) if bar else "",
     }
 
 
@@ -87,13 +114,14 @@ def read_options():
                         help=",".join(tools_measure.WORKLOADS))
     parser.add_argument("--rates", type=numbers, default=[100, 1000])
     parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--seconds", type=int, default=4, help="of each profiler's run")
+    parser.add_argument("--turns", type=int, default=12, help="of those that stand still in between, for each pair")
+    parser.add_argument("--seconds", type=int, default=4, help="of the run of each that does not")
     parser.add_argument("--target-cores", help="keep the target on these CPUs, as in 0 or 0-3")
     parser.add_argument("--tool-cores", help="keep the tools on these")
     parser.add_argument("--json", help="default: bench-target.json in the build folder")
     options = parser.parse_args()
-    if options.pairs < 1 or options.seconds < 2:
-        parser.error("at least one pair, of two seconds")
+    if options.pairs < 1 or options.turns < 1 or options.seconds < 2:
+        parser.error("at least one pair, one turn, and runs of two seconds")
     return options
 
 
@@ -109,15 +137,19 @@ def main():
     bench = tools_measure.Bench(build, options.tool_cores)
     results = []
     for workload in options.workloads:
+        turn_s = TURN_S.get(workload, LONGER_TURN_S)
         with tools_measure.running(python, workload, options.target_cores) as target:
             for rate in options.rates:
                 log("target %s" % workload)
-                taken = take_pairs(bench, target, tools, rate, options)
+                taken = take_pairs(bench, target, tools, rate, options, turn_s)
                 noise = abs(statistics.median(speeds_of(taken[NOBODY])) - 1)
-                least = speeds_of(taken.get(tools_peers.WORD, []))
-                results += [result_of(workload, rate, name, pairs, noise, least) for name, pairs in taken.items()]
-    say("targets: CPython %s; CPUs of the target: %s, of the tools: %s; %d pairs" % (
-        python["id"], options.target_cores or "any", options.tool_cores or "any", options.pairs))
+                found = [result_of(workload, rate, name, pairs, noise) for name, pairs in taken.items()]
+                for result in found:
+                    log("  ".join(row_of(result)))
+                results += found
+    say("targets: CPython %s; CPUs of the target: %s, of the tools: %s; %d pairs of runs, %d of turns" % (
+        python["id"], options.target_cores or "any", options.tool_cores or "any", options.pairs,
+        options.pairs * options.turns))
     head = ["target", "rate", "profiler", "speed", "95 % interval", "CPU for its work", "bar", ""]
     say(tools_stats.table([head] + [row_of(result) for result in results]))
     path = options.json or os.path.join(build, "bench-target.json")

@@ -5,6 +5,7 @@ import contextlib
 import json
 import mmap
 import os
+import signal
 import struct
 import subprocess
 import tempfile
@@ -21,6 +22,8 @@ SLOTS = 64
 SETTLE_S = 1.0  # from the start of a tool to where the target's speed is looked at
 MARGIN = 0.2  # ... of its run, before its end: py-spy ends up to 13 % too early
 REST_S = 0.2  # after a tool has ended
+CATCH_UP_S = 0.03  # from where a tool goes on to where the target's speed is looked at
+FOREVER_S = 3600  # a run that is ended from outside
 
 
 def about(python, options):
@@ -95,6 +98,60 @@ def watch(target, seconds):
     return speed_between(before, target.look())
 
 
+def leaf_of(pid):
+    """The command below launchers: the only child's only child, and so on."""
+    while True:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            children = file.read().split()
+        if len(children) != 1:
+            return pid
+        pid = int(children[0])
+
+
+class Held:
+    """A tool that runs in its turns only: between them it stands still, by SIGSTOP.
+
+    That way a turn may be short: the machine's own ups and downs are the same before, in and after
+    it. For tools that go on with the next tick then, and do not catch up on those they missed."""
+
+    def __init__(self, bench, tool, pid, rate):
+        self.rate, self._bench, self._tool, self._turns_s = rate, bench, tool, 0.0
+        self._process, self._report = bench.start(tool, pid, rate, FOREVER_S)
+        time.sleep(SETTLE_S)
+        if self._process.poll() is not None:
+            raise RuntimeError("%s does not run: %s" % (tool["name"], self._process.communicate()[0]))
+        self.pid = leaf_of(self._process.pid)
+        self._send(signal.SIGSTOP)
+
+    def _send(self, number):
+        subprocess.run(self._bench.root_words + ["kill", "-%d" % number, str(self.pid)], check=True)
+
+    def turn(self, target, seconds):
+        """The target's speed while it runs for that long."""
+        self._send(signal.SIGCONT)
+        time.sleep(CATCH_UP_S)
+        speed = watch(target, seconds)
+        self._send(signal.SIGSTOP)
+        self._turns_s += seconds
+        return speed
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self._send(signal.SIGCONT)
+        self._send(signal.SIGINT)
+        if failure[0] is None:
+            self._end()
+
+    def _end(self):
+        """Waits for its end. That it slept in its turns is an error."""
+        took = self._bench.finish(self._tool, self._process, self._report)
+        if took["taken"] < self.rate * self._turns_s / 2:
+            raise RuntimeError("%s took %d samples in %.1f s of %d Hz" % (
+                self._tool["name"], took["taken"], self._turns_s, self.rate))
+
+
 class Bench:
     """Where things are, and how tools are kept on CPUs."""
 
@@ -102,6 +159,7 @@ class Bench:
         self.launcher = os.path.join(build, "tests", "tools", "run_measured")
         self.folder = os.path.join(build, "tests", "bench")
         self.cores = cores
+        self.root_words = live.root_words()
         os.makedirs(self.folder, exist_ok=True)
 
     def start(self, tool, pid, rate, seconds):
@@ -110,7 +168,7 @@ class Bench:
         out = os.path.join(self.folder, "out." + tool["name"])
         words = [str(word) for word in tool["words"](pid, rate, seconds, out)]
         process = subprocess.Popen(
-            live.root_words() + [self.launcher, report] + cores_words(self.cores) + words, env=tool["env"], cwd="/",
+            self.root_words + [self.launcher, report] + cores_words(self.cores) + words, env=tool["env"], cwd="/",
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )
         return process, report

@@ -3,7 +3,8 @@
 
 A tool is a dictionary: `name`; `words(pid, rate, seconds, out)`, its command line; `read(text)`,
 which gives {"taken", "lost_percent"} from what it printed; `env`. Each attaches to a process,
-reads the stacks of all threads and writes them to a file.
+reads the stacks of all threads and writes them to a file. Those with `held` end by SIGINT, and go on
+with the next tick after they stood still.
 """
 
 import json
@@ -74,14 +75,14 @@ def word_tool(program):
     def words(pid, rate, seconds, out):
         return [program, pid, rate, seconds]
 
-    return {"name": WORD, "words": words, "read": read_word, "env": live.clean_environment()}
+    return {"name": WORD, "words": words, "read": read_word, "env": live.clean_environment(), "held": True}
 
 
 def pystrobe_tool(program):
     def words(pid, rate, seconds, out):
         return [program, "record", "--stats=json", "-p", pid, "-r", rate, "-d", seconds, "-o", out]
 
-    return {"name": "pystrobe", "words": words, "read": read_pystrobe, "env": live.clean_environment()}
+    return {"name": "pystrobe", "words": words, "read": read_pystrobe, "env": live.clean_environment(), "held": True}
 
 
 def pyspy_tool(name, program):

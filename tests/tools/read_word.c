@@ -6,9 +6,10 @@
  * What is left of the process's speed is the most that any sampler can leave which reads it while
  * it stands still: a timer's interrupt, two switches of the CPU, and the least read. In virtual
  * machines, and with caches that are the process's own until then, that is most of the price of a
- * sample. Prints how many words it read.
+ * sample. Prints how many words it read, at the end or when a SIGINT ends it before.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,14 @@
 #include "unwind/seat.h"
 
 enum { LOOK_EACH = 50 }; /* words: then it is where the process is */
+
+static volatile sig_atomic_t ended;
+
+static void end(int number)
+{
+    (void)number;
+    ended = 1;
+}
 
 /* Where its first mapping begins; 0: there is none to be seen. */
 static uint64_t first_address(pid_t pid)
@@ -47,21 +56,26 @@ static bool read_word(pid_t pid, uint64_t address)
     return process_vm_readv(pid, &into, 1, &from, 1, 0) == (ssize_t)sizeof(word);
 }
 
-/* False: it cannot get there, has no timer, or may not read. */
-static bool read_words(struct seat *seat, struct alarm *alarm, pid_t pid, long rate, long count)
+/* How many it read; -1: it cannot get there, has no timer, or may not read. */
+static long read_words(struct seat *seat, struct alarm *alarm, pid_t pid, long rate, long count)
 {
     const uint64_t step = NS_PER_S / (uint64_t)rate, address = first_address(pid);
-    uint64_t next = clock_mono_ns();
+    uint64_t next = clock_mono_ns(), now;
     long i;
 
     for (i = 0; i < count; i++) {
         if (i % LOOK_EACH == 0 && !seat_move(seat, pid, true))
-            return false;
-        next += step;
-        if (alarm_wait(alarm, -1, next, next + step) < 0 || !read_word(pid, address))
-            return false;
+            return -1;
+        now = clock_mono_ns();
+        next = next + step > now ? next + step : now; /* it may have been stopped */
+        if (alarm_wait(alarm, -1, next, next + step) < 0 && !ended)
+            return -1;
+        if (ended)
+            break;
+        if (!read_word(pid, address))
+            return -1;
     }
-    return true;
+    return i;
 }
 
 int main(int argc, char **argv)
@@ -72,7 +86,7 @@ int main(int argc, char **argv)
     char path[32];
     struct alarm alarm;
     struct seat seat;
-    bool good;
+    long words = -1;
 
     if (pid <= 0 || rate <= 0 || rate > 100000 || seconds <= 0 || seconds > 3600) {
         (void)fprintf(stderr, "usage: read_word PID RATE SECONDS\n");
@@ -80,13 +94,15 @@ int main(int argc, char **argv)
     }
     (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
     seat_init(&seat, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    good = alarm_init(&alarm) && read_words(&seat, &alarm, (pid_t)pid, rate, rate * seconds);
+    (void)signal(SIGINT, end);
+    if (alarm_init(&alarm))
+        words = read_words(&seat, &alarm, (pid_t)pid, rate, rate * seconds);
     alarm_finish(&alarm);
     seat_finish(&seat);
-    if (!good)
+    if (words < 0)
         (void)fprintf(stderr, "read_word: may not sit on the CPU of process %ld, or read it\n",
                       pid);
     else
-        (void)printf("%ld words\n", rate * seconds);
-    return good ? 0 : 1;
+        (void)printf("%ld words\n", words);
+    return words < 0;
 }
