@@ -101,9 +101,10 @@ test: ## install what is missing, build, run unit and integration tests
 	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
 
 # What waits for live processes, one suite after the other; beside it, at a lower priority, what is
-# busy all the time, and what mostly sleeps. What they would all build is built before.
-LIVE_STEPS = asan tsan packages entrypoint clean-root
-BUSY_STEPS = systems tidy lint valgrind packages-arm64 yama lines fuzz
+# busy all the time, and what mostly sleeps. What they would all build is built before. The lanes take
+# about as long as each other.
+LIVE_STEPS = asan tsan packages entrypoint clean-root yama lines
+BUSY_STEPS = systems tidy lint valgrind packages-arm64 fuzz
 CALM_STEPS = soak browser servers weights-short budget churn faults
 LONG_FUZZ_SECONDS ?= 20
 test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine

@@ -14,6 +14,7 @@
 
 #include "unwind/onsite_program.h"
 
+static uint64_t (*const ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static uint64_t (*const current_pid_tgid)(void) = (void *)BPF_FUNC_get_current_pid_tgid;
 static long (*const probe_read_user)(void *into, uint32_t size,
                                      uint64_t from) = (void *)BPF_FUNC_probe_read_user;
@@ -122,6 +123,7 @@ static inline __attribute__((always_inline)) void follow_frames(struct onsite_ar
 
 __attribute__((section("program"))) int onsite_program(void *ctx)
 {
+    const uint64_t begin_ns = ktime_get_ns();
     struct onsite_area *area;
 
     (void)ctx;
@@ -133,10 +135,11 @@ __attribute__((section("program"))) int onsite_program(void *ctx)
         if (!copy(area, area->ranges[i].from, area->ranges[i].size, area->ranges[i].at))
             return ONSITE_FAULT;
     area->found_count = 0;
-    if (area->thread == 0)
-        return ONSITE_COPIED;
-    if (area->chain.datastack_chunk != ONSITE_NONE)
-        follow_chunks(area);
-    follow_frames(area);
+    if (area->thread != 0) {
+        if (area->chain.datastack_chunk != ONSITE_NONE)
+            follow_chunks(area);
+        follow_frames(area);
+    }
+    area->took_ns = ktime_get_ns() - begin_ns;
     return ONSITE_COPIED;
 }

@@ -179,6 +179,7 @@ bool onsite_read(struct onsite *onsite, const struct onsite_place *place, struct
     mem->reads++;
     if (!run(onsite, place->cpu))
         return false;
+    mem->onsite_ns += onsite->area->took_ns;
     for (i = 0; i < count; at += ranges[i++].size)
         memcpy(ranges[i].into, onsite->area->bytes + at, ranges[i].size);
     mem->iovecs += count;

@@ -42,9 +42,10 @@ struct onsite_chain {
 };
 
 struct onsite_area {
-    uint32_t tid;    /* the thread that must have been interrupted */
-    uint32_t count;  /* of `ranges` */
-    uint64_t thread; /* its PyThreadState: what its stack is in is read, too; 0: only `ranges` */
+    uint32_t tid;     /* the thread that must have been interrupted */
+    uint32_t count;   /* of `ranges` */
+    uint64_t took_ns; /* from the program's begin to its end: the thread stood still for it */
+    uint64_t thread;  /* its PyThreadState: what its stack is in is read, too; 0: only `ranges` */
     struct onsite_chain chain;
     uint32_t used;        /* of `bytes` */
     uint32_t found_count; /* of `found` */

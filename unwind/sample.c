@@ -475,6 +475,7 @@ void target_end(struct cpy_target *t)
     t->stats.iovecs = t->mem->iovecs;
     t->stats.bytes = t->mem->bytes;
     t->stats.onsite = t->ahead.stands;
+    t->stats.onsite_ns = t->mem->onsite_ns;
     t->stats.codes_read = t->codes.decoded;
     t->stats.codes_stale = t->codes.replaced;
     t->stats.codes_evicted = t->codes.evicted;

@@ -10,11 +10,12 @@
  * interrupt on its CPU, where that is possible. Prints one JSON object: `functions` [name, file,
  * first line], `nodes` of the tree of calls [parent or -1, function, line], `stacks` [tid,
  * innermost node or -1, times, weight, first seen, last seen], how many were `cut` (too deep) and
- * `torn`, samples that `failed` by reason, and the unwinder's `stats`. A sample weighs the time
- * since the one before was done, `effective` is how many samples of equal weight are as good. While
- * we sit on its CPU the target stands still, and what it measures of itself has that time, too: it
- * goes to the stack that it stands in, as a deep one takes longer. Times are CLOCK_MONOTONIC in
- * nanoseconds.
+ * `torn`, samples for which we `held` the target's CPU or that `failed` by reason, and the
+ * unwinder's `stats`. A sample weighs the time for
+ * which the target ran since the one before, `effective` is how many samples of equal weight are as
+ * good. While we have its CPU, or it is read in an interrupt, the target stands still, and what it
+ * measures of itself has that time, too: it goes to the stack that it stands in, as a deep one
+ * takes longer. Times are CLOCK_MONOTONIC in nanoseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -62,7 +63,9 @@ struct sampler {
     struct cpy_scratch *scratch; /* owned: with --onsite */
     cpu_set_t allowed;
     uint64_t random, now_ns, weight_ns;
+    uint64_t held_ns;       /* for which the target stood still in this sample */
     uint64_t since_ns;      /* from when on the next sample's weight counts */
+    uint64_t since_cpu_ns;  /* our CPU time then */
     int64_t held[HELD_MAX]; /* the stacks of this sample */
     size_t held_count;
     double weight, weight_squares; /* sums over the samples */
@@ -71,7 +74,7 @@ struct sampler {
     struct table stacks;           /* tid, node */
     struct function *functions;    /* owned: of codes */
     struct seen *seen;             /* owned: of stacks */
-    uint64_t ticks, late, threads, torn, cut, failed[RC_COUNT];
+    uint64_t ticks, late, held_samples, threads, torn, cut, failed[RC_COUNT];
     uint64_t delay_ns, took_ns; /* sums: from the time of a tick to its sample, and of samples */
     uint64_t begin_ns, end_ns;
     bool no_memory;
@@ -244,48 +247,56 @@ static void sleep_until(uint64_t until_ns)
         continue;
 }
 
-/* What a sample at `now_ns` stands for: the time since the one before was done. */
-static void weigh(struct sampler *s, uint64_t now_ns)
+/* What a sample at `now_ns` stands for: the time since the one before but for what we had of it. */
+static void weigh(struct sampler *s, uint64_t now_ns, bool held)
 {
+    const uint64_t own_ns = held ? clock_ns(CLOCK_THREAD_CPUTIME_ID) - s->since_cpu_ns : 0;
+
     s->held_count = 0;
-    s->weight_ns = now_ns - s->since_ns;
+    s->weight_ns = now_ns - s->since_ns > own_ns ? now_ns - s->since_ns - own_ns : 0;
+    s->held_ns = own_ns;
     s->weight += (double)s->weight_ns;
     s->weight_squares += (double)s->weight_ns * (double)s->weight_ns;
     s->now_ns = now_ns;
 }
 
-/* A sample is done; the target was `held` meanwhile, or ran on. */
-static void end_sample(struct sampler *s, bool held)
+/* A sample is done; the target was `held` meanwhile, or stood still for `onsite_ns` of it. */
+static void end_sample(struct sampler *s, bool held, uint64_t onsite_ns)
 {
     const uint64_t done_ns = clock_ns(CLOCK_MONOTONIC), took_ns = done_ns - s->now_ns;
     size_t i;
 
     s->took_ns += took_ns;
-    for (i = 0; held && i < s->held_count; i++)
-        s->seen[s->held[i]].weight_ns += took_ns;
-    s->since_ns = held ? done_ns : s->now_ns;
+    s->held_samples += held;
+    s->held_ns += held ? took_ns : onsite_ns;
+    for (i = 0; i < s->held_count; i++)
+        s->seen[s->held[i]].weight_ns += s->held_ns;
+    s->since_ns = held ? done_ns : s->now_ns + onsite_ns;
+    s->since_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static bool run(struct sampler *s)
 {
     uint64_t step, next_ns = clock_ns(CLOCK_MONOTONIC);
     enum cpy_rc rc = CPY_OK;
-    uint64_t onsite;
+    uint64_t onsite_ns;
     bool held;
 
     s->begin_ns = s->since_ns = next_ns;
+    s->since_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     s->end_ns = next_ns + (uint64_t)(s->options.seconds * 1e9);
     while (next_ns < s->end_ns && rc != CPY_GONE && !s->no_memory) {
         held = cpy_seat(s->target);
         if (!held && !go_home(s))
             return false;
         sleep_until(next_ns);
-        weigh(s, clock_ns(CLOCK_MONOTONIC));
+        weigh(s, clock_ns(CLOCK_MONOTONIC), held);
         s->delay_ns += s->now_ns - next_ns;
         cpy_woke(s->target, s->now_ns);
-        onsite = cpy_stats(s->target)->onsite;
+        onsite_ns = cpy_stats(s->target)->onsite_ns;
         rc = cpy_sample(s->target, add_thread, s);
-        end_sample(s, held && cpy_stats(s->target)->onsite == onsite);
+        onsite_ns = cpy_stats(s->target)->onsite_ns - onsite_ns;
+        end_sample(s, held && onsite_ns == 0, onsite_ns);
         s->ticks++;
         s->failed[rc]++;
         step = step_ns(s);
@@ -324,11 +335,17 @@ static void print_counts(const struct sampler *s)
         const char *name;
         uint64_t value;
     } counts[] = {
-        {"ticks", s->ticks},     {"late", s->late},
-        {"threads", s->threads}, {"torn", s->torn},
-        {"cut", s->cut},         {"delay_ns", s->delay_ns},
-        {"took_ns", s->took_ns}, {"begin_ns", s->begin_ns},
-        {"end_ns", s->end_ns},   {"cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID)},
+        {"ticks", s->ticks},
+        {"late", s->late},
+        {"held", s->held_samples},
+        {"threads", s->threads},
+        {"torn", s->torn},
+        {"cut", s->cut},
+        {"delay_ns", s->delay_ns},
+        {"took_ns", s->took_ns},
+        {"begin_ns", s->begin_ns},
+        {"end_ns", s->end_ns},
+        {"cpu_ns", clock_ns(CLOCK_PROCESS_CPUTIME_ID)},
     };
     const struct cpy_stats *stats = cpy_stats(s->target);
     size_t i;
