@@ -316,7 +316,7 @@ MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state
     X(retries, "retries", "walks that were begun again")                                \
     X(seats, "seats", "moves to the target's CPU")                                      \
     X(onsite, "onsite", "reads in an interrupt of the thread that ran")                 \
-    X(onsite_ns, "onsite_ns", "nanoseconds of those: the thread stood still")           \
+    X(onsite_ns, "onsite_ns", "how long those took (ns): the thread stood still")       \
     X(torn, "torn", "stacks and tasks that were given up")                              \
     X(torn_moved, "torn_moved", "of those, because the thread moved on")                \
     X(torn_chain, "torn_chain", "of those, because the frames made no stack")           \
