@@ -42,7 +42,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
-        packages-arm64 entrypoint bench-exec bench-record yama systems browser
+        packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
 
 deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -95,8 +95,7 @@ layout-row: ## what a Python's headers say of its layout (V=3.12 or PYTHON=/path
 
 test: ## install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
-	+@$(AGAIN) test-programs
-	+@$(AGAIN) pythons backends
+	+@$(AGAIN) test-programs pythons backends
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT) --pytest $(PYTEST_ARGS) tests/integration
 
@@ -105,7 +104,7 @@ test: ## install what is missing, build, run unit and integration tests
 # about as long as each other.
 LIVE_STEPS = asan tsan packages entrypoint clean-root yama lines
 BUSY_STEPS = systems tidy lint valgrind packages-arm64 fuzz
-CALM_STEPS = soak browser servers weights-short budget churn faults
+CALM_STEPS = soak browser servers weights-short bench-tests budget churn faults
 LONG_FUZZ_SECONDS ?= 20
 test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
@@ -221,7 +220,12 @@ churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, 
 
 faults: pythons $(BUILD)/pystrobe $(TOOLS) ## what hangs, fails or is away for minutes: disks, servers, processes that block their reader
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
-	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_samplers.py test_spool.py test_stop.py test_top.py)
+	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_faults.py test_pull.py test_reload.py test_samplers.py test_spool.py \
+	    test_stop.py test_top.py)
+
+bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## do the benchmarks of whole tools measure what they say
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
+	    $(RUN_TESTS) --pytest tests/integration/test_bench_tools.py
 
 budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \

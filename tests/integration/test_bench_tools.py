@@ -137,6 +137,7 @@ def test_each_target_counts_its_work_and_ends_with_its_input(which, workload):
         target.end()
 
 
+@pytest.mark.long
 @pytest.mark.timing
 @pytest.mark.parametrize("name", tools_peers.NAMES + [tools_peers.WORD])
 def test_each_tool_can_be_run_and_understood(pystrobe, name):
@@ -153,6 +154,7 @@ def test_each_tool_can_be_run_and_understood(pystrobe, name):
     assert took["cpu_ns"] > 0 and took["peak_kib"] > 1000 and speed["per_second"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_the_comparison_of_tools_prints_a_table_and_json(pystrobe, tmp_path):
     words = ["--python", some_python()["id"], "--tools", "pystrobe", "--workloads", "cpu", "--rates", "100",
@@ -168,6 +170,7 @@ def test_the_comparison_of_tools_prints_a_table_and_json(pystrobe, tmp_path):
     assert all(key in ours and what in done.stdout for key, what, _ in tools.FIGURES)
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_the_cost_to_a_target_is_measured_in_pairs_against_the_bars(pystrobe, tmp_path):
     words = ["--python", some_python()["id"], "--tools", "pystrobe", "--workloads", "cpu", "--rates", "100",
@@ -183,6 +186,7 @@ def test_the_cost_to_a_target_is_measured_in_pairs_against_the_bars(pystrobe, tm
                for result in results.values())
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_a_tool_that_is_held_works_in_its_turns_only(pystrobe):
     python = tools_peers.find_python("3.15")
@@ -201,6 +205,7 @@ def test_a_tool_that_is_held_works_in_its_turns_only(pystrobe):
     assert speed["per_second"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.timing
 def test_a_held_tool_that_slept_in_its_turns_is_an_error(pystrobe):
     python = tools_peers.find_python("3.15")

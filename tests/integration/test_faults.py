@@ -272,7 +272,8 @@ def resident(pid):
         return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
 
 
-HANGING = ["silent", "never_reading", "endless_continue", "half_headers"]
+HANGING = ["silent", "half_headers", pytest.param("never_reading", marks=pytest.mark.long),
+           pytest.param("endless_continue", marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

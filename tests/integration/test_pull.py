@@ -98,6 +98,7 @@ def hold(port):
         time.sleep(0.1)
 
 
+@pytest.mark.long
 def test_there_may_be_only_so_many_pulls(shop):
     """What is too much is refused at once; those that run do not hold up the end of the agent."""
     run, port, _ = shop

@@ -133,6 +133,7 @@ def test_a_file_that_is_just_being_written_changes_nothing(pystrobe, agent, star
     assert run.stop()[0] == 0
 
 
+@pytest.mark.long
 def test_a_thousand_hangups_end_with_the_last_good_file(pystrobe, agent, start, tmp_path):
     one = begin(start, tmp_path, "one")
     run = agent(write_ini(tmp_path))
