@@ -225,7 +225,7 @@ faults: pythons $(BUILD)/pystrobe $(TOOLS) ## what hangs, fails or is away for m
 
 bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## do the benchmarks of whole tools measure what they say
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
-	    $(RUN_TESTS) --pytest tests/integration/test_bench_tools.py
+	    $(RUN_TESTS) --pytest -m long tests/integration/test_bench_tools.py
 
 budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \

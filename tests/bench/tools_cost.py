@@ -33,43 +33,31 @@ TURN_S = {"cpu": 0.15, "pagefault": 0.3}  # short, but many pieces of the target
 LONGER_TURN_S = 2.0
 
 
-def add_pair(ratios, before, speed, after):
-    ratios.append({key: speed[key] / statistics.mean([before[key], after[key]]) for key in speed})
-
-
-def take_runs(bench, target, tools, rate, options, ratios):
-    """A pair of each tool that is to be started anew for each."""
-    window = tools_measure.window_of(options.seconds)
-    before = tools_measure.watch(target, window) if tools else None
-    for name, tool in tools.items():
-        speed = bench.run_watched(tool, target, rate, options.seconds)[1]
-        after = tools_measure.watch(target, window)
-        add_pair(ratios[name], before, speed, after)
-        before = after
-
-
-def take_turns(target, helds, seconds, ratios):
-    """A pair of each that stands still between its turns; None is nobody."""
-    before = tools_measure.watch(target, seconds)
-    for name, held in helds.items():
-        speed = held.turn(target, seconds) if held else tools_measure.watch(target, seconds)
+def take_turns(target, seconds, profiled, ratios):
+    """A pair of each tool; `profiled` has what gives the target's speed with it."""
+    before = profiled and tools_measure.watch(target, seconds)
+    for name, speed_with in profiled.items():
+        speed = speed_with(target, seconds)
         after = tools_measure.watch(target, seconds)
-        add_pair(ratios[name], before, speed, after)
+        ratios[name].append({key: speed[key] / statistics.mean([before[key], after[key]]) for key in speed})
         before = after
 
 
 def take_pairs(bench, target, tools, rate, options, turn_s):
     """{tool: [ratio of each pair]}, the tools in turn."""
+    def run_anew(tool):
+        return lambda target, _: bench.run_watched(tool, target, rate, options.seconds)[1]
+
     ratios = {name: [] for name in tools}
-    runs = {name: tool for name, tool in tools.items() if tool and "held" not in tool}
+    runs = {name: run_anew(tool) for name, tool in tools.items() if tool and "held" not in tool}
     with contextlib.ExitStack() as stack:
-        helds = {name: tool and stack.enter_context(tools_measure.Held(bench, tool, target.pid, rate))
-                 for name, tool in tools.items() if name not in runs}
+        turns = {name: stack.enter_context(tools_measure.Held(bench, tool, target.pid, rate)).turn if tool
+                 else tools_measure.watch for name, tool in tools.items() if name not in runs}
         for number in range(options.pairs):
             log("%d Hz, pair %d of %d" % (rate, number + 1, options.pairs))
-            take_runs(bench, target, runs, rate, options, ratios)
+            take_turns(target, tools_measure.window_of(options.seconds), runs, ratios)
             for _ in range(options.turns):
-                take_turns(target, helds, turn_s, ratios)
+                take_turns(target, turn_s, turns, ratios)
     return ratios
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmarks of whole tools measure what they say, and understand what each tool prints."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -186,14 +187,20 @@ def test_the_cost_to_a_target_is_measured_in_pairs_against_the_bars(pystrobe, tm
                for result in results.values())
 
 
+@contextlib.contextmanager
+def held_tool(pystrobe, workload, rate):
+    """(a program of that kind, a pystrobe that is held beside it)"""
+    python = tools_peers.find_python("3.15")
+    tool = tools_peers.make("pystrobe", python, pystrobe.path, print)
+    with tools_measure.running(python, workload) as target:
+        with tools_measure.Held(tools_measure.Bench(BUILD), tool, target.pid, rate) as held:
+            yield target, held
+
+
 @pytest.mark.long
 @pytest.mark.timing
 def test_a_tool_that_is_held_works_in_its_turns_only(pystrobe):
-    python = tools_peers.find_python("3.15")
-    bench = tools_measure.Bench(BUILD)
-    tool = tools_peers.make("pystrobe", python, pystrobe.path, print)
-
-    with tools_measure.running(python, "cpu") as target, tools_measure.Held(bench, tool, target.pid, 100) as held:
+    with held_tool(pystrobe, "cpu", 100) as (target, held):
         time.sleep(0.1)  # it is about to stop
         before = tools_measure.process_cpu_s(held.pid)
         time.sleep(0.5)
@@ -208,12 +215,7 @@ def test_a_tool_that_is_held_works_in_its_turns_only(pystrobe):
 @pytest.mark.long
 @pytest.mark.timing
 def test_a_held_tool_that_slept_in_its_turns_is_an_error(pystrobe):
-    python = tools_peers.find_python("3.15")
-    bench = tools_measure.Bench(BUILD)
-    tool = tools_peers.make("pystrobe", python, pystrobe.path, print)
-
-    with tools_measure.running(python, "sleeping") as target:
-        with pytest.raises(RuntimeError, match="took [0-9]+ samples in"):
-            with tools_measure.Held(bench, tool, target.pid, 1) as held:
-                held.rate = 1000
-                held.turn(target, 0.5)
+    with pytest.raises(RuntimeError, match="took [0-9]+ samples in"):
+        with held_tool(pystrobe, "sleeping", 1) as (target, held):
+            held.rate = 1000
+            held.turn(target, 0.5)

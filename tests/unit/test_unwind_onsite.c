@@ -140,28 +140,24 @@ static cpy_addr address(const struct fixture *f, size_t at)
     return (uintptr_t)f->memory + at;
 }
 
-/* Something else may run there at that moment: it is tried again, on a busy machine for long. */
-static bool reads(struct fixture *f, const struct mem_range *ranges, size_t count)
-{
-    int i;
-
-    for (i = 0; i < TRIES + PATIENCE_MS; i++) {
-        if (onsite_read(f->onsite, &f->place, &f->mem, ranges, count))
-            return true;
-        if (i >= TRIES)
-            nap();
-    }
-    return false;
-}
-
-static bool never_reads(struct fixture *f, const struct mem_range *ranges, size_t count)
+static bool reads_at_once(struct fixture *f, const struct mem_range *ranges, size_t count)
 {
     int i;
 
     for (i = 0; i < TRIES; i++)
         if (onsite_read(f->onsite, &f->place, &f->mem, ranges, count))
-            return false;
-    return true;
+            return true;
+    return false;
+}
+
+/* Something else may run there at that moment: it is tried again, on a busy machine for long. */
+static bool reads(struct fixture *f, const struct mem_range *ranges, size_t count)
+{
+    int i;
+
+    for (i = 0; i < PATIENCE_MS && !reads_at_once(f, ranges, count); i++)
+        nap();
+    return i < PATIENCE_MS;
 }
 
 static void put(struct fixture *f, size_t at, uint64_t word)
@@ -210,14 +206,14 @@ static void brings_nothing_of_a_thread_that_is_elsewhere(void **state)
     const struct mem_range range = {address(f, 0), &word, 8};
 
     f->place.tid = getpid();
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
     f->place.tid = f->pid;
     f->place.cpu = sched_getcpu();
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
     f->place.cpu = -1;
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
     f->place.cpu = 1 << 20; /* there is no such CPU */
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
     assert_int_equal(word, 42);
     assert_true(onsite_works(f->onsite));
 }
@@ -232,7 +228,7 @@ static void brings_nothing_of_a_thread_that_sleeps(void **state)
     for (int i = 0; i < 100 && onsite_read(f->onsite, &f->place, &f->mem, &range, 1); i++)
         nap();
     word = 42;
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
     assert_int_equal(word, 42);
 }
 
@@ -242,9 +238,9 @@ static void brings_nothing_if_a_page_is_not_there(void **state)
     uint64_t words[2] = {42, 42};
     struct mem_range ranges[] = {{address(f, 0), &words[0], 8}, {8, &words[1], 8}};
 
-    assert_true(never_reads(f, ranges, 2));
+    assert_false(reads_at_once(f, ranges, 2));
     ranges[1].from = UINT64_MAX - 3; /* nor is the kernel's memory read */
-    assert_true(never_reads(f, ranges, 2));
+    assert_false(reads_at_once(f, ranges, 2));
     assert_int_equal(words[0], 42);
     assert_true(reads(f, ranges, 1));
 }
@@ -257,12 +253,12 @@ static void brings_nothing_of_more_than_fits(void **state)
 
     for (i = 0; i <= ONSITE_RANGES; i++)
         ranges[i] = (struct mem_range){address(f, i * 8), f->bytes + i * 8, 8};
-    assert_true(never_reads(f, ranges, ONSITE_RANGES + 1));
+    assert_false(reads_at_once(f, ranges, ONSITE_RANGES + 1));
     assert_true(reads(f, ranges, ONSITE_RANGES));
     ranges[0].size = ONSITE_BYTES + 1;
-    assert_true(never_reads(f, ranges, 1));
+    assert_false(reads_at_once(f, ranges, 1));
     ranges[0].size = SIZE_MAX;
-    assert_true(never_reads(f, ranges, 1));
+    assert_false(reads_at_once(f, ranges, 1));
     ranges[0].size = ONSITE_BYTES;
     assert_true(reads(f, ranges, 1));
 }
@@ -405,7 +401,7 @@ static void brings_nothing_if_there_is_no_room_for_the_stack(void **state)
     assert_true(reads(f, &range, 1));
     make_frame(f, 20 * FAR, 30 * FAR);
     make_frame(f, 30 * FAR, 0);
-    assert_true(never_reads(f, &range, 1));
+    assert_false(reads_at_once(f, &range, 1));
 }
 
 /* Reads bytes of the process by a prediction that has the set; true if that asked nobody. */
