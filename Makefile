@@ -86,7 +86,11 @@ bpf: ## make unwind/onsite.bpf.inc anew, after a change of unwind/onsite.bpf.c
 	    -c -o $(BUILD)/unwind/onsite.bpf.o unwind/onsite.bpf.c
 	objcopy -I elf64-little -O binary --only-section=program $(BUILD)/unwind/onsite.bpf.o $(BUILD)/unwind/onsite.bpf.bin
 	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of onsite.bpf.c. */'; \
-	 od -An -v -tx1 -w8 $(BUILD)/unwind/onsite.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g') >$(BPF_INC)
+	 readelf -sW $(BUILD)/unwind/onsite.bpf.o | awk '$$4 == "FUNC" { print $$8, $$2 }' | while read -r name at; do \
+	     echo "#define ONSITE_AT_$$name $$((0x$$at / 8))"; done; \
+	 echo 'static const unsigned char onsite_code[] = {'; \
+	 od -An -v -tx1 -w8 $(BUILD)/unwind/onsite.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+	 echo '};') >$(BPF_INC)
 
 clean: ## remove build/
 	rm -rf $(BUILD)

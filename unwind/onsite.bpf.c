@@ -19,56 +19,77 @@ static uint64_t (*const current_pid_tgid)(void) = (void *)BPF_FUNC_get_current_p
 static long (*const probe_read_user)(void *into, uint32_t size,
                                      uint64_t from) = (void *)BPF_FUNC_probe_read_user;
 
-/* Copies a range to its place. */
-static inline __attribute__((always_inline)) bool copy(struct onsite_area *area, uint64_t from,
-                                                       uint32_t size, uint32_t at)
+/* What onsite.c tells the kernel to be global functions: it follows each once, not in each call. */
+#define SUBPROGRAM __attribute__((noinline, section("program")))
+
+/* onsite.c puts the map there: ONSITE_HERE. */
+static inline __attribute__((always_inline)) struct onsite_area *the_area(void)
 {
-    if (size > ONSITE_PIECE || at > ONSITE_BYTES)
-        return false;
-    return probe_read_user(area->bytes + at, size, from) == 0;
+    struct onsite_area *area;
+
+    __asm__ volatile("%0 = 0x6f6e7369 ll" : "=r"(area));
+    return area;
 }
 
-/* Its highest bit is 0 if the range has all of that: the verifier follows each branch by itself. */
-static inline __attribute__((always_inline)) uint64_t lacks(const struct onsite_range *range,
-                                                            uint64_t from, uint64_t size)
+static inline __attribute__((always_inline)) bool holds(const struct onsite_range *range,
+                                                        uint64_t from, uint64_t size)
 {
     const uint64_t at = from - range->from;
 
-    return at | (range->size - size - at);
+    return at < range->size && size <= range->size - at;
 }
 
 /* True if it is in a range that was asked for, or in the data stack as it was found. */
 static inline __attribute__((always_inline)) bool is_there(const struct onsite_area *area,
                                                            uint64_t from, uint64_t size)
 {
-    uint64_t lacking = UINT64_MAX;
-
-#pragma clang loop unroll(full)
     for (uint32_t i = 0; i < ONSITE_CHUNKS; i++)
-        lacking &= lacks(&area->found[i], from, size);
-#pragma clang loop unroll(full)
+        if (holds(&area->found[i], from, size))
+            return true;
     for (uint32_t i = 0; i < ONSITE_LOOKED; i++)
-        lacking &= lacks(&area->ranges[i], from, size);
-    return lacking >> 63 == 0;
+        if (holds(&area->ranges[i], from, size))
+            return true;
+    return false;
+}
+
+/* Copies the next ONSITE_STEP of the ranges that were asked for to their place: 1, or 0. */
+static SUBPROGRAM uint64_t copy(uint64_t from)
+{
+    struct onsite_area *area = the_area();
+    const struct onsite_range *range;
+
+    for (uint64_t i = 0; i < ONSITE_STEP && from + i < area->count; i++) {
+        range = &area->ranges[(from + i) & (ONSITE_RANGES - 1)];
+        if (range->size > ONSITE_PIECE || range->at > ONSITE_BYTES ||
+            probe_read_user(area->bytes + range->at, range->size, range->from) != 0)
+            return 0;
+    }
+    return 1;
 }
 
 /*
- * Copies what is not there yet. What cannot be read is left out: whoever needs it finds that out.
- * Bounds are held by masks, not by branches; that there was no room tells onsite.c by the counts.
+ * Copies what is not there yet: 1 if it is there now. What cannot be read is left out: whoever
+ * needs it finds that out. That there was no room tells onsite.c by the counts.
  */
-static inline __attribute__((always_inline)) void find(struct onsite_area *area, uint64_t from,
-                                                       uint32_t size)
+static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
 {
-    const uint32_t found = area->found_count & (ONSITE_FOUND - 1);
-    const uint32_t at = area->used & (ONSITE_BYTES - 1);
+    struct onsite_area *area = the_area();
+    const uint32_t found = area->found_count, at = area->used;
 
-    if (is_there(area, from, size) || probe_read_user(area->bytes + at, size, from) != 0)
-        return;
-    area->found[found].from = from;
-    area->found[found].size = size;
-    area->found[found].at = at;
-    area->found_count++;
-    area->used += (size + 7) & ~7U;
+    if (size > ONSITE_PIECE)
+        return 0;
+    if (is_there(area, from, size))
+        return 1;
+    if (found < ONSITE_FOUND && at <= ONSITE_BYTES) {
+        if (probe_read_user(area->bytes + at, (uint32_t)size, from) != 0)
+            return 0;
+        area->found[found].from = from;
+        area->found[found].size = (uint32_t)size;
+        area->found[found].at = at;
+    }
+    area->found_count = found + 1;
+    area->used = at + (((uint32_t)size + 7) & ~7U);
+    return 1;
 }
 
 /* Where the current frame is said: in 3.11 and 3.12 in a record of the call into the interpreter.
@@ -82,9 +103,9 @@ static inline __attribute__((always_inline)) uint64_t current_frame_at(struct on
     if (probe_read_user(&record, sizeof(record), area->thread + area->chain.cframe) != 0)
         return 0;
     record += area->chain.current_frame;
-    find(area, record, sizeof(words));
+    (void)find(record, sizeof(words));
     if (probe_read_user(words, sizeof(words), record) == 0 && words[1] != 0)
-        find(area, words[1] + area->chain.current_frame, sizeof(words[1]));
+        (void)find(words[1] + area->chain.current_frame, sizeof(words[1]));
     return record;
 }
 
@@ -97,42 +118,47 @@ static inline __attribute__((always_inline)) void follow_chunks(struct onsite_ar
 
     if (probe_read_user(words, sizeof(words), area->thread + area->chain.datastack_chunk) != 0)
         return;
-    for (uint32_t i = 0; i < ONSITE_CHUNKS && words[0] != 0; i++) {
+    for (uint64_t i = 0; i < ONSITE_CHUNKS && words[0] != 0; i++) {
         if (probe_read_user(head, sizeof(head), words[0]) != 0)
             return;
         size = i == 0 ? words[1] - words[0] : sizeof(head) + head[2] * 8;
-        if (size <= ONSITE_PIECE)
-            find(area, words[0], (uint32_t)size);
+        (void)find(words[0], size);
         words[0] = head[0];
     }
 }
 
-/* Copies the frames that are elsewhere. */
+/* Copies the next ONSITE_STEP frames, those that are elsewhere: the caller of the last, or 0. */
+static SUBPROGRAM uint64_t follow(uint64_t frame)
+{
+    const struct onsite_chain *chain = &the_area()->chain;
+
+    for (uint64_t i = 0; i < ONSITE_STEP && frame != 0; i++)
+        if (!find(frame + chain->frame_from, chain->frame_size) ||
+            probe_read_user(&frame, sizeof(frame), frame + chain->previous) != 0)
+            return 0;
+    return frame;
+}
+
 static inline __attribute__((always_inline)) void follow_frames(struct onsite_area *area)
 {
     uint64_t frame = 0;
 
     if (probe_read_user(&frame, sizeof(frame), current_frame_at(area)) != 0)
         return;
-    for (uint32_t i = 0; i < ONSITE_FRAMES && frame != 0; i++) {
-        find(area, frame + area->chain.frame_from, area->chain.frame_size & (ONSITE_FRAME - 1));
-        if (probe_read_user(&frame, sizeof(frame), frame + area->chain.previous) != 0)
-            return;
-    }
+    for (uint64_t i = 0; i < ONSITE_FRAMES && frame != 0; i += ONSITE_STEP)
+        frame = follow(frame);
 }
 
 __attribute__((section("program"))) int onsite_program(void *ctx)
 {
     const uint64_t begin_ns = ktime_get_ns();
-    struct onsite_area *area;
+    struct onsite_area *area = the_area();
 
     (void)ctx;
-    /* onsite.c puts the map there: ONSITE_HERE. */
-    __asm__ volatile("%0 = 0x6f6e7369 ll" : "=r"(area));
     if ((uint32_t)current_pid_tgid() != area->tid)
         return ONSITE_ELSEWHERE;
-    for (uint32_t i = 0; i < ONSITE_RANGES && i < area->count; i++)
-        if (!copy(area, area->ranges[i].from, area->ranges[i].size, area->ranges[i].at))
+    for (uint64_t i = 0; i < ONSITE_RANGES && i < area->count; i += ONSITE_STEP)
+        if (!copy(i))
             return ONSITE_FAULT;
     area->found_count = 0;
     if (area->thread != 0) {

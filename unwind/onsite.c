@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/btf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -61,17 +63,93 @@ static bool map_area(struct onsite *onsite)
     return onsite->area != NULL;
 }
 
-static const unsigned char program_bytes[] = {
+/* onsite_code, and ONSITE_AT_* of each function: at which instruction it begins. */
 #include "unwind/onsite.bpf.inc"
+
+/*
+ * What the kernel is told of the program's functions: they are global, and numbers are all that
+ * they take. So its verifier follows each once, and not once for each call: 1.5 ms instead of 34.
+ */
+enum type_id {
+    TYPE_NUMBER = 1,
+    TYPE_OF_NONE,
+    TYPE_OF_ONE,
+    TYPE_OF_TWO,
+    TYPE_PROGRAM,
+    TYPE_COPY,
+    TYPE_FIND,
+    TYPE_FOLLOW
 };
 
-static bool load(struct onsite *onsite)
+struct type_names {
+    char none[1], number[4], from[5], size[5], program[8], copy[5], find[5], follow[7];
+};
+
+struct types {
+    struct btf_header head;
+    struct {
+        struct btf_type type;
+        uint32_t bits;
+    } number;
+    struct btf_type of_none;
+    struct {
+        struct btf_type type;
+        struct btf_param from;
+    } of_one;
+    struct {
+        struct btf_type type;
+        struct btf_param from, size;
+    } of_two;
+    struct btf_type program, copy, find, follow;
+    struct type_names names;
+};
+
+#define NAME(NAME)        offsetof(struct type_names, NAME)
+#define INFO(KIND, COUNT) ((uint32_t)(KIND) << 24 | (COUNT))
+
+static const struct types types = {
+    .head = {.magic = BTF_MAGIC,
+             .version = BTF_VERSION,
+             .hdr_len = sizeof(struct btf_header),
+             .type_len = offsetof(struct types, names) - sizeof(struct btf_header),
+             .str_off = offsetof(struct types, names) - sizeof(struct btf_header),
+             .str_len = sizeof(struct types) - offsetof(struct types, names)},
+    .number = {{NAME(number), INFO(BTF_KIND_INT, 0), {sizeof(uint64_t)}}, 64},
+    .of_none = {0, INFO(BTF_KIND_FUNC_PROTO, 0), {TYPE_NUMBER}},
+    .of_one = {{0, INFO(BTF_KIND_FUNC_PROTO, 1), {TYPE_NUMBER}}, {NAME(from), TYPE_NUMBER}},
+    .of_two = {{0, INFO(BTF_KIND_FUNC_PROTO, 2), {TYPE_NUMBER}},
+               {NAME(from), TYPE_NUMBER},
+               {NAME(size), TYPE_NUMBER}},
+    .program = {NAME(program), INFO(BTF_KIND_FUNC, BTF_FUNC_GLOBAL), {TYPE_OF_NONE}},
+    .copy = {NAME(copy), INFO(BTF_KIND_FUNC, BTF_FUNC_GLOBAL), {TYPE_OF_ONE}},
+    .find = {NAME(find), INFO(BTF_KIND_FUNC, BTF_FUNC_GLOBAL), {TYPE_OF_TWO}},
+    .follow = {NAME(follow), INFO(BTF_KIND_FUNC, BTF_FUNC_GLOBAL), {TYPE_OF_ONE}},
+    .names = {"", "u64", "from", "size", "program", "copy", "find", "follow"},
+};
+
+/* In the order in which they are in the code. */
+static const struct bpf_func_info functions[] = {{0, TYPE_PROGRAM},
+                                                 {ONSITE_AT_copy, TYPE_COPY},
+                                                 {ONSITE_AT_find, TYPE_FIND},
+                                                 {ONSITE_AT_follow, TYPE_FOLLOW}};
+
+static int load_types(void)
 {
-    struct bpf_insn program[sizeof(program_bytes) / sizeof(struct bpf_insn)];
+    union bpf_attr attr = {0};
+
+    attr.btf = (uintptr_t)&types;
+    attr.btf_size = sizeof(types);
+    return bpf(BPF_BTF_LOAD, &attr);
+}
+
+/* Has it done with the types in hand. */
+static bool load_typed(struct onsite *onsite, int types_fd)
+{
+    struct bpf_insn program[sizeof(onsite_code) / sizeof(struct bpf_insn)];
     union bpf_attr attr = {0};
     size_t i;
 
-    memcpy(program, program_bytes, sizeof(program));
+    memcpy(program, onsite_code, sizeof(program));
     for (i = 0; i < sizeof(program) / sizeof(program[0]); i++)
         if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == ONSITE_HERE) {
             program[i].src_reg = BPF_PSEUDO_MAP_VALUE;
@@ -81,9 +159,28 @@ static bool load(struct onsite *onsite)
     attr.insns = (uintptr_t)program;
     attr.insn_cnt = sizeof(program) / sizeof(program[0]);
     attr.license = (uintptr_t) "GPL";
+    attr.prog_btf_fd = (uint32_t)types_fd;
+    attr.func_info = (uintptr_t)functions;
+    attr.func_info_rec_size = sizeof(functions[0]);
+    attr.func_info_cnt = sizeof(functions) / sizeof(functions[0]);
     (void)memcpy(attr.prog_name, "pystrobe", sizeof("pystrobe"));
     onsite->program_fd = bpf(BPF_PROG_LOAD, &attr);
     return onsite->program_fd >= 0;
+}
+
+static bool load(struct onsite *onsite)
+{
+    const int types_fd = load_types();
+    bool loaded;
+    int cause;
+
+    if (types_fd < 0)
+        return false;
+    loaded = load_typed(onsite, types_fd);
+    cause = errno;
+    (void)close(types_fd);
+    errno = cause;
+    return loaded;
 }
 
 struct onsite *onsite_new(void)

@@ -17,7 +17,7 @@ enum {
     ONSITE_FOUND = 256,      /* ranges that nobody asked for */
     ONSITE_CHUNKS = 4,       /* of a data stack, that are followed */
     ONSITE_FRAMES = 192,     /* the same */
-    ONSITE_FRAME = 512,      /* bytes of one are fewer */
+    ONSITE_STEP = 8,         /* of ranges and of frames that one function takes */
     ONSITE_LOOKED = 4,       /* of the ranges: where a frame may be already */
     ONSITE_PIECE = 16 << 10, /* bytes of a range */
     ONSITE_BYTES = 128 << 10 /* of all */
