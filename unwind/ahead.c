@@ -11,6 +11,8 @@ enum {
     BYTES_MAX = 16 << 20, /* of all copies for a target */
     PAGE = 4096,          /* or a part of one */
     GAP_MAX = 3072,       /* between two ranges that become one */
+    LARGE = 1024,         /* bytes of a range for which it matters where it is copied to: lie */
+    LINE = 64,            /* bytes of a cache line */
     STEP = 512,           /* what may grow is read in such steps */
     BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
     WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
@@ -389,11 +391,34 @@ static void sort(struct ahead_set *set)
     set->count = set->sorted = kept;
 }
 
-/* Gives each range its place in the copies. False: there is no room. */
+/*
+ * Where a range goes that may begin at `at`. A large one lies in its cache lines as it does in the
+ * process: there are CPUs (AMD Zen) that copy three to six times slower to where it would be some
+ * bytes farther on in them, as what malloc maps for a large set always is.
+ */
+static size_t lie(const struct ahead_range *range, size_t at)
+{
+    return range->size < LARGE ? at : at + ((range->from - at) & (LINE - 1));
+}
+
+/* Makes room for the copies; those that there were are gone. False: there is none. */
+static bool make_room(struct ahead *ahead, struct ahead_set *set, size_t room)
+{
+    void *bytes;
+
+    if (posix_memalign(&bytes, LINE, room) != 0)
+        return false;
+    free(set->bytes);
+    ahead->bytes += room - set->room;
+    set->bytes = bytes;
+    set->room = room;
+    return true;
+}
+
+/* Gives each range its place in the copies, which are fetched then. False: there is no room. */
 static bool lay_out(struct ahead *ahead, struct ahead_set *set)
 {
     size_t total = 0, room, left;
-    unsigned char *wider;
     uint32_t i;
     enum mem_when when;
 
@@ -401,6 +426,7 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
         for (i = 0; i < set->count; i++) {
             if (set->ranges[i].when != when)
                 continue;
+            total = lie(&set->ranges[i], total);
             set->ranges[i].at = (uint32_t)total;
             total += set->ranges[i].size;
         }
@@ -409,15 +435,7 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
         return true;
     left = BYTES_MAX - ahead->bytes + set->room;
     room = total + total / 2 < left ? total + total / 2 : left;
-    if (room < total)
-        return false;
-    wider = realloc(set->bytes, room);
-    if (!wider)
-        return false;
-    ahead->bytes += room - set->room;
-    set->bytes = wider;
-    set->room = room;
-    return true;
+    return room >= total && make_room(ahead, set, room);
 }
 
 static void prepare(struct ahead *ahead, struct ahead_set *set)

@@ -155,6 +155,30 @@ static void fetches_more_ranges_than_one_call_takes(void **state)
         assert_true(is_there(f, A + i * AHEAD_FAR, 8));
 }
 
+/* Copies to some bytes farther on in a line take some CPUs three to six times as long. */
+static void large_ranges_lie_in_their_cache_lines_as_in_the_process(void **state)
+{
+    static const struct {
+        cpy_addr from;
+        size_t size;
+    } wanted[] = {{A + 16, 8}, {B + 56, 2000}, {C, 200 << 10}, {C + AHEAD_FAR + (200 << 10), 5000}};
+    struct ahead_fixture *f = *state;
+    const struct mem_range *asked;
+    size_t i;
+
+    next_sample(f);
+    for (i = 0; i < 4; i++)
+        assert_false(is_there(f, wanted[i].from, wanted[i].size));
+    next_sample(f);
+
+    assert_int_equal(f->source.asked_count, 4);
+    for (asked = f->source.asked; asked < f->source.asked + 4; asked++)
+        if (asked->size >= 1024)
+            assert_int_equal(((uintptr_t)asked->into - asked->from) % 64, 0);
+    for (i = 0; i < 4; i++)
+        assert_true(is_there(f, wanted[i].from, wanted[i].size));
+}
+
 static void serves_each_time_of_reading_from_its_own_ranges(void **state)
 {
     struct ahead_fixture *f = *state;
@@ -340,6 +364,7 @@ int main(void)
         TEST(reads_all_sets_with_one_call_set_by_set),
         TEST(fetches_first_all_else_then_the_state_then_what_is_read_again),
         TEST(fetches_more_ranges_than_one_call_takes),
+        TEST(large_ranges_lie_in_their_cache_lines_as_in_the_process),
         TEST(serves_each_time_of_reading_from_its_own_ranges),
         TEST(reads_again_in_truth_once_something_was_missing),
         TEST(is_late_only_if_the_state_was_fetched_and_nothing_was_missing),

@@ -264,6 +264,23 @@ static void brings_nothing_of_a_thread_that_is_elsewhere(void **state)
     assert_true(onsite_works(f->onsite));
 }
 
+/* Waits until the process sleeps, and is not only kept from its CPU. */
+static void wait_for_sleep(pid_t pid)
+{
+    char path[64], line[512] = "";
+    FILE *stat;
+    int i;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    for (i = 0; i < PATIENCE_MS && !strstr(line, ") S "); i++) {
+        nap();
+        stat = fopen(path, "re");
+        assert_non_null(stat);
+        assert_non_null(fgets(line, sizeof(line), stat));
+        (void)fclose(stat);
+    }
+}
+
 static void brings_nothing_of_a_thread_that_sleeps(void **state)
 {
     struct fixture *f = needed(state);
@@ -271,9 +288,7 @@ static void brings_nothing_of_a_thread_that_sleeps(void **state)
     const struct mem_range range = {address(f, 0), &word, 8};
 
     put(f, 2 * FAR, 1);
-    for (int i = 0; i < 100 && onsite_read(f->onsite, &f->place, &f->mem, &range, 1); i++)
-        nap();
-    word = 42;
+    wait_for_sleep(f->pid);
     assert_false(reads_at_once(f, &range, 1));
     assert_int_equal(word, 42);
 }
