@@ -112,7 +112,7 @@ def test_nothing_is_written_stopped_or_signalled_on_site_either(python, start, t
 
     commands = {rest.split(",")[0].lstrip("(") for name, rest in straced.calls_of(text) if name == "bpf"}
     assert "BPF_PROG_LOAD" in commands
-    assert commands <= {"BPF_MAP_CREATE", "BPF_PROG_LOAD", "BPF_PROG_TEST_RUN"}
+    assert commands <= {"BPF_BTF_LOAD", "BPF_MAP_CREATE", "BPF_PROG_LOAD", "BPF_PROG_TEST_RUN"}
     assert straced.forbidden_in(text) == []
 
 
