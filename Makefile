@@ -51,14 +51,15 @@ PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
 PB_C := $(patsubst %.proto,$(BUILD)/gen/%.pb-c.c,$(PROTOS))
 PB_H := $(PB_C:.c=.h)
 PB_O := $(PB_C:.c=.o)
-PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(foreach e,html css js,$(wildcard formats/*.$(e) agent/*.$(e))))
+PAGES := $(patsubst %,$(BUILD)/gen/%.inc,$(foreach e,html css js,$(wildcard formats/*.$(e) agent/serve/*.$(e))))
 
-lib_sources = $(filter-out %.bpf.c,$(wildcard $(1)/*.c))
-lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call lib_sources,$(1))) \
+# All C files of a folder and of the folders below it.
+sources = $(filter-out %.bpf.c,$(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
+lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1))) \
               $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
 ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
-AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out agent/late.c,$(wildcard agent/*.c)))
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out agent/late.c,$(call sources,agent)))
+UNIT_SRC := $(call sources,tests/unit)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH := $(BUILD)/tests/bench/bench_unwind
@@ -79,17 +80,17 @@ help: ## print the targets
 
 # What the kernel runs for us, as bytes: in the source, so that only who changes it needs clang.
 BPF_CC ?= clang-14
-BPF_INC ?= unwind/onsite.bpf.inc
-bpf: ## make unwind/onsite.bpf.inc anew, after a change of unwind/onsite.bpf.c
-	@mkdir -p $(BUILD)/unwind
+BPF_INC ?= unwind/fast/bpf_reader.bpf.inc
+bpf: ## make unwind/fast/bpf_reader.bpf.inc anew, after a change of unwind/fast/bpf_reader.bpf.c
+	@mkdir -p $(BUILD)/unwind/fast
 	$(BPF_CC) -target bpf -mcpu=v2 -O2 -ffreestanding -Wall -Wextra -Werror -I. -I/usr/include/$(shell $(CC) -print-multiarch) \
-	    -c -o $(BUILD)/unwind/onsite.bpf.o unwind/onsite.bpf.c
-	objcopy -I elf64-little -O binary --only-section=program $(BUILD)/unwind/onsite.bpf.o $(BUILD)/unwind/onsite.bpf.bin
-	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of onsite.bpf.c. */'; \
-	 readelf -sW $(BUILD)/unwind/onsite.bpf.o | awk '$$4 == "FUNC" { print $$8, $$2 }' | while read -r name at; do \
+	    -c -o $(BUILD)/unwind/fast/bpf_reader.bpf.o unwind/fast/bpf_reader.bpf.c
+	objcopy -I elf64-little -O binary --only-section=program $(BUILD)/unwind/fast/bpf_reader.bpf.o $(BUILD)/unwind/fast/bpf_reader.bpf.bin
+	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of bpf_reader.bpf.c. */'; \
+	 readelf -sW $(BUILD)/unwind/fast/bpf_reader.bpf.o | awk '$$4 == "FUNC" { print $$8, $$2 }' | while read -r name at; do \
 	     echo "#define ONSITE_AT_$$name $$((0x$$at / 8))"; done; \
 	 echo 'static const unsigned char onsite_code[] = {'; \
-	 od -An -v -tx1 -w8 $(BUILD)/unwind/onsite.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+	 od -An -v -tx1 -w8 $(BUILD)/unwind/fast/bpf_reader.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
 	 echo '};') >$(BPF_INC)
 
 clean: ## remove build/
@@ -107,12 +108,12 @@ $(BUILD)/gen/%.inc: %
 
 $(BUILD)/formats/flame.o: $(addprefix $(BUILD)/gen/formats/flame.,html.inc css.inc js.inc)
 $(BUILD)/formats/heatmap.o: $(BUILD)/gen/formats/heatmap.html.inc
-$(BUILD)/agent/web_page.o: $(addprefix $(BUILD)/gen/agent/page.,html.inc css.inc js.inc)
+$(BUILD)/agent/serve/web_page.o: $(addprefix $(BUILD)/gen/agent/serve/page.,html.inc css.inc js.inc)
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CFLAGS_ALL) -Wno-cast-qual -c -o $@ $<
 
-$(BUILD)/agent/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
+$(BUILD)/agent/host/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
 $(BUILD)/%.o: %.c | $(PB_H) $(PAGES)
 	@mkdir -p $(@D)
@@ -121,23 +122,23 @@ $(BUILD)/%.o: %.c | $(PB_H) $(PAGES)
 define archive_rule
 $(BUILD)/lib$(1).a: $(call lib_objects,$(1))
 	@rm -f $$@
-	$(AR) rcs $$@ $$^
+	$(AR) qcs $$@ $$^
 endef
 $(foreach l,$(LIBRARIES),$(eval $(call archive_rule,$(l))))
 
-$(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/main.o,$(AGENT_O))
+$(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/commands/main.o,$(AGENT_O))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) qcs $@ $^
 
-$(BUILD)/pystrobe: $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(LATE) $(BUILD)/libagent.a \
+$(BUILD)/pystrobe: $(BUILD)/agent/commands/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/commands/main.o $(LATE) $(BUILD)/libagent.a \
 	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
 
 # The same with all libraries linked in, for tools that find out what a package depends on.
-$(BUILD)/pystrobe-linked: $(BUILD)/agent/main.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(LINK_LIBS)
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(if $(wildcard agent/*.c),$(BUILD)/libagent.a)
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(BUILD)/libagent.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
 
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(BUILD)/libagent.a $(ARCHIVES)

@@ -154,9 +154,10 @@ MUST_CHECK struct cpy_scratch *cpy_scratch_new(void);
 void cpy_scratch_free(struct cpy_scratch *scratch);
 
 /*
- * Has targets that use this memory read while their thread is interrupted on its CPU: see onsite.h.
- * False: we may not, or the kernel cannot (errno says why); then they are read as they are without.
- * Rights that it takes may be given up after this, from Linux 5.19 on. NULL is fine, and false.
+ * Has targets that use this memory read while their thread is interrupted on its CPU: see
+ * bpf_reader.h. False: we may not, or the kernel cannot (errno says why); then they are read as
+ * they are without. Rights that it takes may be given up after this, from Linux 5.19 on. NULL is
+ * fine, and false.
  */
 bool cpy_scratch_read_onsite(struct cpy_scratch *scratch);
 
@@ -193,7 +194,7 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  *         it. What the sample before did not read takes more. No allocation once warm.
  *
  * While the target moves too fast, and to know whether a thread that could run does run
- * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see seat.h); its
+ * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see cpu_pin.h); its
  * allowed CPUs are as before when this returns, but for cpy_seat. Where it may not be moved,
  * a thread that waits for a CPU counts as running. A new interpreter is found
  * within 64 samples.

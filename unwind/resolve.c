@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "unwind/instr.h"
-#include "unwind/linetable.h"
+#include "unwind/layouts/linetable.h"
+#include "unwind/objects/instr.h"
 
 /* What stands for something that is no function; named as CPython's own profiler does. */
 static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};

@@ -2,14 +2,14 @@
 /* sample.c - takes a sample: the stack and status of every thread. */
 #include <string.h>
 
-#include "unwind/light.h"
-#include "unwind/list.h"
+#include "unwind/gil_skip.h"
 #include "unwind/resolve.h"
 #include "unwind/status.h"
+#include "unwind/thread_list.h"
 
 enum {
     WALK_TRIES = 16,
-    SEATED_FIRST = 256, /* samples after a torn one: see seat.h; four times as many each time */
+    SEATED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
     SEATED_MAX = 1 << 16,
     FAILED_ONSITE_MAX = 4,
     READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */

@@ -2,7 +2,7 @@
 /* status.c - see status.h. */
 #include "unwind/status.h"
 
-#include "unwind/taskstat.h"
+#include "unwind/read/taskstat.h"
 
 /* True if `value` is an exception; in some versions None stands for none. */
 static bool is_exception(struct cpy_target *t, cpy_addr value)

@@ -3,15 +3,15 @@
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
-#include "unwind/asyncio.h"
-#include "unwind/code.h"
-#include "unwind/find.h"
-#include "unwind/kept.h"
-#include "unwind/memo.h"
-#include "unwind/names.h"
-#include "unwind/seat.h"
-#include "unwind/tids.h"
-#include "unwind/walk.h"
+#include "unwind/fast/cpu_pin.h"
+#include "unwind/fast/memo.h"
+#include "unwind/locate/find.h"
+#include "unwind/objects/code.h"
+#include "unwind/objects/names.h"
+#include "unwind/read/tids.h"
+#include "unwind/stack/thread_cache.h"
+#include "unwind/stack/walk.h"
+#include "unwind/tasks/asyncio.h"
 
 /* The words of an interpreter that a sample needs. */
 struct interp {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasks.c - cpy_tasks: all asyncio tasks of a target, list by list. */
-#include "unwind/list.h"
 #include "unwind/task.h"
+#include "unwind/thread_list.h"
 
 enum { LIST_TRIES = 8 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/control_text.h"
+#include "agent/serve/control_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cgroup.h"
-#include "agent/cmdline.h"
-#include "agent/labels.h"
-#include "agent/naming.h"
-#include "agent/otel_context.h"
+#include "agent/discover/labels.h"
+#include "agent/discover/naming.h"
+#include "agent/discover/otel_context.h"
+#include "agent/proc/cgroup.h"
+#include "agent/proc/cmdline.h"
 #include "conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/hang_dump.h"
-#include "agent/hang_talk.h"
-#include "agent/log.h"
-#include "agent/slot.h"
+#include "agent/dump/hang_dump.h"
+#include "agent/host/log.h"
+#include "agent/supervisor/hang_log.h"
+#include "agent/supervisor/sampler_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

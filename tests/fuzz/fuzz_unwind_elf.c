@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/elf.h"
+#include "unwind/locate/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/linetable.h"
+#include "unwind/layouts/linetable.h"
 
 enum { HEAD = 9, FORMATS = 3, UNITS = 64 };
 

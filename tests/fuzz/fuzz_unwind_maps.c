@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/maps.h"
+#include "unwind/locate/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/unwind_made_fields.h"
+#include "tests/unit/unwind/made_fields.h"
 #include "unwind/target.h"
 
 enum { HEAD = 6, WINDOW = 1 << 18, READS_MAX = 20000, ROWS = 7, LAYOUTS = 14, THREADS_MARKED = 4 };

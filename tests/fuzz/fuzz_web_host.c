@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/web.h"
-#include "agent/web_listen.h"
+#include "agent/serve/web.h"
+#include "agent/serve/web_listen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

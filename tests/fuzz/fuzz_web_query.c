@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/web_query.h"
+#include "agent/serve/web_query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,7 +21,7 @@ import live  # noqa: E402
 
 
 def stacks_of(own):
-    """The text that tests/unit/test_unwind_golden.c makes of an image."""
+    """The text that tests/unit/unwind/test_golden.c makes of an image."""
     lines = [own["python"]]
     threads = [thread for interpreter in own["interpreters"] for thread in interpreter["threads"]]
     for thread in sorted(threads, key=lambda thread: thread["tid"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unwind/layouts.c says what the headers say of each version that has them here."""
+"""unwind/layouts/layouts.c says what the headers say of each version that has them here."""
 
 import glob
 import os

@@ -47,15 +47,14 @@ check_statics() {
     failed=1
 }
 
-for file in {base,unwind,pprof,formats,conf,exporters,agent,tests/unit,tests/fuzz,tests/tools,tests/bench}/*.[ch]; do
-    [[ -e $file ]] || continue
+while read -r file; do
     code=$("${PYTHON:-python3}" -c "$strip" "$file")
     check_names "$file" "$code" "$everywhere"
     case $file in
     base/* | unwind/* | pprof/* | formats/* | conf/* | exporters/*) check_names "$file" "$code" "$libraries" ;;
     esac
-done
-for object in "${BUILD:-build}"/{base,unwind,pprof,formats,conf,exporters}/*.o; do
-    [[ ! -e $object ]] || check_statics "$object"
-done
+done < <(find base unwind pprof formats conf exporters agent tests/{unit,fuzz,tools,bench} -name '*.[ch]')
+while read -r object; do
+    check_statics "$object"
+done < <(cd "${BUILD:-build}" && find base unwind pprof formats conf exporters -name '*.o' -printf "$PWD/%p\n")
 exit "$failed"

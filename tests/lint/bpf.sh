@@ -13,8 +13,8 @@ fi
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 make -s bpf BUILD="${BUILD:-build}" BPF_CC=clang-14 BPF_INC="$made" >/dev/null
-if ! cmp -s "$made" unwind/onsite.bpf.inc; then
-    echo "bpf: unwind/onsite.bpf.inc is not what unwind/onsite.bpf.c makes: make bpf"
+if ! cmp -s "$made" unwind/fast/bpf_reader.bpf.inc; then
+    echo "bpf: unwind/fast/bpf_reader.bpf.inc is not what unwind/fast/bpf_reader.bpf.c makes: make bpf"
     exit 1
 fi
 echo "bpf: $(grep -c '^0x' "$made") instructions"

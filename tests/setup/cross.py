@@ -30,8 +30,8 @@ PACKAGES += [name + ":" + ARCH for name in ("libcurl4-openssl-dev", "libprotobuf
 
 # These watch live processes of their own, which qemu-user runs as programs of this machine: what
 # they find in memory, in core files and in /proc is the emulator.
-NOT_EMULATED = ["test_agent_captured", "test_agent_child", "test_agent_helper", "test_agent_otel_context", "test_hang",
-                "test_hidden", "test_pause", "test_unwind_elf", "test_unwind_mem"]
+NOT_EMULATED = ["test_run_captured", "test_command", "test_child_process", "test_otel_context", "test_hang",
+                "test_hidden", "test_pause", "test_elf", "test_mem"]
 
 # $1: the root, $2: an empty folder, $3: the packed tree, $4: the build folder, $5: the commands.
 ENTER = r"""
@@ -51,7 +51,7 @@ exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bi
 
 DEB = "make deb ARCH=%s BUILD=/srv/build/cross-deb" % ARCH
 UNIT = ("make -j$(nproc) unit BUILD=/srv/build/cross CC=%s-gcc PKG_CONFIG=%s-pkg-config CC_FOR_BUILD=gcc RUN=%s "
-        "TEST_PYTHON=python3 UNIT_SRC=\"$(ls tests/unit/test_*.c | grep -vE '/(%s)\\.c$' | xargs)\"")
+        "TEST_PYTHON=python3 UNIT_SRC=\"$(find tests/unit -name 'test_*.c' | grep -vE '/(%s)\\.c$' | xargs)\"")
 
 
 def say(text):

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/pprof_example.h"
+#include "tests/unit/pprof/example.h"
 
 static enum pprof_rc encode(uint32_t types, struct buf *out)
 {

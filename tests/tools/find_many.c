@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/clock.h"
-#include "agent/finder.h"
+#include "agent/discover/finder.h"
+#include "agent/host/clock.h"
 
 enum { COUNT_MAX = 20000, LEARNING_MAX = 10000, EXEC_WAITS = 1000, LATE_SCANS_MAX = 100 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what a CPython's own headers say of its layout, in the form of a row of unwind/layouts.c.
+"""Prints what a CPython's own headers say of its layout, in the form of a row of unwind/layouts/layouts.c.
 
     layout_row.py 3.12 [--free-threaded]            the first such Python that tests/setup/pythons.py finds
     layout_row.py /usr/bin/python3.12               any Python with its headers

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "unwind/linetable.h"
+#include "unwind/layouts/linetable.h"
 
 enum { TABLE_MAX = 1 << 30 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "unwind/opcodes.h"
+#include "unwind/layouts/opcodes.h"
 
 int main(int argc, char **argv)
 {

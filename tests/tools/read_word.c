@@ -16,9 +16,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/alarm.h"
-#include "agent/clock.h"
-#include "unwind/seat.h"
+#include "agent/host/alarm.h"
+#include "agent/host/clock.h"
+#include "unwind/fast/cpu_pin.h"
 
 enum { LOOK_EACH = 50 }; /* words: then it is where the process is */
 

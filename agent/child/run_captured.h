@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_run_captured.h - runs this program with another command, and keeps what it prints.
+ *
+ * What reads the memory of a target may hang in it; such a process can be killed.
+ */
+#ifndef AGENT_CHILD_RUN_CAPTURED_H
+#define AGENT_CHILD_RUN_CAPTURED_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+struct captured_command {
+    const char *program; /* borrowed, a path: CAPTURED_SELF, but in tests */
+    char *const *argv;   /* borrowed */
+    bool errors;         /* keep what comes on its standard error, too */
+};
+
+#define CAPTURED_SELF "/proc/self/exe"
+
+/* When to kill it. */
+struct captured_limits {
+    uint64_t deadline_ns; /* monotonic */
+    atomic_bool *stop;    /* borrowed: as soon as it is true */
+};
+
+/*
+ * Runs a command, and appends to `out` what it prints. It is killed at its limits, and if `out`
+ * is full.
+ *
+ * Gives: false: it could not be started, was killed, or failed.
+ */
+MUST_CHECK bool captured_run(const struct captured_command *command,
+                             const struct captured_limits *limits, struct buf *out);
+
+/* The CPU time of all commands that have ended, so far. From any thread. */
+uint64_t captured_cpu_ns(void);
+
+/* Commands that are known while they run; what runs beyond that is not. */
+enum { CAPTURED_RUNNING_MAX = 16 };
+
+/* Gives how many commands run now, and their processes. From any thread. */
+size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX]);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c - see options.h. */
+#include "agent/cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/host/exits.h"
+#include "agent/host/log.h"
+#include "agent/proc/cmdline.h"
+#include "agent/proc/ptrace_access.h"
+
+int options_help(const char *text)
+{
+    return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+bool options_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) == 1 && (!no_colour || !no_colour[0]) &&
+           (!term || strcmp(term, "dumb") != 0);
+}
+
+int options_usage(const char *command)
+{
+    (void)fprintf(stderr, "pystrobe: see pystrobe %s --help\n", command);
+    return EXIT_USAGE;
+}
+
+bool options_pid(const char *text, pid_t *out)
+{
+    char *end;
+    long pid;
+
+    errno = 0;
+    pid = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || pid <= 0 || pid > INT_MAX) {
+        (void)fprintf(stderr, "pystrobe: '%s' is no process id\n", text);
+        return false;
+    }
+    *out = (pid_t)pid;
+    return true;
+}
+
+/* Copies `text`, with `unit` behind it if it is a bare number. */
+static void with_unit(const char *text, const char *unit, char *out, size_t size)
+{
+    bool bare = text[0] && strspn(text, "0123456789.") == strlen(text);
+
+    (void)snprintf(out, size, "%s%s", text, bare ? unit : "");
+}
+
+bool options_duration(const char *text, uint64_t *out_ns)
+{
+    struct err err = {""};
+    char full[64];
+
+    with_unit(text, "s", full, sizeof(full));
+    if (conf_duration(full, out_ns, &err) == CONF_OK && *out_ns > 0)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no duration like 10s or 2m\n", text);
+    return false;
+}
+
+bool options_rate(const char *text, double *out_hz)
+{
+    struct err err = {""};
+    char full[64];
+
+    with_unit(text, "Hz", full, sizeof(full));
+    if (conf_rate(full, out_hz, &err) == CONF_OK && *out_hz >= 0.1 && *out_hz <= 1000)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no rate from 0.1Hz to 1000Hz\n", text);
+    return false;
+}
+
+bool options_word(const char *option, const char *text, const struct options_word *words,
+                  uint32_t *out)
+{
+    const struct options_word *word;
+
+    for (word = words; word->text; word++)
+        if (strcmp(word->text, text) == 0) {
+            *out = word->value;
+            return true;
+        }
+    (void)fprintf(stderr, "pystrobe: --%s is one of", option);
+    for (word = words; word->text; word++)
+        (void)fprintf(stderr, "%s %s", word == words ? "" : ",", word->text);
+    (void)fprintf(stderr, ", not '%s'\n", text);
+    return false;
+}
+
+void options_log(const struct conf *conf)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+    enum log_format format = LOG_TEXT;
+
+    if (!log_level_of(conf->agent.log_level, &level))
+        level = LOG_LEVEL_INFO;
+    if (!log_format_of(conf->agent.log_format, &format))
+        format = LOG_TEXT;
+    log_set_format(format);
+    log_init(level);
+}
+
+bool options_flag(struct options_flags *flags, int option, const char *value)
+{
+    static const struct conf_flag known[] = {{"--log-level", "log_level", NULL},
+                                             {"--log-format", "log_format", NULL}};
+    const struct conf_flag *flag = &known[option == OPTION_LOG_FORMAT];
+
+    if (option != OPTION_LOG_LEVEL && option != OPTION_LOG_FORMAT)
+        return false;
+    if (flags->count < sizeof(flags->flags) / sizeof(flags->flags[0]))
+        flags->flags[flags->count++] = (struct conf_flag){flag->name, flag->key, value};
+    return true;
+}
+
+struct conf_source options_source(const char *path, const struct options_flags *flags)
+{
+    return (struct conf_source){
+        .path = path,
+        .drop_ins = true,
+        .environment = environ,
+        .flags = flags ? flags->flags : NULL,
+        .flag_count = flags ? flags->count : 0,
+    };
+}
+
+int options_conf(const struct conf_source *source, struct conf **out)
+{
+    enum { ERRORS_MAX = 1 << 20 };
+    struct buf errors;
+    enum conf_rc rc;
+
+    buf_init(&errors, ERRORS_MAX);
+    rc = conf_load(source, out, &errors);
+    if (rc == CONF_BAD)
+        (void)fwrite(errors.data, 1, errors.size, stderr);
+    if (rc == CONF_NOMEM)
+        (void)fprintf(stderr, "pystrobe: out of memory\n");
+    buf_finish(&errors);
+    if (rc != CONF_OK)
+        return rc == CONF_BAD ? EXIT_CONFIG : EXIT_FAILED;
+    options_log(*out);
+    return EXIT_OK;
+}
+
+bool options_store(char *out, size_t size)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int used;
+
+    if (geteuid() == 0)
+        used = snprintf(out, size, "/var/lib/pystrobe/store");
+    else if (state && state[0] == '/')
+        used = snprintf(out, size, "%s/pystrobe/store", state);
+    else
+        used = home ? snprintf(out, size, "%s/.local/state/pystrobe/store", home) : -1;
+    return used > 0 && (size_t)used < size;
+}
+
+void options_service(char **argv, char *out, size_t size)
+{
+    const char *words[CMDLINE_ARGUMENTS_MAX + 1];
+    size_t count = 0;
+
+    for (; argv[count] && count < CMDLINE_ARGUMENTS_MAX; count++)
+        words[count] = argv[count];
+    words[count] = NULL;
+    cmdline_name(words, out, size);
+}
+
+int options_open_failed(enum cpy_rc rc, enum obstacle obstacle, const struct err *err)
+{
+    char cure[320];
+
+    (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : cpy_rc_text(rc));
+    if (rc == CPY_DENIED) {
+        obstacle_explain(obstacle, cure, sizeof(cure));
+        (void)fprintf(stderr, "pystrobe: %s\n", cure);
+        return EXIT_NO_PERMISSION;
+    }
+    return rc == CPY_NOMEM ? EXIT_FAILED : EXIT_UNAVAILABLE;
+}

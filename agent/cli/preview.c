@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preview.c - see preview.h. */
+#include "agent/cli/preview.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/discover/match.h"
+#include "agent/discover/naming.h"
+#include "agent/discover/proc_info.h"
+#include "agent/host/escape.h"
+#include "agent/proc/ptrace_access.h"
+#include "unwind/cpy.h"
+
+enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, WHY_MAX = 4096 };
+
+struct sight {
+    struct matcher *matcher; /* owned */
+    struct facts *facts;     /* owned */
+    struct buf wanted, left; /* owned: the lines of both kinds */
+    size_t wanted_count, left_count, others;
+};
+
+static void add_command(struct buf *out, pid_t pid)
+{
+    char command[PROC_COMMAND_MAX];
+    size_t size;
+
+    proc_command_line(pid, command);
+    size = strlen(command);
+    visible_add(out, command, size < COMMAND_SHOWN ? size : COMMAND_SHOWN);
+    buf_add_str(out, size < COMMAND_SHOWN ? "\n" : "...\n");
+}
+
+static void add_labels(struct buf *out, const struct labels *labels)
+{
+    const char *name, *value;
+    size_t at = 0;
+
+    while (labels_next(labels, &at, &name, &value)) {
+        buf_add_str(out, " ");
+        buf_add_str(out, name);
+        buf_add_str(out, "=");
+        visible_add_str(out, value);
+    }
+}
+
+static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choice,
+                       const char *version)
+{
+    buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, choice->rate_hz);
+    visible_add_str(&sight->wanted, choice->service);
+    add_labels(&sight->wanted, &choice->labels);
+    buf_add_str(&sight->wanted, "\n           ");
+    add_command(&sight->wanted, pid);
+    sight->wanted_count++;
+}
+
+static void add_left(struct sight *sight, pid_t pid, const char *why)
+{
+    buf_add_fmt(&sight->left, "  %7d  ", (int)pid);
+    visible_add_str(&sight->left, why);
+    buf_add_str(&sight->left, "\n           ");
+    add_command(&sight->left, pid);
+    sight->left_count++;
+}
+
+/* A Python that no section has chosen: why it is left alone. */
+static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid)
+{
+    struct buf why;
+
+    buf_init(&why, WHY_MAX);
+    facts_begin(sight->facts, pid);
+    if (naming_is_disabled(sight->facts)) {
+        buf_add_str(&why, "PYSTROBE_DISABLE is set in its environment");
+    } else if (conf->target_count == 0) {
+        buf_add_str(&why, "there is no [target] section");
+    } else {
+        buf_add_str(&why, "no [target] section is for it: ");
+        matcher_explain(sight->matcher, pid, &why);
+    }
+    buf_add(&why, "", 1);
+    add_left(sight, pid, buf_failed(&why) ? "out of memory" : (const char *)why.data);
+    buf_finish(&why);
+}
+
+/* A process that is not to be read: told if it is wanted, or looks like a Python. */
+static void look_at_closed(struct sight *sight, const struct proc_stat *stat, pid_t pid,
+                           bool wanted)
+{
+    char why[320];
+
+    if (!wanted && !strstr(stat->name, "python")) {
+        sight->others++;
+        return;
+    }
+    obstacle_explain(obstacle_find(pid), why, sizeof(why));
+    add_left(sight, pid, why);
+}
+
+/* By its name, or as it runs one that is not known here. */
+static bool looks_like_python(const struct proc_stat *stat, const struct err *err)
+{
+    return strstr(stat->name, "python") || strstr(err->text, "not known to this pystrobe") ||
+           strstr(err->text, "PyPy");
+}
+
+static void look(struct sight *sight, const struct conf *conf, pid_t pid)
+{
+    struct choice choice = {0};
+    struct cpy_target *target = NULL;
+    struct proc_stat stat;
+    struct err err = {""};
+    enum cpy_rc rc;
+    bool wanted;
+
+    if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
+        return;
+    if (stat.is_kernels) {
+        sight->others++;
+        return;
+    }
+    wanted = matcher_choose(sight->matcher, pid, &choice);
+    rc = cpy_open(pid, &target, &err);
+    if (rc == CPY_OK && wanted) {
+        naming_complete(&choice, pid, cpy_info(target)->version);
+        add_wanted(sight, pid, &choice, cpy_info(target)->version);
+    } else if (rc == CPY_OK) {
+        add_unwanted(sight, conf, pid);
+    } else if (rc == CPY_DENIED) {
+        look_at_closed(sight, &stat, pid, wanted);
+    } else if (rc == CPY_FOREIGN && !looks_like_python(&stat, &err)) {
+        sight->others++;
+    } else if (rc != CPY_GONE) {
+        add_left(sight, pid, err.text[0] ? err.text : cpy_rc_text(rc));
+    }
+    cpy_close(target);
+}
+
+static bool look_at_all(struct sight *sight, const struct conf *conf)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    long pid;
+
+    if (!dir)
+        return false;
+    while ((entry = readdir(dir))) {
+        pid = strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && pid != getpid())
+            look(sight, conf, (pid_t)pid);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+static void add_part(struct buf *out, const char *title, size_t count, const struct buf *lines)
+{
+    buf_add_fmt(out, "%s%zu\n", title, count);
+    buf_add(out, lines->data, lines->size);
+}
+
+bool preview(const struct conf *conf, struct buf *out)
+{
+    const struct buf nothing = {NULL, 0, 0, 0, false};
+    struct sight sight = {.matcher = matcher_new(conf), .facts = facts_new()};
+    bool good = sight.matcher && sight.facts;
+
+    buf_init(&sight.wanted, OUTPUT_MAX);
+    buf_init(&sight.left, OUTPUT_MAX);
+    good = good && look_at_all(&sight, conf);
+    if (good) {
+        add_part(out, "would be sampled: ", sight.wanted_count, &sight.wanted);
+        add_part(out, "Pythons that would not: ", sight.left_count, &sight.left);
+        add_part(out, "processes that run no Python: ", sight.others, &nothing);
+    }
+    good = good && !buf_failed(&sight.wanted) && !buf_failed(&sight.left) && !buf_failed(out);
+    buf_finish(&sight.wanted);
+    buf_finish(&sight.left);
+    matcher_free(sight.matcher);
+    facts_free(sight.facts);
+    return good;
+}

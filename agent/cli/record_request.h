@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record_request.h - what the command line of `pystrobe record` asks for. */
+#ifndef AGENT_CLI_RECORD_REQUEST_H
+#define AGENT_CLI_RECORD_REQUEST_H
+
+#include "agent/cli/command_targets.h"
+#include "agent/discover/sample_options.h"
+#include "agent/sampling/service.h"
+#include "formats/format.h"
+
+enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
+
+/* All strings are borrowed from the command line. */
+struct record_request {
+    struct aim aim;       /* whom */
+    uint64_t duration_ns; /* 0: not given */
+    double rate_hz;
+    const char *output;
+    bool each;                        /* `output` has RECORD_EACH in it: a file for each process */
+    const struct format *format;      /* static */
+    enum service_value modes[VALUES]; /* what the profile has, the one that is shown first; */
+    size_t mode_count;                /* 0: all that is usual */
+    struct wants wants;
+    enum service_split split;
+    enum record_stats stats;
+};
+
+/* What stands for the process's id in the name of the file. */
+#define RECORD_EACH "%p"
+
+/*
+ * Reads the command line, and says what is wrong with it.
+ *
+ * Gives: the exit status; *wants_help: nothing but help is asked for.
+ */
+MUST_CHECK int record_request_read(int argc, char **argv, struct record_request *out,
+                                   bool *wants_help);
+
+#endif

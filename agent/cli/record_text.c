@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record_text.c - see record_text.h. */
+#include "agent/cli/record_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "agent/host/clock.h"
+#include "agent/report/report.h"
+#include "agent/sampling/stats.h"
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / (double)NS_PER_S;
+}
+
+/*
+ * Appends the function that ran most and its share. While an interval runs, its CPU time is not
+ * given out yet: the time with the GIL stands in for it, or all time where there is no GIL.
+ */
+static void add_hottest(const struct service *services, struct buf *out)
+{
+    const struct service *service = services;
+    struct pprof_top *tops;
+    enum service_value value = VALUE_GIL;
+    size_t count;
+    int64_t total;
+
+    while (service && pprof_total(service->profile, VALUE_SAMPLES) == 0)
+        service = service->next;
+    if (!service)
+        return;
+    if (pprof_total(service->profile, value) == 0)
+        value = VALUE_WALL;
+    total = pprof_total(service->profile, value);
+    if (total == 0 || pprof_top(service->profile, value, &tops, &count) != PPROF_OK)
+        return;
+    if (count > 0) {
+        buf_add_fmt(out, "  %.0f%% in ", 100 * (double)tops[0].flat / (double)total);
+        report_text(tops[0].name, out);
+    }
+    free(tops);
+}
+
+void record_text_progress(const struct record_text *text, const struct service *services,
+                          struct buf *out)
+{
+    buf_add_fmt(out, "%6.1f s  %" PRIu64 " samples of %zu process%s, %" PRIu64 " torn",
+                seconds(text->elapsed_ns), text->stats->samples, text->stats->sampling,
+                text->stats->sampling == 1 ? "" : "es", text->unwinder.torn);
+    add_hottest(services, out);
+}
+
+/* Appends the rate that came of the one that was asked for. */
+static void add_rate(const struct record_text *text, struct buf *out)
+{
+    uint64_t wanted = text->stats->samples + text->stats->missed;
+
+    buf_add_fmt(out, "pystrobe: %.4g of %.4g samples a second and process",
+                wanted ? text->rate_hz * (double)text->stats->samples / (double)wanted : 0.0,
+                text->rate_hz);
+}
+
+void record_text_summary(const struct record_text *text, struct buf *out)
+{
+    const struct engine_stats *stats = text->stats;
+    int64_t seen_ns = text->cpu_ns - text->unseen_cpu_ns;
+
+    buf_add_fmt(out, "pystrobe: %" PRIu64 " sample%s of %" PRIu64 " process%s in %.1f s, ",
+                stats->samples, stats->samples == 1 ? "" : "s", stats->attached,
+                stats->attached == 1 ? "" : "es", seconds(text->elapsed_ns));
+    stats_dropped(stats, &text->unwinder, out);
+    buf_add_str(out, "\n");
+    add_rate(text, out);
+    buf_add_fmt(out, "; %.2f s of CPU, %.1f%% of it on stacks that were seen\n",
+                seconds((uint64_t)text->cpu_ns),
+                text->cpu_ns > 0 ? 100 * (double)seen_ns / (double)text->cpu_ns : 100.0);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record_text.h - what `pystrobe record` says of itself: while it records, and when it is over. */
+#ifndef AGENT_CLI_RECORD_TEXT_H
+#define AGENT_CLI_RECORD_TEXT_H
+
+#include "agent/sampling/engine.h"
+#include "agent/sampling/service.h"
+#include "base/buf.h"
+
+/* What is known of a recording. */
+struct record_text {
+    const struct engine_stats *stats; /* borrowed */
+    struct cpy_stats unwinder;
+    uint64_t elapsed_ns;
+    double rate_hz;                /* asked for */
+    int64_t cpu_ns, unseen_cpu_ns; /* the kernel's number; of it, what no sample saw */
+};
+
+/*
+ * Appends a line for a terminal, without its end: time, samples, torn stacks, and the function
+ * that ran most. `services` is the engine's list.
+ */
+void record_text_progress(const struct record_text *text, const struct service *services,
+                          struct buf *out);
+
+/* Appends what was sampled, what was dropped and why, and how much of the CPU time was seen. */
+void record_text_summary(const struct record_text *text, struct buf *out);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cli/options.h"
+#include "agent/cli/preview.h"
+#include "agent/commands/commands.h"
+#include "agent/commands/run.h"
+#include "agent/exec/command.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/sampling/stats.h"
+#include "agent/sampling/target_selection.h"
+#include "agent/supervisor/supervisor.h"
+
+static const char help[] =
+    "Usage: pystrobe agent -c FILE [--dry-run]\n\n"
+    "Finds the Python processes that the ini file's [target] sections name, samples\n"
+    "them, and ships a profile of each service at the end of each interval. SIGTERM\n"
+    "or SIGINT ships what is there and ends it.\n\n"
+    "  -c, --config FILE  the ini file, see pystrobe.ini(5); pystrobe config\n"
+    "                     --sample prints one\n"
+    "      --dry-run      print which processes would be sampled now, as what\n"
+    "                     service and with which labels, and why not the others;\n"
+    "                     send and keep nothing\n"
+    "      --log-level LEVEL, --log-format FORMAT\n"
+    "                     go before log_level and log_format of the ini file\n"
+    "  -h, --help         this text\n\n"
+    "Example:\n"
+    "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
+
+/* What exporters have after SIGTERM, beside the samplers' last second: all is over within 5 s. */
+#define STOP_NS (1500 * NS_PER_MS)
+
+enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+{
+    const struct run *run = ctx;
+
+    (void)stat;
+    return matcher_choose(run->matcher, pid, out);
+}
+
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct run *run = ctx;
+
+    pulls_deliver(run->watch.pulls, service);
+    ship_service(&run->ship, service, now_ns);
+}
+
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    ship_interval_end(&run->ship);
+}
+
+static void log_stopped(struct fleet *fleet)
+{
+    const struct engine_stats *stats = fleet_engine_stats(fleet);
+    struct cpy_stats unwinder;
+    struct buf dropped;
+
+    fleet_unwinder(fleet, &unwinder);
+    buf_init(&dropped, DROPPED_MAX);
+    stats_dropped(stats, &unwinder, &dropped);
+    buf_add(&dropped, "", 1);
+    log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %s",
+             (unsigned long long)stats->samples, (unsigned long long)stats->attached,
+             buf_failed(&dropped) ? "out of memory" : (const char *)dropped.data);
+    buf_finish(&dropped);
+}
+
+static void order_burst(struct run *run, const struct control_request *request)
+{
+    struct burst burst = whom(run->conf, request->target);
+    char text[128];
+    size_t count;
+
+    burst.rate_hz = request->rate_hz;
+    count = fleet_burst(run->fleet, &burst, request->duration_ns);
+    if (count == SIZE_MAX) {
+        control_done(run->watch.control, false, "there are too many bursts already");
+        return;
+    }
+    log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu processes now", request->target,
+             request->rate_hz, (double)request->duration_ns / 1e9, count);
+    (void)snprintf(text, sizeof(text), "%zu processes%s", count,
+                   count > 0        ? ""
+                   : burst.pid != 0 ? ": it is not sampled now"
+                                    : " now; those that come are sampled so, too");
+    control_done(run->watch.control, true, text);
+}
+
+static void order_reload(struct run *run)
+{
+    struct control *asked = run->watch.control; /* the settings may have another */
+    struct err err;
+    bool good = reload(run, &err);
+
+    control_done(asked, good, good ? "the settings are in effect" : err.text);
+}
+
+/* Carries out what has come over the control socket. */
+static void obey_orders(struct run *run)
+{
+    struct control_request request;
+
+    if (!control_next(run->watch.control, &request))
+        return;
+    if (request.kind == CONTROL_BURST)
+        order_burst(run, &request);
+    else
+        order_reload(run);
+}
+
+static void publish(struct run *run)
+{
+    const struct watched watched = {run->conf, run->fleet, &run->ship};
+
+    if (clock_mono_ns() >= run->watch.next_ns)
+        watch_publish(&run->watch, &watched);
+}
+
+static bool ends_it(uint32_t signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
+}
+
+static int sample_until_stopped(struct run *run)
+{
+    struct signalfd_siginfo info = {0};
+    struct err err = {""};
+    enum engine_event event;
+    uint64_t end_ns, wake_ns;
+
+    do {
+        publish(run);
+        pulls_step(run->watch.pulls, run->fleet, run->conf);
+        wake_ns = pulls_next_ns(run->watch.pulls);
+        wake_ns = wake_ns < run->watch.next_ns ? wake_ns : run->watch.next_ns;
+        event = fleet_run(run->fleet, wake_ns, &info);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == WATCH_SIGNAL)
+            obey_orders(run);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
+            (void)reload(run, &err); /* which the log and the status tell */
+    } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
+    log_line(LOG_LEVEL_INFO, "stopping");
+    watch_ending(&run->watch);
+    watch_close(&run->watch);
+    fleet_flush(run->fleet);
+    end_ns = clock_mono_ns() + STOP_NS;
+    run->hangs = !ship_close(&run->ship, end_ns);
+    run->hangs = !reload_settle(end_ns) || run->hangs;
+    log_stopped(run->fleet);
+    return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
+}
+
+/* A service manager that keeps a directory for us says where: systemd.exec(5), StateDirectory=. */
+void run_choose_spool(struct run *run, struct conf *conf)
+{
+    const char *state = getenv("STATE_DIRECTORY"); /* the first of them, if there are several */
+    int size = state ? (int)strcspn(state, ":") : 0;
+
+    if (conf->agent.spool || size == 0 || size > PATH_MAX / 2)
+        return;
+    (void)snprintf(run->spool, sizeof(run->spool), "%.*s/spool", size, state);
+    conf->agent.spool = run->spool;
+}
+
+static int run_agent(struct run *run)
+{
+    struct engine_settings settings = {
+        .choose = choose,
+        .deliver = deliver,
+        .interval_ended = interval_ended,
+        .ctx = run,
+        .interval_ns = run->conf->agent.interval_ns,
+        .scan_ns = run->conf->agent.scan_ns,
+        .max_services = run->conf->agent.max_services,
+    };
+    const struct budget_limits budget = {run->conf->agent.max_cpu, run->conf->agent.max_memory};
+    struct err err = {""};
+    sigset_t before;
+
+    child_block_signals(&settings.signals, &before); /* before threads start */
+    run->matcher = matcher_new(run->conf);
+    run->fleet = fleet_new(&settings, &budget);
+    if (!run->matcher || !run->fleet) {
+        log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
+        return EXIT_FAILED;
+    }
+    run_choose_spool(run, run->conf);
+    if (!ship_open(&run->ship, run->conf, false, &err)) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        return EXIT_CONFIG;
+    }
+    if (!watch_open(&run->watch, run->source.path, run->conf, &err)) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        run->hangs = !ship_close(&run->ship, 0);
+        watch_close(&run->watch);
+        return EXIT_FAILED;
+    }
+    log_line(LOG_LEVEL_INFO, "started: %zu targets, %zu exporters", run->conf->target_count,
+             run->conf->exporter_count);
+    if (run->conf->target_count == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
+    if (run->conf->exporter_count == 0 && delivery_count(run->ship.delivery) == 0)
+        log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
+    return sample_until_stopped(run);
+}
+
+/* Tells what an agent would do, and does nothing of it. */
+static int show_preview(const struct conf *conf)
+{
+    int status = EXIT_FAILED;
+    struct buf out;
+
+    buf_init(&out, PREVIEW_MAX);
+    if (preview(conf, &out) && fwrite(out.data, 1, out.size, stdout) == out.size &&
+        fflush(stdout) == 0)
+        status = EXIT_OK;
+    else
+        (void)fprintf(stderr, "pystrobe: /proc cannot be read, or this cannot be written\n");
+    buf_finish(&out);
+    return status;
+}
+
+int cmd_agent(int argc, char **argv)
+{
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
+                                          OPTIONS_LOG,
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options_flags flags = {.count = 0};
+    const char *path = NULL;
+    struct run run = {0};
+    bool dry = false;
+    int c, status;
+
+    while ((c = getopt_long(argc, argv, "+c:h", longs, NULL)) != -1) {
+        if (c == 'h')
+            return options_help(help);
+        if (options_flag(&flags, c, optarg))
+            continue;
+        if (c != 'c' && c != OPTION_DRY_RUN)
+            return options_usage("agent");
+        dry = dry || c == OPTION_DRY_RUN;
+        path = c == 'c' ? optarg : path;
+    }
+    if (optind < argc || !path) {
+        (void)fprintf(stderr, "pystrobe: agent needs -c FILE%s\n",
+                      optind < argc ? " and nothing else" : "");
+        return options_usage("agent");
+    }
+    run.source = options_source(path, &flags);
+    status = options_conf(&run.source, &run.conf);
+    if (!run.conf) /* as options_conf says, unless all is well */
+        return status;
+    if (dry) {
+        status = show_preview(run.conf);
+        conf_free(run.conf);
+        return status;
+    }
+    if (exporter_global_init() != EXPORTER_OK)
+        return EXIT_FAILED;
+    status = run_agent(&run);
+    fleet_free(run.fleet);
+    matcher_free(run.matcher);
+    conf_free(run.conf);
+    if (!run.hangs)
+        exporter_global_finish();
+    return status;
+}

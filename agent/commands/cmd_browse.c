@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_browse.c - `pystrobe browse`: reads a store for the page. Not for people: the agent's HTTP
+ * server starts it, so that neither the memory nor the time that it takes is the agent's, and so
+ * that files of others are parsed by a process that has next to no rights.
+ *
+ *   browse services STORE
+ *   browse timeline STORE FOLDER FROM TO PID
+ *   browse graph STORE FOLDER FROM TO PID [TYPE]
+ *   browse difference STORE FOLDER FROM TO PID TYPE BEFORE_FROM BEFORE_TO
+ *
+ * PID is 0 for all processes. Times are UTC in milliseconds. It prints JSON; or, and fails, why it
+ * cannot.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/child/confine.h"
+#include "agent/commands/commands.h"
+#include "agent/host/clock.h"
+#include "agent/report/store_query.h"
+
+enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 6, BEFORE_WORDS = 9 };
+
+/* Below what the server waits, so that there is an answer of what was read by then. */
+#define READING_NS (6 * NS_PER_S)
+
+static bool read_number(const char *text, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out <= INT64_MAX / 1000000;
+}
+
+/* The words behind the command's name. */
+static bool browse(int count, char **words, struct buf *out, struct err *err)
+{
+    const uint64_t deadline_ns = clock_mono_ns() + READING_NS;
+    struct browse range = {.deadline_ns = deadline_ns}, before;
+
+    if (count == 2 && strcmp(words[0], "services") == 0)
+        return browse_services(words[1], out, err);
+    err_set(err, "browse takes other words");
+    if (count < RANGE_WORDS || !read_number(words[3], &range.from_ms) ||
+        !read_number(words[4], &range.to_ms) || !read_number(words[5], &range.pid))
+        return false;
+    range.store = words[1];
+    range.folder = words[2];
+    if (strcmp(words[0], "timeline") == 0 && count == RANGE_WORDS)
+        return browse_timeline(&range, out, err);
+    if (strcmp(words[0], "graph") == 0 && count <= RANGE_WORDS + 1)
+        return browse_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
+    before = range;
+    before.deadline_ns = deadline_ns - READING_NS / 2;
+    if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||
+        !read_number(words[7], &before.from_ms) || !read_number(words[8], &before.to_ms))
+        return false;
+    return browse_difference(&before, &range, words[6], out, err);
+}
+
+/*
+ * A service manager may deny us the call by which capabilities are given up. Those of a user who
+ * is not root go with the program that has them, once they are not to be handed on: it starts
+ * anew, once. False: they cannot be given up.
+ */
+static bool give_up_rights(char **argv)
+{
+    static char again[] = "pystrobe-again";
+
+    if (confine_to_files())
+        return true;
+    if (getuid() != 0 && strcmp(argv[-1], again) != 0) {
+        argv[-1] = again; /* the program's own name */
+        (void)execv("/proc/self/exe", argv - 1);
+    }
+    return false;
+}
+
+int cmd_browse(int argc, char **argv)
+{
+    struct err err = {""};
+    struct buf out;
+    bool good;
+
+    if (!give_up_rights(argv)) {
+        (void)puts("rights cannot be given up");
+        return EXIT_FAILED;
+    }
+    errno = nice(LESS_URGENT) == -1 ? errno : 0; /* a service manager may deny it */
+    buf_init(&out, OUTPUT_MAX);
+    good = browse(argc - 1, argv + 1, &out, &err);
+    if (good && buf_failed(&out)) {
+        err_set(&err, "the answer is too large");
+        good = false;
+    }
+    if (!good) {
+        buf_reset(&out);
+        buf_add_str(&out, err.text);
+    }
+    if (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0)
+        good = false;
+    buf_finish(&out);
+    return good ? EXIT_OK : EXIT_FAILED;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_config.c - `pystrobe config`: what an ini file comes to, or every mistake in it. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "conf/conf.h"
+
+enum { OUTPUT_MAX = 16 << 20 };
+
+static const char help[] =
+    "Usage: pystrobe config [-c FILE] [--sample]\n\n"
+    "Prints the settings in effect as an ini file. Each line says where it came\n"
+    "from: FILE:LINE, a variable of the environment (PYSTROBE_AGENT_RATE and the\n"
+    "like), or the default. Files of the folder conf.d beside FILE are read after\n"
+    "it. Secrets show as ***. Without -c: defaults and environment. A FILE with\n"
+    "mistakes gives a list of all of them, and exit status 78.\n\n"
+    "  -c, --config FILE  the ini file, see pystrobe.ini(5)\n"
+    "      --sample       print a sample ini file: every section and key, explained\n"
+    "  -h, --help         this text\n\n"
+    "Example:\n"
+    "  pystrobe config -c /etc/pystrobe/pystrobe.ini\n";
+
+struct request {
+    const char *file; /* borrowed from argv; NULL: defaults */
+    bool sample, help;
+};
+
+/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
+static int read_request(int argc, char **argv, struct request *request)
+{
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"sample", no_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    optind = 0; /* from the start, whoever used getopt before */
+    while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
+        if (c == 'c')
+            request->file = optarg;
+        else if (c == 's')
+            request->sample = true;
+        else if (c == 'h')
+            request->help = true;
+        else
+            return options_usage("config");
+    }
+    if (optind < argc)
+        (void)fprintf(stderr, "pystrobe: config takes no argument '%s'\n", argv[optind]);
+    else if (request->sample && request->file)
+        (void)fprintf(stderr, "pystrobe: --sample takes no FILE, it shows the defaults\n");
+    else
+        return EXIT_OK;
+    return options_usage("config");
+}
+
+/* Writes all of `text` and tells if it did not arrive: a full disk must not look like success. */
+static int write_out(const struct buf *text, FILE *to)
+{
+    if (buf_failed(text)) {
+        (void)fputs("pystrobe: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    if (fwrite(text->data, 1, text->size, to) == text->size && fflush(to) == 0)
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: cannot write: %s\n", strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* Appends what to print to `out`, or the mistakes to `errors`. */
+static enum conf_rc make_output(const struct request *request, struct buf *out, struct buf *errors)
+{
+    struct conf_source source;
+    struct conf *conf = NULL;
+    enum conf_rc rc;
+
+    if (request->sample) {
+        conf_print_sample(out);
+        return CONF_OK;
+    }
+    source = options_source(request->file, NULL);
+    rc = conf_load(&source, &conf, errors);
+    if (rc == CONF_OK)
+        conf_print(conf, out);
+    conf_free(conf);
+    return rc;
+}
+
+static int print(const struct request *request)
+{
+    struct buf out, errors;
+    int status = EXIT_FAILED;
+
+    buf_init(&out, OUTPUT_MAX);
+    buf_init(&errors, OUTPUT_MAX);
+    switch (make_output(request, &out, &errors)) {
+    case CONF_OK:
+        status = write_out(&out, stdout);
+        break;
+    case CONF_BAD:
+        status = write_out(&errors, stderr) == EXIT_OK ? EXIT_CONFIG : EXIT_FAILED;
+        break;
+    case CONF_NOMEM:
+        (void)fputs("pystrobe: out of memory\n", stderr);
+        break;
+    }
+    buf_finish(&errors);
+    buf_finish(&out);
+    return status;
+}
+
+int cmd_config(int argc, char **argv)
+{
+    struct request request = {0};
+    int status = read_request(argc, argv, &request);
+
+    if (status != EXIT_OK)
+        return status;
+    return request.help ? options_help(help) : print(&request);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_control.c - `pystrobe status`, `reload` and `burst`: ask the agent that runs. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "agent/host/clock.h"
+#include "agent/serve/control_socket.h"
+#include "agent/serve/control_text.h"
+
+static const char status_help[] =
+    "Usage: pystrobe status [--json] [--socket PATH]\n\n"
+    "Prints what the agent that runs knows of itself: targets, samples and what was\n"
+    "lost of them, profiles, exporters, and what was promised and used.\n\n"
+    "      --json         as one JSON object\n"
+    "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
+    "  -h, --help         this text\n\n"
+    "Example:\n"
+    "  pystrobe status --json\n";
+
+static const char reload_help[] =
+    "Usage: pystrobe reload [--socket PATH]\n\n"
+    "Has the agent that runs read its ini file anew. If the file has a mistake, all\n"
+    "stays as it was.\n\n"
+    "      --socket PATH  where it listens; default: " CONTROL_DEFAULT "\n"
+    "  -h, --help         this text\n\n"
+    "Example:\n"
+    "  pystrobe config -c /etc/pystrobe/pystrobe.ini && pystrobe reload\n";
+
+static const char burst_help[] =
+    "Usage: pystrobe burst [-r RATE] [-d TIME] [--socket PATH] TARGET\n\n"
+    "Has the agent that runs sample a target more often for a while. TARGET is a\n"
+    "process id, or the name of a service or of a [target] section.\n\n"
+    "  -r, --rate RATE      samples a second; default 200Hz\n"
+    "  -d, --duration TIME  how long; default 60s, up to a day\n"
+    "      --socket PATH    where it listens; default: " CONTROL_DEFAULT "\n"
+    "  -h, --help           this text\n\n"
+    "Example:\n"
+    "  pystrobe burst -r 500Hz -d 30s web\n";
+
+enum { FIRST_LINE_MAX = 16, ANSWER_S = 40, OPTION_SOCKET = 512, OPTION_JSON };
+
+/* Sends the request; false: the agent is gone. */
+static bool send_all(int fd, const char *text)
+{
+    size_t size = strlen(text), sent = 0;
+    ssize_t done;
+
+    while (sent < size) {
+        done = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
+        if (done < 0 && errno != EINTR)
+            return false;
+        sent += done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
+/* Receives all of the answer. */
+static bool receive_all(int fd, struct buf *answer)
+{
+    char piece[4096];
+    ssize_t got;
+
+    while (!buf_failed(answer)) {
+        got = recv(fd, piece, sizeof(piece), 0);
+        if (got == 0)
+            return true;
+        if (got > 0)
+            buf_add(answer, piece, (size_t)got);
+        else if (errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+/* Prints the answer; gives the exit status. The agent has made foreign names harmless. */
+static int print_answer(const struct buf *answer)
+{
+    static const char good[] = CONTROL_OK, bad[] = CONTROL_ERROR;
+    const char *text = (const char *)answer->data;
+
+    if (answer->size >= strlen(good) && memcmp(text, good, strlen(good)) == 0) {
+        size_t size = answer->size - strlen(good);
+
+        return fwrite(text + strlen(good), 1, size, stdout) == size && fflush(stdout) == 0
+                   ? EXIT_OK
+                   : EXIT_FAILED;
+    }
+    if (answer->size > strlen(bad) && memcmp(text, bad, strlen(bad)) == 0)
+        (void)fprintf(stderr, "pystrobe: %.*s", (int)(answer->size - strlen(bad)),
+                      text + strlen(bad));
+    else
+        (void)fprintf(stderr, "pystrobe: the agent gave no answer\n");
+    return EXIT_FAILED;
+}
+
+/* Asks the agent; gives the exit status. */
+static int ask(const char *path, const struct control_request *request)
+{
+    enum { ANSWER_MAX = 16 << 20 };
+    const struct timeval patience = {.tv_sec = ANSWER_S};
+    char text[CONTROL_REQUEST_MAX];
+    struct buf answer;
+    struct err err = {""};
+    int fd, status = EXIT_FAILED;
+
+    if (!control_text_write(request, text)) {
+        (void)fprintf(stderr, "pystrobe: the name of the target is too long\n");
+        return EXIT_USAGE;
+    }
+    fd = control_socket_connect(path, &err);
+    if (fd < 0) {
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+        return EXIT_UNAVAILABLE;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    buf_init(&answer, ANSWER_MAX);
+    if (send_all(fd, text) && receive_all(fd, &answer))
+        status = print_answer(&answer);
+    else
+        (void)fprintf(stderr, "pystrobe: %s: the agent gave no answer: %s\n", path,
+                      strerror(errno));
+    buf_finish(&answer);
+    (void)close(fd);
+    return status;
+}
+
+/* What a command line comes to. */
+struct asked {
+    const char *socket;
+    struct control_request request;
+    bool help;
+};
+
+/* Takes one option; false: it is wrong. */
+static bool take_option(struct asked *asked, int c)
+{
+    if (c == OPTION_SOCKET)
+        asked->socket = optarg;
+    else if (c == OPTION_JSON)
+        asked->request.kind = CONTROL_STATUS_JSON;
+    else if (c == 'h')
+        asked->help = true;
+    else if (c == 'r')
+        return options_rate(optarg, &asked->request.rate_hz);
+    else if (c == 'd')
+        return options_duration(optarg, &asked->request.duration_ns);
+    else
+        return false;
+    return true;
+}
+
+/* Reads the arguments of `command` and asks; gives the exit status. */
+static int run(int argc, char **argv, struct asked *asked, const char *shorts,
+               const struct option *longs, const char *help)
+{
+    int arguments = asked->request.kind == CONTROL_BURST ? 1 : 0;
+    int c;
+
+    while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1)
+        if (!take_option(asked, c))
+            return options_usage(argv[0]);
+    if (asked->help)
+        return options_help(help);
+    if (argc - optind != arguments) {
+        (void)fprintf(stderr, "pystrobe: %s takes %s\n", argv[0],
+                      arguments ? "one TARGET" : "no argument");
+        return options_usage(argv[0]);
+    }
+    if (arguments && strlen(argv[optind]) >= sizeof(asked->request.target)) {
+        (void)fprintf(stderr, "pystrobe: the name of the target is too long\n");
+        return EXIT_USAGE;
+    }
+    if (arguments)
+        (void)snprintf(asked->request.target, sizeof(asked->request.target), "%s", argv[optind]);
+    return ask(asked->socket, &asked->request);
+}
+
+int cmd_status(int argc, char **argv)
+{
+    static const struct option longs[] = {{"json", no_argument, NULL, OPTION_JSON},
+                                          {"socket", required_argument, NULL, OPTION_SOCKET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_STATUS};
+
+    return run(argc, argv, &asked, "h", longs, status_help);
+}
+
+int cmd_reload(int argc, char **argv)
+{
+    static const struct option longs[] = {{"socket", required_argument, NULL, OPTION_SOCKET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_RELOAD};
+
+    return run(argc, argv, &asked, "h", longs, reload_help);
+}
+
+int cmd_burst(int argc, char **argv)
+{
+    static const struct option longs[] = {{"rate", required_argument, NULL, 'r'},
+                                          {"duration", required_argument, NULL, 'd'},
+                                          {"socket", required_argument, NULL, OPTION_SOCKET},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct asked asked = {
+        .socket = CONTROL_DEFAULT,
+        .request = {.kind = CONTROL_BURST, .rate_hz = 200, .duration_ns = 60 * NS_PER_S}};
+
+    return run(argc, argv, &asked, "r:d:h", longs, burst_help);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_doctor.c - `pystrobe doctor`: tries what pystrobe needs, and tells what stops it. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "agent/commands/examine.h"
+#include "agent/delivery/publish.h"
+#include "agent/host/log.h"
+#include "exporters/exporter.h"
+
+static const char help[] =
+    "Usage: pystrobe doctor [--pid N] [-c FILE] [--json]\n\n"
+    "Tries what pystrobe needs and prints a line for each: it may read memory; a\n"
+    "process can be sampled; spool and stores can be written; the servers of the\n"
+    "settings are found, speak TLS, take the login and have our time. Of what fails\n"
+    "it says what stops it and what to do. Run it as the user and in the place where\n"
+    "pystrobe is to run. Servers get an empty request. Exit status: 0 all is well, 1\n"
+    "something fails, 78 the ini file is wrong.\n\n"
+    "  -p, --pid N         can this process be sampled? Without -c: that alone\n"
+    "  -c, --config FILE   try what this ini file names; default:\n"
+    "                      /etc/pystrobe/pystrobe.ini if there is one, and the\n"
+    "                      exporters of the environment\n"
+    "  -j, --json          print one JSON object\n"
+    "  -h, --help          this text\n\n"
+    "Example:\n"
+    "  pystrobe doctor -c /etc/pystrobe/pystrobe.ini --pid 4242\n";
+
+static const char usual[] = "/etc/pystrobe/pystrobe.ini";
+
+struct request {
+    const char *config; /* NULL: none */
+    pid_t pid;          /* 0: none */
+    bool json, help;
+};
+
+/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
+static int read_request(int argc, char **argv, struct request *request)
+{
+    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "p:c:jh", longs, NULL)) != -1) {
+        if (c == 'c')
+            request->config = optarg;
+        else if (c == 'j')
+            request->json = true;
+        else if (c == 'h')
+            request->help = true;
+        else if (c != 'p' || !options_pid(optarg, &request->pid))
+            return options_usage("doctor");
+    }
+    if (optind == argc)
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: doctor takes no argument '%s'\n", argv[optind]);
+    return options_usage("doctor");
+}
+
+static void examine_settings(struct findings *out, const char *path, const struct conf *conf)
+{
+    if (path)
+        findings_add(out, FINDING_GOOD, "settings", "", "%s: %zu targets, %zu exporters", path,
+                     conf->target_count, conf->exporter_count);
+    else
+        findings_add(out, FINDING_NOTE, "settings", "name your ini file by -c",
+                     "there is no %s, only what variables say: %zu exporters", usual,
+                     ship_wanted(conf, &(const struct conf_exporter *){NULL}));
+}
+
+static int examine(const struct request *request, const struct conf *conf)
+{
+    struct findings findings;
+
+    findings_init(&findings, request->json, options_colour());
+    if (examine_place(&findings) && request->pid)
+        examine_process(&findings, request->pid);
+    if (conf) {
+        examine_settings(&findings, request->config, conf);
+        examine_folders(&findings, conf);
+        examine_servers(&findings, conf);
+    }
+    return findings_finish(&findings);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct request request = {0};
+    struct conf_source source;
+    struct conf *conf = NULL;
+    int status = read_request(argc, argv, &request);
+
+    if (status != EXIT_OK)
+        return status;
+    if (request.help)
+        return options_help(help);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (!request.config && !request.pid && access(usual, F_OK) == 0)
+        request.config = usual;
+    source = options_source(request.config, NULL);
+    if (request.config || !request.pid)
+        status = options_conf(&source, &conf);
+    log_init(LOG_LEVEL_ERROR);
+    if (status != EXIT_OK)
+        return status;
+    if (conf && exporter_global_init() != EXPORTER_OK) {
+        conf_free(conf);
+        return EXIT_FAILED;
+    }
+    status = examine(&request, conf);
+    if (conf)
+        exporter_global_finish();
+    conf_free(conf);
+    return status;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_dump.c - `pystrobe dump`: the stacks of a process as they are now. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "agent/dump/async.h"
+#include "agent/dump/dump.h"
+#include "agent/dump/read_watchdog.h"
+#include "agent/dump/take.h"
+#include "agent/host/clock.h"
+#include "agent/proc/credentials.h"
+#include "agent/proc/proc.h"
+
+static const char help[] =
+    "Usage: pystrobe dump --pid PID [OPTIONS]\n\n"
+    "Prints the Python stacks of the threads of a process as they are now, the most\n"
+    "recent call first.\n\n"
+    "  -p, --pid PID          the process\n"
+    "  -j, --json             one JSON object, as pystrobe(8) describes it\n"
+    "  -t, --threads WHICH    all (the default), main, or gil: the one that holds\n"
+    "                         the GIL\n"
+    "  -m, --mode MODE        only threads that are on CPU (cpu), hold the GIL (gil)\n"
+    "                         or handle an exception (exception); wall, the default,\n"
+    "                         means all\n"
+    "  -n, --native           show <native> where C code calls Python code again\n"
+    "  -g, --gc               show <GC> on a thread that collects garbage\n"
+    "      --positions        show which part of the line runs\n"
+    "      --opcodes          show the instruction that runs\n"
+    "      --async WHAT       asyncio tasks instead: running (and what awaits them),\n"
+    "                         or all; goes with --json\n"
+    "      --pause            stop the process while it is read, for 100 ms at most\n"
+    "      --no-source        do not look for source lines\n"
+    "      --color WHEN       auto (the default), always or never; NO_COLOR is\n"
+    "                         respected\n"
+    "  -h, --help             this text\n\n"
+    "Example:\n"
+    "  pystrobe dump --pid $(pgrep -n gunicorn)\n";
+
+enum { OUTPUT_MAX = 256 << 20 };
+
+/* What the command line asks for. */
+struct request {
+    struct dump_request take;
+    bool json, no_source, colour;
+    bool colour_always;           /* asked for, not found out */
+    bool some_threads, some_mode; /* less than all was asked for */
+    uint32_t tasks;               /* enum async_what */
+};
+
+/* Which asyncio tasks are wanted instead of stacks. */
+enum async_what { ASYNC_NONE, ASYNC_RUNNING, ASYNC_ALL };
+
+static const struct options_word async_words[] = {
+    {"running", ASYNC_RUNNING}, {"all", ASYNC_ALL}, {NULL, 0}};
+static const struct options_word thread_words[] = {
+    {"all", 0}, {"main", CPY_STATUS_MAIN}, {"gil", CPY_STATUS_GIL}, {NULL, 0}};
+
+static const struct options_word mode_words[] = {{"wall", 0},
+                                                 {"cpu", CPY_STATUS_CPU},
+                                                 {"gil", CPY_STATUS_GIL},
+                                                 {"exception", CPY_STATUS_EXCEPTION},
+                                                 {NULL, 0}};
+
+enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+static const struct options_word colour_words[] = {
+    {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
+
+static int print(const struct request *request, const struct dump *dump)
+{
+    struct buf out;
+    int status = EXIT_OK;
+
+    buf_init(&out, OUTPUT_MAX);
+    if (request->json)
+        dump_json(dump, &out);
+    else
+        dump_text(dump, &out);
+    if (buf_failed(&out)) {
+        (void)fprintf(stderr, "pystrobe: out of memory\n");
+        status = EXIT_FAILED;
+    } else if (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0) {
+        status = EXIT_FAILED;
+    }
+    buf_finish(&out);
+    return status;
+}
+
+static int show(const struct request *request, const struct cpy_info *info,
+                const struct dump_taken *taken)
+{
+    pid_t pid = request->take.pid;
+    char command[PROC_COMMAND_MAX];
+    struct dump dump = {.pid = pid,
+                        .command = command,
+                        .python = info->version,
+                        .free_threaded = info->free_threaded,
+                        .warning = taken->warning[0] ? taken->warning : NULL,
+                        .taken_unix_ns = taken->unix_ns,
+                        .threads = taken->snapshot.threads,
+                        .thread_count = taken->snapshot.count,
+                        .frames = request->take.options.frames,
+                        .colour = request->colour};
+    int status;
+
+    proc_command_line(pid, command);
+    if (!request->json && !request->no_source)
+        dump.source = source_open(pid);
+    if (dump.source && !rights_take_on(pid)) {
+        source_close(dump.source);
+        dump.source = NULL;
+    }
+    status = print(request, &dump);
+    source_close(dump.source);
+    return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
+}
+
+static int dump_process(const struct request *request)
+{
+    struct beat *beat = stall_beat();
+    struct cpy_target *target = NULL;
+    struct dump_taken taken;
+    struct err err = {""};
+    enum cpy_rc rc;
+    int status;
+
+    stall_watch(NULL, NULL);
+    beat_read(beat, request->take.pid, clock_mono_ns());
+    rc = cpy_open(request->take.pid, &target, &err);
+    if (rc != CPY_OK)
+        return options_open_failed(rc, obstacle_find(request->take.pid), &err);
+    if (request->tasks != ASYNC_NONE) {
+        status =
+            dump_async(request->take.pid, target, beat, request->tasks == ASYNC_ALL, request->json);
+        cpy_close(target);
+        return status;
+    }
+    dump_taken_init(&taken);
+    status = dump_take(&request->take, target, &taken);
+    beat_rest(beat); /* to write may take as long as it likes */
+    if (status == EXIT_OK)
+        status = show(request, cpy_info(target), &taken);
+    dump_taken_finish(&taken);
+    cpy_close(target);
+    return status;
+}
+
+enum {
+    OPTION_POSITIONS = 256,
+    OPTION_OPCODES,
+    OPTION_PAUSE,
+    OPTION_NO_SOURCE,
+    OPTION_COLOUR,
+    OPTION_ASYNC
+};
+
+/* The options without an argument. False: it is none of them. */
+static bool set_flag(struct request *request, int option)
+{
+    switch (option) {
+    case 'j':
+        request->json = true;
+        break;
+    case 'n':
+        request->take.options.frames |= CPY_FRAME_NATIVE;
+        break;
+    case 'g':
+        request->take.options.frames |= CPY_FRAME_GC;
+        break;
+    case OPTION_POSITIONS:
+        request->take.options.frames |= CPY_FRAME_POSITIONS;
+        break;
+    case OPTION_OPCODES:
+        request->take.options.frames |= CPY_FRAME_OPCODES;
+        break;
+    case OPTION_PAUSE:
+        request->take.pause = true;
+        break;
+    case OPTION_NO_SOURCE:
+        request->no_source = true;
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* The options with an argument; says what is wrong with it. */
+static bool set_value(struct request *request, int option, const char *text)
+{
+    uint32_t value = 0;
+
+    switch (option) {
+    case 'p':
+        return options_pid(text, &request->take.pid);
+    case 't':
+        if (!options_word("threads", text, thread_words, &value))
+            return false;
+        request->some_threads |= value != 0;
+        request->take.options.only |= value;
+        return true;
+    case 'm':
+        if (!options_word("mode", text, mode_words, &value))
+            return false;
+        request->some_mode |= value != 0;
+        request->take.options.only |= value;
+        return true;
+    case OPTION_ASYNC:
+        return options_word("async", text, async_words, &request->tasks);
+    case OPTION_COLOUR:
+        if (!options_word("color", text, colour_words, &value))
+            return false;
+        request->colour_always = value == COLOUR_ALWAYS;
+        request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && options_colour());
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* False: an option was given that is about threads' stacks, but tasks are asked for; says so. */
+static bool goes_with_async(const struct request *request)
+{
+    const struct cpy_options *options = &request->take.options;
+    const struct {
+        const char *option;
+        bool given;
+    } stack_options[] = {
+        {"--threads", request->some_threads},
+        {"--mode", request->some_mode},
+        {"--native", options->frames & CPY_FRAME_NATIVE},
+        {"--gc", options->frames & CPY_FRAME_GC},
+        {"--positions", options->frames & CPY_FRAME_POSITIONS},
+        {"--opcodes", options->frames & CPY_FRAME_OPCODES},
+        {"--pause", request->take.pause},
+        {"--color always", request->colour_always},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(stack_options) / sizeof(stack_options[0]); i++)
+        if (stack_options[i].given) {
+            (void)fprintf(stderr,
+                          "pystrobe: %s is for threads' stacks, and --async shows tasks: leave one "
+                          "of the two out\n",
+                          stack_options[i].option);
+            return false;
+        }
+    return true;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"mode", required_argument, NULL, 'm'},
+                                          {"native", no_argument, NULL, 'n'},
+                                          {"gc", no_argument, NULL, 'g'},
+                                          {"positions", no_argument, NULL, OPTION_POSITIONS},
+                                          {"opcodes", no_argument, NULL, OPTION_OPCODES},
+                                          {"pause", no_argument, NULL, OPTION_PAUSE},
+                                          {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
+                                          {"color", required_argument, NULL, OPTION_COLOUR},
+                                          {"async", required_argument, NULL, OPTION_ASYNC},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct request request = {.take.options.status =
+                                  CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT,
+                              .colour = options_colour()};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "+p:jt:m:ngh", longs, NULL)) != -1) {
+        if (c == 'h')
+            return options_help(help);
+        if (c == '?')
+            return options_usage("dump");
+        if (!set_flag(&request, c) && !set_value(&request, c, optarg))
+            return EXIT_USAGE;
+    }
+    if (optind < argc || request.take.pid == 0) {
+        (void)fprintf(stderr, "pystrobe: dump needs --pid PID%s\n",
+                      optind < argc ? " and nothing else" : "");
+        return options_usage("dump");
+    }
+    if (request.tasks != ASYNC_NONE && !goes_with_async(&request))
+        return options_usage("dump");
+    return dump_process(&request);
+}

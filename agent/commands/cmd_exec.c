@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_exec.c - `pystrobe exec`: runs a command and profiles it and its Python descendants. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/child/confine.h"
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "agent/delivery/publish.h"
+#include "agent/discover/lineage.h"
+#include "agent/discover/match.h"
+#include "agent/discover/naming.h"
+#include "agent/discover/proc_info.h"
+#include "agent/dump/hang_dump.h"
+#include "agent/exec/exec_parent.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/supervisor/supervisor.h"
+#include "base/slice.h"
+
+static const char help[] =
+    "Usage: pystrobe exec [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
+    "Runs a command as if it ran alone, profiles it and its Python descendants, and\n"
+    "exits with its status. Signals are passed on, orphans are reaped: fit for a\n"
+    "container's first process. Whatever becomes of the profiler, the command runs\n"
+    "on. Without -c, profiles go to a store; where --store is not given,\n"
+    "$OTEL_EXPORTER_OTLP_ENDPOINT or $PYSTROBE_EXPORTER_NAME_TYPE take its place;\n"
+    "PYSTROBE_... variables set what the ini file would.\n\n"
+    "  -c, --config FILE   exporters, labels, rate and interval of this ini file\n"
+    "  -s, --store DIR     without -c: where profiles go; default:\n"
+    "                      /var/lib/pystrobe/store for root, else\n"
+    "                      ~/.local/state/pystrobe/store\n"
+    "  -n, --service NAME  default: $OTEL_SERVICE_NAME, else the name of the script,\n"
+    "                      module or app that the first Python runs, whatever stands\n"
+    "                      before it\n"
+    "  -r, --rate RATE     samples a second of each process; default 19Hz\n"
+    "  -g, --group         pass signals on to all of the command's process group: to\n"
+    "                      the children of a shell, too, as a container's first\n"
+    "                      process\n"
+    "      --strict        do not run the command with settings that have mistakes\n"
+    "                      (status 78)\n"
+    "      --log-level LEVEL, --log-format FORMAT\n"
+    "                      go before log_level and log_format of the ini file\n"
+    "  -h, --help          this text\n\n"
+    "Example:\n"
+    "  pystrobe exec -c pystrobe.ini -- gunicorn shop:app\n";
+
+/* The command is gone: what is not delivered after this is lost. */
+#define STOP_NS (2 * NS_PER_S)
+/* How often the front sees that we live. */
+#define BEAT_NS (2 * NS_PER_S)
+
+enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, OPTION_STRICT = 512 };
+
+struct request {
+    char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
+    const char *service;
+    double rate_hz; /* 0: as the settings have it */
+    bool strict, group;
+    struct options_flags flags;
+    char **command;
+};
+
+struct run {
+    const struct request *request;
+    const struct front_seat *seat;
+    struct conf *conf; /* owned */
+    struct ship ship;
+    struct fleet *fleet;   /* owned; or, where a helper may not read the command, */
+    struct engine *engine; /* owned: samples in this process */
+    struct choice choice;
+    bool named;                  /* by an option: no other name counts */
+    bool is_named;               /* by an option or the environment: all have one name */
+    double asked_hz;             /* the rate by an option; 0: none */
+    struct naming naming;        /* of the labels */
+    struct facts *facts;         /* owned */
+    struct matcher *matcher;     /* owned */
+    bool ships;                  /* the exporters are open */
+    bool speaks;                 /* some of them with servers */
+    bool hangs;                  /* one of them could not be ended */
+    struct hang_talk hangs_told; /* of what `engine` samples: all that hung, */
+    struct hang_told told;       /* and the last */
+};
+
+/* What a process is called: as the command is where that was said, else by what it comes from. */
+static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
+{
+    char name[256];
+
+    (void)snprintf(out, size, "%s", run->choice.service);
+    if (run->is_named)
+        return true;
+    if (!lineage_name(run->facts, pid, run->seat->root, name, sizeof(name)))
+        return false;
+    if (name[0])
+        labels_clean(name, out, size);
+    return true;
+}
+
+/*
+ * A Python and all that it starts are one service, unless the ini file has a [target] for them.
+ * Their labels are their own.
+ */
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+{
+    struct run *run = ctx;
+
+    (void)stat;
+    if (!proc_descends(pid, run->seat->root))
+        return false;
+    if (!run->named && matcher_choose(run->matcher, pid, out)) {
+        out->rate_hz = run->asked_hz > 0 ? run->asked_hz : out->rate_hz;
+        return true;
+    }
+    facts_begin(run->facts, pid);
+    if (naming_is_disabled(run->facts))
+        return false;
+    naming_apply(&run->naming, run->facts, out);
+    if (!name_process(run, pid, out->service, sizeof(out->service)))
+        return false;
+    out->otel_name = !run->named;
+    out->rate_hz = run->choice.rate_hz;
+    out->split = SPLIT_NONE;
+    return true;
+}
+
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct run *run = ctx;
+
+    if (run->ships)
+        ship_service(&run->ship, service, now_ns);
+}
+
+static void interval_ended(void *ctx)
+{
+    struct run *run = ctx;
+
+    if (run->ships)
+        ship_interval_end(&run->ship);
+}
+
+/* A process hangs that this process samples itself. */
+static void tell_hang(void *ctx, const struct engine_hang *news)
+{
+    struct run *run = ctx;
+    char service[sizeof(run->choice.service)];
+    struct buf dump;
+
+    run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
+    buf_init(&dump, HANG_DUMP_MAX);
+    if (news->kind != HANG_NONE)
+        hang_dump(news->id.pid, &dump);
+    (void)name_process(run, news->id.pid, service, sizeof(service));
+    hang_tell(&run->hangs_told, &run->told, news, service, (const char *)dump.data, dump.size);
+    buf_finish(&dump);
+}
+
+/* For the profiler, which works in no folder of the command's. */
+static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
+{
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    int used = snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "", here ? "/" : "", path);
+
+    free(here);
+    if (used > 0 && used < PATH_MAX_BYTES)
+        return true;
+    (void)fprintf(stderr, "pystrobe: '%s' is no path\n", path);
+    return false;
+}
+
+/* Does the environment say where profiles go, by OTel's variables or PYSTROBE_EXPORTER_NAME_TYPE?
+ */
+static bool environment_has_exporter(void)
+{
+    static const char prefix[] = "PYSTROBE_EXPORTER_", suffix[] = "_TYPE";
+    const size_t prefix_size = sizeof(prefix) - 1, suffix_size = sizeof(suffix) - 1;
+
+    for (char **one = environ; *one; one++) {
+        size_t size = strcspn(*one, "=");
+
+        if (size > prefix_size + suffix_size && strncmp(*one, prefix, prefix_size) == 0 &&
+            strncmp(*one + size - suffix_size, suffix, suffix_size) == 0)
+            return true;
+    }
+    return otel_makes_exporter(getenv);
+}
+
+/* The settings: those of the file, or just a store. */
+static int read_conf(const struct request *request, struct conf **out)
+{
+    struct conf_source source =
+        options_source(request->config[0] ? request->config : NULL, &request->flags);
+    char store[PATH_MAX_BYTES], ini[INI_MAX];
+
+    if (request->config[0])
+        return options_conf(&source, out);
+    source.path = "--store";
+    source.drop_ins = false;
+    source.text = "[agent]\nlog_level = warning\n";
+    source.size = strlen(source.text);
+    if (!request->store[0] && environment_has_exporter())
+        return options_conf(&source, out);
+    if (!request->store[0] && !options_store(store, sizeof(store))) {
+        (void)fprintf(stderr, "pystrobe: there is no place to keep profiles in; use --store DIR\n");
+        return EXIT_USAGE;
+    }
+    (void)snprintf(ini, sizeof(ini),
+                   "[agent]\nlog_level = warning\n[exporter store]\ntype = store\npath = %s\n",
+                   request->store[0] ? request->store : store);
+    source.text = ini;
+    source.size = strlen(ini);
+    return options_conf(&source, out);
+}
+
+/* The name that the command's environment gives it; false: none. */
+static bool name_by_otel(char *out, size_t size)
+{
+    const char *name = getenv("OTEL_SERVICE_NAME"), *all = getenv("OTEL_RESOURCE_ATTRIBUTES");
+
+    out[0] = '\0';
+    if (name && name[0])
+        (void)snprintf(out, size, "%s", name);
+    else if (all && !naming_attribute(all, "service.name", out, size))
+        return false;
+    return out[0] != '\0';
+}
+
+/* How descendants are sampled. False: out of memory. */
+static bool fill_choice(struct run *run)
+{
+    const struct request *request = run->request;
+    struct choice *choice = &run->choice;
+    char name[sizeof(choice->service)];
+
+    run->named = run->is_named = request->service != NULL;
+    run->asked_hz = request->rate_hz;
+    if (request->service)
+        (void)snprintf(name, sizeof(name), "%s", request->service);
+    else if (!name_by_otel(name, sizeof(name)))
+        options_service(request->command, name, sizeof(name));
+    else
+        run->is_named = true;
+    labels_clean(name, choice->service, sizeof(choice->service));
+    choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
+    run->naming = naming_usual;
+    run->naming.env_allow = run->conf->agent.env_allow;
+    run->naming.auto_labels = run->conf->agent.auto_labels;
+    run->facts = facts_new();
+    run->matcher = matcher_new(run->conf);
+    return run->facts && run->matcher;
+}
+
+static enum engine_event sample(struct run *run, struct signalfd_siginfo *info)
+{
+    uint64_t until_ns = clock_mono_ns() + BEAT_NS;
+
+    beat_rest(run->seat->beat);
+    return run->fleet ? fleet_run(run->fleet, until_ns, info)
+                      : engine_run(run->engine, until_ns, info);
+}
+
+/* Profiles until the command has ended, as the front tells. */
+static void sample_to_the_end(struct run *run)
+{
+    struct signalfd_siginfo info = {0};
+    enum engine_event event;
+
+    if (run->engine)
+        slice_shorten(ENGINE_SLICE_NS);
+    do {
+        event = sample(run, &info);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)
+            front_reap_others(run->seat);
+    } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && info.ssi_signo == SIGTERM));
+    if (run->fleet)
+        fleet_flush(run->fleet);
+    else
+        engine_flush(run->engine);
+}
+
+/* Servers take a library that stores and files can do without. */
+static bool speaks_with_servers(const struct conf *conf)
+{
+    size_t i;
+
+    for (i = 0; i < conf->exporter_count; i++)
+        if (strcmp(conf->exporters[i].type, "store") != 0 &&
+            strcmp(conf->exporters[i].type, "file") != 0)
+            return true;
+    return conf->exporter_count == 0 && otel_makes_exporter(getenv);
+}
+
+/* Opens the exporters, and what takes samples. */
+static bool open_run(struct run *run)
+{
+    struct engine_settings settings = {
+        .choose = choose,
+        .deliver = deliver,
+        .interval_ended = interval_ended,
+        .hangs = tell_hang,
+        .ctx = run,
+        .interval_ns = run->conf->agent.interval_ns,
+        .scan_ns = run->conf->agent.scan_ns,
+        .max_services = run->conf->agent.max_services,
+        .eager = true,
+    };
+    struct err err = {""};
+
+    (void)sigemptyset(&settings.signals);
+    (void)sigaddset(&settings.signals, SIGTERM);
+    if (run->seat->command)
+        (void)sigaddset(&settings.signals, SIGCHLD);
+    run->speaks = speaks_with_servers(run->conf);
+    if (run->speaks && exporter_global_init() != EXPORTER_OK) {
+        run->speaks = false;
+        err_set(&err, "libcurl cannot be used");
+    } else {
+        run->ships = ship_open(&run->ship, run->conf, false, &err);
+    }
+    if (!run->ships)
+        log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
+    if (confine_may_help())
+        run->fleet = fleet_new(&settings, &(struct budget_limits){0});
+    else
+        run->engine = engine_new(&settings);
+    return fill_choice(run) && (run->fleet || run->engine);
+}
+
+/* True if the command has ended already: there is nothing to open anything for. */
+static bool is_over(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+}
+
+/* Profiles the command, in a process beside it. */
+static int profile(void *ctx, const struct front_seat *seat)
+{
+    struct run run = {.request = ctx, .seat = seat};
+    int status = read_conf(run.request, &run.conf);
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (status == EXIT_OK && is_over()) {
+        conf_free(run.conf);
+        return EXIT_OK;
+    }
+    if (status != EXIT_OK) {
+        log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: see above");
+        return status;
+    }
+    if (open_run(&run)) {
+        sample_to_the_end(&run);
+    } else {
+        log_line(LOG_LEVEL_WARNING, "the command runs unprofiled: out of memory or descriptors");
+        status = EXIT_FAILED;
+    }
+    if (run.ships)
+        run.hangs = !ship_close(&run.ship, clock_mono_ns() + STOP_NS);
+    fleet_free(run.fleet);
+    engine_free(run.engine);
+    matcher_free(run.matcher);
+    facts_free(run.facts);
+    conf_free(run.conf);
+    if (run.speaks && !run.hangs)
+        exporter_global_finish();
+    return status;
+}
+
+/* Takes an option with a value; false: it has said what is wrong, or getopt_long has. */
+static bool take_option(struct request *request, int c)
+{
+    if (c == 'c')
+        return make_absolute(optarg, request->config);
+    if (c == 's')
+        return make_absolute(optarg, request->store);
+    if (c == 'r')
+        return options_rate(optarg, &request->rate_hz);
+    if (c == 'n')
+        request->service = optarg;
+    return c == 'n' || options_flag(&request->flags, c, optarg);
+}
+
+/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
+static int read_request(int argc, char **argv, struct request *request, bool *wants_help)
+{
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"store", required_argument, NULL, 's'},
+                                          {"service", required_argument, NULL, 'n'},
+                                          {"rate", required_argument, NULL, 'r'},
+                                          {"group", no_argument, NULL, 'g'},
+                                          {"strict", no_argument, NULL, OPTION_STRICT},
+                                          OPTIONS_LOG,
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "+c:s:n:r:gh", longs, NULL)) != -1) {
+        if (c == 'h')
+            *wants_help = true;
+        else if (c == 'g')
+            request->group = true;
+        else if (c == OPTION_STRICT)
+            request->strict = true;
+        else if (!take_option(request, c))
+            return options_usage("exec");
+    }
+    request->command = argv + optind;
+    if (*wants_help)
+        return EXIT_OK;
+    if (optind == argc) {
+        (void)fprintf(stderr, "pystrobe: exec needs a command: pystrobe exec -- COMMAND\n");
+        return options_usage("exec");
+    }
+    if (request->config[0] && request->store[0]) {
+        (void)fprintf(stderr, "pystrobe: --store goes without -c, which names the exporters\n");
+        return options_usage("exec");
+    }
+    return EXIT_OK;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+    struct request request = {.rate_hz = 0};
+    struct front front = {.profile = profile, .ctx = &request};
+    bool wants_help = false;
+    struct conf *conf = NULL;
+    int status = read_request(argc, argv, &request, &wants_help);
+
+    if (status != EXIT_OK || wants_help)
+        return status != EXIT_OK ? status : options_help(help);
+    log_init(LOG_LEVEL_WARNING);
+    if (request.strict)
+        status = read_conf(&request, &conf);
+    conf_free(conf);
+    if (status != EXIT_OK)
+        return status;
+    front.command = request.command;
+    front.group = request.group;
+    front.above = !confine_may_help();
+    return front_run(&front);
+}

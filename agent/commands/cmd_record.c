@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_record.c - `pystrobe record`: profiles processes or a command into a file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/cli/output.h"
+#include "agent/cli/record_request.h"
+#include "agent/cli/record_text.h"
+#include "agent/commands/commands.h"
+#include "agent/delivery/publish.h"
+#include "agent/dump/read_watchdog.h"
+#include "agent/exec/command.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/host/version.h"
+#include "agent/sampling/engine.h"
+#include "agent/sampling/stats.h"
+#include "base/slice.h"
+#include "formats/format.h"
+
+static const char help[] =
+    "Usage: pystrobe record [OPTIONS] --pid PID [--children]\n"
+    "       pystrobe record [OPTIONS] --target NAME\n"
+    "       pystrobe record [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
+    "Profiles a running process, or a command and its Python descendants, into a\n"
+    "file. Ctrl-C ends the recording and keeps what is there, and so does the end of\n"
+    "the process.\n\n"
+    "  -p, --pid PID        the process\n"
+    "  -c, --children       and its Python descendants, in the same profile\n"
+    "      --target NAME    all processes that run a script, module or app of that\n"
+    "                       name\n"
+    "  -d, --duration TIME  how long; default: 10s for a process, to its end for a\n"
+    "                       command\n"
+    "  -r, --rate RATE      samples a second; default 100Hz\n"
+    "  -o, --output FILE    default: profile.pb.gz; \"-\" is the standard output\n"
+    "  -f, --format NAME    of the list in pystrobe report --help; default: by the\n"
+    "                       ending of FILE (.html, .svg, .collapsed, .pstats ...),\n"
+    "                       else pprof\n"
+    "  -m, --mode MODES     what to count, one or more with commas between, the one\n"
+    "                       that is shown first: wall, cpu, gil, exception (wall\n"
+    "                       time in which one is handled or raised); default: wall,\n"
+    "                       cpu, gil and the wait for a CPU\n"
+    "  -t, --threads WHICH  all (the default), or main: only the main thread\n"
+    "  -n, --native         show <native> where C code calls Python code again\n"
+    "  -g, --gc             show <GC> on a thread that collects garbage\n"
+    "      --opcodes        show the instruction that runs below the innermost\n"
+    "                       function\n"
+    "      --async-aware WHAT  stacks go on through the asyncio tasks that await\n"
+    "                          them: of what is running, or all: tasks that wait\n"
+    "                          have stacks, too\n"
+    "      --split HOW      tell apart: process or thread (labels with ids and\n"
+    "                       names), or none\n"
+    "      --stats[=FORM]   what the sampling took, to stderr at the end: text or\n"
+    "                       json\n"
+    "  -h, --help           this text\n\n"
+    "With %p in FILE, which becomes its id, each process gets a file of its own.\n\n"
+    "Exit status: that of the command; else 0, 1 if the file could not be written,\n"
+    "64 for wrong usage, 69 if there was no Python to be sampled, 77 without the\n"
+    "right to read it.\n\n"
+    "Example:\n"
+    "  pystrobe record -d 30s -o out.html --pid 4242\n"
+    "  pystrobe record --mode gil,wall --native -o shop-%p.html --children --pid 4242\n";
+
+enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10, PATH_BYTES = 4096 };
+
+#define PROGRESS_NS NS_PER_S
+
+struct run {
+    const struct record_request *request;
+    struct aim *aim;               /* borrowed: the request's */
+    struct engine *engine;         /* owned */
+    struct buf bytes;              /* owned: a profile as it is written */
+    int64_t cpu_ns, unseen_cpu_ns; /* of the profiles */
+    size_t written;                /* files */
+    bool any, failed;              /* there was a profile; one could not be written */
+    uint32_t told;                 /* what the Pythons lack, as far as it was said */
+    uint64_t start_ns;
+};
+
+/* A process blocks us: the profile is lost, but not the command. */
+static int give_up(void *ctx)
+{
+    struct run *run = ctx;
+
+    return run->aim->child.pid > 0 ? child_wait(&run->aim->child) : EXIT_UNAVAILABLE;
+}
+
+/* The label that makes a service of each process, where each gets a file. */
+static const char process_label[] = "pid";
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+{
+    const struct run *run = ctx;
+    char id[16];
+
+    (void)stat;
+    if (!aim_choose(run->aim, pid, out))
+        return false;
+    (void)snprintf(id, sizeof(id), "%d", (int)pid);
+    if (run->request->each)
+        labels_put(&out->labels, process_label, id);
+    return true;
+}
+
+/* Notes how much CPU time there is, and how much of it no sample saw. */
+static void note_cpu(struct run *run, const struct service *service)
+{
+    struct pprof_top *tops;
+    size_t i, count;
+
+    run->cpu_ns += pprof_total(service->profile, VALUE_CPU);
+    if (pprof_top(service->profile, VALUE_CPU, &tops, &count) != PPROF_OK)
+        return;
+    for (i = 0; i < count; i++)
+        if (strcmp(tops[i].name, service_unseen) == 0)
+            run->unseen_cpu_ns += tops[i].flat;
+    free(tops);
+}
+
+/* Writes a service's profile in another format than pprof; `type` is what counts. */
+static enum pprof_rc write_format(struct run *run, const struct service *service, size_t type,
+                                  uint64_t now_ns)
+{
+    struct format_view view = {.profile = service->profile,
+                               .type = type,
+                               .base = FORMAT_NO_BASE,
+                               .title = service->name,
+                               .time_ns = service->start_utc_ns,
+                               .duration_ns = (int64_t)(now_ns - service->start_ns),
+                               .period = (int64_t)service->period_ns,
+                               .made_by = version_agent,
+                               .source = output_source};
+    struct pprof_stacks *stacks;
+    enum pprof_rc rc = pprof_stacks_new(service->profile, &stacks);
+
+    if (rc != PPROF_OK)
+        return rc;
+    view.stacks = stacks;
+    rc = run->request->format->write(&view, &run->bytes);
+    pprof_stacks_free(stacks);
+    return rc;
+}
+
+/* Encodes a service's profile; value `shown` is what is looked at first. */
+static enum pprof_rc encode(struct run *run, const struct service *service, size_t shown,
+                            const char *type, uint64_t now_ns)
+{
+    buf_reset(&run->bytes);
+    if (run->request->format == format_named("pprof"))
+        return ship_encode(service, now_ns, NULL, 0, type, &run->bytes);
+    return write_format(run, service, shown, now_ns);
+}
+
+/* The same with nothing in it but the values that --mode names. */
+static enum pprof_rc encode_modes(struct run *run, const struct service *service, uint64_t now_ns)
+{
+    const struct record_request *request = run->request;
+    struct service chosen = *service;
+    struct pprof_type types[VALUES];
+    enum pprof_rc rc;
+    size_t i;
+
+    for (i = 0; i < request->mode_count; i++)
+        types[i] = service_types[request->modes[i]];
+    rc = pprof_new(types, request->mode_count, SERVICE_PROFILE_MAX, &chosen.profile);
+    if (rc != PPROF_OK)
+        return rc;
+    rc = pprof_merge(chosen.profile, service->profile);
+    if (rc == PPROF_OK)
+        rc = encode(run, &chosen, 0, types[0].type, now_ns);
+    pprof_free(chosen.profile);
+    return rc;
+}
+
+/* Where a service's profile goes; with %p as the id of its process. */
+static void place_of(const struct run *run, const struct service *service, char out[PATH_BYTES])
+{
+    const char *output = run->request->output, *mark = strstr(output, RECORD_EACH);
+    const char *id = labels_get(&service->labels, process_label);
+
+    if (mark && id)
+        (void)snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(mark - output), output, id,
+                       mark + strlen(RECORD_EACH));
+    else
+        (void)snprintf(out, PATH_BYTES, "%s", output);
+}
+
+/* Writes what was encoded. False: it was said why not. */
+static bool write_out(struct run *run, const struct service *service, enum pprof_rc encoded)
+{
+    char path[PATH_BYTES];
+    struct err err = {""};
+
+    if (encoded != PPROF_OK) {
+        (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(encoded));
+        return false;
+    }
+    place_of(run, service, path);
+    if (output_write(path, &run->bytes, &err))
+        return true;
+    (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    return false;
+}
+
+/* Says what a service's Python does not tell of what was asked, once. */
+static void tell_lacks(struct run *run, const struct service *service)
+{
+    uint32_t lacks = service->lacks & ~run->told;
+    size_t i;
+
+    for (i = 0; i < WANTS_LACK_COUNT; i++)
+        if (lacks & 1U << i)
+            (void)fprintf(stderr, "%spystrobe: Python %s %s\n",
+                          isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", service->python,
+                          wants_lack_text((enum wants_lack)i));
+    run->told |= lacks;
+}
+
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct run *run = ctx;
+    enum service_value shown;
+    enum pprof_rc encoded;
+
+    /* Tasks that wait take no CPU time. */
+    shown = run->request->wants.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU;
+    tell_lacks(run, service);
+    if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || (run->any && !run->request->each))
+        return;
+    run->any = true;
+    note_cpu(run, service);
+    encoded = run->request->mode_count > 0
+                  ? encode_modes(run, service, now_ns)
+                  : encode(run, service, shown, service_types[shown].type, now_ns);
+    if (write_out(run, service, encoded))
+        run->written++;
+    else
+        run->failed = true;
+}
+
+/* What there is to say of the recording. */
+static struct record_text text_of(const struct run *run)
+{
+    struct record_text text = {.stats = engine_stats(run->engine),
+                               .elapsed_ns = clock_mono_ns() - run->start_ns,
+                               .rate_hz = run->request->rate_hz,
+                               .cpu_ns = run->cpu_ns,
+                               .unseen_cpu_ns = run->unseen_cpu_ns};
+
+    engine_unwinder(run->engine, &text.unwinder);
+    return text;
+}
+
+static void print_progress(struct run *run, bool last)
+{
+    const struct service *service;
+    struct record_text text;
+    struct buf out;
+
+    for (service = engine_services(run->engine); service; service = service->next)
+        tell_lacks(run, service);
+    if (!isatty(STDERR_FILENO))
+        return;
+    text = text_of(run);
+    buf_init(&out, STATS_MAX);
+    record_text_progress(&text, engine_services(run->engine), &out);
+    if (!buf_failed(&out))
+        (void)fprintf(stderr, "\r%.*s\033[K%s", (int)out.size, (const char *)out.data,
+                      last ? "\n" : "");
+    buf_finish(&out);
+}
+
+/* Handles a signal; gives true if it ends the recording. */
+static bool handle(struct run *run, const struct signalfd_siginfo *info)
+{
+    if (run->aim->command)
+        child_handle(&run->aim->child, info);
+    return info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM;
+}
+
+static bool record(struct run *run)
+{
+    uint64_t end_ns =
+        run->request->duration_ns ? run->start_ns + run->request->duration_ns : UINT64_MAX;
+    struct signalfd_siginfo info;
+    enum engine_event event;
+    uint64_t until;
+
+    while (!aim_is_over(run->aim, engine_stats(run->engine), run->start_ns)) {
+        until = clock_mono_ns() + PROGRESS_NS;
+        event = engine_run(run->engine, until < end_ns ? until : end_ns, &info);
+        if (event == ENGINE_FAILED)
+            return false;
+        if (event == ENGINE_SIGNAL && handle(run, &info))
+            break;
+        if (event == ENGINE_DEADLINE && clock_mono_ns() >= end_ns)
+            break;
+        print_progress(run, false);
+    }
+    print_progress(run, true);
+    return true;
+}
+
+/* Says what was sampled and what of it was dropped, then the statistics if they are wanted. */
+static void print_stats(const struct run *run)
+{
+    const struct record_text text = text_of(run);
+    struct buf out;
+
+    buf_init(&out, STATS_MAX);
+    record_text_summary(&text, &out);
+    if (run->request->stats == RECORD_STATS_TEXT)
+        stats_text(text.stats->samples, &text.unwinder, &out);
+    else if (run->request->stats == RECORD_STATS_JSON)
+        stats_json(text.stats, &text.unwinder, &out);
+    if (!buf_failed(&out))
+        (void)fwrite(out.data, 1, out.size, stderr);
+    buf_finish(&out);
+}
+
+/* Says where the profile is, and what to do with it. */
+static void print_place(const struct run *run)
+{
+    const struct record_request *request = run->request;
+
+    if (strcmp(request->output, "-") == 0)
+        return;
+    (void)fprintf(stderr, "pystrobe: wrote %s", request->output);
+    if (request->each)
+        (void)fprintf(stderr, ", %zu file%s", run->written, run->written == 1 ? "" : "s");
+    else if (request->format == format_named("pprof"))
+        (void)fprintf(stderr, "; look at it with: pystrobe report %s", request->output);
+    (void)fputs("\n", stderr);
+}
+
+/* Says what came of it; gives the exit status of the recording itself. */
+static int summarize(const struct run *run)
+{
+    if (!run->any)
+        return aim_explain_nothing(run->aim, engine_stats(run->engine));
+    print_stats(run);
+    if (run->written > 0)
+        print_place(run);
+    return run->failed ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_record(struct run *run)
+{
+    struct engine_settings settings = {.choose = choose,
+                                       .deliver = deliver,
+                                       .ctx = run,
+                                       .scan_ns = NS_PER_S,
+                                       .eager = true,
+                                       .exception = run->request->wants.exception,
+                                       .only = run->aim->children ? 0 : run->aim->pid};
+    struct err err = {""};
+    sigset_t before;
+    int status;
+
+    child_block_signals(&settings.signals, &before);
+    settings.beat = stall_beat();
+    settings.scratch = cpy_scratch_new();
+    if (run->request->rate_hz >= ENGINE_ONSITE_HZ)
+        (void)cpy_scratch_read_onsite(settings.scratch);
+    run->engine = engine_new(&settings);
+    if (!run->engine) {
+        (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
+        return EXIT_FAILED;
+    }
+    if (run->aim->command) {
+        status = child_start(&run->aim->child, run->aim->command, &before, &err);
+        if (status != EXIT_OK) {
+            (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+            return status;
+        }
+    }
+    stall_watch(give_up, run); /* from here on there is more than one thread */
+    slice_shorten(ENGINE_SLICE_NS);
+    run->start_ns = clock_mono_ns();
+    status = record(run) ? EXIT_OK : EXIT_FAILED;
+    engine_flush(run->engine);
+    if (status == EXIT_OK)
+        status = summarize(run);
+    if (!run->aim->command)
+        return status;
+    /* The command's own status counts, unless it succeeded and we did not. */
+    return child_wait(&run->aim->child) ? run->aim->child.exit_status : status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct record_request request = {.rate_hz = 100, .output = "profile.pb.gz"};
+    struct run run = {.request = &request, .aim = &request.aim};
+    struct err err = {""};
+    bool wants_help = false;
+    int status = record_request_read(argc, argv, &request, &wants_help);
+
+    if (status != EXIT_OK || wants_help)
+        return status != EXIT_OK ? status : options_help(help);
+    if (!output_check(request.output, &err)) { /* now, and not after an hour */
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    log_init(LOG_LEVEL_ERROR);
+    request.aim.choice =
+        (struct choice){.rate_hz = request.rate_hz, .split = request.split, .wants = request.wants};
+    if (!aim_begin(&request.aim)) {
+        (void)fputs("pystrobe: out of memory\n", stderr);
+        return EXIT_FAILED;
+    }
+    buf_init(&run.bytes, BYTES_MAX);
+    status = run_record(&run);
+    buf_finish(&run.bytes);
+    engine_free(run.engine);
+    aim_finish(&request.aim);
+    return status;
+}

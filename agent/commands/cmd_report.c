@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_report.c - `pystrobe report`: pprof files as tables, call trees, graphs and other formats. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/cli/output.h"
+#include "agent/commands/commands.h"
+#include "agent/host/clock.h"
+#include "agent/host/version.h"
+#include "agent/report/files.h"
+#include "agent/report/report.h"
+#include "agent/report/sum.h"
+#include "formats/format.h"
+
+enum { OUTPUT_MAX = 1 << 30, TOP_DEFAULT = 20, STORE_SIZE = 4096, TITLE_SIZE = 256 };
+
+static const char help[] =
+    "Usage: pystrobe report [OPTIONS] FILE...\n"
+    "       pystrobe report [OPTIONS] --diff BEFORE AFTER\n"
+    "       pystrobe report [OPTIONS] --store [DIR] [--service NAME] [--since TIME]\n\n"
+    "Adds pprof files up, ours or others', and prints the functions that took most.\n"
+    "own: while the function itself ran; total: with all that it called.\n\n"
+    "  -n, --top N         how many functions (default 20)\n"
+    "  -t, --type TYPE, --value TYPE\n"
+    "                      which value: cpu, wall, gil, samples, or any other name\n"
+    "                      that the files have (default: cpu, or else wall, or else\n"
+    "                      their last one)\n"
+    "  -f, --format NAME   table, json, or one of the list below (default: by the\n"
+    "                      output's name, else table)\n"
+    "  -o, --output FILE   default: the standard output\n"
+    "  -d, --diff          what AFTER took more or less than BEFORE\n"
+    "  -s, --store [DIR]   all profiles of a local store; default: where exec keeps\n"
+    "                      them\n"
+    "  -S, --service NAME  of the store only those of this service\n"
+    "      --since TIME    of the store only those that began in the last 2h, 30m ...\n"
+    "      --no-source     no source lines in a heatmap\n"
+    "  -j, --json          the same as -f json; times in the files' own unit\n"
+    "  -h, --help          this text\n\n"
+    "Formats, by name and by the output's ending:\n";
+
+static const char help_end[] =
+    "\n\n"
+    "Exit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong\n"
+    "usage.\n\n"
+    "Example:\n"
+    "  pystrobe report out.pb.gz -o out.html\n";
+
+struct request {
+    size_t top;
+    const char *type; /* borrowed from argv; NULL: choose */
+    const char *store, *service;
+    const char *output;
+    const struct format *format; /* NULL: a table, or JSON */
+    const char *format_name;     /* as it was given; NULL: it was not */
+    uint64_t since_ns;           /* before now; 0: all */
+    bool wants_store, json, diff, no_source;
+    char store_path[STORE_SIZE];
+};
+
+static bool wants_colour(const struct request *request)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    return output_is_terminal(request->output) && (!no_colour || !no_colour[0]);
+}
+
+/* Appends the hottest functions. */
+static enum pprof_rc add_functions(const struct request *request, const struct report_sum *sum,
+                                   struct buf *out)
+{
+    struct report report = {.file_count = sum->file_count,
+                            .first_ns = sum->first_ns,
+                            .last_ns = sum->last_ns,
+                            .duration_ns = sum->duration_ns,
+                            .type = sum->chosen,
+                            .total = pprof_total(sum->profile, sum->type),
+                            .top_max = request->top,
+                            .colour = wants_colour(request)};
+    struct pprof_top *tops;
+    enum pprof_rc rc = pprof_top(sum->profile, sum->type, &tops, &report.top_count);
+
+    if (rc != PPROF_OK)
+        return rc;
+    report.tops = tops;
+    (request->json ? report_json : report_table)(&report, out);
+    free(tops);
+    return buf_failed(out) ? PPROF_FULL : PPROF_OK;
+}
+
+/* Appends the profile in the format that is asked for; `base`: as in struct format_view. */
+static enum pprof_rc add_format(const struct request *request, const struct report_sum *sum,
+                                const struct pprof *profile, size_t base, const char *title,
+                                struct buf *out)
+{
+    struct format_view view = {.profile = profile,
+                               .type = base == FORMAT_NO_BASE ? sum->type : 0,
+                               .base = base,
+                               .title = title,
+                               .time_ns = sum->first_ns,
+                               .duration_ns = sum->duration_ns,
+                               .period = sum->period,
+                               .made_by = version_agent,
+                               .source = request->no_source ? NULL : output_source};
+    struct pprof_stacks *stacks;
+    enum pprof_rc rc = pprof_stacks_new(profile, &stacks);
+
+    if (rc != PPROF_OK)
+        return rc;
+    view.stacks = stacks;
+    rc = request->format->write(&view, out);
+    pprof_stacks_free(stacks);
+    return rc;
+}
+
+/* Puts out what was made, or says why it was not. */
+static int finish(const struct request *request, enum pprof_rc rc, const struct buf *out)
+{
+    struct err err = {""};
+
+    if (rc != PPROF_OK)
+        err_set(&err, "%s", pprof_rc_text(rc));
+    if (rc == PPROF_OK && output_write(request->output, out, &err))
+        return EXIT_OK;
+    (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    return EXIT_FAILED;
+}
+
+static void say_no_value(const struct report_sum *sum)
+{
+    if (!sum->profile && sum->other.size)
+        (void)fprintf(stderr, "pystrobe: %.*s\n", (int)sum->other.size, (char *)sum->other.data);
+}
+
+/* What the report is called: its service, its store, or its files. */
+static void name_report(const struct request *request, char **paths, size_t count,
+                        char title[TITLE_SIZE])
+{
+    const char *of = request->wants_store ? request->store : paths[0];
+
+    (void)snprintf(title, TITLE_SIZE, "%s%s", request->service ? request->service : of,
+                   !request->wants_store && count > 1 ? " and others" : "");
+}
+
+static int report(const struct request *request, char **paths, size_t count)
+{
+    struct report_sum sum;
+    char title[TITLE_SIZE];
+    int status = EXIT_OK;
+    struct buf out;
+    size_t i;
+
+    report_sum_init(&sum, request->type);
+    for (i = 0; i < count; i++)
+        if (!report_sum_add(&sum, paths[i], request->wants_store))
+            status = EXIT_FAILED;
+    say_no_value(&sum);
+    buf_init(&out, OUTPUT_MAX);
+    name_report(request, paths, count, title);
+    if (!sum.profile)
+        status = EXIT_FAILED;
+    else if (finish(request,
+                    request->format
+                        ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
+                        : add_functions(request, &sum, &out),
+                    &out) != EXIT_OK)
+        status = EXIT_FAILED;
+    buf_finish(&out);
+    report_sum_finish(&sum);
+    return status;
+}
+
+/* Sets two sums of which both have a profile against each other. */
+static int report_difference(const struct request *request, const struct report_sum sums[2],
+                             const char *title)
+{
+    struct pprof *profile = NULL;
+    struct buf out;
+    enum pprof_rc rc = report_sum_difference(&sums[1], &sums[0], &profile);
+    int status;
+
+    buf_init(&out, OUTPUT_MAX);
+    if (rc == PPROF_OK && request->format)
+        rc = add_format(request, &sums[1], profile, 1, title, &out);
+    else if (rc == PPROF_OK)
+        rc = report_changes(profile, &sums[1].chosen, request->top, &out);
+    status = finish(request, rc, &out);
+    buf_finish(&out);
+    pprof_free(profile);
+    return status;
+}
+
+static int report_diff(const struct request *request, char **paths)
+{
+    struct report_sum sums[2];
+    char title[TITLE_SIZE];
+    int i, status = EXIT_OK;
+
+    for (i = 0; i < 2; i++) {
+        report_sum_init(&sums[i], i && sums[0].profile ? sums[0].names[0] : request->type);
+        if (!report_sum_add(&sums[i], paths[i], false) || !sums[i].profile)
+            status = EXIT_FAILED;
+        say_no_value(&sums[i]);
+    }
+    (void)snprintf(title, sizeof(title), "%s, before: %s", paths[1], paths[0]);
+    if (status == EXIT_OK && strcmp(sums[0].names[1], sums[1].names[1]) != 0) {
+        (void)fprintf(stderr, "pystrobe: their units differ: %s and %s\n", sums[0].names[1],
+                      sums[1].names[1]);
+        status = EXIT_FAILED;
+    }
+    if (status == EXIT_OK)
+        status = report_difference(request, sums, title);
+    report_sum_finish(&sums[0]);
+    report_sum_finish(&sums[1]);
+    return status;
+}
+
+static int report_store(const struct request *request)
+{
+    struct report_files files = {0};
+    struct err err = {""};
+    int status = EXIT_FAILED;
+    int64_t since_ns = request->since_ns ? clock_utc_ns() - (int64_t)request->since_ns : 0;
+
+    if (!report_files_of_store(request->store, request->service, since_ns, &files, &err))
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+    else if (files.count == 0)
+        (void)fprintf(stderr, "pystrobe: %s: there are no profiles%s%s%s\n", request->store,
+                      request->service ? " of " : "", request->service ? request->service : "",
+                      since_ns ? " of that time" : "");
+    else
+        status = report(request, files.paths, files.count);
+    report_files_finish(&files);
+    return status;
+}
+
+static bool read_count(const char *text, size_t *out)
+{
+    char *end;
+    unsigned long number;
+
+    errno = 0;
+    number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || errno || number == 0) {
+        (void)fprintf(stderr, "pystrobe: '%s' is no number of functions\n", text);
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+enum { OPTION_VALUE = 256, OPTION_SINCE, OPTION_NO_SOURCE };
+
+static const struct option longs[] = {
+    {"top", required_argument, NULL, 'n'},
+    {"type", required_argument, NULL, 't'},
+    {"value", required_argument, NULL, 't'},
+    {"format", required_argument, NULL, 'f'},
+    {"output", required_argument, NULL, 'o'},
+    {"diff", no_argument, NULL, 'd'},
+    {"store", optional_argument, NULL, 's'},
+    {"service", required_argument, NULL, 'S'},
+    {"since", required_argument, NULL, OPTION_SINCE},
+    {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
+    {"json", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* Takes one option in. False: it is wrong. */
+static bool take_option(int c, struct request *request)
+{
+    switch (c) {
+    case 'n':
+        return read_count(optarg, &request->top);
+    case 't':
+        request->type = optarg;
+        return true;
+    case 'f':
+        request->format_name = optarg;
+        return true;
+    case 'o':
+        request->output = optarg;
+        return true;
+    case 'd':
+        request->diff = true;
+        return true;
+    case 's':
+        request->wants_store = true;
+        request->store = optarg;
+        return true;
+    case 'S':
+        request->service = optarg;
+        return true;
+    case OPTION_SINCE:
+        return options_duration(optarg, &request->since_ns);
+    case OPTION_NO_SOURCE:
+        request->no_source = true;
+        return true;
+    case 'j':
+        request->format_name = "json";
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Finds the format by its name or by the output's. False: it is wrong, which was said. */
+static bool choose_format(struct request *request)
+{
+    const char *name = request->format_name;
+
+    request->json = name && strcmp(name, "json") == 0;
+    if (name && !request->json && strcmp(name, "table") != 0)
+        request->format = format_named(name);
+    else if (!name && request->output)
+        request->format = format_of_path(request->output);
+    if (name && !request->format && !request->json && strcmp(name, "table") != 0)
+        (void)fprintf(stderr, "pystrobe: there is no format '%s'; --help lists them\n", name);
+    else if (request->diff && (request->json || (request->format && !request->format->differs)))
+        (void)fprintf(stderr, "pystrobe: %s has no place for a difference\n",
+                      request->json ? "json" : request->format->name);
+    else if (request->format && !request->format->plain && output_is_terminal(request->output))
+        (void)fprintf(stderr, "pystrobe: %s is nothing for a terminal: use -o FILE\n",
+                      request->format->name);
+    else
+        return true;
+    return false;
+}
+
+/* Finds the store: an argument, the word behind the options, or where it is by itself. */
+static bool choose_store(struct request *request, char **words, int count)
+{
+    if (!request->wants_store)
+        return true;
+    if (!request->store && count == 1) {
+        request->store = words[0];
+    } else if (count > 0) {
+        (void)fputs("pystrobe: report takes FILEs or --store DIR, not both\n", stderr);
+        return false;
+    } else if (!request->store) {
+        request->store = request->store_path;
+        if (!options_store(request->store_path, sizeof(request->store_path))) {
+            (void)fputs("pystrobe: there is no usual store here; use --store DIR\n", stderr);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Says what is wrong with the words as a whole. */
+static bool words_fit(const struct request *request, int count)
+{
+    if (!request->wants_store && (request->service || request->since_ns))
+        (void)fputs("pystrobe: --service and --since need --store DIR\n", stderr);
+    else if (request->diff && (request->wants_store || count != 2))
+        (void)fputs("pystrobe: --diff needs two FILEs\n", stderr);
+    else if (!request->wants_store && count == 0)
+        (void)fputs("pystrobe: report needs a FILE or --store DIR\n", stderr);
+    else
+        return true;
+    return false;
+}
+
+static int print_help(void)
+{
+    const struct format *format;
+    size_t i;
+
+    (void)fputs(help, stdout);
+    for (i = 0; (format = format_at(i)); i++)
+        (void)printf("  %-10s %-16s %s\n", format->name, format->endings[0], format->text);
+    return options_help(help_end);
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct request request = {.top = TOP_DEFAULT};
+    int c;
+
+    optind = 0; /* glibc: begin anew, whoever parsed before */
+    while ((c = getopt_long(argc, argv, "n:t:f:o:ds::S:jh", longs, NULL)) != -1) {
+        if (c == 'h')
+            return print_help();
+        if (!take_option(c, &request))
+            return options_usage("report");
+    }
+    argv += optind;
+    argc -= optind;
+    if (!words_fit(&request, argc) || !choose_store(&request, argv, argc) ||
+        !choose_format(&request))
+        return options_usage("report");
+    if (request.wants_store)
+        return report_store(&request);
+    return request.diff ? report_diff(&request, argv) : report(&request, argv, (size_t)argc);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_sampler.c - `pystrobe sampler`: reads the processes that its supervisor names, and hands
+ * over what it sees. Not for people: child_process.h starts it, supervisor.h is the other side.
+ *
+ * It may hang in a read, or be killed, at any time: what it has seen is handed over several
+ * times a second, so that little is lost with it.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "agent/child/child_process.h"
+#include "agent/child/confine.h"
+#include "agent/commands/commands.h"
+#include "agent/dump/hang_dump.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/supervisor/ipc_messages.h"
+#include "base/slice.h"
+#include "pprof/feed.h"
+
+enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
+
+/* How often it hands over; the second while there was nothing to sample. */
+#define HAND_NS  (250 * NS_PER_MS)
+#define QUIET_NS NS_PER_S
+/* ... and what is counted of each process and of the unwinder, which nobody but people look at. */
+#define EACH_NS (5 * NS_PER_S)
+
+/* What was handed over of one service. */
+struct hand {
+    const struct service *service; /* borrowed */
+    struct pprof_giver giver;
+    bool began; /* in this interval */
+    struct hand *next;
+};
+
+struct sampler {
+    struct link link;
+    struct beat *beat;     /* shared */
+    struct engine *engine; /* owned */
+    struct hand *hands;    /* owned list */
+    struct buf piece;
+    uint64_t samples; /* when it handed over last */
+    uint64_t hand_ns; /* when it is to hand over next */
+    uint64_t each_ns; /* and the counts of each process */
+    struct report_each each;
+    struct cpy_stats unwinder; /* as it was counted last */
+    bool over;
+};
+
+static void report(struct sampler *s, enum report kind, const void *message, size_t size)
+{
+    if (link_send(&s->link, kind, message, size, NULL, 0) != LINK_OK)
+        s->over = true;
+}
+
+static void tell_began(void *ctx, struct proc_id id, const char *version)
+{
+    struct report_began message;
+
+    memset(&message, 0, sizeof(message));
+    message.id = id;
+    (void)snprintf(message.version, sizeof(message.version), "%s", version);
+    report(ctx, REPORT_BEGAN, &message, sizeof(message));
+}
+
+static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
+{
+    struct report_put_off message;
+
+    memset(&message, 0, sizeof(message));
+    message.id = id;
+    message.rc = rc;
+    message.err = *err;
+    report(ctx, REPORT_PUT_OFF, &message, sizeof(message));
+}
+
+static void tell_ended(void *ctx, struct proc_id id)
+{
+    report(ctx, REPORT_ENDED, &id, sizeof(id));
+}
+
+/* The dump is left away while the supervisor has much to read already. */
+static void tell_hang(void *ctx, const struct engine_hang *hang)
+{
+    struct sampler *s = ctx;
+    struct engine_hang head;
+    struct buf dump;
+
+    memset(&head, 0, sizeof(head)); /* padding, too */
+    head.id = hang->id;
+    head.kind = hang->kind;
+    head.tid = hang->tid;
+    head.lasted_ns = hang->lasted_ns;
+    buf_init(&dump, HANG_DUMP_MAX);
+    if (hang->kind != HANG_NONE && !link_waits(&s->link))
+        hang_dump(hang->id.pid, &dump);
+    if (link_send(&s->link, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) != LINK_OK)
+        s->over = true;
+    buf_finish(&dump);
+}
+
+static struct hand *hand_of(struct sampler *s, const struct service *service)
+{
+    struct hand *hand;
+
+    for (hand = s->hands; hand; hand = hand->next)
+        if (hand->service == service)
+            return hand;
+    hand = calloc(1, sizeof(*hand));
+    if (!hand)
+        return NULL;
+    hand->service = service;
+    hand->next = s->hands;
+    s->hands = hand;
+    return hand;
+}
+
+/* Hands over the next piece of a service's profile; false: there is no more, or the end. */
+static bool hand_piece(struct sampler *s, struct hand *hand)
+{
+    const struct service *service = hand->service;
+    struct report_rows head;
+    bool more = false;
+
+    buf_reset(&s->piece);
+    if (pprof_give(&hand->giver, service->profile, PIECE_BYTES, &s->piece, &more) != PPROF_OK) {
+        s->over = true; /* out of memory: what it has is lost, and it is started anew */
+        return false;
+    }
+    if (s->piece.size == 0)
+        return false;
+    memset(&head, 0, sizeof(head));
+    (void)snprintf(head.service, sizeof(head.service), "%s", service->name);
+    head.labels = service->labels;
+    (void)snprintf(head.python, sizeof(head.python), "%s", service->python);
+    head.period_ns = service->period_ns;
+    head.begins = !hand->began;
+    hand->began = true;
+    if (link_send(&s->link, REPORT_ROWS, &head, sizeof(head), s->piece.data, s->piece.size) !=
+        LINK_OK)
+        s->over = true;
+    return more && !s->over;
+}
+
+static void hand_counts(struct sampler *s)
+{
+    struct report_counts counts;
+
+    memset(&counts, 0, sizeof(counts));
+    counts.stats = *engine_stats(s->engine);
+    counts.unwinder = s->unwinder;
+    if (!s->over && !link_waits(&s->link))
+        report(s, REPORT_COUNTS, &counts, sizeof(counts));
+}
+
+static void send_each(struct sampler *s)
+{
+    if (s->each.count > 0 && !s->over && !link_waits(&s->link))
+        report(s, REPORT_EACH, &s->each, sizeof(s->each));
+    s->each.count = 0;
+}
+
+static void add_each(void *ctx, struct proc_id id, const struct engine_counts *counts)
+{
+    struct sampler *s = ctx;
+
+    s->each.items[s->each.count].id = id;
+    s->each.items[s->each.count].counts = *counts;
+    if (++s->each.count == REPORT_EACH_MAX)
+        send_each(s);
+}
+
+/* Counts what lies with each process: seldom, as it takes as long as there are many. */
+static void hand_each(struct sampler *s)
+{
+    uint64_t now_ns = clock_mono_ns();
+
+    if (now_ns < s->each_ns)
+        return;
+    s->each_ns = now_ns + EACH_NS;
+    engine_unwinder(s->engine, &s->unwinder);
+    engine_each(s->engine, add_each, s);
+    send_each(s);
+}
+
+/* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. */
+static void hand_over(struct sampler *s)
+{
+    const struct service *service;
+    struct hand *hand;
+
+    if (link_flush(&s->link) != LINK_OK)
+        s->over = true;
+    for (service = engine_services(s->engine); service && !s->over; service = service->next) {
+        hand = hand_of(s, service);
+        while (hand && !link_waits(&s->link) && hand_piece(s, hand)) {
+        }
+    }
+    hand_each(s);
+    hand_counts(s);
+}
+
+/* Waits until the supervisor has read what it was sent. */
+static void drain(struct sampler *s)
+{
+    uint64_t end_ns = clock_mono_ns() + HAND_LATER_MS * NS_PER_MS;
+    struct pollfd socket = {.fd = s->link.fd, .events = POLLOUT};
+
+    while (!s->over && link_waits(&s->link) && clock_mono_ns() < end_ns) {
+        (void)poll(&socket, 1, 100);
+        beat_rest(s->beat);
+        if (link_flush(&s->link) != LINK_OK)
+            s->over = true;
+    }
+}
+
+/* Hands over all that there is of a service, however long the supervisor takes to read it. */
+static void hand_all(struct sampler *s, struct hand *hand)
+{
+    do
+        drain(s);
+    while (hand_piece(s, hand));
+}
+
+static void settle(struct sampler *s, const struct order_settle *order)
+{
+    const struct service *service;
+    struct hand *hand;
+
+    engine_settle(s->engine, &order->apart);
+    for (service = engine_services(s->engine); service && !s->over; service = service->next) {
+        hand = hand_of(s, service);
+        if (hand)
+            hand_all(s, hand);
+    }
+    report(s, REPORT_SETTLED, &order->number, sizeof(order->number));
+}
+
+/* Hands over all that the interval has of a service. */
+static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+{
+    struct sampler *s = ctx;
+    struct hand *hand = hand_of(s, service);
+
+    (void)now_ns;
+    if (!hand)
+        return;
+    hand_all(s, hand);
+    pprof_giver_reset(&hand->giver);
+    hand->began = false;
+}
+
+static void end_interval(struct sampler *s, const struct order_end *order)
+{
+    if (order->last)
+        engine_flush(s->engine);
+    else
+        engine_end_interval(s->engine);
+    drain(s);
+    engine_unwinder(s->engine, &s->unwinder);
+    hand_counts(s);
+    /* No rows before this: they would be of the next interval. */
+    report(s, REPORT_DONE, &order->number, sizeof(order->number));
+    drain(s);
+}
+
+static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
+{
+    struct sampler *s = ctx;
+    struct order_take take;
+    struct order_burst burst;
+    struct order_settle settling;
+    struct order_end end;
+    struct proc_id id;
+    double factor;
+
+    if (kind == ORDER_TAKE && orders_read(&take, sizeof(take), bytes, size)) {
+        hand_over(s); /* opening is where a target blocks first: nothing is lost by it */
+        engine_take(s->engine, take.id, &take.choice);
+    } else if (kind == ORDER_DROP && orders_read(&id, sizeof(id), bytes, size)) {
+        engine_drop(s->engine, id);
+    } else if (kind == ORDER_END && orders_read(&end, sizeof(end), bytes, size)) {
+        end_interval(s, &end);
+    } else if (kind == ORDER_BURST && orders_read(&burst, sizeof(burst), bytes, size)) {
+        (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
+    } else if (kind == ORDER_STRETCH && orders_read(&factor, sizeof(factor), bytes, size)) {
+        engine_stretch(s->engine, factor);
+    } else if (kind == ORDER_SETTLE && orders_read(&settling, sizeof(settling), bytes, size)) {
+        settle(s, &settling);
+    } else {
+        s->over = true;
+    }
+    return !s->over;
+}
+
+/* Samples until the supervisor closes the link. */
+static int sample(struct sampler *s)
+{
+    struct signalfd_siginfo info;
+    enum engine_event event;
+    bool quiet;
+
+    while (!s->over) {
+        event = engine_run(s->engine, s->hand_ns, &info);
+        beat_rest(s->beat);
+        if (event == ENGINE_FAILED)
+            return EXIT_FAILED;
+        if (event == ENGINE_ORDERS && link_receive(&s->link, obey, s) != LINK_OK)
+            break;
+        if (clock_mono_ns() < s->hand_ns)
+            continue;
+        quiet = engine_stats(s->engine)->samples == s->samples;
+        s->samples = engine_stats(s->engine)->samples;
+        hand_over(s);
+        s->hand_ns = clock_mono_ns() + (quiet ? QUIET_NS : HAND_NS);
+    }
+    return EXIT_OK;
+}
+
+/* Some files are open of each thread that is sampled: a shell's usual thousand would not do. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Takes over the scratch. */
+static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
+{
+    static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
+    struct engine_settings settings = {.news = &news,
+                                       .deliver = deliver,
+                                       .hangs = tell_hang,
+                                       .ctx = s,
+                                       .orders_fd = HELPER_LINK_FD,
+                                       .scratch = scratch};
+    void *beat =
+        mmap(NULL, sizeof(*s->beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
+
+    if (beat == MAP_FAILED) {
+        cpy_scratch_free(scratch);
+        return false;
+    }
+    s->beat = beat;
+    settings.beat = beat;
+    (void)sigemptyset(&settings.signals);
+    link_init(&s->link, HELPER_LINK_FD);
+    buf_init(&s->piece, PIECE_BYTES + PPROF_PIECE_MAX);
+    s->engine = engine_new(&settings);
+    return s->engine != NULL;
+}
+
+static void close_sampler(struct sampler *s)
+{
+    struct hand *hand, *next;
+
+    for (hand = s->hands; hand; hand = next) {
+        next = hand->next;
+        pprof_giver_finish(&hand->giver);
+        free(hand);
+    }
+    engine_free(s->engine);
+    buf_finish(&s->piece);
+    link_finish(&s->link);
+}
+
+int cmd_sampler(int argc, char **argv)
+{
+    const long parent = argc == 2 || argc == 3 ? strtol(argv[1], NULL, 10) : 0;
+    const bool onsite = argc == 3 && strcmp(argv[2], "onsite") == 0;
+    struct sampler sampler = {.link = {.fd = -1}};
+    struct cpy_scratch *scratch;
+    struct err err = {""};
+    int status = EXIT_FAILED;
+
+    if (parent <= 0) {
+        (void)fprintf(stderr, "pystrobe: sampler is what pystrobe agent starts, not people\n");
+        return EXIT_USAGE;
+    }
+    log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
+    raise_files();
+    slice_shorten(ENGINE_SLICE_NS);
+    confine_close_from(HELPER_BEAT_FD + 1);
+    scratch = cpy_scratch_new();
+    if (onsite) /* while we have the rights for that */
+        (void)cpy_scratch_read_onsite(scratch);
+    if (!confine((pid_t)parent, &err)) {
+        log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
+        cpy_scratch_free(scratch);
+    } else if (open_sampler(&sampler, scratch)) {
+        status = sample(&sampler);
+    } else {
+        log_line(LOG_LEVEL_ERROR, "sampler: out of memory or descriptors");
+    }
+    close_sampler(&sampler);
+    return status;
+}

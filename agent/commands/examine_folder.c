@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* examine_folder.c - can profiles be kept where the settings say? See examine.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "agent/commands/examine.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* What is there of a path that is made when it is needed. */
+static void nearest_folder(const char *path, char out[PATH_BYTES])
+{
+    char *slash;
+
+    (void)snprintf(out, PATH_BYTES, "%s", path);
+    while (access(out, F_OK) != 0 && errno == ENOENT && (slash = strrchr(out, '/')))
+        slash[slash == out] = '\0';
+}
+
+/* Writes a file as profiles are written. Gives errno. */
+static int try_file(const char *folder)
+{
+    char path[PATH_BYTES + 64], bytes[4096] = {0};
+    int fd, cause = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/.pystrobe-doctor-%d", folder, (int)getpid());
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes) || fsync(fd) != 0)
+        cause = errno;
+    (void)close(fd);
+    (void)unlink(path);
+    return cause;
+}
+
+/* The one line that lets us write there. */
+static void write_cure(int cause, const char *folder, char *out, size_t size)
+{
+    struct passwd *user = getpwuid(geteuid());
+
+    switch (cause) {
+    case EACCES:
+    case EPERM:
+        if (user)
+            (void)snprintf(out, size,
+                           "chown %s: %s, or run pystrobe as the user that it belongs to",
+                           user->pw_name, folder);
+        else
+            (void)snprintf(out, size,
+                           "chown %u: %s, or run pystrobe as the user that it belongs to",
+                           (unsigned)geteuid(), folder);
+        break;
+    case EROFS:
+        (void)snprintf(out, size, "name a directory on a file system that can be written");
+        break;
+    case ENOSPC:
+    case EDQUOT:
+        (void)snprintf(out, size, "make room on that disk, or name a directory on another");
+        break;
+    case ENOTDIR:
+        (void)snprintf(out, size, "name a directory, not a file");
+        break;
+    default:
+        (void)snprintf(out, size, "name a directory that can be written");
+    }
+}
+
+static void examine_folder(struct findings *out, const char *check, const char *path,
+                           uint64_t min_free)
+{
+    char folder[PATH_BYTES], cure[PATH_BYTES + 128];
+    struct statvfs disk;
+    uint64_t left;
+    int cause;
+
+    nearest_folder(path, folder);
+    cause = try_file(folder);
+    if (cause == 0 && statvfs(folder, &disk) != 0)
+        cause = errno;
+    write_cure(cause ? cause : ENOSPC, folder, cure, sizeof(cure));
+    if (cause != 0) {
+        findings_add(out, FINDING_BAD, check, cure, "%s: %s", folder, strerror(cause));
+        return;
+    }
+    left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (left < min_free)
+        findings_add(out, FINDING_BAD, check, cure,
+                     "%s: %llu MiB free, and spool_min_free is %llu MiB", folder,
+                     (unsigned long long)left >> 20, (unsigned long long)min_free >> 20);
+    else
+        findings_add(out, FINDING_GOOD, check, "", "%s%s can be written, %llu MiB free", folder,
+                     strcmp(folder, path) != 0 ? ", where it will be made," : "",
+                     (unsigned long long)left >> 20);
+}
+
+void examine_folders(struct findings *out, const struct conf *conf)
+{
+    char check[128];
+    size_t i;
+
+    if (conf->agent.spool && strcmp(conf->agent.spool, "off") != 0)
+        examine_folder(out, "spool", conf->agent.spool, conf->agent.spool_min_free_bytes);
+    for (i = 0; i < conf->exporter_count; i++) {
+        if (!conf->exporters[i].path)
+            continue;
+        (void)snprintf(check, sizeof(check), "exporter %s", conf->exporters[i].name);
+        examine_folder(out, check, conf->exporters[i].path, 0);
+    }
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* examine_place.c - where pystrobe runs, and what it may do there. See examine.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/commands/examine.h"
+#include "agent/proc/namespaces.h"
+#include "agent/proc/proc.h"
+#include "agent/proc/ptrace_access.h"
+#include "agent/sampling/engine.h"
+#include "base/capability.h"
+
+enum { PROCESSES_MAX = 1000 };
+
+/* To each capability, what is not to be had without it. */
+static const struct {
+    unsigned number;
+    const char *name, *with, *without, *cure;
+} capabilities[] = {
+    {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "processes of all users can be read",
+     "only processes of this user can be read",
+     "for those of others: run pystrobe as root, or as a service or container with CAP_SYS_PTRACE"},
+    {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "files in private folders can be read",
+     "programs in private folders, and the environment of others, cannot be looked at",
+     "for these: give pystrobe CAP_DAC_READ_SEARCH, too"},
+};
+
+static void examine_yama(struct findings *out)
+{
+    long scope = obstacle_yama();
+    bool capable = capability_has(CAP_SYS_PTRACE);
+
+    if (scope <= 0)
+        findings_add(out, FINDING_GOOD, "yama", "", "%s",
+                     scope < 0 ? "the kernel has no Yama" : "kernel.yama.ptrace_scope is 0");
+    else if (scope >= 3)
+        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_OFF), "%s",
+                     obstacle_text(OBSTACLE_YAMA_OFF));
+    else if (capable)
+        findings_add(out, FINDING_GOOD, "yama", "",
+                     "kernel.yama.ptrace_scope is %ld, which CAP_SYS_PTRACE overrides", scope);
+    else if (scope == 2)
+        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_ADMIN), "%s",
+                     obstacle_text(OBSTACLE_YAMA_ADMIN));
+    else
+        findings_add(out, FINDING_NOTE, "yama", obstacle_cure(OBSTACLE_YAMA), "%s",
+                     obstacle_text(OBSTACLE_YAMA));
+}
+
+/* What came of trying to read the processes of the machine. */
+struct tried {
+    unsigned readable, refused;
+    unsigned by[OBSTACLES_COUNT];
+};
+
+static void try_all(struct tried *tried)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    struct proc_stat stat;
+    enum obstacle obstacle;
+    pid_t pid;
+
+    while (dir && (entry = readdir(dir)) && tried->readable + tried->refused < PROCESSES_MAX) {
+        pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid <= 0 || pid == getpid() || !proc_read_stat(pid, &stat) || stat.is_kernels)
+            continue;
+        obstacle = obstacle_find(pid);
+        tried->by[obstacle]++;
+        tried->readable += obstacle == OBSTACLE_NONE;
+        tried->refused += obstacle != OBSTACLE_NONE && obstacle != OBSTACLE_GONE;
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* What can be read is best known by trying: all that there is, and what stops us from most. */
+static void examine_others(struct findings *out)
+{
+    struct proc_stat first;
+    struct tried tried = {0};
+    enum obstacle i, most = OBSTACLE_HIDDEN;
+
+    if (getpid() != 1 && !proc_read_stat(1, &first)) { /* which there is in each namespace */
+        findings_add(out, FINDING_NOTE, "other processes", obstacle_cure(OBSTACLE_HIDDEN), "%s",
+                     obstacle_text(OBSTACLE_HIDDEN));
+        return;
+    }
+    try_all(&tried);
+    for (i = OBSTACLE_HIDDEN; i < OBSTACLES_COUNT; i++)
+        most = tried.by[i] > tried.by[most] ? i : most;
+    if (tried.refused > 0)
+        findings_add(out, FINDING_NOTE, "other processes", obstacle_cure(most),
+                     "%u can be read, %u cannot; of these, %u: %s", tried.readable, tried.refused,
+                     tried.by[most], obstacle_text(most));
+    else if (tried.readable > 0)
+        findings_add(out, FINDING_GOOD, "other processes", "",
+                     "each of the %u that /proc shows can be read", tried.readable);
+    else
+        findings_add(out, FINDING_NOTE, "other processes", "", "/proc shows none");
+}
+
+/* What high rates cost the programs that are sampled. */
+static void examine_onsite(struct findings *out)
+{
+    struct cpy_scratch *scratch = cpy_scratch_new();
+
+    if (cpy_scratch_read_onsite(scratch))
+        findings_add(out, FINDING_GOOD, "high rates", "",
+                     "from %d Hz on the kernel reads programs for pystrobe, in an interrupt",
+                     ENGINE_ONSITE_HZ);
+    else
+        findings_add(
+            out, FINDING_NOTE, "high rates",
+            "to lower that: Linux 5.10, CAP_BPF and CAP_PERFMON, outside of pid namespaces",
+            "at 1000 Hz a busy program loses some percent of its speed, as the kernel will "
+            "not read it for pystrobe: %s",
+            strerror(errno));
+    cpy_scratch_free(scratch);
+}
+
+static void examine_rights(struct findings *out)
+{
+    enum obstacle own = obstacle_find(getpid());
+    size_t i;
+
+    if (own != OBSTACLE_NONE)
+        findings_add(out, FINDING_BAD, "reading memory", obstacle_cure(own), "%s",
+                     obstacle_text(own));
+    else if (obstacle_in_calls())
+        findings_add(out, FINDING_NOTE, "reading memory", obstacle_cure(OBSTACLE_SECCOMP),
+                     "%s; /proc/PID/mem is read instead, which costs more",
+                     obstacle_text(OBSTACLE_SECCOMP));
+    else
+        findings_add(out, FINDING_GOOD, "reading memory", "", "the kernel lets pystrobe read");
+    for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
+        bool has = capability_has(capabilities[i].number);
+
+        findings_add(out, has ? FINDING_GOOD : FINDING_NOTE, capabilities[i].name,
+                     has ? "" : capabilities[i].cure, "%s%s",
+                     has ? capabilities[i].with : capabilities[i].without,
+                     has && !place_is_hosts_users() ? ", in this user namespace" : "");
+    }
+    examine_onsite(out);
+    examine_yama(out);
+    examine_others(out);
+}
+
+/* A filter may kill whoever makes the call: a child of ours tries it. */
+static bool kills_readers(void)
+{
+    char byte = 0, copy;
+    struct iovec local = {&copy, 1}, remote = {&byte, 1};
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+        _exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+           WTERMSIG(status) == SIGSYS;
+}
+
+/* True if /proc shows the processes that we are among, as all that follows needs it. */
+static bool examine_proc(struct findings *out)
+{
+    if (place_has_own_proc())
+        return true;
+    findings_add(out, FINDING_BAD, "proc", "mount -t proc proc /proc (of unshare: --mount-proc)",
+                 access("/proc/1", F_OK) == 0
+                     ? "/proc is that of another pid namespace: its numbers are not ours"
+                     : "/proc is not mounted");
+    return false;
+}
+
+static void examine_namespaces(struct findings *out)
+{
+    char label[PLACE_LABEL_MAX];
+
+    if (place_is_hosts_processes())
+        findings_add(out, FINDING_GOOD, "pid namespace", "", "the host's");
+    else
+        findings_add(out, FINDING_NOTE, "pid namespace",
+                     "for others: run pystrobe on the host, or share its processes (--pid=host, "
+                     "hostPID: true)",
+                     "one of its own, a container's say: only the processes in it can be seen");
+    if (place_is_hosts_users())
+        findings_add(out, FINDING_GOOD, "user namespace", "", "the host's");
+    else
+        findings_add(out, FINDING_NOTE, "user namespace", obstacle_cure(OBSTACLE_USER_NAMESPACE),
+                     "one of its own: capabilities reach no process outside of it");
+    place_label(getpid(), label);
+    if (label[0] && strcmp(label, "unconfined") != 0)
+        findings_add(out, FINDING_NOTE, "security module", "", "it runs pystrobe as %s", label);
+}
+
+bool examine_place(struct findings *out)
+{
+    if (kills_readers()) {
+        findings_add(out, FINDING_BAD, "reading memory", obstacle_cure(OBSTACLE_SECCOMP),
+                     "a seccomp filter on pystrobe kills whoever calls process_vm_readv");
+        return false;
+    }
+    if (!examine_proc(out))
+        return false;
+    examine_namespaces(out);
+    examine_rights(out);
+    return true;
+}

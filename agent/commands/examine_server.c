@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* examine_server.c - asks the servers of exporters; see examine.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/commands/examine.h"
+#include "agent/delivery/publish.h"
+#include "agent/host/clock.h"
+#include "exporters/exporter.h"
+
+/* A server refuses profiles that are much older or newer than its clock says. */
+#define SKEW_MAX_S 60
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+/* What did not come about, and what to look at. */
+static const struct {
+    const char *name, *cure;
+} steps[] = {
+    [EXPORTER_STEP_NAME] = {"name", "look at the host of url, and at the name server "
+                                    "(/etc/resolv.conf)"},
+    [EXPORTER_STEP_CONNECTION] = {"connection", "is the server up, the port of url right, and no "
+                                                "firewall between?"},
+    [EXPORTER_STEP_TLS] = {"TLS", "give the server a certificate for that name by a known "
+                                  "authority, or name the authority's in ca_file; look at the "
+                                  "clock, too"},
+    [EXPORTER_STEP_ANSWER] = {"answer", "look at the server's log, and at timeout"},
+};
+
+static void report_status(struct findings *out, const char *check, long status)
+{
+    if (status == 401 || status == 403)
+        findings_add(out, FINDING_BAD, check,
+                     "set token_file, or user and password_file, and tenant, as the server wants "
+                     "them",
+                     "login: the server refuses it (%ld)", status);
+    else if (status == 407)
+        findings_add(out, FINDING_BAD, check, "set proxy_login_file",
+                     "login: the proxy refuses it (407)");
+    else if (status == 404 || status == 405 || (status >= 300 && status < 400))
+        findings_add(out, FINDING_BAD, check,
+                     "look at the path of url, and whether the server is of that type",
+                     "it is no server of this type (%ld)", status);
+    else if (status >= 500 || status == 429)
+        findings_add(out, FINDING_NOTE, check, "", "it takes nothing just now (%ld)", status);
+    else /* an empty profile may well be refused as such */
+        findings_add(out, FINDING_GOOD, check, "", "login and path are fine (%ld)", status);
+}
+
+static void report_clock(struct findings *out, const char *check, int64_t date_ns, int64_t now_ns)
+{
+    int64_t skew_s = (now_ns - date_ns) / 1000000000;
+
+    if (date_ns == 0)
+        return;
+    if (llabs(skew_s) > SKEW_MAX_S)
+        findings_add(out, FINDING_BAD, check, "set the clock: timedatectl set-ntp true",
+                     "clock: this host's is %" PRId64 " s %s the server's", (int64_t)llabs(skew_s),
+                     skew_s > 0 ? "ahead of" : "behind");
+    else
+        findings_add(out, FINDING_GOOD, check, "", "clock: as the server's");
+}
+
+static void examine_server(struct findings *out, const struct conf_exporter *conf)
+{
+    struct exporter *exporter = NULL;
+    struct exporter_probe probe;
+    struct err err = {""};
+    char check[128];
+
+    (void)snprintf(check, sizeof(check), "exporter %s", conf->name);
+    if (!ship_exporter(conf, &exporter, &err)) {
+        findings_add(out, FINDING_BAD, check, "mend the ini file, see pystrobe.ini(5)", "%s",
+                     err.text);
+    } else if (exporter_probe(exporter, clock_utc_ns(), &probe)) {
+        if (probe.status == 0)
+            findings_add(out, FINDING_BAD, check, steps[probe.step].cure, "%s: %s",
+                         steps[probe.step].name, probe.err.text);
+        else
+            findings_add(out, FINDING_GOOD, check, "",
+                         "name %.1f ms, connection %.1f ms, %s%.1f ms, answer %.1f ms",
+                         ms(probe.resolved_ns), ms(probe.connected_ns),
+                         probe.secure ? "TLS " : "no TLS ", ms(probe.secured_ns),
+                         ms(probe.answered_ns));
+        if (probe.status != 0)
+            report_status(out, check, probe.status);
+        report_clock(out, check, probe.status ? probe.date_ns : 0, clock_utc_ns());
+    }
+    exporter_close(exporter);
+}
+
+void examine_servers(struct findings *out, const struct conf *conf)
+{
+    const struct conf_exporter *wanted;
+    size_t i, count = ship_wanted(conf, &wanted);
+
+    for (i = 0; i < count; i++)
+        if (wanted[i].url || strcmp(wanted[i].type, "otlp") == 0)
+            examine_server(out, &wanted[i]);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - finds the subcommand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/commands/commands.h"
+#include "agent/host/version.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"agent", cmd_agent, "sample the processes that an ini file names, and ship profiles"},
+    {"exec", cmd_exec, "run a command and profile it as long as it lives"},
+    {"record", cmd_record, "profile a process or a command into a file"},
+    {"top", cmd_top, "show live where a process spends its time"},
+    {"dump", cmd_dump, "print the stacks of a process as they are now"},
+    {"report", cmd_report, "show pprof files as tables, flame graphs and in other formats"},
+    {"status", cmd_status, "print what the agent that runs knows of itself"},
+    {"reload", cmd_reload, "have the agent that runs read its ini file anew"},
+    {"burst", cmd_burst, "have the agent that runs sample a target more often for a while"},
+    {"doctor", cmd_doctor, "try what pystrobe needs, and tell what stops it"},
+    {"check", cmd_check, "print every mistake in an ini file"},
+    {"config", cmd_config, "print the settings that an ini file comes to"},
+    {"spool", cmd_spool, "list, send or remove the profiles that wait for a server"},
+    {"bundle", cmd_bundle, "write what somebody who is to help has to know, as one text"},
+    {"sampler", cmd_sampler, NULL}, /* what the agent starts */
+    {"browse", cmd_browse, NULL},
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    size_t i;
+
+    (void)fputs(
+        "Usage: pystrobe COMMAND [OPTIONS]\n\n"
+        "Profiles running Python programs from outside, without changing or stopping them.\n\n"
+        "Commands:\n",
+        to);
+    for (i = 0; i < COMMANDS && commands[i].help; i++)
+        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
+                "  --version  which pystrobe this is; with --json as one JSON object\n\n"
+                "Example:\n"
+                "  pystrobe record -o out.pb.gz -- python3 app.py && pystrobe report out.pb.gz\n",
+                to);
+}
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        return version_print(argc > 2 && strcmp(argv[2], "--json") == 0) ? EXIT_OK : EXIT_FAILED;
+    }
+    for (i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    (void)fprintf(stderr, "pystrobe: there is no command '%s'; pystrobe --help lists them\n",
+                  argv[1]);
+    return EXIT_USAGE;
+}

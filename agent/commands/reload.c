@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reload.c - new settings for an agent that runs; see run.h. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/cli/options.h"
+#include "agent/commands/commands.h"
+#include "agent/commands/run.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+
+/* Exporters that are no more deliver what they hold for so long, beside everything else. */
+#define END_NS (5 * NS_PER_S)
+
+/* A spool changes hands within so long; sampling goes on meanwhile. */
+#define HAND_OVER_NS NS_PER_S
+
+enum { ERRORS_MAX = 1 << 16 };
+
+/* Exporters that are being ended. */
+static atomic_uint ending;
+
+/* What has to be ended: all exporters of settings with another spool, or those that are no more. */
+struct ended {
+    struct ship ship;           /* owned */
+    struct conf *conf;          /* owned: the labels of `ship` */
+    struct delivery_left *left; /* owned */
+};
+
+static void *end_ship(void *arg)
+{
+    struct ended *ended = arg;
+    uint64_t deadline_ns = clock_mono_ns() + END_NS;
+    bool good = ended->left ? delivery_left_end(ended->left, deadline_ns)
+                            : ship_close(&ended->ship, deadline_ns);
+
+    conf_free(ended->conf);
+    free(ended);
+    if (good) /* else one hangs: the process must not clean up after it */
+        atomic_fetch_sub(&ending, 1);
+    return NULL;
+}
+
+/* Ends exporters in the background; here and now if there can be no thread. */
+static void end_later(struct ended *ended)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    bool good;
+
+    atomic_fetch_add(&ending, 1);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    good = pthread_create(&thread, NULL, end_ship, ended) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (good)
+        (void)pthread_detach(thread);
+    else
+        (void)end_ship(ended);
+}
+
+bool reload_settle(uint64_t deadline_ns)
+{
+    static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+
+    while (atomic_load(&ending) > 0 && clock_mono_ns() < deadline_ns)
+        (void)nanosleep(&pause, NULL);
+    return atomic_load(&ending) == 0;
+}
+
+/* Logs each mistake on a line of its own; `err` gets the first. */
+static void log_mistakes(struct buf *errors, struct err *err)
+{
+    char *line, *end;
+
+    buf_add(errors, "", 1);
+    if (buf_failed(errors)) {
+        err_set(err, "out of memory");
+        return;
+    }
+    line = (char *)errors->data;
+    err_set(err, "%.*s", (int)strcspn(line, "\n"), line);
+    for (; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end)
+            *end++ = '\0';
+        log_line(LOG_LEVEL_ERROR, "%s", line);
+    }
+}
+
+static struct conf *read_conf(struct run *run, struct err *err)
+{
+    struct conf *conf = NULL;
+    struct buf errors;
+    enum conf_rc rc;
+
+    buf_init(&errors, ERRORS_MAX);
+    rc = conf_load(&run->source, &conf, &errors);
+    if (rc == CONF_BAD)
+        log_mistakes(&errors, err);
+    else if (rc == CONF_NOMEM)
+        err_set(err, "out of memory");
+    buf_finish(&errors);
+    if (conf && conf_is_empty(conf) && !conf_is_empty(run->conf)) {
+        err_set(err, "%s: is empty, as while it is being written", run->source.path);
+        conf_free(conf);
+        return NULL;
+    }
+    if (conf)
+        run_choose_spool(run, conf);
+    return conf;
+}
+
+/* True if both settings keep profiles in one directory, which only one delivery can have. */
+static bool share_spool(const struct conf *a, const struct conf *b)
+{
+    const char *one = a->agent.spool, *other = b->agent.spool;
+
+    return one && other && strcmp(one, other) == 0 && strcmp(one, "off") != 0;
+}
+
+/* Opens exporters without the spool, to see whether they can work. */
+static bool try_exporters(struct conf *conf, struct err *err)
+{
+    const char *spool = conf->agent.spool;
+    struct ship ship;
+    bool good;
+
+    conf->agent.spool = "off";
+    good = ship_open(&ship, conf, false, err);
+    conf->agent.spool = spool;
+    return good && ship_close(&ship, 0);
+}
+
+/*
+ * Hands a spool over: what the exporters hold goes to the disk, and from there to the new ones.
+ * Once they have been tried, only a want of memory can keep them from being opened.
+ */
+static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, struct err *err)
+{
+    uint64_t profiles = run->ship.profiles;
+    struct err again;
+
+    if (!try_exporters(conf, err))
+        return false;
+    if (!ship_close(&run->ship, clock_mono_ns() + HAND_OVER_NS))
+        run->hangs = true;
+    if (ship_open(opened, conf, run->hangs, err))
+        return true;
+    if (!ship_open(&run->ship, run->conf, run->hangs, &again)) {
+        log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
+        _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
+    }
+    run->ship.profiles = profiles;
+    return false;
+}
+
+/* All exporters anew: the spool is another one, or changes its bounds. */
+static bool replace_exporters(struct run *run, struct conf *conf, struct ended *ended,
+                              struct err *err)
+{
+    uint64_t profiles = run->ship.profiles;
+    struct ship opened;
+
+    if (!(share_spool(run->conf, conf) ? hand_over(run, conf, &opened, err)
+                                       : ship_open(&opened, conf, false, err)))
+        return false;
+    opened.profiles = profiles;
+    ended->ship = run->ship; /* nothing, if it was handed over */
+    ended->conf = run->conf;
+    run->conf = NULL;
+    run->ship = opened;
+    return true;
+}
+
+/* Has the exporters of new settings; those for which they say the same go on as they are. */
+static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
+{
+    struct ended *ended = calloc(1, sizeof(*ended));
+    bool good;
+
+    if (!ended) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    good = conf_same_spool(run->conf, conf)
+               ? ship_change(&run->ship, run->conf, conf, clock_mono_ns() + HAND_OVER_NS,
+                             &ended->left, err)
+               : replace_exporters(run, conf, ended, err);
+    if (good)
+        end_later(ended);
+    else
+        free(ended);
+    return good;
+}
+
+static bool apply(struct run *run, struct conf *conf, struct err *err)
+{
+    struct matcher *matcher = matcher_new(conf);
+    struct engine_settings settings;
+    struct budget_limits budget;
+    struct watch_change change;
+
+    if (!matcher) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    if (!watch_prepare(&run->watch, run->conf, conf, &change, err)) {
+        matcher_free(matcher);
+        return false;
+    }
+    if (!change_exporters(run, conf, err)) {
+        watch_abandon(&change);
+        matcher_free(matcher);
+        return false;
+    }
+    watch_apply(&run->watch, conf, &change);
+    matcher_free(run->matcher);
+    run->matcher = matcher;
+    conf_free(run->conf);
+    run->conf = conf;
+    options_log(conf);
+    settings = (struct engine_settings){
+        .interval_ns = conf->agent.interval_ns,
+        .scan_ns = conf->agent.scan_ns,
+        .max_services = conf->agent.max_services,
+    };
+    budget = (struct budget_limits){conf->agent.max_cpu, conf->agent.max_memory};
+    fleet_change(run->fleet, &settings, &budget);
+    return true;
+}
+
+bool reload(struct run *run, struct err *err)
+{
+    struct conf *conf;
+    bool good;
+
+    watch_reloading(&run->watch);
+    conf = read_conf(run, err);
+    good = conf && apply(run, conf, err);
+    if (conf && !good)
+        conf_free(conf);
+    watch_reloaded(&run->watch, good, err);
+    if (good)
+        log_line(LOG_LEVEL_INFO, "reloaded: %zu targets, %zu exporters", run->conf->target_count,
+                 run->conf->exporter_count);
+    else
+        log_line(LOG_LEVEL_ERROR, "reload failed, all stays as it was: %s", err->text);
+    return good;
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* publish.c - see publish.h. */
+#include "agent/delivery/publish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/delivery/secrets.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/host/version.h"
+
+enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
+
+/* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, and 16,000. */
+enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
+
+/* Agents that were started together send at different times, within this of each other. */
+#define SPREAD_NS (15 * NS_PER_S)
+
+static uint64_t world_now(void *ctx)
+{
+    (void)ctx;
+    return clock_mono_ns();
+}
+
+static int64_t world_utc(void *ctx)
+{
+    (void)ctx;
+    return clock_utc_ns();
+}
+
+static void world_log(void *ctx, enum delivery_level level, const char *line)
+{
+    (void)ctx;
+    log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
+}
+
+/* The settings' labels as the exporters know them; the strings stay the settings'. */
+static struct exporter_label *copy_labels(const struct conf_label *labels, size_t count)
+{
+    struct exporter_label *copy = calloc(count + 1, sizeof(*copy));
+    size_t i;
+
+    for (i = 0; copy && i < count; i++)
+        copy[i] = (struct exporter_label){labels[i].name, labels[i].value};
+    return copy;
+}
+
+/* Opens an exporter with its headers, which exporter_open copies. */
+static enum exporter_rc open_with(const struct otel *otel, const struct conf_exporter *conf,
+                                  const struct exporter_label *headers, struct exporter **out,
+                                  struct err *err)
+{
+    struct exporter_settings settings = {
+        .name = conf->name,
+        .type = conf->type,
+        .path = conf->path,
+        .pattern = conf->pattern,
+        .max_size_bytes = conf->max_size_bytes,
+        .max_age_ns = conf->max_age_ns,
+        .url = conf->url,
+        .user = conf->user,
+        .proxy = conf->proxy,
+        .tenant = conf->tenant,
+        .headers = headers,
+        .header_count = conf->header_count,
+        .ca_file = conf->ca_file,
+        .cert_file = conf->cert_file,
+        .key_file = conf->key_file,
+        .timeout_ns = conf->timeout_ns,
+        .connect_timeout_ns = conf->connect_timeout_ns,
+        .stall_timeout_ns = conf->stall_timeout_ns,
+        .legacy = conf->legacy,
+        .gil = conf->gil,
+        .plain = conf->compression && strcmp(conf->compression, "none") == 0,
+        .user_agent = version_agent,
+    };
+    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    struct secrets secrets;
+
+    if (secrets_fetch(conf, &settings, &secrets, err)) {
+        if (strcmp(conf->type, "otlp") == 0)
+            otel_fill(otel, conf->compression != NULL, &settings);
+        rc = exporter_open(&settings, out, err);
+    }
+    secrets_release(&secrets);
+    return rc;
+}
+
+/* Puts a meter around the sink; it is the next exporter's. */
+static bool add_meter(struct ship *ship, struct delivery_sink *sink)
+{
+    if (!push_meter_new(sink, sink, &ship->meters[ship->meter_count]))
+        return false;
+    ship->meter_count++;
+    return true;
+}
+
+/* Opens one exporter by what its section and the environment say. */
+static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
+                    struct exporter **out, struct err *err)
+{
+    struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
+    enum exporter_rc rc = EXPORTER_NOMEM;
+
+    if (headers)
+        rc = open_with(otel, conf, headers, out, err);
+    free(headers);
+    if (rc != EXPORTER_OK)
+        err_within(err, "exporter %s", conf->name);
+    return rc == EXPORTER_OK;
+}
+
+bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
+{
+    struct otel otel = {0};
+    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, conf, out, err);
+
+    otel_finish(&otel);
+    return good;
+}
+
+static uint64_t spread_of(const struct conf *conf)
+{
+    return conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+}
+
+static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64_t spread_ns)
+{
+    struct delivery_limits limits = {.queue_profiles = conf->queue,
+                                     .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
+
+    if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
+        limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
+        limits.spread_ns = spread_ns;
+    return limits;
+}
+
+/* Opens one exporter and gives it its thread; with a `change` as one of those there will be. */
+static bool open_exporter(struct ship *ship, struct delivery_change *change,
+                          const struct conf_exporter *conf, struct err *err)
+{
+    const struct delivery_limits limits = limits_of(conf, ship->spread_ns);
+    struct exporter *exporter;
+    struct delivery_sink sink;
+    enum exporter_form form;
+
+    if (!open_by(&ship->otel, conf, &exporter, err))
+        return false;
+    form = exporter_form(exporter);
+    sink = delivery_sink_of(exporter);
+    if (!add_meter(ship, &sink)) {
+        sink.close(sink.ctx);
+        err_set(err, "exporter %s: out of memory", conf->name);
+        return false;
+    }
+    if (change ? delivery_change_add(change, conf->name, form, &sink, &limits)
+               : delivery_add(ship->delivery, conf->name, form, &sink, &limits))
+        return true;
+    err_set(err, "exporter %s: out of memory or threads", conf->name);
+    return false;
+}
+
+size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out)
+{
+    static const struct conf_exporter by_environment = {
+        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
+
+    *out = conf->exporter_count > 0 ? conf->exporters : &by_environment;
+    if (conf->exporter_count > 0)
+        return conf->exporter_count;
+    return otel_makes_exporter(secrets_getenv) ? 1 : 0;
+}
+
+/* The labels of the settings, then what the environment says of all resources. */
+static struct exporter_label *join_attributes(const struct ship *ship)
+{
+    size_t count = ship->label_count + ship->otel.attributes.count;
+    struct exporter_label *all = calloc(count + 1, sizeof(*all));
+    size_t i;
+
+    for (i = 0; all && i < count; i++)
+        all[i] = i < ship->label_count ? ship->labels[i]
+                                       : ship->otel.attributes.items[i - ship->label_count];
+    return all;
+}
+
+/* Opens what gathers OTLP requests. */
+static bool open_otlp(struct ship *ship, struct err *err)
+{
+    ship->attributes = join_attributes(ship);
+    if (ship->attributes &&
+        ship_otlp_new(ship->delivery, ship->attributes,
+                      ship->label_count + ship->otel.attributes.count, &ship->otlp))
+        return true;
+    err_set(err, "out of memory");
+    return false;
+}
+
+/* The delivery, with a spool if the settings name one. */
+static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool held,
+                          struct err *err)
+{
+    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
+    const struct delivery_spool spool = {
+        .path = conf->spool,
+        .max_size_bytes = conf->spool_max_size_bytes,
+        .max_age_ns = conf->spool_max_age_ns,
+        .min_free_bytes = conf->spool_min_free_bytes,
+        .held = held,
+    };
+    bool spooled = spool.path && strcmp(spool.path, "off") != 0;
+
+    return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
+}
+
+static void drop_meters(struct ship *ship)
+{
+    size_t i;
+
+    for (i = 0; ship->meters && i < ship->meter_count; i++)
+        push_meter_drop(ship->meters[i]);
+    free(ship->meters);
+}
+
+bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
+{
+    const struct conf_exporter *wanted = NULL;
+    size_t i, count = 0;
+    bool good;
+
+    *ship = (struct ship){0};
+    buf_init(&ship->bytes, BYTES_MAX);
+    err_set(err, "out of memory");
+    ship->labels = copy_labels(conf->labels, conf->label_count);
+    ship->label_count = conf->label_count;
+    ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
+    ship->spread_ns = spread_of(conf);
+    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
+    good = good && otel_read(secrets_getenv, &ship->otel, err);
+    if (good)
+        count = ship_wanted(conf, &wanted);
+    for (i = 0; good && i < count; i++)
+        good = open_exporter(ship, NULL, &wanted[i], err);
+    good = good && open_otlp(ship, err);
+    if (good && !delivery_start(ship->delivery)) {
+        err_set(err, "out of threads");
+        good = false;
+    }
+    if (!good)
+        (void)ship_close(ship, 0);
+    return good;
+}
+
+/* Exporter `name` of before, if it is to go on as it is; false: there is none, or another. */
+static bool find_same(const struct ship *ship, const struct conf *before, const struct conf *conf,
+                      const char *name, size_t *out)
+{
+    struct delivery_stats stats;
+    bool by_environment = before->exporter_count == 0 && conf->exporter_count == 0;
+    size_t i;
+
+    if (!by_environment && !conf_same_exporter(before, conf, name))
+        return false;
+    for (i = 0; i < delivery_count(ship->delivery); i++) {
+        if (strcmp(delivery_stats(ship->delivery, i, &stats), name) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `next` gets the labels and meters of other settings, `change` their exporters. */
+static bool prepare(struct ship *ship, const struct conf *before, const struct conf *conf,
+                    struct ship *next, struct delivery_change *change, struct err *err)
+{
+    const struct conf_exporter *wanted;
+    size_t i, at, count = ship_wanted(conf, &wanted);
+    bool good;
+
+    err_set(err, "out of memory");
+    next->labels = copy_labels(conf->labels, conf->label_count);
+    next->label_count = conf->label_count;
+    next->spread_ns = spread_of(conf);
+    next->meters = calloc(count + 1, sizeof(struct push_meter *));
+    next->attributes = next->labels ? join_attributes(next) : NULL;
+    good = next->meters && next->attributes;
+    for (i = 0; good && i < count; i++) {
+        if (find_same(ship, before, conf, wanted[i].name, &at)) {
+            delivery_change_keep(change, at);
+            next->meters[next->meter_count++] = push_meter_keep(ship->meters[at]);
+        } else {
+            good = open_exporter(next, change, &wanted[i], err);
+        }
+    }
+    return good;
+}
+
+bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
+                 uint64_t deadline_ns, struct delivery_left **out_left, struct err *err)
+{
+    struct delivery_change *change = delivery_change_new(ship->delivery, conf->exporter_count + 1);
+    struct ship next = *ship;
+
+    next.labels = next.attributes = NULL;
+    next.meters = NULL;
+    next.meter_count = 0;
+    err_set(err, "out of memory");
+    if (!change || !prepare(ship, before, conf, &next, change, err)) {
+        delivery_change_abandon(change);
+        drop_meters(&next);
+        free(next.labels);
+        free(next.attributes);
+        return false;
+    }
+    *out_left = delivery_change_apply(change, deadline_ns);
+    ship_otlp_set_labels(ship->otlp, next.attributes,
+                         next.label_count + next.otel.attributes.count);
+    drop_meters(ship);
+    free(ship->labels);
+    free(ship->attributes);
+    *ship = next;
+    return true;
+}
+
+bool ship_close(struct ship *ship, uint64_t deadline_ns)
+{
+    bool ended;
+
+    if (ship->otlp)
+        ship_interval_end(ship);
+    if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
+        log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
+    ended = delivery_free(ship->delivery);
+    drop_meters(ship);
+    ship_otlp_free(ship->otlp);
+    free(ship->attributes);
+    otel_finish(&ship->otel);
+    free(ship->labels);
+    buf_finish(&ship->bytes);
+    *ship = (struct ship){0};
+    return ended;
+}
+
+/* What goes around the samples, for the values in `types`. */
+static struct pprof_meta meta_of(const struct service *service, uint64_t now_ns, uint32_t types,
+                                 const struct pprof_type *period_type)
+{
+    return (struct pprof_meta){
+        .time_ns = service->start_utc_ns,
+        .duration_ns = (int64_t)(now_ns - service->start_ns),
+        .period_type = *period_type,
+        .period = (int64_t)service->period_ns,
+        .types = types,
+    };
+}
+
+enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
+                          const struct exporter_label *labels, size_t label_count,
+                          const char *shown, struct buf *out)
+{
+    struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
+    char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
+    const char *comments[PPROF_COMMENTS_MAX];
+    size_t i;
+
+    (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "%s", version_agent);
+    (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "service: %s", service->name);
+    if (service->python[0])
+        (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "python: %s", service->python);
+    for (i = 0; i < label_count && meta.comment_count < PPROF_COMMENTS_MAX; i++)
+        (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "label: %s=%s", labels[i].name,
+                       labels[i].value);
+    for (i = 0; i < meta.comment_count; i++)
+        comments[i] = texts[i];
+    meta.comments = comments;
+    meta.default_type = shown;
+    return pprof_encode(service->profile, &meta, out);
+}
+
+enum { SHIP_LABELS_MAX = LABELS_MAX + 32 };
+
+/* The labels of a service, then those of the settings that it has none of. */
+static size_t labels_of(const struct ship *ship, const struct service *service,
+                        struct exporter_label out[SHIP_LABELS_MAX])
+{
+    size_t count = 0, at = 0, i;
+
+    while (count < LABELS_MAX &&
+           labels_next(&service->labels, &at, &out[count].name, &out[count].value))
+        count++;
+    for (i = 0; i < ship->label_count && count < SHIP_LABELS_MAX; i++)
+        if (!labels_get(&service->labels, ship->labels[i].name))
+            out[count++] = ship->labels[i];
+    return count;
+}
+
+static void put(struct ship *ship, const struct service *service, enum exporter_form form,
+                const char *type, uint64_t now_ns)
+{
+    struct exporter_label labels[SHIP_LABELS_MAX];
+    const struct exporter_profile profile = {
+        .service = service->name,
+        .type = type,
+        .labels = labels,
+        .label_count = labels_of(ship, service, labels),
+        .start_ns = service->start_utc_ns,
+        .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
+        .bytes = ship->bytes.data,
+        .size = ship->bytes.size,
+    };
+
+    ship->profiles++;
+    delivery_put(ship->delivery, form, &profile);
+}
+
+static void complain(const struct service *service, enum pprof_rc rc)
+{
+    log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
+             pprof_rc_text(rc));
+}
+
+/* A part of a profile with one value on its way to the exporters. */
+struct part {
+    struct ship *ship;
+    const struct service *service;
+    enum service_value value;
+    uint64_t now_ns;
+};
+
+static void put_part(void *ctx)
+{
+    static const enum exporter_form forms[] = {EXPORTER_PER_TYPE, EXPORTER_PER_TYPE_GIL};
+    const struct part *part = ctx;
+    size_t i;
+
+    for (i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (delivery_wanted(part->ship->delivery, forms[i]) > 0)
+            put(part->ship, part->service, forms[i], service_types[part->value].type, part->now_ns);
+    }
+}
+
+/*
+ * Profiles with one value: what Pyroscope's process_cpu and wall are. Its rate limit
+ * lets nothing pass that is larger than its burst, however often it is tried; so what
+ * is larger goes in parts, each a delivery of its own.
+ */
+static void ship_type(struct ship *ship, const struct service *service, enum service_value value,
+                      uint64_t now_ns)
+{
+    static const struct pprof_bounds bounds = {PART_BYTES_MAX, PART_SAMPLES_MAX};
+    struct pprof_meta meta = meta_of(service, now_ns, 1U << value, &service_types[value]);
+    struct part part = {ship, service, value, now_ns};
+    enum pprof_rc rc;
+
+    if (pprof_total(service->profile, value) == 0)
+        return;
+    buf_reset(&ship->bytes);
+    rc = pprof_encode_parts(service->profile, &meta, &bounds, &ship->bytes, put_part, &part);
+    if (rc != PPROF_OK)
+        complain(service, rc);
+}
+
+static void ship_types(struct ship *ship, const struct service *service, uint64_t now_ns)
+{
+    bool gil = delivery_wanted(ship->delivery, EXPORTER_PER_TYPE_GIL) > 0;
+
+    if (!gil && delivery_wanted(ship->delivery, EXPORTER_PER_TYPE) == 0)
+        return;
+    ship_type(ship, service, VALUE_CPU, now_ns);
+    ship_type(ship, service, VALUE_WALL, now_ns);
+    if (gil)
+        ship_type(ship, service, VALUE_GIL, now_ns);
+}
+
+void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns)
+{
+    struct exporter_label labels[SHIP_LABELS_MAX];
+    enum pprof_rc rc;
+
+    if (service_is_empty(service))
+        return;
+    if (service->overflow > 0)
+        log_line(LOG_LEVEL_WARNING, "service %s: %llu samples had no room in the profile",
+                 service->name, (unsigned long long)service->overflow);
+    if (delivery_wanted(ship->delivery, EXPORTER_WHOLE) > 0) {
+        buf_reset(&ship->bytes);
+        rc = ship_encode(service, now_ns, labels, labels_of(ship, service, labels),
+                         service_types[VALUE_CPU].type, &ship->bytes);
+        if (rc == PPROF_OK)
+            put(ship, service, EXPORTER_WHOLE, NULL, now_ns);
+        else
+            complain(service, rc);
+    }
+    ship_types(ship, service, now_ns);
+    ship_otlp_service(ship->otlp, service, now_ns);
+}
+
+void ship_interval_end(struct ship *ship)
+{
+    uint64_t before = ship_otlp_requests(ship->otlp);
+
+    ship_otlp_end(ship->otlp);
+    ship->profiles += ship_otlp_requests(ship->otlp) - before;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* publish_otlp.c - see publish_otlp.h. */
+#include "agent/delivery/publish_otlp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/host/log.h"
+#include "agent/host/version.h"
+#include "pprof/otlp.h"
+
+enum { BYTES_MAX = 64 << 20, FORMS = 2 };
+
+/*
+ * A Collector takes 20 MiB. A Pyroscope makes a pprof of each profile and takes no more
+ * than 16,000 samples in one and 2 MiB at once; beyond that it says 429 to all of a
+ * request, for ever, though it keeps a part.
+ */
+static const struct otlp_limits limits = {
+    .request_bytes = 4 << 20,
+    .pprof_bytes = 1900000,
+    .samples = 16000,
+};
+
+/* A microsecond: what is counted is the kernel's number then, not one of samples. */
+enum { CPU_PERIOD_NS = 1000 };
+
+static const enum exporter_form forms[FORMS] = {EXPORTER_REQUEST, EXPORTER_REQUEST_GIL};
+
+/* What is gathered for the exporters of one form. */
+struct gathering {
+    struct otlp *otlp; /* owned; NULL: there are none */
+    enum exporter_form form;
+    int64_t start_ns, end_ns; /* UTC */
+};
+
+struct ship_otlp {
+    struct delivery *delivery;           /* borrowed */
+    const struct exporter_label *labels; /* borrowed */
+    size_t label_count;
+    struct gathering gatherings[FORMS];
+    struct buf bytes;  /* owned: the request that is handed over */
+    uint64_t now_ns;   /* when the interval ended whose services are there */
+    uint64_t requests; /* handed over */
+};
+
+/* An empty request; its id is what tells one that is sent twice from two that are equal. */
+static bool renew(struct gathering *g)
+{
+    unsigned char id[OTLP_ID_SIZE] = {0};
+
+    if (getrandom(id, sizeof(id), GRND_NONBLOCK) != (ssize_t)sizeof(id))
+        memset(id, 0, sizeof(id)); /* which stands for none */
+    return otlp_reset(g->otlp, id) == PPROF_OK;
+}
+
+bool ship_otlp_new(struct delivery *delivery, const struct exporter_label *labels,
+                   size_t label_count, struct ship_otlp **out)
+{
+    struct ship_otlp *ship = calloc(1, sizeof(*ship));
+    struct gathering *g;
+    size_t i;
+
+    if (!ship)
+        return false;
+    ship->delivery = delivery;
+    ship->labels = labels;
+    ship->label_count = label_count;
+    buf_init(&ship->bytes, BYTES_MAX);
+    for (i = 0; i < FORMS; i++) {
+        g = &ship->gatherings[i];
+        g->form = forms[i];
+        if (delivery_wanted(delivery, forms[i]) == 0)
+            continue;
+        if (otlp_new("pystrobe", version_number, &limits, &g->otlp) != PPROF_OK || !renew(g)) {
+            ship_otlp_free(ship);
+            return false;
+        }
+    }
+    *out = ship;
+    return true;
+}
+
+void ship_otlp_set_labels(struct ship_otlp *ship, const struct exporter_label *labels,
+                          size_t label_count)
+{
+    ship->labels = labels;
+    ship->label_count = label_count;
+}
+
+void ship_otlp_free(struct ship_otlp *ship)
+{
+    size_t i;
+
+    if (!ship)
+        return;
+    for (i = 0; i < FORMS; i++)
+        otlp_free(ship->gatherings[i].otlp);
+    buf_finish(&ship->bytes);
+    free(ship);
+}
+
+uint64_t ship_otlp_requests(const struct ship_otlp *ship)
+{
+    return ship->requests;
+}
+
+static void put(struct ship_otlp *ship, const struct gathering *g)
+{
+    const struct exporter_profile profile = {
+        .start_ns = g->start_ns,
+        .end_ns = g->end_ns,
+        .bytes = ship->bytes.data,
+        .size = ship->bytes.size,
+    };
+
+    ship->requests++;
+    delivery_put(ship->delivery, g->form, &profile);
+}
+
+/* Hands a request over, if it has anything, and begins the next. */
+static void hand_over(struct ship_otlp *ship, struct gathering *g)
+{
+    enum pprof_rc rc = PPROF_OK;
+
+    if (otlp_profile_count(g->otlp) > 0) {
+        buf_reset(&ship->bytes);
+        rc = otlp_finish(g->otlp, &ship->bytes);
+        if (rc == PPROF_OK)
+            put(ship, g);
+    }
+    if (!renew(g))
+        rc = PPROF_NOMEM;
+    if (rc != PPROF_OK)
+        log_line(LOG_LEVEL_ERROR, "an OTLP request could not be encoded: %s", pprof_rc_text(rc));
+}
+
+void ship_otlp_end(struct ship_otlp *ship)
+{
+    size_t i;
+
+    for (i = 0; i < FORMS; i++) {
+        if (ship->gatherings[i].otlp)
+            hand_over(ship, &ship->gatherings[i]);
+    }
+}
+
+/* Of two with one name the first stays: the service's own go before those for all. */
+static size_t list_attributes(const struct ship_otlp *ship, const struct service *service,
+                              struct otlp_attribute out[OTLP_ATTRIBUTES_MAX])
+{
+    const char *name, *value;
+    size_t i, count = 0, at = 0;
+
+    out[count++] = (struct otlp_attribute){"service.name", service->name, 0};
+    out[count++] = (struct otlp_attribute){"process.runtime.name", "cpython", 0};
+    if (service->python[0])
+        out[count++] = (struct otlp_attribute){"process.runtime.version", service->python, 0};
+    while (count < OTLP_ATTRIBUTES_MAX && labels_next(&service->labels, &at, &name, &value))
+        out[count++] = (struct otlp_attribute){name, value, 0};
+    for (i = 0; i < ship->label_count && count < OTLP_ATTRIBUTES_MAX; i++)
+        out[count++] = (struct otlp_attribute){ship->labels[i].name, ship->labels[i].value, 0};
+    return count;
+}
+
+/*
+ * CPU first, as that is what tools show; as a count with a period, as only that is taken
+ * for CPU everywhere. The name of a profile in a Pyroscope is its period's.
+ */
+static size_t list_types(const struct service *service, bool gil, struct otlp_type out[3])
+{
+    int64_t period = service->period_ns ? (int64_t)service->period_ns : 1;
+    size_t count = 0;
+
+    out[count++] = (struct otlp_type){
+        VALUE_CPU, {"samples", "count"}, CPU_PERIOD_NS, service_types[VALUE_CPU], CPU_PERIOD_NS};
+    out[count++] = (struct otlp_type){VALUE_WALL, service_types[VALUE_WALL], 1,
+                                      service_types[VALUE_WALL], period};
+    if (gil)
+        out[count++] = (struct otlp_type){VALUE_GIL, service_types[VALUE_GIL], 1,
+                                          service_types[VALUE_GIL], period};
+    return count;
+}
+
+/* Adds all rows of a service, in as many requests as they take. */
+static enum pprof_rc add_rows(struct ship_otlp *ship, struct gathering *g, struct otlp_rows *rows)
+{
+    enum pprof_rc rc = PPROF_OK;
+
+    while (rc == PPROF_OK && otlp_rows_left(rows) > 0) {
+        rc = otlp_add(g->otlp, rows);
+        if (otlp_rows_left(rows) > 0)
+            hand_over(ship, g);
+    }
+    return rc;
+}
+
+static void gather(struct ship_otlp *ship, struct gathering *g, const struct service *service)
+{
+    struct otlp_attribute attributes[OTLP_ATTRIBUTES_MAX];
+    struct otlp_type types[3];
+    struct otlp_service add = {
+        .profile = service->profile,
+        .attributes = attributes,
+        .attribute_count = list_attributes(ship, service, attributes),
+        .types = types,
+        .type_count = list_types(service, g->form == EXPORTER_REQUEST_GIL, types),
+        .time_ns = service->start_utc_ns,
+        .duration_ns = (int64_t)(ship->now_ns - service->start_ns),
+    };
+    struct otlp_rows *rows = NULL;
+    enum pprof_rc rc;
+
+    g->start_ns = add.time_ns;
+    g->end_ns = add.time_ns + add.duration_ns;
+    rc = otlp_rows_new(&add, &rows);
+    if (rc == PPROF_OK)
+        rc = add_rows(ship, g, rows);
+    otlp_rows_free(rows);
+    if (rc != PPROF_OK)
+        log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
+                 pprof_rc_text(rc));
+}
+
+void ship_otlp_service(struct ship_otlp *ship, const struct service *service, uint64_t now_ns)
+{
+    size_t i;
+
+    if (now_ns != ship->now_ns)
+        ship_otlp_end(ship); /* nothing, if the last interval was ended */
+    ship->now_ns = now_ns;
+    for (i = 0; i < FORMS; i++) {
+        if (ship->gatherings[i].otlp)
+            gather(ship, &ship->gatherings[i], service);
+    }
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finder.c - see finder.h. */
+#include "agent/discover/finder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/discover/candidates.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/proc/execs.h"
+#include "agent/proc/namespaces.h"
+#include "agent/proc/ptrace_access.h"
+
+#define WAIT_FIRST_NS     (10 * NS_PER_MS)
+#define WAIT_STARTING_NS  NS_PER_S
+#define WAIT_MAX_NS       (60 * NS_PER_S)
+#define DENIED_TOLD_NS    (NS_PER_S / 2) /* a program that drops its user execs by then */
+#define FOREIGN_FIRST_NS  (2 * NS_PER_S) /* so long a program may take to load its Python */
+#define FOREIGN_MAX_NS    (3600 * NS_PER_S)
+#define UNWANTED_FIRST_NS NS_PER_S /* one that is young may change its user or its cgroup yet */
+#define UNWANTED_MAX_NS   (600 * NS_PER_S)
+#define TAKEN_CHECK_NS    (5 * NS_PER_S)
+#define EAGER_SCAN_NS     (20 * NS_PER_MS)
+#define CATCH_UP_NS       (50 * NS_PER_MS)
+#define STRETCHED_NS      (5 * NS_PER_S) /* scans, to save CPU time */
+#define WHOLE_NS          (5 * NS_PER_S) /* /proc is read at least so often */
+
+/* Nobody execs with less CPU time: the smallest program takes 0.5 ms to start, a Python 5 ms. And
+ * one that wakes up once a second, with 0.02 ms each time, is seldom worth more than its clock. */
+#define EXEC_CPU_NS (NS_PER_MS / 10)
+
+#define CPU_WEIGHT 0.1 /* of one scan, in what scans take */
+
+/* What one scan does at most: the samples of others wait for it. To look at processes once more
+ * leaves room for those that are new or run another program, which are to be found at once. */
+enum { LOOKS_MAX = 500, LOOKS_AGAIN_MAX = 400, TAKES_MAX = 32 };
+
+/* Where no more numbers were handed out, these are looked up instead of reading all of /proc: 0.4
+ * us for one that is a thread's or nobody's any more; the directory takes 2.5 us a process. */
+enum { NUMBERS_MAX = 1000 };
+
+struct finder {
+    struct finder_settings settings;
+    struct finder_stats stats;
+    struct candidates candidates;
+    size_t counts[CANDIDATE_STATES];
+    uint64_t scan; /* counts scans */
+    uint64_t next_scan_ns;
+    uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
+    bool polls;            /* this scan looks for them */
+    double factor;         /* scans are so many times as far apart as asked at most, */
+    double share;          /* as long as they would take more of a core than that */
+    double cpu_ns;         /* that one scan takes, but for looks: */
+    double looks_ns;       /* that those of this scan took, which are due at their time anyway */
+    unsigned looks, takes; /* of this scan */
+    bool behind;           /* there was more to do than one scan may */
+    unsigned warned;       /* of which obstacles, a bit each */
+    bool overrun;          /* the kernel could not tell of all execs since the last poll */
+    int execs_fd;          /* owned; -1: none */
+    int census_fd;         /* owned; -1: none */
+    struct proc_census census; /* of the last scan, */
+    pid_t newest_before;       /* and of the one before that */
+    uint64_t next_whole_ns;
+    pid_t self;
+};
+
+/* What is handed through candidates_each. */
+struct reconsidered {
+    struct finder *finder;
+    bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice);
+};
+
+struct finder *finder_new(const struct finder_settings *settings)
+{
+    struct finder *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        return NULL;
+    f->settings = *settings;
+    f->factor = 1;
+    f->self = getpid();
+    f->execs_fd = settings->polls ? -1 : execs_open();
+    f->census_fd = place_has_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
+    return f;
+}
+
+uint64_t finder_next_ns(const struct finder *f)
+{
+    return f->next_scan_ns;
+}
+
+void finder_stats(const struct finder *f, struct finder_stats *out)
+{
+    *out = f->stats;
+    out->known = f->candidates.count;
+    out->unwanted = f->counts[CANDIDATE_UNWANTED];
+    out->foreign = f->counts[CANDIDATE_FOREIGN];
+    out->waiting = f->counts[CANDIDATE_WAITING];
+    out->taken = f->counts[CANDIDATE_TAKEN];
+    out->notices = f->execs_fd >= 0;
+}
+
+static void set_state(struct finder *f, struct candidate *c, enum candidate_state state)
+{
+    f->counts[c->state]--;
+    f->counts[state]++;
+    c->state = state;
+}
+
+/* Tries it again later, each time after twice the time. */
+static void wait_longer(struct candidate *c, uint64_t first_ns, uint64_t max_ns, uint64_t now_ns)
+{
+    c->wait_ns = c->wait_ns ? c->wait_ns * 2 : first_ns;
+    if (c->wait_ns > max_ns)
+        c->wait_ns = max_ns;
+    c->next_try_ns = now_ns + c->wait_ns;
+}
+
+/* The candidate with this identity that was taken; NULL: it is known no more. */
+static struct candidate *taken(struct finder *f, struct proc_id id)
+{
+    struct candidate *c = candidates_find(&f->candidates, id.pid);
+
+    return c && c->id.start == id.start && c->state == CANDIDATE_TAKEN ? c : NULL;
+}
+
+/* Says once why a process is not sampled. That it is no Python is nothing to tell. What keeps us
+ * from one keeps us from many: it is a warning once, for they all take the same cure. */
+static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const struct err *err,
+                    uint64_t now_ns)
+{
+    bool early = rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_TOLD_NS : c->wait_ns < NS_PER_S;
+    enum log_level level = LOG_LEVEL_INFO;
+    enum obstacle obstacle;
+    char cure[320] = "";
+
+    if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || early)
+        return;
+    if (rc == CPY_DENIED) {
+        obstacle = obstacle_find(c->id.pid);
+        if (obstacle == OBSTACLE_GONE)
+            return;
+        level = (f->warned & 1u << obstacle) != 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+        f->warned |= 1u << obstacle;
+        obstacle_explain(obstacle, cure, sizeof(cure));
+    }
+    c->told = true;
+    log_line(level, "not sampled for now: %s%s%s", err->text, cure[0] ? "; " : "", cure);
+}
+
+void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const struct err *err,
+                    uint64_t now_ns)
+{
+    struct candidate *c = taken(f, id);
+
+    if (!c)
+        return;
+    if (rc == CPY_FOREIGN && now_ns - c->run_ns >= FOREIGN_FIRST_NS) {
+        set_state(f, c, CANDIDATE_FOREIGN);
+        wait_longer(c, FOREIGN_FIRST_NS, FOREIGN_MAX_NS, now_ns);
+        return;
+    }
+    set_state(f, c, CANDIDATE_WAITING);
+    wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
+    explain(f, c, rc, err, now_ns);
+}
+
+void finder_began(struct finder *f, struct proc_id id)
+{
+    struct candidate *c = taken(f, id);
+
+    if (!c)
+        return;
+    c->wait_ns = 0;
+    c->next_try_ns = clock_mono_ns() + TAKEN_CHECK_NS;
+}
+
+void finder_ended(struct finder *f, struct proc_id id)
+{
+    struct candidate *c = taken(f, id);
+
+    if (c)
+        set_state(f, c, CANDIDATE_NEW);
+}
+
+/* A process is not there any more, or runs something else: its taker is to let it go. */
+static void let_go(struct finder *f, struct candidate *c)
+{
+    bool was_taken = c->state == CANDIDATE_TAKEN;
+
+    set_state(f, c, CANDIDATE_NEW);
+    if (was_taken)
+        f->settings.lost(f->settings.ctx, c->id);
+}
+
+/* Forgets what was found out of the program that a process ran. */
+static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns)
+{
+    let_go(f, c);
+    c->wait_ns = c->next_try_ns = 0;
+    c->execed = c->told = false;
+    c->run_ns = now_ns;
+    c->old_ns = 0;
+}
+
+/* Reads what tells that a process runs another program; its clock first, so that an exec in
+ * between counts as one after. */
+static uint64_t read_mark(struct finder *f, struct candidate *c)
+{
+    f->stats.checks++;
+    if (!proc_clock_ns(c->clock, &c->cpu_ns))
+        c->cpu_ns = 0;
+    return c->runs_deep ? proc_exec_mark(c->id.pid) : proc_exe_mark(c->id.pid);
+}
+
+/*
+ * Keeps how to tell that a process execs. The executable will do for those that run no
+ * Python; Pythons may run another script with the same one.
+ */
+static void keep_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
+{
+    c->fixed = stat->is_kernels || stat->state == 'Z';
+    c->runs_deep = false;
+    if (!proc_clock(c->id.pid, &c->clock))
+        c->clock = CLOCK_MONOTONIC; /* as if it always ran */
+    c->mark = c->fixed ? 0 : read_mark(f, c);
+    if (c->fixed || (c->mark && !strstr(stat->name, "python")))
+        return;
+    c->runs_deep = true;
+    c->mark = read_mark(f, c);
+}
+
+/* Tries new rules on a process; see finder_reconsider. */
+static void reconsider(void *ctx, struct candidate *c)
+{
+    struct reconsidered *r = ctx;
+    struct finder *f = r->finder;
+    struct choice choice = {0};
+    struct proc_stat stat;
+
+    if (c->state == CANDIDATE_TAKEN && proc_read_stat(c->id.pid, &stat) &&
+        f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &choice) &&
+        r->holds(f->settings.ctx, c->id, &choice))
+        return;
+    let_go(f, c);
+    c->wait_ns = c->next_try_ns = 0;
+    c->told = false;
+}
+
+void finder_reconsider(struct finder *f, uint64_t scan_ns,
+                       bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice))
+{
+    struct reconsidered all = {f, holds};
+
+    f->settings.scan_ns = scan_ns;
+    f->next_scan_ns = 0;
+    candidates_each(&f->candidates, reconsider, &all);
+}
+
+void finder_stretch(struct finder *f, double factor, double share)
+{
+    f->factor = factor > 1 ? factor : 1;
+    f->share = share;
+}
+
+/* How many times as long as asked it is to the next scan. */
+static double stretched(const struct finder *f)
+{
+    const double needed =
+        f->share > 0 ? f->cpu_ns / (double)f->settings.scan_ns / f->share : f->factor;
+
+    return needed > f->factor ? f->factor : needed > 1 ? needed : 1;
+}
+
+/* CPU time that this thread has used. */
+static double used_ns(void)
+{
+    struct timespec used = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+}
+
+/* Tries the rules on a process, and has it taken if it is wanted. */
+static void look(struct finder *f, struct candidate *c, const struct proc_stat *stat,
+                 uint64_t now_ns)
+{
+    struct choice choice = {0};
+
+    f->looks++;
+    f->stats.looks++;
+    keep_mark(f, c, stat);
+    if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &choice)) {
+        set_state(f, c, CANDIDATE_UNWANTED);
+        wait_longer(c, c->old_ns > UNWANTED_FIRST_NS ? c->old_ns : UNWANTED_FIRST_NS,
+                    UNWANTED_MAX_NS, now_ns);
+        return;
+    }
+    if (!c->runs_deep) {
+        c->runs_deep = true;
+        c->mark = read_mark(f, c);
+    }
+    f->takes++;
+    set_state(f, c, CANDIDATE_TAKEN);
+    f->settings.take(f->settings.ctx, c->id, &choice);
+}
+
+/*
+ * True if a process ran for long enough since its mark was read to have begun another program.
+ * Cost: 0.2 to 0.4 us, where a mark takes 2 to 5; most processes of a host sleep.
+ */
+static bool has_run(const struct candidate *c)
+{
+    uint64_t cpu_ns;
+
+    return !proc_clock_ns(c->clock, &cpu_ns) || cpu_ns - c->cpu_ns >= EXEC_CPU_NS;
+}
+
+/* True if a process that is known may run another program by now. */
+static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
+{
+    const bool told = c->execed;
+
+    c->execed = false;
+    if (c->fixed)
+        return false;
+    if (c->state != CANDIDATE_TAKEN)
+        return told || (f->polls && has_run(c) && read_mark(f, c) != c->mark);
+    if (!told && !(f->polls && now_ns >= c->next_try_ns))
+        return false;
+    /* Not just because it was told: that may have been before it was taken. */
+    c->next_try_ns = now_ns + TAKEN_CHECK_NS;
+    return read_mark(f, c) != c->mark;
+}
+
+/* True if a known process is to be looked at. Whoever took one tells when it ends. */
+static bool is_due(struct finder *f, struct candidate *c, uint64_t now_ns)
+{
+    if (c->state == CANDIDATE_NEW)
+        return true;
+    if (has_execed(f, c, now_ns)) {
+        begin_program(f, c, now_ns);
+        return true;
+    }
+    return c->state != CANDIDATE_TAKEN && !c->fixed && now_ns >= c->next_try_ns;
+}
+
+/* True if this scan may look at one more process. */
+static bool has_room(const struct finder *f, const struct candidate *c, uint64_t inode)
+{
+    const bool again = c && c->state != CANDIDATE_NEW && c->inode == inode;
+
+    return f->looks < (again ? LOOKS_AGAIN_MAX : LOOKS_MAX) && f->takes < TAKES_MAX;
+}
+
+static struct candidate *add(struct finder *f, struct proc_id id, uint64_t now_ns)
+{
+    struct candidate *c =
+        f->candidates.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
+
+    if (!c) {
+        f->stats.unseen++;
+        return NULL;
+    }
+    f->counts[CANDIDATE_NEW]++;
+    c->run_ns = now_ns;
+    c->old_ns = proc_age_ns(id.start);
+    return c;
+}
+
+/* Looks at one that there is room for; `c`: the candidate of this number, NULL: there is none. */
+static void examine(struct finder *f, struct candidate *c, pid_t pid, uint64_t inode,
+                    uint64_t now_ns)
+{
+    struct proc_stat stat;
+
+    if (!proc_read_stat(pid, &stat)) {
+        if (c)
+            c->scan--; /* it is gone */
+        return;
+    }
+    if (c && c->id.start != stat.start) { /* another process has the number now */
+        begin_program(f, c, now_ns);
+        c->id.start = stat.start;
+    } else if (!c) {
+        c = add(f, (struct proc_id){pid, stat.start}, now_ns);
+    } else if (c->inode != inode || !inode) { /* the kernel had forgotten its directory */
+        c->inode = inode;
+        if (!is_due(f, c, now_ns))
+            return;
+    }
+    if (!c)
+        return;
+    c->inode = inode;
+    c->scan = f->scan;
+    look(f, c, &stat, now_ns);
+}
+
+/* Looks at one process of /proc; `inode` is that of its directory, 0: not known. */
+static void consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
+{
+    struct candidate *c = candidates_find(&f->candidates, pid);
+    double before_ns;
+
+    if (c)
+        c->scan = f->scan;
+    if (c && inode && c->inode == inode && !is_due(f, c, now_ns))
+        return;
+    if (!has_room(f, c, inode)) {
+        f->behind = true;
+        if (!c || c->inode != inode)
+            f->next_whole_ns = 0; /* it is not known: only /proc leads back to it */
+        return;
+    }
+    before_ns = used_ns();
+    examine(f, c, pid, inode, now_ns);
+    f->looks_ns += used_ns() - before_ns;
+}
+
+/* Looks at all processes; false: /proc cannot be read. */
+static bool consider_all(struct finder *f, uint64_t now_ns)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    long pid;
+
+    if (!dir) {
+        log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
+        return false;
+    }
+    while ((entry = readdir(dir))) {
+        pid = strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && pid != f->self)
+            consider(f, (pid_t)pid, entry->d_ino, now_ns);
+    }
+    (void)closedir(dir);
+    return true;
+}
+
+/* What is handed through candidates_each. */
+struct known {
+    struct finder *finder;
+    uint64_t now_ns;
+};
+
+static void consider_known(void *ctx, struct candidate *c)
+{
+    const struct known *known = ctx;
+
+    consider(known->finder, c->id.pid, c->inode, known->now_ns);
+}
+
+/*
+ * True if /proc need not be read: whoever is new since the last scan has a number above
+ * `*out_above`, up to the newest. That of the scan before last, as a process gets its number a
+ * little before it is to be seen.
+ */
+static bool knows_others(struct finder *f, uint64_t now_ns, pid_t *out_above)
+{
+    const struct proc_census before = f->census;
+    bool knows;
+
+    *out_above = f->newest_before;
+    f->census = proc_census(f->census_fd);
+    f->newest_before = before.newest;
+    knows = f->census.newest != 0 && *out_above != 0 && now_ns < f->next_whole_ns &&
+            f->candidates.count < FINDER_MAX;
+    knows = knows && *out_above <= before.newest && before.newest <= f->census.newest &&
+            f->census.newest - *out_above <= NUMBERS_MAX;
+    /* Somebody came with a number that was handed out long ago. */
+    return knows && (f->census.newest != before.newest || f->census.threads <= before.threads);
+}
+
+/* Looks at those that are known, and at those that got a number since. */
+static void consider_few(struct finder *f, pid_t above, uint64_t now_ns)
+{
+    pid_t pid;
+
+    candidates_each(&f->candidates, consider_known, &(struct known){f, now_ns});
+    for (pid = above + 1; pid <= f->census.newest; pid++)
+        if (pid != f->self && proc_is_process(pid))
+            consider(f, pid, 0, now_ns);
+}
+
+/* Looks at all; false: /proc cannot be read. */
+static bool consider_everybody(struct finder *f, uint64_t now_ns)
+{
+    pid_t above;
+
+    if (knows_others(f, now_ns, &above)) {
+        consider_few(f, above, now_ns);
+        return true;
+    }
+    f->stats.whole++;
+    f->next_whole_ns = now_ns + WHOLE_NS;
+    if (consider_all(f, now_ns))
+        return true;
+    f->next_whole_ns = 0;
+    return false;
+}
+
+static bool was_missing(void *ctx, const struct candidate *c)
+{
+    const struct finder *f = ctx;
+
+    return c->scan != f->scan;
+}
+
+static void forget(void *ctx, struct candidate *c)
+{
+    struct finder *f = ctx;
+
+    let_go(f, c);
+    f->counts[CANDIDATE_NEW]--;
+}
+
+static void note_exec(void *ctx, pid_t pid)
+{
+    struct finder *f = ctx;
+    struct candidate *c = candidates_find(&f->candidates, pid);
+
+    if (c)
+        c->execed = true;
+}
+
+static void begin_scan(struct finder *f, uint64_t now_ns)
+{
+    f->scan++;
+    f->looks = f->takes = 0;
+    f->looks_ns = 0;
+    f->stats.unseen = 0;
+    f->behind = false;
+    if (f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f))
+        f->overrun = true;
+    f->polls = (f->execs_fd < 0 || f->overrun) && now_ns >= f->next_poll_ns;
+}
+
+static void end_scan(struct finder *f, uint64_t now_ns)
+{
+    uint64_t every = f->settings.scan_ns;
+
+    if (every < STRETCHED_NS) {
+        every = (uint64_t)((double)every * stretched(f));
+        every = every < STRETCHED_NS ? every : STRETCHED_NS;
+    }
+    if (f->settings.eager) /* a command's children come and go with it */
+        every = f->counts[CANDIDATE_TAKEN] == 0 ? EAGER_SCAN_NS : EAGER_SCAN_NS * 10;
+    if (f->polls) {
+        f->overrun = false;
+        f->next_poll_ns = now_ns + every;
+    }
+    if (f->behind && every > CATCH_UP_NS)
+        every = CATCH_UP_NS;
+    f->next_scan_ns = now_ns + every;
+}
+
+void finder_scan(struct finder *f, uint64_t now_ns)
+{
+    const double before_ns = used_ns();
+    bool good = true;
+
+    begin_scan(f, now_ns);
+    if (f->settings.only) {
+        consider(f, f->settings.only, 0, now_ns);
+    } else {
+        good = consider_everybody(f, now_ns);
+    }
+    if (good)
+        candidates_sweep(&f->candidates, was_missing, forget, f);
+    f->cpu_ns += (used_ns() - before_ns - f->looks_ns - f->cpu_ns) * CPU_WEIGHT;
+    end_scan(f, now_ns);
+}
+
+static void drop(void *ctx, struct candidate *c)
+{
+    (void)ctx;
+    (void)c;
+}
+
+void finder_free(struct finder *f)
+{
+    if (!f)
+        return;
+    f->scan++; /* which nobody was there in */
+    candidates_sweep(&f->candidates, was_missing, drop, f);
+    if (f->execs_fd >= 0)
+        (void)close(f->execs_fd);
+    if (f->census_fd >= 0)
+        (void)close(f->census_fd);
+    free(f);
+}

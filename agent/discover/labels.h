@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * labels.h - the labels of one service: names with values, in the order of the names.
+ *
+ * They hold no pointer, so that they may be copied, compared and sent as they are.
+ */
+#ifndef AGENT_DISCOVER_LABELS_H
+#define AGENT_DISCOVER_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum { LABELS_MAX = 24, LABELS_TEXT_MAX = 3072, LABEL_VALUE_MAX = 512 };
+
+struct labels {
+    size_t count, size;         /* labels; bytes of text */
+    char text[LABELS_TEXT_MAX]; /* NAME, 0, VALUE, 0 ... */
+};
+
+/*
+ * Adds a label, unless there is one of that name already, there is no room, or the value is
+ * empty. The value may come from anywhere: what is no printable UTF-8 is written as \x1b, and
+ * it is cut at LABEL_VALUE_MAX.
+ */
+void labels_put(struct labels *labels, const char *name, const char *value);
+
+/* The value of a label; NULL: there is none of that name. */
+const char *labels_get(const struct labels *labels, const char *name);
+
+/* Goes through them: `*at` is 0 at first. False: that was the last. */
+MUST_CHECK bool labels_next(const struct labels *labels, size_t *at, const char **name,
+                            const char **value);
+
+MUST_CHECK bool labels_equal(const struct labels *a, const struct labels *b);
+
+/* True if they are such as labels_put makes: they may come from another process. */
+MUST_CHECK bool labels_are_good(const struct labels *labels);
+
+/* Writes foreign text so that it is printable UTF-8 of less than `size` bytes. */
+void labels_clean(const char *text, char *out, size_t size);
+
+#endif

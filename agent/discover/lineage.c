@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lineage.c - see lineage.h. */
+#include "agent/discover/lineage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ANCESTORS_MAX = 256 };
+
+/* Programs that run another in their place, or start it and wait: none has a Python in it. */
+static const char *const launchers[] = {
+    "sh",        "ash",       "bash",        "busybox",      "dash",      "ksh",
+    "zsh",       "env",       "setpriv",     "gosu",         "su",        "su-exec",
+    "sudo",      "runuser",   "setuidgid",   "chpst",        "tini",      "tini-static",
+    "dumb-init", "catatonit", "docker-init", "s6-setuidgid", "s6-svscan", "s6-supervise",
+    "runsv",     "nice",      "ionice",      "chrt",         "taskset",   "numactl",
+    "prlimit",   "timeout",   "stdbuf",      "nohup",        "setsid",    "setarch",
+    "unshare",   "xargs",     "flock",       "uv",           NULL};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The program of a process: its file, or where we may not see that, the first word of its line. */
+static void program_of(struct facts *facts, char *out, size_t size)
+{
+    const char *path = facts_exe(facts);
+
+    if (!path[0])
+        path = facts_command_line(facts);
+    path = path[0] == '-' ? path + 1 : path; /* a login shell */
+    (void)snprintf(out, size, "%.*s", (int)strcspn(path, " "), path);
+    memmove(out, base_of(out), strlen(base_of(out)) + 1);
+}
+
+static bool is_python(const char *program)
+{
+    return strncmp(program, "python", 6) == 0;
+}
+
+static bool is_launcher(const char *program)
+{
+    size_t i;
+
+    for (i = 0; launchers[i]; i++)
+        if (strcmp(launchers[i], program) == 0)
+            return true;
+    return false;
+}
+
+bool lineage_name(struct facts *facts, pid_t pid, pid_t root, char *out, size_t size)
+{
+    char program[256];
+    struct proc_stat stat;
+    int i;
+
+    facts_begin(facts, pid);
+    program_of(facts, program, sizeof(program));
+    if (is_launcher(program))
+        return false;
+    (void)snprintf(out, size, "%s", facts_script(facts));
+    for (i = 0;
+         i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 1 && stat.parent != root;
+         i++) {
+        pid = stat.parent;
+        facts_begin(facts, pid);
+        program_of(facts, program, sizeof(program));
+        if (is_python(program))
+            (void)snprintf(out, size, "%s", facts_script(facts));
+    }
+    return true;
+}

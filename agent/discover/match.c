@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* match.c - see match.h. */
+#include "agent/discover/match.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <pwd.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/discover/naming.h"
+#include "agent/discover/proc_info.h"
+
+enum { ANCESTORS_MAX = 32, EXPLAINED_MAX = 8 };
+
+/* Conditions with their regular expressions compiled. */
+struct conditions {
+    const struct conf_conditions *conf; /* borrowed */
+    regex_t *cmdline, *parent;          /* owned; NULL: any */
+    regex_t *env;                       /* owned: env_count of them, the first `compiled` ready */
+    size_t compiled;
+};
+
+/* A target's conditions, ready to be tried. */
+struct rule {
+    const struct conf_target *target; /* borrowed */
+    struct conditions when, unless;
+};
+
+struct matcher {
+    const struct conf *conf; /* borrowed */
+    struct facts *facts;     /* owned: of the process that is tried */
+    struct facts *others;    /* owned: of its ancestors */
+    size_t count;
+    struct rule rules[];
+};
+
+static void free_regex(regex_t *regex)
+{
+    if (regex)
+        regfree(regex);
+    free(regex);
+}
+
+static void conditions_finish(struct conditions *conditions)
+{
+    free_regex(conditions->cmdline);
+    free_regex(conditions->parent);
+    while (conditions->compiled > 0)
+        regfree(&conditions->env[--conditions->compiled]);
+    free(conditions->env);
+}
+
+void matcher_free(struct matcher *matcher)
+{
+    size_t i;
+
+    if (!matcher)
+        return;
+    for (i = 0; i < matcher->count; i++) {
+        conditions_finish(&matcher->rules[i].when);
+        conditions_finish(&matcher->rules[i].unless);
+    }
+    facts_free(matcher->facts);
+    facts_free(matcher->others);
+    free(matcher);
+}
+
+/* conf has compiled it already: what fails here is memory. */
+static bool compile(const char *text, regex_t *out)
+{
+    return regcomp(out, text, REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+/* Compiles an expression that may be absent. */
+static bool compile_new(const char *text, regex_t **out)
+{
+    regex_t *regex;
+
+    if (!text)
+        return true;
+    regex = malloc(sizeof(*regex));
+    if (!regex || !compile(text, regex)) {
+        free(regex);
+        return false;
+    }
+    *out = regex;
+    return true;
+}
+
+static bool conditions_init(const struct conf_conditions *conf, struct conditions *out)
+{
+    out->conf = conf;
+    out->env = calloc(conf->env_count + 1, sizeof(*out->env));
+    if (!out->env || !compile_new(conf->cmdline, &out->cmdline) ||
+        !compile_new(conf->parent, &out->parent))
+        return false;
+    while (out->compiled < conf->env_count) {
+        if (!compile(conf->env[out->compiled].value, &out->env[out->compiled]))
+            return false;
+        out->compiled++;
+    }
+    return true;
+}
+
+struct matcher *matcher_new(const struct conf *conf)
+{
+    struct matcher *matcher =
+        calloc(1, sizeof(*matcher) + conf->target_count * sizeof(struct rule));
+    struct rule *rule;
+
+    if (!matcher)
+        return NULL;
+    matcher->conf = conf;
+    matcher->facts = facts_new();
+    matcher->others = facts_new();
+    if (!matcher->facts || !matcher->others)
+        goto fail;
+    while (matcher->count < conf->target_count) {
+        rule = &matcher->rules[matcher->count];
+        rule->target = &conf->targets[matcher->count];
+        matcher->count++;
+        if (!conditions_init(&rule->target->when, &rule->when) ||
+            !conditions_init(&rule->target->unless, &rule->unless))
+            goto fail;
+    }
+    return matcher;
+
+fail:
+    matcher_free(matcher);
+    return NULL;
+}
+
+static bool is_found(const regex_t *regex, const char *text)
+{
+    return text && text[0] && regexec(regex, text, 0, NULL, 0) == 0;
+}
+
+static bool matches(const char *pattern, const char *text)
+{
+    return text[0] && fnmatch(pattern, text, 0) == 0;
+}
+
+/* A name or a number, looked up at each try: users come and go. */
+static bool user_is(const char *user, struct facts *facts)
+{
+    struct passwd entry, *found = NULL;
+    char buffer[4096], *end;
+    unsigned long number;
+    uid_t uid;
+
+    if (!facts_user(facts, &uid))
+        return false;
+    errno = 0;
+    number = strtoul(user, &end, 10);
+    if (*end == '\0' && errno == 0)
+        return number == uid;
+    return getpwnam_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found &&
+           found->pw_uid == uid;
+}
+
+/* By id, the id's first digits as container engines show them, or name. */
+static bool container_is(const struct matcher *matcher, const char *pattern)
+{
+    const char *allow = matcher->conf->agent.env_allow;
+    const char *id = facts_cgroup(matcher->facts)->container;
+    char shown[13];
+
+    (void)snprintf(shown, sizeof(shown), "%.12s", id);
+    return matches(pattern, id) || matches(pattern, shown) ||
+           matches(pattern, naming_container_name(allow, matcher->facts));
+}
+
+/* True if an ancestor's command line has what is searched. */
+static bool descends(const struct matcher *matcher, const regex_t *regex)
+{
+    pid_t pid = facts_pid(matcher->facts);
+    struct proc_stat stat;
+    int i;
+
+    for (i = 0; i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 0; i++) {
+        pid = stat.parent;
+        facts_begin(matcher->others, pid);
+        if (is_found(regex, facts_command_line(matcher->others)))
+            return true;
+    }
+    return false;
+}
+
+static bool variable_fits(const struct matcher *matcher, const struct conditions *conditions,
+                          size_t i)
+{
+    const char *value = naming_variable(matcher->conf->agent.env_allow, matcher->facts,
+                                        conditions->conf->env[i].name);
+
+    return value && regexec(&conditions->env[i], value, 0, NULL, 0) == 0;
+}
+
+/* True if all conditions on variables hold, or with `wanted` false, if none of them does. */
+static bool variables_hold(const struct matcher *matcher, const struct conditions *c, bool wanted)
+{
+    size_t i;
+
+    for (i = 0; i < c->conf->env_count; i++)
+        if (variable_fits(matcher, c, i) != wanted)
+            return false;
+    return true;
+}
+
+/* What the first condition that is set and does not hold is about, or with `wanted` false, that
+ * does; NULL: there is none. The cheap ones come first. */
+static const char *against(const struct matcher *matcher, const struct conditions *c, bool wanted)
+{
+    const struct conf_conditions *conf = c->conf;
+    struct facts *facts = matcher->facts;
+
+    if (conf->exe && matches(conf->exe, facts_exe(facts)) != wanted)
+        return "exe";
+    if (c->cmdline && is_found(c->cmdline, facts_command_line(facts)) != wanted)
+        return "cmdline";
+    if (conf->user && user_is(conf->user, facts) != wanted)
+        return "user";
+    if (conf->cgroup && matches(conf->cgroup, facts_cgroup(facts)->path) != wanted)
+        return "cgroup";
+    if (conf->systemd_unit && matches(conf->systemd_unit, facts_cgroup(facts)->unit) != wanted)
+        return "systemd_unit";
+    if (conf->container && container_is(matcher, conf->container) != wanted)
+        return "container";
+    if (!variables_hold(matcher, c, wanted))
+        return "environment";
+    return c->parent && descends(matcher, c->parent) != wanted ? "parent" : NULL;
+}
+
+enum service_split match_split(enum conf_split split)
+{
+    switch (split) {
+    case CONF_SPLIT_UNSET:
+    case CONF_SPLIT_NONE:
+        return SPLIT_NONE;
+    case CONF_SPLIT_PROCESS:
+        return SPLIT_PROCESS;
+    case CONF_SPLIT_THREAD:
+        return SPLIT_THREAD;
+    }
+    return SPLIT_NONE;
+}
+
+static void choose(const struct matcher *matcher, const struct conf_target *target,
+                   struct choice *out)
+{
+    const struct naming naming = {
+        .env_allow = matcher->conf->agent.env_allow,
+        .auto_labels = matcher->conf->agent.auto_labels,
+        .service = target->service,
+        .target = target->name,
+        .labels = target->labels,
+        .label_count = target->label_count,
+    };
+
+    naming_apply(&naming, matcher->facts, out);
+    out->rate_hz = target->rate_hz;
+    out->split = match_split(target->split);
+    out->wants.hang_ns = target->hang_after_ns;
+    out->max_split = matcher->conf->agent.max_split;
+}
+
+bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out)
+{
+    const struct rule *rule;
+    size_t i;
+
+    facts_begin(matcher->facts, pid);
+    for (i = 0; i < matcher->count; i++) {
+        rule = &matcher->rules[i];
+        if (against(matcher, &rule->when, true) || against(matcher, &rule->unless, false))
+            continue;
+        if (naming_is_disabled(matcher->facts))
+            return false;
+        choose(matcher, rule->target, out);
+        return true;
+    }
+    return false;
+}
+
+void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out)
+{
+    const char *key, *unless;
+    size_t i;
+
+    facts_begin(matcher->facts, pid);
+    for (i = 0; i < matcher->count && i < EXPLAINED_MAX; i++) {
+        key = against(matcher, &matcher->rules[i].when, true);
+        unless = key ? NULL : against(matcher, &matcher->rules[i].unless, false);
+        if (key)
+            buf_add_fmt(out, "%s[target %s] wants another %s", i > 0 ? ", " : "",
+                        matcher->rules[i].target->name, key);
+        else if (unless)
+            buf_add_fmt(out, "%s[target %s] excludes its %s", i > 0 ? ", " : "",
+                        matcher->rules[i].target->name, unless);
+    }
+    if (matcher->count > EXPLAINED_MAX)
+        buf_add_fmt(out, ", and so on for %zu more", matcher->count - EXPLAINED_MAX);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* naming.c - see naming.h. */
+#include "agent/discover/naming.h"
+
+#include <ctype.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/discover/otel_context.h"
+
+const struct naming naming_usual = {
+    .env_allow = "",
+    .auto_labels = "",
+    .service = "${otel:service.name:-${script}}",
+    .target = "",
+};
+
+const char *const naming_auto[] = {"host.name",
+                                   "container.id",
+                                   "k8s.pod.uid",
+                                   "k8s.pod.name",
+                                   "k8s.namespace.name",
+                                   "k8s.container.name",
+                                   "service.namespace",
+                                   "service.version",
+                                   "deployment.environment",
+                                   "deployment.environment.name",
+                                   "process.runtime.version",
+                                   NULL};
+
+/* A template that begins like this wants what the SDK calls the service. */
+static const char otel_first[] = "${otel:service.name";
+
+struct run {
+    const struct naming *naming;
+    struct facts *facts;
+    char value[1024]; /* lent until the next name is looked up */
+};
+
+const char *naming_variable(const char *allow, struct facts *facts, const char *name)
+{
+    static const char always[] = "OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES";
+
+    if (!conf_is_listed(always, name) && !conf_is_listed(allow, name))
+        return NULL;
+    return facts_variable(facts, name);
+}
+
+bool naming_is_disabled(struct facts *facts)
+{
+    const char *value = facts_variable(facts, "PYSTROBE_DISABLE");
+
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+const char *naming_container_name(const char *allow, struct facts *facts)
+{
+    const struct cgroup *cgroup = facts_cgroup(facts);
+    const char *host;
+
+    if (cgroup->machine[0])
+        return cgroup->machine;
+    if (!cgroup->container[0] && !cgroup->pod[0])
+        return "";
+    host = naming_variable(allow, facts, "HOSTNAME");
+    return host ? host : "";
+}
+
+const char *naming_container(const char *allow, struct facts *facts)
+{
+    const struct cgroup *cgroup = facts_cgroup(facts);
+
+    return cgroup->container[0] ? cgroup->container : naming_container_name(allow, facts);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)tolower((unsigned char)c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Copies up to the end of a value, with its %XX replaced. */
+static void decode(const char *text, size_t length, char *out, size_t size)
+{
+    size_t i, used = 0;
+
+    for (i = 0; i < length && used + 1 < size; i++) {
+        if (text[i] == '%' && length - i > 2 && hex_digit(text[i + 1]) >= 0 &&
+            hex_digit(text[i + 2]) >= 0 && (hex_digit(text[i + 1]) || hex_digit(text[i + 2]))) {
+            out[used++] = (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+            i += 2;
+        } else {
+            out[used++] = text[i];
+        }
+    }
+    out[used] = '\0';
+}
+
+bool naming_attribute(const char *text, const char *key, char *out, size_t size)
+{
+    size_t key_size = strlen(key), length;
+
+    for (;; text += length + 1) {
+        text += strspn(text, " \t");
+        length = strcspn(text, ",");
+        if (length > key_size && strncmp(text, key, key_size) == 0 && text[key_size] == '=') {
+            decode(text + key_size + 1, length - key_size - 1, out, size);
+            return true;
+        }
+        if (!text[length])
+            return false;
+    }
+}
+
+/* A resource attribute that the process has in its environment. */
+static const char *attribute(struct run *run, const char *key)
+{
+    const char *text = NULL;
+
+    if (strcmp(key, "service.name") == 0)
+        text = facts_variable(run->facts, "OTEL_SERVICE_NAME");
+    if (text && *text)
+        return text;
+    text = facts_variable(run->facts, "OTEL_RESOURCE_ATTRIBUTES");
+    return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
+}
+
+static const char *user_name(struct run *run)
+{
+    struct passwd entry, *found = NULL;
+    char buffer[4096];
+    uid_t uid;
+
+    if (!facts_user(run->facts, &uid))
+        return NULL;
+    if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) == 0 && found)
+        (void)snprintf(run->value, sizeof(run->value), "%s", entry.pw_name);
+    else
+        (void)snprintf(run->value, sizeof(run->value), "%u", (unsigned)uid);
+    return run->value;
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static const char *look_up(void *ctx, const char *name)
+{
+    struct run *run = ctx;
+
+    if (strncmp(name, "env:", 4) == 0)
+        return naming_variable(run->naming->env_allow, run->facts, name + 4);
+    if (strncmp(name, "otel:", 5) == 0)
+        return attribute(run, name + 5);
+    if (strcmp(name, "script") == 0)
+        return facts_script(run->facts);
+    if (strcmp(name, "exe") == 0)
+        return base_of(facts_exe(run->facts));
+    if (strcmp(name, "user") == 0)
+        return user_name(run);
+    if (strcmp(name, "systemd_unit") == 0)
+        return facts_cgroup(run->facts)->unit;
+    if (strcmp(name, "container") == 0)
+        return naming_container(run->naming->env_allow, run->facts);
+    if (strcmp(name, "cgroup") == 0)
+        return facts_cgroup(run->facts)->path;
+    return strcmp(name, "target") == 0 ? run->naming->target : NULL;
+}
+
+static void trim(char *text)
+{
+    size_t start = strspn(text, " "), size = strlen(text + start);
+
+    while (size > 0 && text[start + size - 1] == ' ')
+        size--;
+    memmove(text, text + start, size);
+    text[size] = '\0';
+}
+
+/* The service: by its template, else what it runs, else the section. */
+static void name_service(struct run *run, struct choice *out)
+{
+    const char *const otherwise[] = {run->naming->service, "${script}", "${exe}", "${target}",
+                                     "python"};
+    char text[1024];
+    size_t i;
+
+    out->service[0] = '\0';
+    for (i = 0; !out->service[0] && i < sizeof(otherwise) / sizeof(otherwise[0]); i++) {
+        conf_template_expand(otherwise[i], look_up, run, text, sizeof(text));
+        labels_clean(text, out->service, sizeof(out->service));
+        trim(out->service);
+    }
+}
+
+/* The first of these variables that there is: names that manifests give to a field of the pod. */
+static const char *first_variable(struct run *run, const char *const *names)
+{
+    const char *value = NULL;
+
+    for (; *names && !(value && *value); names++)
+        value = naming_variable(run->naming->env_allow, run->facts, *names);
+    return value;
+}
+
+static const char *found_by_itself(struct run *run, const char *label)
+{
+    static const char *const uid[] = {"POD_UID", "K8S_POD_UID", NULL};
+    static const char *const pod[] = {"POD_NAME", "K8S_POD_NAME", NULL};
+    static const char *const space[] = {"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_NAMESPACE_NAME",
+                                        "K8S_POD_NAMESPACE", NULL};
+    const struct cgroup *cgroup = facts_cgroup(run->facts);
+
+    if (strcmp(label, "host.name") == 0)
+        return gethostname(run->value, sizeof(run->value) - 1) == 0 ? run->value : NULL;
+    if (strcmp(label, "container.id") == 0)
+        return cgroup->container;
+    if (strcmp(label, "k8s.pod.uid") == 0)
+        return cgroup->pod[0] ? cgroup->pod : first_variable(run, uid);
+    if (strcmp(label, "k8s.pod.name") == 0)
+        return first_variable(run, pod);
+    return strcmp(label, "k8s.namespace.name") == 0 ? first_variable(run, space) : NULL;
+}
+
+/* A label that the settings want to be found: what the process says goes first. */
+static void add_found(struct run *run, const char *label, struct labels *labels)
+{
+    const char *value = attribute(run, label);
+
+    if (!value || !*value)
+        value = found_by_itself(run, label);
+    if (value)
+        labels_put(labels, label, value);
+}
+
+void naming_apply(const struct naming *naming, struct facts *facts, struct choice *out)
+{
+    struct run run = {.naming = naming, .facts = facts};
+    char text[1024];
+    size_t i;
+
+    name_service(&run, out);
+    out->otel_name = strncmp(naming->service, otel_first, strlen(otel_first)) == 0;
+    out->labels = (struct labels){.count = 0};
+    out->auto_labels = 0;
+    for (i = 0; i < naming->label_count; i++) {
+        conf_template_expand(naming->labels[i].value, look_up, &run, text, sizeof(text));
+        trim(text);
+        labels_put(&out->labels, naming->labels[i].name, text);
+    }
+    for (i = 0; naming_auto[i]; i++)
+        if (conf_is_listed(naming->auto_labels, naming_auto[i])) {
+            out->auto_labels |= 1U << i;
+            add_found(&run, naming_auto[i], &out->labels);
+        }
+}
+
+/* One attribute that the process publishes. What an SDK makes up for want of a name is none. */
+static void take_published(void *ctx, const char *name, const char *value)
+{
+    struct choice *choice = ctx;
+    size_t i;
+
+    if (choice->otel_name && strcmp(name, "service.name") == 0 &&
+        strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
+        labels_clean(value, choice->service, sizeof(choice->service));
+        trim(choice->service);
+    }
+    for (i = 0; naming_auto[i]; i++)
+        if ((choice->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)
+            labels_put(&choice->labels, name, value);
+}
+
+bool naming_complete(struct choice *choice, pid_t pid, const char *version)
+{
+    char before[sizeof(choice->service)];
+    bool complete = true;
+    size_t i;
+
+    memcpy(before, choice->service, sizeof(before));
+    if (choice->otel_name || choice->auto_labels)
+        complete = otel_context_read(pid, take_published, choice);
+    if (!choice->service[0])
+        memcpy(choice->service, before, sizeof(before));
+    for (i = 0; naming_auto[i]; i++)
+        if ((choice->auto_labels & 1U << i) &&
+            strcmp(naming_auto[i], "process.runtime.version") == 0)
+            labels_put(&choice->labels, naming_auto[i], version);
+    return complete;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async.c - see async.h. */
+#include "agent/dump/async.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent/dump/async_tasks.h"
+#include "agent/dump/async_tree.h"
+#include "agent/host/exits.h"
+#include "agent/host/json.h"
+#include "agent/proc/proc.h"
+
+enum { OUTPUT_MAX = 256 << 20, TRIES = 10 };
+
+static int64_t now_unix_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void json_frame(struct buf *out, const struct async_frame *frame)
+{
+    buf_add_str(out, "{\"func\": ");
+    json_string(out, frame->func);
+    buf_add_str(out, ", \"file\": ");
+    json_string(out, frame->file);
+    if (frame->line > 0)
+        buf_add_fmt(out, ", \"line\": %" PRId32, frame->line);
+    else
+        buf_add_str(out, ", \"line\": null");
+    buf_add_fmt(out, ", \"first_line\": %" PRId32 "}", frame->first_line);
+}
+
+static void json_task(struct buf *out, const struct async_task *task)
+{
+    uint32_t i;
+
+    buf_add_fmt(out, "{\"id\": %" PRIu64 ", \"name\": ", task->id);
+    json_string(out, task->name);
+    if (task->tid != 0)
+        buf_add_fmt(out, ", \"tid\": %d", (int)task->tid);
+    else
+        buf_add_str(out, ", \"tid\": null");
+    buf_add_fmt(out, ", \"running\": %s, \"cut\": %s, \"coroutines\": [",
+                task->running ? "true" : "false", task->cut ? "true" : "false");
+    for (i = 0; i < task->depth; i++) {
+        buf_add_str(out, i ? ", " : "");
+        json_frame(out, &task->frames[i]);
+    }
+    buf_add_str(out, "], \"awaited_by\": [");
+    for (i = 0; i < task->awaited_by_count; i++)
+        buf_add_fmt(out, i ? ", %" PRIu64 : "%" PRIu64, task->awaited_by[i]);
+    buf_add_str(out, "]}");
+}
+
+/* Marks in `wanted` the running tasks and all that wait for them. */
+static bool mark_running(const struct async_tasks *tasks, bool *wanted)
+{
+    uint32_t *queue = calloc(tasks->count + 1, sizeof(*queue)), k, waiter;
+    size_t i, count = 0;
+
+    if (!queue)
+        return false;
+    for (i = 0; i < tasks->count; i++) {
+        wanted[i] = tasks->tasks[i].running;
+        if (wanted[i])
+            queue[count++] = (uint32_t)i;
+    }
+    for (i = 0; i < count; i++)
+        for (k = 0; k < tasks->tasks[queue[i]].waiter_count; k++) {
+            waiter = tasks->tasks[queue[i]].waiters[k];
+            if (!wanted[waiter])
+                queue[count++] = waiter;
+            wanted[waiter] = true;
+        }
+    free(queue);
+    return true;
+}
+
+static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
+                       const struct async_tasks *tasks, bool all)
+{
+    bool *wanted = calloc(tasks->count + 1, sizeof(*wanted)), any = false;
+    bool good = wanted && (all || mark_running(tasks, wanted));
+    size_t i;
+
+    buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)pid);
+    json_string(out, info->version);
+    buf_add_fmt(out, ", \"taken_unix_ns\": %" PRId64 ", \"torn\": %" PRIu64 ", \"tasks\": [",
+                now_unix_ns(), tasks->torn);
+    for (i = 0; i < tasks->count && good; i++) {
+        if (!all && !wanted[i])
+            continue;
+        buf_add_str(out, any ? ", " : "");
+        json_task(out, &tasks->tasks[i]);
+        any = true;
+    }
+    buf_add_str(out, "]}\n");
+    free(wanted);
+    return good;
+}
+
+static bool write_text(struct buf *out, pid_t pid, const struct cpy_info *info,
+                       const struct async_tasks *tasks, bool all)
+{
+    char command[PROC_COMMAND_MAX];
+    size_t i, running = 0;
+
+    for (i = 0; i < tasks->count; i++)
+        running += tasks->tasks[i].running;
+    proc_command_line(pid, command);
+    buf_add_fmt(out, "Process %d: %s\nPython %s\n%zu asyncio task%s, %zu running", (int)pid,
+                command, info->version, tasks->count, tasks->count == 1 ? "" : "s", running);
+    if (tasks->torn)
+        buf_add_fmt(out, ", %" PRIu64 " that did not hold still", tasks->torn);
+    buf_add_str(out, "\n\n");
+    return all ? async_tree_all(out, tasks) : async_tree_running(out, tasks);
+}
+
+static int print(const struct buf *out, bool good, uint64_t torn)
+{
+    if (!good || buf_failed(out)) {
+        (void)fprintf(stderr, "pystrobe: out of memory\n");
+        return EXIT_FAILED;
+    }
+    if (fwrite(out->data, 1, out->size, stdout) != out->size || fflush(stdout) != 0)
+        return EXIT_FAILED;
+    return torn ? EXIT_FAILED : EXIT_OK;
+}
+
+static int failed(pid_t pid, enum cpy_rc rc, const struct cpy_info *info)
+{
+    if (rc == CPY_FOREIGN)
+        (void)fprintf(stderr,
+                      "pystrobe: process %d: its Python %s has no asyncio tasks that can be read: "
+                      "that takes 3.14 or later, and asyncio imported\n",
+                      (int)pid, info->version);
+    else
+        (void)fprintf(stderr, "pystrobe: process %d: %s\n", (int)pid, cpy_rc_text(rc));
+    return rc == CPY_NOMEM ? EXIT_FAILED : rc == CPY_DENIED ? EXIT_NO_PERMISSION : EXIT_UNAVAILABLE;
+}
+
+int dump_async(pid_t pid, struct cpy_target *target, struct beat *beat, bool all, bool json)
+{
+    const struct cpy_info *info = cpy_info(target);
+    struct async_tasks tasks;
+    struct buf out;
+    enum cpy_rc rc = CPY_RACED;
+    int tries, status;
+    bool good;
+
+    async_tasks_init(&tasks);
+    for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
+        async_tasks_finish(&tasks);
+        async_tasks_init(&tasks);
+        rc = async_tasks_take(&tasks, target);
+    }
+    beat_rest(beat); /* to write may take as long as it likes */
+    buf_init(&out, OUTPUT_MAX);
+    if (rc == CPY_OK) {
+        good = json ? write_json(&out, pid, info, &tasks, all)
+                    : write_text(&out, pid, info, &tasks, all);
+        status = print(&out, good, tasks.torn);
+    } else {
+        status = failed(pid, rc, info);
+    }
+    buf_finish(&out);
+    async_tasks_finish(&tasks);
+    return status;
+}

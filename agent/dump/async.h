@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async.h - `pystrobe dump --async`: the asyncio tasks of a process as they are now. */
+#ifndef AGENT_DUMP_ASYNC_H
+#define AGENT_DUMP_ASYNC_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "agent/child/heartbeat.h"
+#include "unwind/cpy.h"
+
+/*
+ * Prints the tasks of `target`: all, or those that run and what awaits them; as a tree, or as
+ * JSON that pystrobe(8) describes. `beat` rests once they are read. Gives the exit status.
+ */
+MUST_CHECK int dump_async(pid_t pid, struct cpy_target *target, struct beat *beat, bool all,
+                          bool json);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dump.h - what `pystrobe dump` found, and the two ways in which it is shown. */
+#ifndef AGENT_DUMP_DUMP_H
+#define AGENT_DUMP_DUMP_H
+
+#include "agent/dump/source.h"
+#include "base/buf.h"
+#include "unwind/cpy.h"
+
+/* All borrowed. */
+struct dump {
+    pid_t pid;
+    const char *command; /* its command line; NULL: no head at all */
+    const char *python;  /* its version */
+    bool free_threaded;
+    const char *warning; /* NULL: none */
+    int64_t taken_unix_ns;
+    const struct cpy_thread *threads; /* those of one interpreter stand together */
+    size_t thread_count;
+
+    /* How it is to be shown. */
+    uint32_t frames;       /* enum cpy_frame_option: what was asked for */
+    bool colour;           /* text only */
+    struct source *source; /* text only; NULL: no source lines */
+};
+
+/* Appends a text for people: like a traceback, but the most recent call first. */
+void dump_text(const struct dump *dump, struct buf *out);
+
+/* Appends one JSON object, as pystrobe(8) describes it. */
+void dump_json(const struct dump *dump, struct buf *out);
+
+#endif

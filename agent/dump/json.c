@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json.c - a dump for programs; pystrobe(8) has the description. */
+#include <inttypes.h>
+
+#include "agent/dump/dump.h"
+#include "agent/host/json.h"
+
+static const struct {
+    uint32_t status;
+    const char *name;
+} statuses[] = {
+    {CPY_STATUS_GIL, "gil"},
+    {CPY_STATUS_CPU, "cpu"},
+    {CPY_STATUS_GIL_WAIT, "gil_wait"},
+    {CPY_STATUS_EXCEPTION, "exception"},
+    {CPY_STATUS_GC, "gc"},
+};
+
+enum { STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
+
+/* A number that counts from 1; 0 is one that is not known. */
+static void add_count(struct buf *out, const char *key, int32_t number)
+{
+    if (number > 0)
+        buf_add_fmt(out, "%s%" PRId32, key, number);
+    else
+        buf_add_fmt(out, "%snull", key);
+}
+
+static void add_frame(struct buf *out, const struct cpy_frame *frame, uint32_t options)
+{
+    buf_add_str(out, "{\"func\": ");
+    json_string(out, frame->code->func);
+    buf_add_str(out, ", \"file\": ");
+    json_string(out, frame->code->file);
+    add_count(out, ", \"line\": ", frame->line);
+    add_count(out, ", \"first_line\": ", frame->code->first_line);
+    if (options & CPY_FRAME_POSITIONS) {
+        add_count(out, ", \"end_line\": ", frame->end_line);
+        add_count(out, ", \"column\": ", frame->column);
+        add_count(out, ", \"end_column\": ", frame->end_column);
+    }
+    if (options & CPY_FRAME_OPCODES) {
+        buf_add_str(out, ", \"opcode\": ");
+        json_string(out, frame->opcode);
+    }
+    buf_add_str(out, "}");
+}
+
+static void add_statuses(struct buf *out, uint32_t status)
+{
+    const char *between = "";
+    size_t i;
+
+    for (i = 0; i < STATUSES; i++)
+        if (status & statuses[i].status) {
+            buf_add_fmt(out, "%s\"%s\"", between, statuses[i].name);
+            between = ", ";
+        }
+}
+
+static const char *bool_text(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static void add_thread(struct buf *out, const struct cpy_thread *thread, uint32_t options)
+{
+    uint32_t i;
+
+    add_count(out, "{\"tid\": ", (int32_t)thread->tid);
+    buf_add_str(out, ", \"name\": ");
+    json_string(out, thread->name);
+    buf_add_fmt(out, ", \"main\": %s, \"status\": [",
+                bool_text((thread->status & CPY_STATUS_MAIN) != 0));
+    add_statuses(out, thread->status);
+    buf_add_fmt(out, "], \"torn\": %s, \"cut\": %s, \"frames\": ", bool_text(thread->torn),
+                bool_text(thread->cut));
+    if (thread->torn) {
+        buf_add_str(out, "null}");
+        return;
+    }
+    buf_add_str(out, "[");
+    for (i = 0; i < thread->depth; i++) {
+        buf_add_str(out, i > 0 ? ", " : "");
+        add_frame(out, &thread->frames[i], options);
+    }
+    buf_add_str(out, "]}");
+}
+
+void dump_json(const struct dump *dump, struct buf *out)
+{
+    const struct cpy_thread *thread;
+    bool opens;
+    size_t i;
+
+    buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)dump->pid);
+    json_string(out, dump->python);
+    buf_add_fmt(out, ", \"free_threaded\": %s, \"taken_unix_ns\": %" PRId64,
+                bool_text(dump->free_threaded), dump->taken_unix_ns);
+    if (dump->warning) {
+        buf_add_str(out, ", \"warning\": ");
+        json_string(out, dump->warning);
+    }
+    buf_add_str(out, ", \"interpreters\": [");
+    for (i = 0; i < dump->thread_count; i++) {
+        thread = &dump->threads[i];
+        opens = i == 0 || thread->interpreter != thread[-1].interpreter;
+        if (opens)
+            buf_add_fmt(out, "%s{\"id\": %" PRId64 ", \"threads\": [", i > 0 ? "]}, " : "",
+                        thread->interpreter);
+        buf_add_str(out, opens ? "" : ", ");
+        add_thread(out, thread, dump->frames);
+    }
+    buf_add_str(out, dump->thread_count > 0 ? "]}]}\n" : "]}\n");
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ptrace_holder.c - see ptrace_holder.h. */
+#include "agent/dump/ptrace_holder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/proc/proc.h"
+
+enum { NS_PER_MS = 1000000 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Only the timer may reach us: it kills, and the kernel lets go of the target. SIGCHLD is
+ * waited for; all else (Ctrl-C, Ctrl-Z) is for the other side, whose end we notice.
+ */
+static void arm(void)
+{
+    const struct itimerval limit = {.it_value.tv_usec = (suseconds_t)PAUSE_MAX_MS * 1000};
+    sigset_t blocked;
+
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigfillset(&blocked);
+    (void)sigdelset(&blocked, SIGALRM);
+    (void)sigprocmask(SIG_SETMASK, &blocked, NULL);
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+/* The number behind "TracerPid:" of a thread; 0: nobody, or not known. */
+static pid_t tracer_of(pid_t pid, pid_t tid)
+{
+    char path[64], line[256];
+    pid_t tracer = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, "TracerPid:", 10) == 0)
+            tracer = (pid_t)strtol(line + 10, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return tracer;
+}
+
+/* Says why a thread could not be seized. False: it has just ended, which is no reason. */
+static bool explain(pid_t pid, pid_t tid, int cause, struct hold *hold)
+{
+    char state = '\0';
+    pid_t tracer = tracer_of(pid, tid);
+
+    if (!proc_thread_state(pid, tid, &state) || state == 'Z' || state == 'X')
+        return false;
+    hold->rc = cause == EPERM ? PAUSE_DENIED : PAUSE_FAILED;
+    if (tracer != 0) {
+        hold->rc = PAUSE_FAILED;
+        err_set(&hold->err, "process %d traces it already", (int)tracer);
+    } else {
+        err_set(&hold->err, "it cannot be stopped: %s", strerror(cause));
+    }
+    return true;
+}
+
+/* `guess`: where it stands if the list is in the same order as before, as it mostly is. */
+static bool is_known(const struct hold *hold, pid_t tid, size_t *guess)
+{
+    size_t i;
+
+    for (i = *guess; i < hold->count; i++)
+        if (hold->threads[i].tid == tid) {
+            *guess = i + 1;
+            return true;
+        }
+    for (i = 0; i < hold->count && i < *guess; i++)
+        if (hold->threads[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Takes hold of one thread and asks it to stop. False: `hold` says why not. */
+static bool seize(pid_t pid, pid_t tid, struct hold *hold)
+{
+    struct hold_thread *thread = &hold->threads[hold->count];
+    char state = '\0';
+
+    if (hold->count == HOLD_THREADS_MAX) {
+        hold->rc = PAUSE_FAILED;
+        err_set(&hold->err, "it has more than %d threads", HOLD_THREADS_MAX);
+        return false;
+    }
+    *thread = (struct hold_thread){.tid = tid};
+    thread->ran = proc_thread_state(pid, tid, &state) && state == 'R';
+    /* No PTRACE_O_EXITKILL: our end must not be the target's. */
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return !explain(pid, tid, errno, hold);
+    hold->count++;
+    (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails for one that has ended since */
+    return true;
+}
+
+/*
+ * Takes hold of all threads that are not held yet. False: see `hold`.
+ *
+ * *all: there are no others. The kernel breaks the list off, or leaves a thread out, where one
+ * ends meanwhile. What is held stays in the list even then; so it must have nothing else, but
+ * for a first thread that has ended, and be as long as the process has threads.
+ */
+static bool seize_new(pid_t pid, struct hold *hold, bool *all)
+{
+    size_t before = hold->count, guess = 0, listed = 0, held = 0;
+    const struct dirent *entry;
+    struct proc_stat stat;
+    char path[64];
+    bool done = true, known;
+    pid_t tid;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    if (!dir) {
+        hold->rc = PAUSE_GONE;
+        err_set(&hold->err, "there is no such process");
+        return false;
+    }
+    while (done && (entry = readdir(dir)) != NULL) {
+        tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        known = is_known(hold, tid, &guess);
+        done = known || seize(pid, tid, hold);
+        held += known || tid == pid;
+        listed++;
+    }
+    (void)closedir(dir);
+    *all = hold->count == before && held == listed && proc_read_stat(pid, &stat) &&
+           stat.threads == listed;
+    return done;
+}
+
+/*
+ * Looks whether a thread has stopped or ended. The report is left in the kernel (WNOWAIT):
+ * a signal that the thread was about to handle then reaches it even if we are killed.
+ */
+static bool has_stopped(struct hold_thread *thread)
+{
+    siginfo_t info = {0};
+
+    if (thread->stopped || thread->ended)
+        return true;
+    if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) !=
+        0) {
+        thread->ended = errno == ECHILD;
+        return thread->ended;
+    }
+    if (info.si_pid == 0)
+        return false;
+    thread->stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+    thread->ended = !thread->stopped;
+    if (thread->stopped && info.si_status >> 8 != PTRACE_EVENT_STOP)
+        thread->signal = info.si_status & 0x7F;
+    return true;
+}
+
+/* Waits until all threads from `first` on have stopped, or the time is up. */
+static void wait_stopped(struct hold *hold, size_t first, uint64_t deadline_ns)
+{
+    struct timespec left;
+    sigset_t child;
+    uint64_t now;
+    size_t i;
+
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    for (i = first; i < hold->count; i++)
+        while (!has_stopped(&hold->threads[i])) {
+            now = now_ns();
+            if (now >= deadline_ns)
+                break;
+            left = (struct timespec){.tv_nsec = (long)(deadline_ns - now)};
+            (void)sigtimedwait(&child, NULL, &left);
+        }
+}
+
+/* Stops the threads, and those that they started meanwhile, until there is no new one. */
+static void stop_all(pid_t pid, struct hold *hold)
+{
+    uint64_t deadline_ns = now_ns() + (uint64_t)PAUSE_STOP_MS * NS_PER_MS;
+    size_t before;
+    bool in_time;
+
+    do { /* at least once behind all waiting */
+        in_time = now_ns() < deadline_ns;
+        before = hold->count;
+        if (!seize_new(pid, hold, &hold->all))
+            return;
+        wait_stopped(hold, before, deadline_ns);
+    } while (!hold->all && in_time);
+    if (hold->count == 0) {
+        hold->rc = PAUSE_GONE;
+        err_set(&hold->err, "it has exited");
+    }
+}
+
+/* Lets all go on, each with the signal that it was about to handle. */
+static void release(const struct hold *hold)
+{
+    const struct hold_thread *thread;
+    size_t i;
+
+    for (i = 0; i < hold->count; i++) {
+        thread = &hold->threads[i];
+        if (thread->stopped)
+            (void)ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
+    }
+}
+
+_Noreturn void hold_process(pid_t pid, struct hold *hold, int fd)
+{
+    struct pollfd other = {.fd = fd, .events = POLLIN};
+    uint64_t end_ns = now_ns() + (uint64_t)PAUSE_HOLD_MS * NS_PER_MS, now;
+    int told = 0;
+
+    arm();
+    stop_all(pid, hold);
+    if (hold->rc != PAUSE_OK)
+        release(hold);
+    if (write(fd, "", 1) == 1 && hold->rc == PAUSE_OK) {
+        now = now_ns();
+        told = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
+        release(hold);
+    }
+    _exit(told > 0 ? 0 : 1);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* read_watchdog.c - see read_watchdog.h. */
+#include "agent/dump/read_watchdog.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/host/clock.h"
+#include "agent/host/exits.h"
+#include "agent/proc/proc.h"
+
+/* A read takes microseconds; a host that has to fetch the page from a slow disk takes longer. */
+#define STALLED_NS (5 * NS_PER_S)
+#define LOOK_NS    (250 * NS_PER_MS)
+
+/* Of the one thread that is watched: it may end before the watcher does. */
+static struct {
+    struct beat beat;
+    pid_t tid;
+    int (*give_up)(void *ctx);
+    void *ctx;
+} stall;
+
+/* True if it sleeps in a read that began too long ago: one that runs is not stuck. */
+static bool hangs(void)
+{
+    uint64_t since = beat_since(&stall.beat);
+    char state = 'R';
+
+    return since != 0 && clock_mono_ns() > since + STALLED_NS &&
+           proc_thread_state(getpid(), stall.tid, &state) && state != 'R' &&
+           since == beat_since(&stall.beat);
+}
+
+static void *watch(void *arg)
+{
+    static const struct timespec pause = {.tv_nsec = (long)LOOK_NS};
+    int status = EXIT_UNAVAILABLE;
+
+    (void)arg;
+    while (!hangs())
+        (void)nanosleep(&pause, NULL);
+    (void)fprintf(stderr,
+                  "pystrobe: process %d blocks whoever reads it: memory of it does not come (a "
+                  "file system or a debugger that does not answer); given up after %d s\n",
+                  (int)atomic_load_explicit(&stall.beat.pid, memory_order_relaxed),
+                  (int)(STALLED_NS / NS_PER_S));
+    if (stall.give_up)
+        status = stall.give_up(stall.ctx);
+    _exit(status); /* which ends the other thread, wherever it hangs */
+}
+
+struct beat *stall_beat(void)
+{
+    return &stall.beat;
+}
+
+void stall_watch(int (*give_up)(void *ctx), void *ctx)
+{
+    sigset_t all, before;
+    pthread_t thread;
+
+    stall.tid = (pid_t)syscall(SYS_gettid);
+    stall.give_up = give_up;
+    stall.ctx = ctx;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, watch, NULL) == 0)
+        (void)pthread_detach(thread);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}

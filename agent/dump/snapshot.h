@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * snapshot.h - keeps what cpy_sample lends, so that it can be shown once the reading is over.
+ *
+ * Shape: snapshot_init, cpy_sample(target, snapshot_add, &snapshot), ask `failed` once,
+ *        snapshot_reset before another sample, snapshot_finish.
+ */
+#ifndef AGENT_DUMP_SNAPSHOT_H
+#define AGENT_DUMP_SNAPSHOT_H
+
+#include "base/arena.h"
+#include "unwind/cpy.h"
+
+enum { SNAPSHOT_BYTES_MAX = 256 << 20 };
+
+struct snapshot {
+    struct cpy_thread *threads; /* owned; what they point to lies in the arena */
+    size_t count, capacity;
+    struct arena arena;
+    const struct cpy_code **codes; /* owned, open addressing: copied already; NULL: empty */
+    size_t code_count, code_capacity;
+    size_t torn; /* threads whose stack did not hold still */
+    bool failed; /* out of memory */
+};
+
+void snapshot_init(struct snapshot *snapshot);
+
+/* Frees what it holds. NULL is fine. */
+void snapshot_finish(struct snapshot *snapshot);
+
+/* Forgets all threads. */
+void snapshot_reset(struct snapshot *snapshot);
+
+/* Copies a thread into the snapshot `ctx`; made to be handed to cpy_sample. */
+void snapshot_add(void *ctx, const struct cpy_thread *thread);
+
+#endif

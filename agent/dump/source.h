@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source.h - finds the lines of the target's source files, inside the target's own root.
+ *
+ * Shape:  source_open, source_line..., source_close.
+ * Trust:  the target says which file and line, so it may name anything. Links do not lead
+ *         out of its root, and only regular files are opened. Whose rights open them is the
+ *         caller's matter (credentials.h).
+ * Beware: a file may be newer than the code that runs; nothing tells.
+ */
+#ifndef AGENT_DUMP_SOURCE_H
+#define AGENT_DUMP_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum {
+    SOURCE_FILE_MAX = 8 << 20,   /* bytes; a larger file has no lines */
+    SOURCE_LINE_MAX = 4096,      /* bytes; a longer line is cut */
+    SOURCE_FILES_MAX = 1024,     /* files that are remembered; others have no lines */
+    SOURCE_BYTES_MAX = 128 << 20 /* of all of them */
+};
+
+/* A line without its end. Tabs and form feeds are blanks; no other byte is touched. */
+struct source_line {
+    const char *text; /* borrowed, no NUL behind it */
+    size_t size;
+};
+
+struct source;
+
+/*
+ * Prepares for the files of a process.
+ *
+ * Gives: NULL: out of memory, or its root cannot be opened.
+ */
+MUST_CHECK struct source *source_open(pid_t pid);
+
+/* The same for any directory as the root, and another one that relative names start from. */
+MUST_CHECK struct source *source_open_at(const char *root, const char *cwd);
+
+/* Ends it. NULL is fine. */
+void source_close(struct source *source);
+
+/*
+ * Finds line `number` (1 is the first) of `file`, as a code object names it.
+ *
+ * Lends: *out, until source_close.
+ * Gives: false if it is not there; "<string>" and the like have no lines.
+ */
+MUST_CHECK bool source_line(struct source *source, const char *file, int32_t number,
+                            struct source_line *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c - a dump for people; all foreign text goes through escape.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/dump/dump.h"
+#include "agent/host/escape.h"
+
+#define BOLD    "\033[1m"
+#define DIM     "\033[2m"
+#define RED     "\033[31m"
+#define YELLOW  "\033[33m"
+#define MAGENTA "\033[35m"
+#define PLAIN   "\033[0m"
+
+enum { REPEATS_SHOWN = 3 }; /* of one call that calls itself; as Python's traceback has it */
+
+static const struct {
+    uint32_t status;
+    const char *text;
+} statuses[] = {
+    {CPY_STATUS_MAIN, "main"},
+    {CPY_STATUS_GIL, "holds the GIL"},
+    {CPY_STATUS_GIL_WAIT, "waits for the GIL"},
+    {CPY_STATUS_CPU, "on CPU"},
+    {CPY_STATUS_EXCEPTION, "handles an exception"},
+    {CPY_STATUS_GC, "collects garbage"},
+};
+
+enum { STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
+
+/* Begins or ends (PLAIN) a colour, if there are any. */
+static void paint(const struct dump *dump, struct buf *out, const char *colour)
+{
+    if (dump->colour)
+        buf_add_str(out, colour);
+}
+
+static void add_head(const struct dump *dump, struct buf *out)
+{
+    if (!dump->command)
+        return;
+    buf_add_fmt(out, "Process %d: ", (int)dump->pid);
+    visible_add_str(out, dump->command);
+    buf_add_str(out, "\nPython ");
+    visible_add_str(out, dump->python);
+    buf_add_str(out, dump->free_threaded ? ", free-threaded\n" : "\n");
+    if (!dump->warning)
+        return;
+    paint(dump, out, YELLOW);
+    buf_add_str(out, "Warning: ");
+    visible_add_str(out, dump->warning);
+    paint(dump, out, PLAIN);
+    buf_add_str(out, "\n");
+}
+
+/* What stands in brackets behind a thread's name. */
+static void add_statuses(const struct cpy_thread *thread, struct buf *out)
+{
+    const char *before = " (";
+    size_t i;
+
+    if (thread->interpreter != 0) {
+        buf_add_fmt(out, "%sinterpreter %" PRId64, before, thread->interpreter);
+        before = ", ";
+    }
+    for (i = 0; i < STATUSES; i++)
+        if (thread->status & statuses[i].status) {
+            buf_add_fmt(out, "%s%s", before, statuses[i].text);
+            before = ", ";
+        }
+    buf_add_str(out, before[0] == ',' ? ")" : "");
+}
+
+static void add_thread_line(const struct dump *dump, const struct cpy_thread *thread,
+                            struct buf *out)
+{
+    buf_add_str(out, "\n");
+    paint(dump, out, BOLD);
+    if (thread->tid != 0)
+        buf_add_fmt(out, "Thread %d", (int)thread->tid);
+    else
+        buf_add_str(out, "Thread ?");
+    if (thread->name) {
+        buf_add_str(out, " \"");
+        visible_add_str(out, thread->name);
+        buf_add_str(out, "\"");
+    }
+    paint(dump, out, PLAIN);
+    add_statuses(thread, out);
+    buf_add_str(out, "\n");
+}
+
+/* A marker below the part of the line that runs. `skipped`: bytes that are not shown. */
+static void add_marker(const struct dump *dump, const struct cpy_frame *frame,
+                       const struct source_line *line, size_t skipped, struct buf *out)
+{
+    size_t from, to = line->size, i, width;
+
+    if (frame->column <= 0 || frame->end_line < frame->line)
+        return;
+    from = (size_t)frame->column - 1;
+    if (frame->end_line == frame->line) {
+        if (frame->end_column <= frame->column)
+            return;
+        to = (size_t)frame->end_column - 1;
+    }
+    if (from < skipped || to > line->size || from >= to)
+        return; /* the file is another one by now, or the line was cut */
+    buf_add_str(out, "        ");
+    width = visible_width(line->text + skipped, from - skipped);
+    for (i = 0; i < width; i++)
+        buf_add_str(out, " ");
+    paint(dump, out, RED);
+    width = visible_width(line->text + from, to - from);
+    for (i = 0; i < width; i++)
+        buf_add_str(out, "^");
+    paint(dump, out, PLAIN);
+    buf_add_str(out, "\n");
+}
+
+/* The source line of a frame, if it can be read and is not blank. */
+static void add_source(const struct dump *dump, const struct cpy_frame *frame, struct buf *out)
+{
+    struct source_line line;
+    size_t skipped = 0;
+
+    if (!dump->source || !source_line(dump->source, frame->code->file, frame->line, &line))
+        return;
+    while (skipped < line.size && line.text[skipped] == ' ')
+        skipped++;
+    while (line.size > skipped && line.text[line.size - 1] == ' ')
+        line.size--;
+    if (skipped == line.size)
+        return;
+    buf_add_str(out, "        ");
+    paint(dump, out, DIM);
+    visible_add(out, line.text + skipped, line.size - skipped);
+    paint(dump, out, PLAIN);
+    buf_add_str(out, "\n");
+    add_marker(dump, frame, &line, skipped, out);
+}
+
+/* <native> and <GC> are no functions and have no file. */
+static bool has_file(const struct cpy_code *code)
+{
+    return code->file[0] != '\0' && strcmp(code->file, "~") != 0;
+}
+
+/* "file:line in func"; what has no file stands alone. */
+static void add_frame(const struct dump *dump, const struct cpy_frame *frame, struct buf *out)
+{
+    buf_add_str(out, "    ");
+    if (has_file(frame->code)) {
+        visible_add_str(out, frame->code->file);
+        if (frame->line > 0)
+            buf_add_fmt(out, ":%" PRId32, frame->line);
+        if (frame->line > 0 && frame->column > 0)
+            buf_add_fmt(out, ":%" PRId32, frame->column);
+        buf_add_str(out, " in ");
+    }
+    paint(dump, out, MAGENTA);
+    visible_add_str(out, frame->code->func);
+    paint(dump, out, PLAIN);
+    if (frame->opcode) {
+        paint(dump, out, DIM);
+        buf_add_fmt(out, "  [%s]", frame->opcode);
+        paint(dump, out, PLAIN);
+    }
+    buf_add_str(out, "\n");
+    add_source(dump, frame, out);
+}
+
+static bool is_repeated(const struct cpy_frame *one, const struct cpy_frame *other)
+{
+    return one->code == other->code && one->line == other->line && one->column == other->column &&
+           one->end_column == other->end_column && one->opcode == other->opcode;
+}
+
+static void add_repeats(uint32_t repeats, struct buf *out)
+{
+    if (repeats > REPEATS_SHOWN)
+        buf_add_fmt(out, "    ... the same call %" PRIu32 " more times\n", repeats - REPEATS_SHOWN);
+}
+
+/* All frames; of a call that repeats itself only the first few, and how many more. */
+static void add_frames(const struct dump *dump, const struct cpy_thread *thread, struct buf *out)
+{
+    uint32_t i, repeats = 0; /* so many frames like the last one stand there */
+
+    for (i = 0; i < thread->depth; i++) {
+        if (i > 0 && !is_repeated(&thread->frames[i - 1], &thread->frames[i])) {
+            add_repeats(repeats, out);
+            repeats = 0;
+        }
+        if (++repeats <= REPEATS_SHOWN)
+            add_frame(dump, &thread->frames[i], out);
+    }
+    add_repeats(repeats, out);
+}
+
+static void add_thread(const struct dump *dump, const struct cpy_thread *thread, struct buf *out)
+{
+    add_thread_line(dump, thread, out);
+    if (thread->torn)
+        buf_add_str(out, "    its stack did not hold still\n");
+    else if (thread->depth == 0)
+        buf_add_str(out, "    runs no Python code\n");
+    else
+        add_frames(dump, thread, out);
+    if (thread->cut)
+        buf_add_fmt(out, "    ... deeper than %d frames: the oldest calls are not shown\n",
+                    CPY_DEPTH_MAX);
+}
+
+void dump_text(const struct dump *dump, struct buf *out)
+{
+    size_t i;
+
+    add_head(dump, out);
+    if (dump->thread_count == 0)
+        buf_add_str(out, "\nNo thread is like that now.\n");
+    for (i = 0; i < dump->thread_count; i++)
+        add_thread(dump, &dump->threads[i], out);
+}

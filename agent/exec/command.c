@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.c - see command.h. */
+#include "agent/exec/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/host/exits.h"
+#include "agent/proc/proc.h"
+
+/* What SIGPIPE did before us: what the command is to find. */
+static void (*pipe_before)(int) = SIG_DFL;
+
+void child_block_signals(sigset_t *reported, sigset_t *before)
+{
+    static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
+                                  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+    size_t i;
+
+    (void)sigemptyset(reported);
+    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        (void)sigaddset(reported, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, reported, before);
+    pipe_before = signal(SIGPIPE, SIG_IGN);
+}
+
+/* In the child: becomes the command, or says why not through the pipe. */
+static void become(char **argv, const sigset_t *mask, int report_fd)
+{
+    int cause;
+
+    (void)signal(SIGPIPE, pipe_before);
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+    (void)execvp(argv[0], argv);
+    cause = errno;
+    (void)!write(report_fd, &cause, sizeof(cause));
+    _exit(EXIT_CANNOT_RUN);
+}
+
+int child_start(struct child *child, char **argv, const sigset_t *mask, struct err *err)
+{
+    int report[2], cause = 0;
+    ssize_t got;
+
+    *child = (struct child){0};
+    /* Daemons among the descendants stay ours: found by ancestry, readable under Yama. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (pipe2(report, O_CLOEXEC) != 0 || (child->pid = fork()) < 0) {
+        err_set(err, "%s: %s", argv[0], strerror(errno));
+        return EXIT_CANNOT_RUN;
+    }
+    if (child->pid == 0)
+        become(argv, mask, report[1]);
+    (void)close(report[1]);
+    do
+        got = read(report[0], &cause, sizeof(cause));
+    while (got < 0 && errno == EINTR);
+    (void)close(report[0]);
+    if (got <= 0) /* closed by a successful exec */
+        return EXIT_OK;
+    (void)waitpid(child->pid, NULL, 0);
+    err_set(err, "%s: %s", argv[0], strerror(cause));
+    return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+void child_reap(struct child *child)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != child->pid)
+            continue;
+        child->ended = true;
+        child->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+void child_handle(struct child *child, const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+
+    if (number == SIGCHLD)
+        child_reap(child);
+    else if (!child->ended && info->ssi_code != SI_KERNEL)
+        (void)kill(child->pid, number);
+}
+
+int child_wait(struct child *child)
+{
+    siginfo_t info;
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    while (!child->ended) {
+        if (sigwaitinfo(&all, &info) > 0 && info.si_signo != SIGCHLD && info.si_code != SI_KERNEL)
+            (void)kill(child->pid, info.si_signo);
+        child_reap(child);
+    }
+    return child->exit_status;
+}
+
+bool child_is_ours(pid_t pid)
+{
+    return proc_descends(pid, getpid());
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - runs a command, passes signals on to it, and tells how it ended.
+ *
+ * The command keeps our standard streams, process group and terminal; it gets the
+ * signal mask that was there before ours.
+ */
+#ifndef AGENT_EXEC_COMMAND_H
+#define AGENT_EXEC_COMMAND_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct child {
+    pid_t pid;
+    bool ended;
+    int exit_status; /* once it has ended: its own, or 128 + the signal that killed it */
+};
+
+/* Blocks the signals that the engine is to report; `before` gets the mask that was there. */
+void child_block_signals(sigset_t *reported, sigset_t *before);
+
+/* Starts a command. Gives EXIT_OK, or the exit status for a command that cannot be run. */
+MUST_CHECK int child_start(struct child *child, char **argv, const sigset_t *mask, struct err *err);
+
+/* Collects all children that have ended: ours, and orphans that came to us. */
+void child_reap(struct child *child);
+
+/*
+ * Handles a signal that the engine reported: reaps, or passes it on to the command.
+ * What the terminal sent, the command has got already.
+ */
+void child_handle(struct child *child, const struct signalfd_siginfo *info);
+
+/* Waits for the command if it runs still; gives its exit status. Signals are passed on. */
+int child_wait(struct child *child);
+
+/* True if the process descends from us. */
+MUST_CHECK bool child_is_ours(pid_t pid);
+
+#endif

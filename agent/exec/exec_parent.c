@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec_parent.c - see exec_parent.h. */
+#include "agent/exec/exec_parent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/exec/launch.h"
+#include "agent/host/clock.h"
+#include "agent/host/exits.h"
+#include "agent/host/log.h"
+#include "agent/proc/proc.h"
+
+/* When the command has ended, the profiler has so long for what it still has to deliver. */
+#define FINISH_NS    (4 * NS_PER_S)
+#define LOOK_NS      (5 * NS_PER_S)
+#define AGAIN_MIN_NS NS_PER_S
+#define AGAIN_MAX_NS (60 * NS_PER_S)
+
+enum { SILENT_LOOKS = 6 };
+
+struct state {
+    const struct front *front;
+    struct launch launch;
+    pid_t self, command, profiler; /* 0: it does not run */
+    int signal_fd, command_fd;     /* owned; command_fd: -1: the kernel has none, or not needed */
+    bool gone;                     /* the command has ended, */
+    bool reaped;                   /* and is a zombie no more: */
+    int status;                    /* its exit status then */
+    struct beat *beat;             /* owned mapping, which the profiler sees, too */
+    uint64_t turns;
+    unsigned silent; /* looks that saw the same turns */
+    uint64_t look_ns, end_ns, again_ns, began_ns, wait_ns;
+};
+
+/* In the new process: profiles. `launches`: as the parent of the command, which it starts. */
+static void be_profiler(struct state *s, bool launches)
+{
+    struct front_seat seat = {.root = s->self, .beat = s->beat};
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != s->self)
+        _exit(EXIT_OK);
+    (void)prctl(PR_SET_NAME, "pystrobe-prof");
+    if (launches) {
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        seat.command = launch_start(&s->launch);
+        seat.root = getpid();
+    }
+    launch_let_go();
+    (void)setsid(); /* what a terminal sends is for the command */
+    exit(s->front->profile(s->front->ctx, &seat));
+}
+
+static void start_profiler(struct state *s, bool launches)
+{
+    s->profiler = fork();
+    if (s->profiler == 0)
+        be_profiler(s, launches);
+    if (s->profiler < 0)
+        s->profiler = 0;
+    s->began_ns = clock_mono_ns();
+    s->again_ns = s->profiler > 0 ? UINT64_MAX : s->began_ns + AGAIN_MAX_NS;
+    s->look_ns = s->began_ns + LOOK_NS;
+    s->silent = 0;
+}
+
+/* A profiler has ended that should not have. One that gave up has said why. */
+static void lose_profiler(struct state *s, int status)
+{
+    uint64_t now_ns = clock_mono_ns();
+
+    if (!WIFSIGNALED(status))
+        return;
+    if (now_ns - s->began_ns > AGAIN_MAX_NS)
+        s->wait_ns = 0;
+    s->wait_ns = s->wait_ns == 0 ? AGAIN_MIN_NS : s->wait_ns * 2;
+    if (s->wait_ns > AGAIN_MAX_NS)
+        s->wait_ns = AGAIN_MAX_NS;
+    s->again_ns = now_ns + s->wait_ns;
+    log_line(LOG_LEVEL_WARNING,
+             "the profiler was ended by signal %d (%s), the command runs on; another one starts in "
+             "%d s%s",
+             WTERMSIG(status), strsignal(WTERMSIG(status)), (int)(s->wait_ns / NS_PER_S),
+             s->front->above ? ", and may read no process that the command has started: that "
+                               "takes CAP_SYS_PTRACE or kernel.yama.ptrace_scope = 0"
+                             : "");
+}
+
+/* The command is over: the profiler may finish. */
+static void note_gone(struct state *s)
+{
+    if (s->gone)
+        return;
+    s->gone = true;
+    s->end_ns = clock_mono_ns() + FINISH_NS;
+    if (s->profiler > 0)
+        (void)kill(s->profiler, SIGTERM);
+}
+
+/* Stops as the command did, if there is a shell to make us go on. */
+static void stop_too(const struct state *s)
+{
+    sigset_t stop;
+
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTSTP);
+    (void)kill(s->self, SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL); /* the kernel stops no orphaned process group */
+    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
+/* The terminal has stopped the command. The shell whose job we are is to see that; where we lead
+ * the session, nobody could make it go on. */
+static void note_stop(const struct state *s, int signal)
+{
+    if (s->launch.place != LAUNCH_SHARED && signal == SIGTSTP)
+        (void)kill(-s->command, SIGCONT);
+    if (s->launch.place == LAUNCH_SHARED && signal != SIGSTOP)
+        stop_too(s);
+}
+
+static void reap(struct state *s)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (WIFSTOPPED(status) && pid == s->command) {
+            note_stop(s, WSTOPSIG(status));
+        } else if (WIFSTOPPED(status)) {
+            continue;
+        } else if (pid == s->command) {
+            s->reaped = true;
+            s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            note_gone(s);
+        } else if (pid == s->profiler) {
+            s->profiler = 0;
+            if (!s->gone)
+                lose_profiler(s, status);
+        }
+    }
+}
+
+/* True if the command has got a signal, too: the terminal sent it, or one of its own processes, to
+ * all of our group. */
+static bool has_it(const struct state *s, const struct signalfd_siginfo *info)
+{
+    pid_t pid = (pid_t)info->ssi_pid;
+
+    if (s->launch.place != LAUNCH_SHARED)
+        return false;
+    return info->ssi_code == SI_KERNEL ||
+           (info->ssi_code == SI_USER && getpgid(pid) == getpgrp() && proc_descends(pid, s->self));
+}
+
+static void pass_on(const struct state *s, const struct signalfd_siginfo *info)
+{
+    const union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
+    int number = (int)info->ssi_signo;
+
+    if (s->front->group && s->launch.place != LAUNCH_SHARED)
+        (void)kill(-s->command, number);
+    else if (info->ssi_code == SI_QUEUE)
+        (void)sigqueue(s->command, number, value);
+    else
+        (void)kill(s->command, number);
+}
+
+static void handle(struct state *s, const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+
+    if (number == SIGCHLD)
+        reap(s);
+    else if (s->gone && (number == SIGTERM || number == SIGINT))
+        s->end_ns = 0; /* for the second time: at once, whatever is not delivered yet */
+    else if (number == SIGTSTP && s->profiler > 0 && (pid_t)info->ssi_pid == s->profiler)
+        note_stop(s, SIGTSTP); /* it saw the command stop */
+    else if (!s->gone && !has_it(s, info))
+        pass_on(s, info);
+}
+
+/* Where the kernel cannot tell of the end of a process that is not our child. */
+static void look_for_zombie(struct state *s)
+{
+    struct proc_stat stat;
+
+    if (!s->gone && s->front->above && s->command_fd < 0 &&
+        (!proc_read_stat(s->command, &stat) || stat.state == 'Z'))
+        note_gone(s);
+}
+
+static void look_at_profiler(struct state *s)
+{
+    uint64_t turns = atomic_load_explicit(&s->beat->turns, memory_order_relaxed);
+
+    s->silent = turns == s->turns ? s->silent + 1 : 0;
+    s->turns = turns;
+    s->look_ns = clock_mono_ns() + LOOK_NS;
+    if (s->silent < SILENT_LOOKS || s->profiler == 0)
+        return;
+    log_line(LOG_LEVEL_WARNING, "the profiler hangs");
+    (void)kill(s->profiler, SIGKILL);
+    s->silent = 0;
+}
+
+static void turn(struct state *s)
+{
+    uint64_t now_ns = clock_mono_ns();
+
+    look_for_zombie(s);
+    if (s->gone && s->profiler > 0 && now_ns >= s->end_ns) {
+        (void)kill(s->profiler, SIGKILL);
+        s->end_ns = UINT64_MAX;
+    }
+    if (!s->gone && s->profiler == 0 && now_ns >= s->again_ns)
+        start_profiler(s, false);
+    if (now_ns >= s->look_ns)
+        look_at_profiler(s);
+}
+
+static uint64_t next_turn(const struct state *s)
+{
+    uint64_t next_ns = s->gone ? s->end_ns : s->profiler == 0 ? s->again_ns : s->look_ns;
+
+    if (!s->gone && s->front->above && s->command_fd < 0 && next_ns > clock_mono_ns() + NS_PER_S)
+        return clock_mono_ns() + NS_PER_S;
+    return next_ns;
+}
+
+/* Until the command has ended and the profiler, too. */
+static void stand(struct state *s)
+{
+    struct signalfd_siginfo info;
+    struct timespec left;
+
+    while (!s->gone || s->profiler > 0) {
+        struct pollfd fds[2] = {{.fd = s->signal_fd, .events = POLLIN},
+                                {.fd = s->gone ? -1 : s->command_fd, .events = POLLIN}};
+        uint64_t now_ns = clock_mono_ns(), next_ns = next_turn(s);
+
+        next_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+        left = (struct timespec){(time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S)};
+        (void)ppoll(fds, 2, next_ns > AGAIN_MAX_NS ? NULL : &left, NULL);
+        if (fds[1].revents)
+            note_gone(s);
+        while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+            handle(s, &info);
+        turn(s);
+    }
+}
+
+/* Starts the command, and below or above it the profiler. */
+static int start(struct state *s, struct err *err)
+{
+    int status;
+
+    if (s->front->above) {
+        start_profiler(s, true);
+        (void)close(s->launch.report[1]);
+    } else {
+        (void)launch_start(&s->launch);
+    }
+    status = launch_result(&s->launch, &s->command, err);
+    launch_let_go();
+    if (status != EXIT_OK && s->profiler > 0)
+        (void)kill(s->profiler, SIGKILL);
+    if (status == EXIT_OK && !s->front->above)
+        start_profiler(s, false);
+    return status;
+}
+
+/* What needs the command's process, or descriptors that it is not to get. */
+static bool open_state(struct state *s, struct err *err)
+{
+    sigset_t passed;
+
+    (void)sigprocmask(SIG_BLOCK, NULL, &passed);
+    s->signal_fd = signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
+    s->command_fd = s->front->above ? (int)syscall(SYS_pidfd_open, s->command, 0) : -1;
+    if (s->signal_fd < 0)
+        err_set(err, "signals cannot be passed on: %s", strerror(errno));
+    return s->signal_fd >= 0;
+}
+
+static int run(struct state *s, struct err *err)
+{
+    int status;
+
+    if (!launch_prepare(&s->launch, s->front->command, err))
+        return EXIT_NOT_STARTED;
+    status = start(s, err);
+    if (status != EXIT_OK)
+        return status;
+    if (!open_state(s, err)) {
+        (void)kill(s->command, SIGTERM);
+        return EXIT_NOT_STARTED;
+    }
+    stand(s);
+    if (!s->reaped) /* by the profiler that was above it; it has come to us */
+        reap(s);
+    return s->status;
+}
+
+int front_run(const struct front *front)
+{
+    struct state s = {
+        .front = front,
+        .self = getpid(),
+        .signal_fd = -1,
+        .command_fd = -1,
+        .status = EXIT_FAILED,
+        .look_ns = UINT64_MAX,
+        .again_ns = UINT64_MAX,
+        .end_ns = UINT64_MAX,
+    };
+    struct err err = {""};
+    int status;
+
+    s.beat = mmap(NULL, sizeof(*s.beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s.beat == MAP_FAILED) {
+        log_line(LOG_LEVEL_ERROR, "out of memory");
+        return EXIT_NOT_STARTED;
+    }
+    status = run(&s, &err);
+    if (err.text[0])
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+    (void)munmap(s.beat, sizeof(*s.beat));
+    if (s.command_fd >= 0)
+        (void)close(s.command_fd);
+    if (s.signal_fd >= 0)
+        (void)close(s.signal_fd);
+    return status;
+}
+
+void front_reap_others(const struct front_seat *seat)
+{
+    siginfo_t info = {0};
+
+    /* Once the command is a zombie it stands before others: the front reaps them soon. */
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0 &&
+           info.si_pid != seat->command)
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    info.si_pid = 0;
+    if (waitid(P_PID, (id_t)seat->command, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid > 0 &&
+        info.si_status != SIGSTOP)
+        (void)kill(getppid(), SIGTSTP);
+}

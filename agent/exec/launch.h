@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.h - starts a command so that it finds what it would find if nobody stood in front of it:
+ * signals, terminal, session, descriptors.
+ *
+ * Shape:   launch_prepare once; launch_start in whatever process is to be the command's parent;
+ *          launch_result in the process that waits for the outcome.
+ * Threads: there are none yet.
+ */
+#ifndef AGENT_EXEC_LAUNCH_H
+#define AGENT_EXEC_LAUNCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Where the command stands towards us and the terminal. */
+enum launch_place {
+    LAUNCH_SHARED,  /* in our process group: a job of a shell, which stops and goes on as a whole */
+    LAUNCH_GROUP,   /* in a group of its own, in the foreground if ours was: we lead the session */
+    LAUNCH_SESSION, /* leads a session of its own: we lead one, too, and there is no terminal */
+};
+
+struct launch {
+    char **command; /* borrowed */
+    sigset_t mask;  /* the signals that were blocked before us */
+    struct sigaction on_child;
+    enum launch_place place;
+    int terminal; /* that we are in the foreground of; -1: none */
+    pid_t front;  /* the process that stands in front */
+    int report[2];
+};
+
+/*
+ * Notes what is to be restored, blocks all signals that can be passed on and collects orphans
+ * from now on. False: `err` says why not.
+ */
+MUST_CHECK bool launch_prepare(struct launch *launch, char **command, struct err *err);
+
+/* Starts the command as a child of the calling process. Gives its pid, -1: it has none. */
+pid_t launch_start(struct launch *launch);
+
+/*
+ * Waits until the command runs.
+ *
+ * Gives:  EXIT_OK and *out_pid, or the exit status for a command that does not run; `err` says
+ *         why, and its process, if there is one, is still to be reaped.
+ */
+MUST_CHECK int launch_result(struct launch *launch, pid_t *out_pid, struct err *err);
+
+/* Lets go of what is the command's: input, output, descriptors, folder. stderr stays, for the log.
+ */
+void launch_let_go(void);
+
+#endif

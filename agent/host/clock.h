@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock.h - the two clocks: one that only runs forward, one that people read. */
+#ifndef AGENT_HOST_CLOCK_H
+#define AGENT_HOST_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+/* CLOCK_MONOTONIC: for all that is measured or waited for. */
+uint64_t clock_mono_ns(void);
+
+/* CLOCK_REALTIME: for what a profile or a log says. */
+int64_t clock_utc_ns(void);
+
+#endif

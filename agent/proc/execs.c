@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* execs.c - see execs.h. */
+#include "agent/proc/execs.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* One notice, and the request for them: the headers of netlink and of the connector first. */
+enum {
+    EVENT_AT = NLMSG_HDRLEN + sizeof(struct cn_msg),
+    NOTICE_MAX = EVENT_AT + sizeof(struct proc_event) + 256,
+    NOTICES_MAX = 1 << 16, /* that one reading takes */
+    QUEUE_BYTES = 1 << 20
+};
+
+/* Asks the kernel to send notices. */
+static bool subscribe(int fd)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
+    const enum proc_cn_mcast_op listen_now = PROC_CN_MCAST_LISTEN;
+    unsigned char request[EVENT_AT + sizeof(listen_now)];
+    struct nlmsghdr head = {.nlmsg_len = sizeof(request), .nlmsg_type = NLMSG_DONE};
+    struct cn_msg message = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof(listen_now)};
+
+    memcpy(request, &head, sizeof(head));
+    memcpy(request + NLMSG_HDRLEN, &message, sizeof(message));
+    memcpy(request + EVENT_AT, &listen_now, sizeof(listen_now));
+    return bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+           send(fd, request, sizeof(request), 0) == (ssize_t)sizeof(request);
+}
+
+/* Keeps all but execs and the kernel's answer out of the queue: there are many more forks. */
+static bool filter(int fd)
+{
+    const uint32_t what = EVENT_AT + offsetof(struct proc_event, what);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_EXEC), 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_NONE), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+    const int bytes = QUEUE_BYTES;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+}
+
+/* Reads one notice. 1: *out has it, 0: it is none or there is none, -1: some were lost. */
+static int read_one(int fd, struct proc_event *out, bool *again)
+{
+    struct sockaddr_nl from = {0};
+    socklen_t from_size = sizeof(from);
+    unsigned char text[NOTICE_MAX];
+    ssize_t got =
+        recvfrom(fd, text, sizeof(text), MSG_DONTWAIT, (struct sockaddr *)&from, &from_size);
+    const size_t needed = EVENT_AT + offsetof(struct proc_event, event_data) +
+                          sizeof(((struct proc_event *)NULL)->event_data.exec);
+
+    *again = got >= 0 || errno == ENOBUFS || errno == EINTR;
+    if (got < 0)
+        return errno == ENOBUFS ? -1 : 0;
+    if (from.nl_pid != 0 || (size_t)got < needed) /* not from the kernel */
+        return 0;
+    *out = (struct proc_event){0};
+    memcpy(out, text + EVENT_AT,
+           (size_t)got - EVENT_AT < sizeof(*out) ? (size_t)got - EVENT_AT : sizeof(*out));
+    return 1;
+}
+
+/* Waits for nothing: the kernel answers before send returns. */
+static bool was_agreed(int fd)
+{
+    struct proc_event event;
+    bool again = true;
+    int i;
+
+    for (i = 0; again && i < NOTICES_MAX; i++)
+        if (read_one(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
+            return event.event_data.ack.err == 0;
+    return false;
+}
+
+int execs_open(void)
+{
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
+
+    if (fd < 0)
+        return -1;
+    if (filter(fd) && subscribe(fd) && was_agreed(fd))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx)
+{
+    struct proc_event event;
+    bool again = true, whole = true;
+    int i, kind;
+
+    for (i = 0; again; i++) {
+        if (i == NOTICES_MAX)
+            return false;
+        kind = read_one(fd, &event, &again);
+        if (kind < 0)
+            whole = false;
+        else if (kind == 1 && event.what == PROC_EVENT_EXEC)
+            each(ctx, event.event_data.exec.process_tgid);
+    }
+    return whole;
+}

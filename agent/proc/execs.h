@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * execs.h - the kernel's notices of processes that began to run another program.
+ *
+ * They queue up in the kernel until execs_read: a scan reads what came since the last one,
+ * so that a host that starts many programs wakes nobody up.
+ *
+ * Needs:   Linux 6.6, or CAP_NET_ADMIN before that; the host's own pid and user namespace.
+ * Source:  the kernel's drivers/connector/cn_proc.c.
+ */
+#ifndef AGENT_PROC_EXECS_H
+#define AGENT_PROC_EXECS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Gives: a descriptor, ended with close; -1: the kernel tells us nothing. */
+MUST_CHECK int execs_open(void);
+
+/* Calls `each` for every process that was noted. False: some notices were lost. */
+MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx);
+
+#endif

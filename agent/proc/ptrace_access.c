@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ptrace_access.c - see ptrace_access.h. */
+#include "agent/proc/ptrace_access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/proc/namespaces.h"
+#include "agent/proc/proc.h"
+#include "base/capability.h"
+
+enum { STATUS_BYTES = 8192, IDS = 3 };
+
+static const struct {
+    const char *label, *text, *cure;
+} obstacles[] = {
+#define OBSTACLE_ROW(name, label, text, cure) {label, text, cure},
+    OBSTACLES(OBSTACLE_ROW)
+#undef OBSTACLE_ROW
+};
+
+const char *obstacle_label(enum obstacle obstacle)
+{
+    return obstacles[obstacle].label;
+}
+
+const char *obstacle_text(enum obstacle obstacle)
+{
+    return obstacles[obstacle].text;
+}
+
+const char *obstacle_cure(enum obstacle obstacle)
+{
+    return obstacles[obstacle].cure;
+}
+
+long obstacle_yama(void)
+{
+    char text[32];
+
+    return proc_read_small("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0
+               ? strtol(text, NULL, 10)
+               : -1;
+}
+
+/* Reads a byte of that process that is there in none: what the kernel says of the right to. */
+static int try_read(pid_t pid)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {NULL, 1};
+
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0 && errno != EFAULT ? errno : 0;
+}
+
+/* The same by another way, which seccomp filters leave open. */
+static int try_open(pid_t pid)
+{
+    char path[32];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    (void)close(fd);
+    return 0;
+}
+
+static const char *status_line(const char *status, const char *label)
+{
+    const char *at = strstr(status, label);
+
+    return at ? at + strlen(label) : NULL;
+}
+
+/* True if real, effective and saved ids of the process are all `id`. */
+static bool all_are(const char *status, const char *label, unsigned long id)
+{
+    const char *at = status_line(status, label);
+    char *end;
+    int i;
+
+    for (i = 0; at && i < IDS; i++, at = end)
+        if (strtoul(at, &end, 10) != id)
+            return false;
+    return at != NULL;
+}
+
+/* True if it is permitted what we are not. */
+static bool is_permitted_more(const char *status)
+{
+    const char *theirs = status_line(status, "\nCapPrm:");
+    struct __user_cap_data_struct sets[2];
+    uint64_t ours;
+
+    if (!theirs || !capability_sets(sets))
+        return false;
+    ours = (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
+    return (strtoull(theirs, NULL, 16) & ~ours) != 0;
+}
+
+/* The kernel gives what /proc has of a process that is not dumpable to root. */
+static bool is_root_only(pid_t pid, uid_t user)
+{
+    struct stat info;
+    char path[32];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    return stat(path, &info) == 0 && info.st_uid != user;
+}
+
+bool obstacle_in_calls(void)
+{
+    return try_read(getpid()) != 0; /* which no other rule forbids */
+}
+
+/* The kernel's own rules let us: who else says no? A filter of calls refuses no file. */
+static enum obstacle refused_by_rule(int open_cause)
+{
+    bool is_refused = open_cause == EACCES || open_cause == EPERM;
+
+    return !is_refused && obstacle_in_calls() ? OBSTACLE_SECCOMP : OBSTACLE_LSM;
+}
+
+/* What stands in the way of one without CAP_SYS_PTRACE. */
+static enum obstacle find_without(pid_t pid, const char *status, long yama, int open_cause)
+{
+    /* On the host, rights that are missing would reach into all namespaces. */
+    bool reaches = place_is_hosts_users() || place_shares_users(pid);
+
+    if (!all_are(status, "\nUid:", geteuid()) || !all_are(status, "\nGid:", getegid()))
+        return reaches ? OBSTACLE_USER : OBSTACLE_USER_NAMESPACE;
+    if (is_root_only(pid, geteuid()))
+        return OBSTACLE_NOT_DUMPABLE;
+    if (is_permitted_more(status))
+        return reaches ? OBSTACLE_CAPABILITIES : OBSTACLE_USER_NAMESPACE;
+    if (yama == 1 && !proc_descends(pid, getpid()))
+        return OBSTACLE_YAMA;
+    /* What is root's own does not tell: /proc would give it to root in any case. */
+    return geteuid() == 0 ? OBSTACLE_NOT_DUMPABLE_OR_LSM : refused_by_rule(open_cause);
+}
+
+/* A process that has a status, but cannot be read by any way. */
+static enum obstacle find_refusal(pid_t pid, const char *status, int open_cause)
+{
+    long yama = obstacle_yama();
+    bool capable = capability_has(CAP_SYS_PTRACE);
+
+    if (yama >= 3)
+        return OBSTACLE_YAMA_OFF;
+    if (yama == 2 && !capable)
+        return OBSTACLE_YAMA_ADMIN;
+    if (!capable)
+        return find_without(pid, status, yama, open_cause);
+    return place_shares_users(pid) ? refused_by_rule(open_cause) : OBSTACLE_USER_NAMESPACE;
+}
+
+enum obstacle obstacle_find(pid_t pid)
+{
+    char status[STATUS_BYTES], path[32];
+    int cause = try_read(pid), open_cause;
+
+    if (cause == 0)
+        return OBSTACLE_NONE;
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (proc_read_small(path, status, sizeof(status)) <= 0)
+        return kill(pid, 0) == 0 || errno == EPERM ? OBSTACLE_HIDDEN : OBSTACLE_GONE;
+    if (!status_line(status, "\nVmSize:")) /* which those that have ended do not have any more */
+        return OBSTACLE_GONE;
+    open_cause = try_open(pid);
+    if (open_cause == 0)
+        return OBSTACLE_NONE;
+    return cause == ESRCH ? OBSTACLE_GONE : find_refusal(pid, status, open_cause);
+}
+
+void obstacle_explain(enum obstacle obstacle, char *out, size_t size)
+{
+    (void)snprintf(out, size, "%s%s%s", obstacle_text(obstacle),
+                   obstacle_cure(obstacle)[0] ? "; " : "", obstacle_cure(obstacle));
+}

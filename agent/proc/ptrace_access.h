@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptrace_access.h - finds out what keeps us from reading a process, by trying.
+ *
+ * Threads: any.
+ * Source:  ptrace(2), "Ptrace access mode checking"; Documentation/admin-guide/LSM/Yama.rst.
+ */
+#ifndef AGENT_PROC_PTRACE_ACCESS_H
+#define AGENT_PROC_PTRACE_ACCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* name, label, what it is, what to do about it */
+#define OBSTACLES(X)                                                                              \
+    X(NONE, "none", "its memory can be read", "")                                                 \
+    X(GONE, "gone", "there is no such process", "")                                               \
+    X(HIDDEN, "hidepid", "/proc is mounted with hidepid, which hides other users' processes",     \
+      "give pystrobe CAP_SYS_PTRACE, or the group of /proc's gid= option")                        \
+    X(SECCOMP, "seccomp", "a seccomp filter on pystrobe refuses process_vm_readv",                \
+      "allow process_vm_readv in the container's seccomp profile, or run pystrobe outside of it") \
+    X(YAMA_OFF, "yama3", "kernel.yama.ptrace_scope is 3, which forbids it to everyone",           \
+      "set kernel.yama.ptrace_scope = 1 in /etc/sysctl.d and boot again: it cannot be set back "  \
+      "before")                                                                                   \
+    X(YAMA_ADMIN, "yama2",                                                                        \
+      "kernel.yama.ptrace_scope is 2, which forbids it without the "                              \
+      "capability",                                                                               \
+      "give pystrobe CAP_SYS_PTRACE")                                                             \
+    X(USER_NAMESPACE, "user_namespace",                                                           \
+      "it is in another user namespace, where pystrobe's capabilities do not count",              \
+      "run pystrobe on the host, outside of the container (for systemd: PrivateUsers=no)")        \
+    X(USER, "user", "it belongs to another user",                                                 \
+      "run pystrobe as root, as that user, or with CAP_SYS_PTRACE (a container: --cap-add "       \
+      "SYS_PTRACE)")                                                                              \
+    X(NOT_DUMPABLE, "not_dumpable",                                                               \
+      "it is not dumpable: it has changed its user, or asked for it (PR_SET_DUMPABLE)",           \
+      "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
+    X(NOT_DUMPABLE_OR_LSM, "not_dumpable_or_lsm",                                                 \
+      "it is not dumpable, or a security module refuses it; which, only CAP_SYS_PTRACE can tell", \
+      "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
+    X(CAPABILITIES, "capabilities", "it has capabilities that pystrobe does not have",            \
+      "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE), or the process fewer")   \
+    X(YAMA, "yama1", "kernel.yama.ptrace_scope is 1, which lets ancestors read only",             \
+      "put pystrobe in front of the program (pystrobe exec -- COMMAND), or give it "              \
+      "CAP_SYS_PTRACE")                                                                           \
+    X(LSM, "lsm", "a security module (AppArmor, SELinux, Landlock, ...) refuses it",              \
+      "allow pystrobe \"ptrace (read)\" in its profile; the audit log names it")
+
+enum obstacle {
+#define OBSTACLE_ENUM(name, label, text, cure) OBSTACLE_##name,
+    OBSTACLES(OBSTACLE_ENUM)
+#undef OBSTACLE_ENUM
+        OBSTACLES_COUNT
+};
+
+/* What keeps us from reading that process now. */
+enum obstacle obstacle_find(pid_t pid);
+
+/* Its label, what it is, and what to do about it. Never NULL; no cure is "". */
+const char *obstacle_label(enum obstacle obstacle);
+const char *obstacle_text(enum obstacle obstacle);
+const char *obstacle_cure(enum obstacle obstacle);
+
+/* Why a process may not be read, and the cure, as one sentence for people. */
+void obstacle_explain(enum obstacle obstacle, char *out, size_t size);
+
+/* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */
+bool obstacle_in_calls(void);
+
+/* kernel.yama.ptrace_scope; -1: the kernel has no Yama. */
+long obstacle_yama(void);
+
+#endif

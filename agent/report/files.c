@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files.c - see files.h. */
+#include "agent/report/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporters/store_name.h"
+
+enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
+
+static bool add_path(struct report_files *files, const char *path, struct err *err)
+{
+    size_t capacity = files->capacity ? files->capacity * 2 : FILES_FIRST;
+    char **paths = files->paths;
+
+    if (files->count >= REPORT_FILES_MAX) {
+        err_set(err, "more than %d files", REPORT_FILES_MAX);
+        return false;
+    }
+    if (files->count == files->capacity) {
+        paths = realloc(files->paths, capacity * sizeof(*paths));
+        if (!paths) {
+            err_set(err, "out of memory");
+            return false;
+        }
+        files->paths = paths;
+        files->capacity = capacity;
+    }
+    paths[files->count] = strdup(path);
+    if (!paths[files->count]) {
+        err_set(err, "out of memory");
+        return false;
+    }
+    files->count++;
+    return true;
+}
+
+static bool is_profile(const char *name)
+{
+    static const char ending[] = ".pb.gz";
+    size_t size = strlen(name);
+
+    return name[0] != '.' && size > sizeof(ending) - 1 &&
+           strcmp(name + size - (sizeof(ending) - 1), ending) == 0;
+}
+
+/* A name in a store begins with the start of the profile. */
+static bool is_wanted(const struct report_files *files, const char *name)
+{
+    return strcmp(name, files->since) >= 0 &&
+           (files->until[0] == '\0' || strcmp(name, files->until) < 0);
+}
+
+/* Calls itself once for the folders below: a store has two levels. */
+static bool list(const char *path, bool services, struct report_files *files, struct err *err)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    char below[4096];
+    bool good = true;
+
+    if (!dir) {
+        err_set(err, "%s: %s", path, strerror(errno));
+        return !services && errno == ENOENT; /* the store lets go of empty folders */
+    }
+    while (good && (entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
+            continue; /* no file of a store is named so */
+        if (is_profile(entry->d_name))
+            good = !is_wanted(files, entry->d_name) || add_path(files, below, err);
+        else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
+            good = list(below, false, files, err);
+    }
+    (void)closedir(dir);
+    return good;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The store's name for a service's folder: what is not plain is %XX, and a '.' in front is. */
+static bool service_folder(const char *service, char out[SERVICE_SIZE])
+{
+    size_t used = 0;
+    const char *c;
+
+    for (c = service; *c && used + 4 <= SERVICE_SIZE; c++) {
+        bool plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+                     (*c >= 'a' && *c <= 'z') || *c == '-' || *c == '_' ||
+                     (*c == '.' && c != service);
+
+        used += (size_t)snprintf(out + used, SERVICE_SIZE - used, plain ? "%c" : "%%%02X",
+                                 plain ? *c : (unsigned char)*c);
+    }
+    return *c == '\0' && used > 0;
+}
+
+/* A file's name in the store begins with its start: what sorts before is older. */
+static void set_since(struct report_files *files, int64_t since_ns)
+{
+    time_t seconds = (time_t)(since_ns / 1000000000);
+    struct tm tm;
+
+    files->since[0] = '\0';
+    if (since_ns > 0 && gmtime_r(&seconds, &tm) &&
+        strftime(files->since, sizeof(files->since), "%Y%m%dT%H%M%S", &tm) == 0)
+        files->since[0] = '\0';
+}
+
+bool report_files_of_store(const char *store, const char *service, int64_t since_ns,
+                           struct report_files *files, struct err *err)
+{
+    char folder[SERVICE_SIZE], path[4096];
+    bool good;
+
+    set_since(files, since_ns);
+    if (service && !service_folder(service, folder)) {
+        err_set(err, "'%s' can be no service's name", service);
+        return false;
+    }
+    if (service && snprintf(path, sizeof(path), "%s/%s", store, folder) >= (int)sizeof(path)) {
+        err_set(err, "%s: the path is too long", store);
+        return false;
+    }
+    good = service ? list(path, false, files, err) : list(store, true, files, err);
+    if (good && files->count)
+        qsort(files->paths, files->count, sizeof(*files->paths), compare_paths);
+    return good;
+}
+
+bool report_files_of_range(const char *store, const char *folder, int64_t from_ms, int64_t to_ms,
+                           struct report_files *files, struct err *err)
+{
+    const struct store_file from = {.start_ms = from_ms}, to = {.start_ms = to_ms};
+    char path[4096];
+
+    if (!store_name_is_service(folder) ||
+        snprintf(path, sizeof(path), "%s/%s", store, folder) >= (int)sizeof(path)) {
+        err_set(err, "'%s' can be no service's folder", folder);
+        return false;
+    }
+    store_name_file(&from, false, files->since);
+    store_name_file(&to, false, files->until);
+    if (!list(path, false, files, err))
+        return false;
+    if (files->count)
+        qsort(files->paths, files->count, sizeof(*files->paths), compare_paths);
+    return true;
+}
+
+void report_files_finish(struct report_files *files)
+{
+    size_t i;
+
+    for (i = 0; i < files->count; i++)
+        free(files->paths[i]);
+    free(files->paths);
+    *files = (struct report_files){0};
+}
+
+static bool read_all(int fd, struct buf *out, struct err *err)
+{
+    unsigned char step[READ_STEP];
+    ssize_t size;
+
+    do {
+        size = read(fd, step, sizeof(step));
+        if (size > 0)
+            buf_add(out, step, (size_t)size);
+    } while ((size > 0 && !buf_failed(out)) || (size < 0 && errno == EINTR));
+    if (size < 0)
+        err_set(err, "%s", strerror(errno));
+    else if (buf_failed(out))
+        err_set(err, "larger than %zu bytes", out->max);
+    return size == 0 && !buf_failed(out);
+}
+
+bool report_read(const char *path, struct buf *out, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), saved;
+    struct stat stat;
+    bool good = false;
+
+    if (fd < 0) {
+        err_set(err, "%s", strerror(errno));
+        return false;
+    }
+    if (fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
+        err_set(err, "not a regular file");
+    else
+        good = read_all(fd, out, err);
+    saved = good ? 0 : EIO;
+    (void)close(fd);
+    errno = saved;
+    return good;
+}

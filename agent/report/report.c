@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - see report.h. */
+#include "agent/report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/host/json.h"
+#include "agent/report/cells.h"
+
+/* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
+enum { NAME_WIDTH = 34, PLACE_WIDTH = 27, CELL_SIZE = 32 };
+
+#define BOLD  "\033[1m"
+#define PLAIN "\033[0m"
+
+/* How many bytes the character at `text` has; broken UTF-8 counts byte by byte. */
+static size_t char_size(const char *text)
+{
+    unsigned char lead = (unsigned char)text[0];
+    size_t i, size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+
+    for (i = 1; i < size; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 1;
+    }
+    return size;
+}
+
+static size_t char_count(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text += char_size(text))
+        count++;
+    return count;
+}
+
+/*
+ * True for what a terminal would obey instead of showing: C0, DEL, C1, and the marks
+ * that turn the direction of text around (U+200E, 200F, 202A..202E, 2066..2069).
+ */
+static bool is_control(const char *text, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    if (size == 1)
+        return at[0] < 0x20 || at[0] >= 0x7f;
+    if (size == 2)
+        return at[0] == 0xc2 && at[1] < 0xa0;
+    if (size != 3 || at[0] != 0xe2)
+        return false;
+    return (at[1] == 0x80 &&
+            (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae))) ||
+           (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
+}
+
+/* Adds `count` characters of a text. */
+static void add_chars(struct buf *out, const char *text, size_t count)
+{
+    size_t size;
+
+    for (; count && *text; text += size, count--) {
+        size = char_size(text);
+        if (is_control(text, size))
+            buf_add_str(out, "?");
+        else
+            buf_add(out, text, size);
+    }
+}
+
+/* Adds a text cut to `width`: a name loses its end, a path its beginning. */
+static void add_cut(struct buf *out, const char *text, size_t width, bool keep_end)
+{
+    size_t count = char_count(text), skip;
+
+    if (count <= width) {
+        add_chars(out, text, count);
+        return;
+    }
+    if (!keep_end) {
+        add_chars(out, text, width - 1);
+        buf_add_str(out, "…");
+        return;
+    }
+    buf_add_str(out, "…");
+    for (skip = count - (width - 1); skip; skip--)
+        text += char_size(text);
+    add_chars(out, text, width - 1);
+}
+
+void report_text(const char *text, struct buf *out)
+{
+    add_cut(out, text, NAME_WIDTH, false);
+}
+
+static void add_blanks(struct buf *out, const char *text, size_t width)
+{
+    size_t count = char_count(text);
+
+    for (; count < width; count++)
+        buf_add_str(out, " ");
+}
+
+static const struct value_unit {
+    double least, size;
+    const char *name;
+    int digits; /* behind the point */
+} time_units[] = {{1e4 * 3600e9, 3600e9, "h", 0},
+                  {3600e9, 3600e9, "h", 2},
+                  {60e9, 60e9, "min", 2},
+                  {1e9, 1e9, "s", 2},
+                  {1e6, 1e6, "ms", 2},
+                  {1e3, 1e3, "us", 2},
+                  {1, 1, "ns", 0},
+                  {0, 1, "", 0}};
+
+/* A value for people, in 9 columns: a time in the unit that leaves few digits, else a number. */
+static void format_value(int64_t value, const char *unit, char out[CELL_SIZE])
+{
+    double exact = (double)value, size = exact < 0 ? -exact : exact;
+    const struct value_unit *at = time_units;
+
+    if (strcmp(unit, "nanoseconds") != 0) {
+        (void)snprintf(out, CELL_SIZE, size < 1e8 ? "%.0f" : "%.2e", exact);
+        return;
+    }
+    while (size < at->least)
+        at++;
+    (void)snprintf(out, CELL_SIZE, "%.*f%s", at->digits, exact / at->size, at->name);
+}
+
+static double percent(int64_t value, int64_t total)
+{
+    return total ? 100.0 * (double)value / (double)total : 0.0;
+}
+
+/* "file:line", or the file if the line is not known. */
+static void add_place(struct buf *out, const struct pprof_top *top)
+{
+    struct buf place;
+
+    buf_init(&place, 1 << 20);
+    buf_add_str(&place, top->file);
+    if (top->start_line > 0)
+        buf_add_fmt(&place, ":%" PRId32, top->start_line);
+    buf_add(&place, "", 1);
+    if (!buf_failed(&place))
+        add_cut(out, (const char *)place.data, PLACE_WIDTH, true);
+    buf_finish(&place);
+}
+
+void report_cell(int64_t value, const char *unit, struct buf *out)
+{
+    char text[CELL_SIZE];
+
+    format_value(value, unit, text);
+    buf_add_fmt(out, " %9s", text);
+}
+
+void report_cell_change(int64_t after, int64_t before, const char *unit, struct buf *out)
+{
+    char text[CELL_SIZE], sign[CELL_SIZE + 1];
+    int64_t change;
+
+    if (__builtin_sub_overflow(after, before, &change))
+        change = after > before ? INT64_MAX : INT64_MIN;
+    format_value(change, unit, text);
+    (void)snprintf(sign, sizeof(sign), "%s%s", change > 0 ? "+" : "", text);
+    buf_add_fmt(out, " %9s", sign);
+}
+
+void report_cell_function(const struct pprof_top *top, struct buf *out)
+{
+    buf_add_str(out, "  ");
+    add_cut(out, top->name, NAME_WIDTH, false);
+    add_blanks(out, top->name, NAME_WIDTH);
+    buf_add_str(out, " ");
+    add_place(out, top);
+    buf_add_str(out, "\n");
+}
+
+static void add_row(const struct report *report, const struct pprof_top *top, struct buf *out)
+{
+    char own[CELL_SIZE], all[CELL_SIZE];
+
+    format_value(top->flat, report->type.unit, own);
+    format_value(top->cum, report->type.unit, all);
+    buf_add_fmt(out, " %9s %6.1f%% %9s %6.1f%%  ", own, percent(top->flat, report->total), all,
+                percent(top->cum, report->total));
+    if (report->colour)
+        buf_add_str(out, BOLD);
+    add_cut(out, top->name, NAME_WIDTH, false);
+    if (report->colour)
+        buf_add_str(out, PLAIN);
+    add_blanks(out, top->name, NAME_WIDTH);
+    buf_add_str(out, " ");
+    add_place(out, top);
+    buf_add_str(out, "\n");
+}
+
+static void add_time(struct buf *out, int64_t unix_ns)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000);
+    struct tm tm;
+    char text[64];
+
+    if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+        buf_add_str(out, text);
+}
+
+static void add_head(const struct report *report, struct buf *out)
+{
+    char total[CELL_SIZE], duration[CELL_SIZE];
+
+    format_value(report->total, report->type.unit, total);
+    format_value(report->duration_ns, "nanoseconds", duration);
+    buf_add_fmt(out, "%zu profile%s", report->file_count, report->file_count == 1 ? "" : "s");
+    if (report->first_ns > 0) {
+        buf_add_str(out, ", ");
+        add_time(out, report->first_ns);
+        buf_add_str(out, " to ");
+        add_time(out, report->last_ns);
+        buf_add_str(out, " UTC");
+    }
+    if (report->duration_ns > 0)
+        buf_add_fmt(out, ", %s", duration);
+    buf_add_fmt(out, ": %s ", total);
+    add_cut(out, report->type.type, NAME_WIDTH / 2, false);
+    buf_add_str(out, "\n");
+}
+
+static size_t shown(const struct report *report)
+{
+    return report->top_count < report->top_max ? report->top_count : report->top_max;
+}
+
+void report_table(const struct report *report, struct buf *out)
+{
+    size_t i, count = shown(report);
+
+    add_head(report, out);
+    if (report->top_count == 0) {
+        buf_add_str(out, "No function has any of it; --type chooses another value.\n");
+        return;
+    }
+    if (report->colour)
+        buf_add_str(out, BOLD);
+    buf_add_fmt(out, "\n %9s %7s %9s %7s  %-*s %s\n", "own", "own %", "total", "total %",
+                NAME_WIDTH, "function", "file:line");
+    if (report->colour)
+        buf_add_str(out, PLAIN);
+    for (i = 0; i < count; i++)
+        add_row(report, &report->tops[i], out);
+    if (count < report->top_count)
+        buf_add_fmt(out, " and %zu more; --top N shows more\n", report->top_count - count);
+}
+
+static void add_json_top(const struct pprof_top *top, struct buf *out)
+{
+    buf_add_str(out, "{\"func\": ");
+    json_string(out, top->name);
+    buf_add_str(out, ", \"file\": ");
+    json_string(out, top->file);
+    if (top->start_line > 0)
+        buf_add_fmt(out, ", \"line\": %" PRId32, top->start_line);
+    else
+        buf_add_str(out, ", \"line\": null");
+    buf_add_fmt(out, ", \"own\": %" PRId64 ", \"total\": %" PRId64 "}", top->flat, top->cum);
+}
+
+void report_json(const struct report *report, struct buf *out)
+{
+    size_t i, count = shown(report);
+
+    buf_add_fmt(out, "{\"files\": %zu, \"start_unix_ns\": %" PRId64 ", \"end_unix_ns\": %" PRId64,
+                report->file_count, report->first_ns, report->last_ns);
+    buf_add_fmt(out, ", \"duration_ns\": %" PRId64 ", \"type\": ", report->duration_ns);
+    json_string(out, report->type.type);
+    buf_add_str(out, ", \"unit\": ");
+    json_string(out, report->type.unit);
+    buf_add_fmt(out, ", \"total\": %" PRId64 ", \"functions\": [", report->total);
+    for (i = 0; i < count; i++) {
+        buf_add_str(out, i ? ", " : "");
+        add_json_top(&report->tops[i], out);
+    }
+    buf_add_str(out, "]}\n");
+}

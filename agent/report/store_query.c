@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_query.c - see store_query.h. */
+#include "agent/report/store_query.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/host/clock.h"
+#include "agent/report/files.h"
+#include "agent/report/flame_json.h"
+#include "agent/report/sum.h"
+#include "exporters/store_name.h"
+
+/* A prime above any number of files that are read: each of its multiples falls on another. */
+enum { STRIDE = 7919, TITLE_MAX = 256 };
+
+size_t browse_place(size_t turn, size_t count)
+{
+    return turn * STRIDE % count;
+}
+
+/* Adds up what a range has. False: there is nothing of it, `err` says why. */
+static bool sum_up(const struct browse *browse, struct report_sum *sum, struct buf *out,
+                   struct err *err)
+{
+    struct report_files files = {0};
+    size_t i, count;
+    bool good = report_files_of_range(browse->store, browse->folder, browse->from_ms, browse->to_ms,
+                                      &files, err);
+
+    sum->max_bytes = BROWSE_BYTES_MAX;
+    sum->pid = browse->pid;
+    count = files.count < BROWSE_FILES_MAX ? files.count : BROWSE_FILES_MAX;
+    for (i = 0; good && i < count && clock_mono_ns() < browse->deadline_ns; i++)
+        if (!report_sum_add(sum, files.paths[browse_place(i, count) * files.count / count], true))
+            continue; /* one that is bad is left out */
+    buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu}", files.count, sum->file_count);
+    report_files_finish(&files);
+    if (good && sum->profile && (!browse->pid || pprof_row_count(sum->profile) > 0))
+        return true;
+    if (good && sum->profile)
+        err_set(err,
+                "of that time there is nothing of process %" PRId64
+                ": it was not sampled, or [target] split = none",
+                browse->pid);
+    else if (good && sum->other.size > 0)
+        err_set(err, "%.*s", (int)sum->other.size, (const char *)sum->other.data);
+    else if (good)
+        err_set(err, "there are no profiles of that time");
+    return false;
+}
+
+static bool add_graph(const struct browse *browse, const struct report_sum *sum,
+                      const struct pprof *profile, size_t base, struct buf *out)
+{
+    char service[STORE_SERVICE_SIZE], title[TITLE_MAX];
+    struct format_view view = {.profile = profile,
+                               .type = base == FORMAT_NO_BASE ? sum->type : 0,
+                               .base = base,
+                               .title = title,
+                               .time_ns = sum->first_ns,
+                               .duration_ns = sum->duration_ns,
+                               .period = sum->period};
+    const char *name = store_name_read_service(browse->folder, service) ? service : browse->folder;
+
+    if (browse->pid)
+        (void)snprintf(title, sizeof(title), "%s, process %" PRId64, name, browse->pid);
+    else
+        (void)snprintf(title, sizeof(title), "%s", name);
+    return flame_json(&view, BROWSE_NODES_MAX, out) == PPROF_OK;
+}
+
+bool browse_graph(const struct browse *browse, const char *type, struct buf *out, struct err *err)
+{
+    struct report_sum sum;
+    bool good;
+
+    report_sum_init(&sum, type);
+    buf_add_str(out, "{\"after\":");
+    good = sum_up(browse, &sum, out, err);
+    buf_add_str(out, ",");
+    if (good && !add_graph(browse, &sum, sum.profile, FORMAT_NO_BASE, out)) {
+        err_set(err, "the flame graph is too large");
+        good = false;
+    }
+    buf_add_str(out, "}\n");
+    report_sum_finish(&sum);
+    return good;
+}
+
+bool browse_difference(const struct browse *before, const struct browse *after, const char *type,
+                       struct buf *out, struct err *err)
+{
+    struct report_sum sums[2];
+    struct pprof *profile = NULL;
+    bool good;
+
+    report_sum_init(&sums[0], type);
+    report_sum_init(&sums[1], type);
+    buf_add_str(out, "{\"before\":");
+    good = sum_up(before, &sums[0], out, err);
+    buf_add_str(out, ",\"after\":");
+    good = good && sum_up(after, &sums[1], out, err);
+    buf_add_str(out, ",");
+    if (good && (strcmp(sums[0].names[1], sums[1].names[1]) != 0 ||
+                 report_sum_difference(&sums[1], &sums[0], &profile) != PPROF_OK ||
+                 !add_graph(after, &sums[1], profile, 1, out))) {
+        err_set(err, "they cannot be compared: other units, or too large");
+        good = false;
+    }
+    buf_add_str(out, "}\n");
+    pprof_free(profile);
+    report_sum_finish(&sums[0]);
+    report_sum_finish(&sums[1]);
+    return good;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store_query.h - what a local store holds, as JSON for the page.
+ *
+ * Of many profiles as many are read as fit the limits, spread evenly over the time that is asked
+ * for; the answer tells how many of how many.
+ *
+ * Gives:  all append one JSON object and a newline to `out`.
+ * Errors: false; `err` says why, and part of the object may be there.
+ */
+#ifndef AGENT_REPORT_STORE_QUERY_H
+#define AGENT_REPORT_STORE_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    BROWSE_FILES_MAX = 4096,    /* profiles that are added up */
+    BROWSE_POINTS_MAX = 800,    /* of a time line */
+    BROWSE_NODES_MAX = 100000,  /* of a flame graph */
+    BROWSE_BYTES_MAX = 32 << 20 /* of a sum, and of each profile */
+};
+
+/* Profiles of one service. All borrowed. */
+struct browse {
+    const char *store, *folder; /* the folder as browse_services names it */
+    int64_t from_ms, to_ms;     /* UTC: those that began in between */
+    int64_t pid;                /* what they have of this process; 0: all */
+    uint64_t deadline_ns;       /* monotonic: then no more are read */
+};
+
+/*
+ * Which of `count` things (at least 1, fewer than 7919) is read in which turn: an order that
+ * leaves an even choice of them whenever it is broken off.
+ */
+size_t browse_place(size_t turn, size_t count);
+
+/* The folders of a store: whose, how many profiles, how large, from when to when. */
+MUST_CHECK bool browse_services(const char *store, struct buf *out, struct err *err);
+
+/* The totals of each profile. */
+MUST_CHECK bool browse_timeline(const struct browse *browse, struct buf *out, struct err *err);
+
+/* The flame graph of all of them. `type`: the value that is shown first, NULL: cpu. */
+MUST_CHECK bool browse_graph(const struct browse *browse, const char *type, struct buf *out,
+                             struct err *err);
+
+/* The flame graph of what `after` took more or less than `before` of the value `type`. */
+MUST_CHECK bool browse_difference(const struct browse *before, const struct browse *after,
+                                  const char *type, struct buf *out, struct err *err);
+
+#endif

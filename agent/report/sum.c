@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sum.c - see sum.h. */
+#include "agent/report/sum.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/report/files.h"
+#include "agent/report/report.h"
+
+enum { MESSAGE_MAX = 4096, FILE_MAX = 64 << 20, PROFILE_MAX = 512 << 20 };
+
+void report_sum_init(struct report_sum *sum, const char *wanted)
+{
+    *sum = (struct report_sum){.wanted = wanted, .max_bytes = PROFILE_MAX};
+    buf_init(&sum->other, MESSAGE_MAX);
+}
+
+void report_sum_finish(struct report_sum *sum)
+{
+    pprof_free(sum->profile);
+    buf_finish(&sum->other);
+}
+
+static size_t find_type(const struct pprof_decoded *file, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < file->type_count; i++) {
+        if (strcmp(file->types[i].type, name) == 0)
+            return i;
+    }
+    return PPROF_TYPES_MAX;
+}
+
+static size_t choose_type(const struct report_sum *sum, const struct pprof_decoded *file)
+{
+    size_t type;
+
+    if (sum->wanted)
+        return find_type(file, sum->wanted);
+    type = find_type(file, "cpu");
+    if (type == PPROF_TYPES_MAX)
+        type = find_type(file, "wall");
+    if (type == PPROF_TYPES_MAX && file->type_count)
+        type = file->type_count - 1;
+    return type;
+}
+
+static void note_other_types(struct report_sum *sum, const struct pprof_decoded *file)
+{
+    size_t i;
+
+    buf_reset(&sum->other);
+    buf_add_fmt(&sum->other,
+                "there is no value '%s'; there are:", sum->wanted ? sum->wanted : "cpu");
+    for (i = 0; i < file->type_count; i++) {
+        buf_add_str(&sum->other, " ");
+        report_text(file->types[i].type, &sum->other);
+    }
+}
+
+/* The first file that has the wanted type decides what is added up. */
+static enum pprof_rc begin_sum(struct report_sum *sum, const struct pprof_decoded *file)
+{
+    size_t type = choose_type(sum, file);
+
+    if (type == PPROF_TYPES_MAX) {
+        note_other_types(sum, file);
+        return PPROF_OK;
+    }
+    (void)snprintf(sum->names[0], sizeof(sum->names[0]), "%s", file->types[type].type);
+    (void)snprintf(sum->names[1], sizeof(sum->names[1]), "%s", file->types[type].unit);
+    sum->chosen = (struct pprof_type){sum->names[0], sum->names[1]};
+    sum->type = type;
+    sum->period = file->period;
+    return pprof_new(file->types, file->type_count, sum->max_bytes, &sum->profile);
+}
+
+static void note_time(struct report_sum *sum, const struct pprof_decoded *file)
+{
+    int64_t end = file->time_ns;
+
+    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - sum->duration_ns)
+        sum->duration_ns += file->duration_ns;
+    if (file->time_ns <= 0)
+        return;
+    if (file->duration_ns > 0 && file->duration_ns < INT64_MAX - end)
+        end += file->duration_ns;
+    if (sum->first_ns == 0 || file->time_ns < sum->first_ns)
+        sum->first_ns = file->time_ns;
+    if (end > sum->last_ns)
+        sum->last_ns = end;
+}
+
+/* Says which file has nothing to add. */
+static void say_left_out(const struct report_sum *sum, const char *path)
+{
+    struct buf type;
+
+    buf_init(&type, MESSAGE_MAX);
+    report_text(sum->chosen.type, &type);
+    buf_add_str(&type, " in ");
+    report_text(sum->chosen.unit, &type);
+    (void)fprintf(stderr, "pystrobe: %s: left out: it has no %.*s\n", path, (int)type.size,
+                  (const char *)type.data);
+    buf_finish(&type);
+}
+
+static bool has_chosen(const struct report_sum *sum, const struct pprof_decoded *file)
+{
+    size_t i;
+
+    for (i = 0; i < file->type_count; i++)
+        if (strcmp(file->types[i].type, sum->chosen.type) == 0 &&
+            strcmp(file->types[i].unit, sum->chosen.unit) == 0)
+            return true;
+    return false;
+}
+
+static enum pprof_rc add_decoded(struct report_sum *sum, const char *path,
+                                 const struct pprof_decoded *file)
+{
+    const struct pprof_rule rule = {.key = sum->pid ? "pid" : NULL, .num = sum->pid};
+    enum pprof_rc rc = PPROF_OK;
+
+    if (!sum->profile)
+        rc = begin_sum(sum, file);
+    if (rc != PPROF_OK || !sum->profile)
+        return rc;
+    if (!has_chosen(sum, file)) {
+        say_left_out(sum, path);
+        return PPROF_OK;
+    }
+    sum->file_count++;
+    note_time(sum, file);
+    return pprof_merge_by(sum->profile, file->profile, &rule);
+}
+
+static enum pprof_rc add_bytes(struct report_sum *sum, const char *path, const struct buf *bytes,
+                               struct err *err)
+{
+    struct pprof_decoded file;
+    enum pprof_rc rc = pprof_decode(bytes->data, bytes->size, sum->max_bytes, &file, err);
+
+    if (rc != PPROF_OK)
+        return rc;
+    rc = add_decoded(sum, path, &file);
+    if (rc != PPROF_OK)
+        err_set(err, "%s", pprof_rc_text(rc));
+    pprof_free(file.profile);
+    return rc;
+}
+
+bool report_sum_add(struct report_sum *sum, const char *path, bool may_go)
+{
+    struct err err = {""};
+    struct buf bytes;
+    bool good;
+
+    buf_init(&bytes, FILE_MAX);
+    if (report_read(path, &bytes, &err))
+        good = add_bytes(sum, path, &bytes, &err) == PPROF_OK;
+    else
+        good = may_go && errno == ENOENT;
+    buf_finish(&bytes);
+    if (!good)
+        (void)fprintf(stderr, "pystrobe: %s: %s\n", path, err.text);
+    return good;
+}
+
+enum pprof_rc report_sum_difference(const struct report_sum *after, const struct report_sum *before,
+                                    struct pprof **out)
+{
+    const struct pprof_type types[] = {after->chosen, {"before", after->chosen.unit}};
+    struct pprof *profile;
+    enum pprof_rc rc = pprof_new(types, 2, after->max_bytes, &profile);
+
+    if (rc != PPROF_OK)
+        return rc;
+    rc = pprof_merge_value(profile, 0, after->profile, after->type);
+    if (rc == PPROF_OK)
+        rc = pprof_merge_value(profile, 1, before->profile, before->type);
+    if (rc == PPROF_OK)
+        *out = profile;
+    else
+        pprof_free(profile);
+    return rc;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async_stacks.c - see async_stacks.h. */
+#include "agent/sampling/async_stacks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_MAX = 64 << 20, NAME_MAX_BYTES = 128, CHAIN_MAX = 1024 };
+
+void async_stacks_init(struct async_stacks *stacks)
+{
+    *stacks = (struct async_stacks){0};
+    arena_init(&stacks->arena, BYTES_MAX);
+}
+
+void async_stacks_finish(struct async_stacks *stacks)
+{
+    arena_finish(&stacks->arena);
+    free(stacks->tasks);
+    free(stacks->before);
+}
+
+/* A name that asyncio has made up says nothing, and would make a stack of its own of each task. */
+static void name_of(const struct cpy_task *task, char out[NAME_MAX_BYTES])
+{
+    static const char made_up[] = "Task-";
+    const char *name = task->name;
+
+    if (!name || (strncmp(name, made_up, sizeof(made_up) - 1) == 0 &&
+                  strspn(name + sizeof(made_up) - 1, "0123456789") == strlen(name) - 5))
+        (void)snprintf(out, NAME_MAX_BYTES, "<task>");
+    else
+        (void)snprintf(out, NAME_MAX_BYTES, "<task %.100s>", name);
+}
+
+static struct async_stack *new_task(struct async_stacks *stacks)
+{
+    size_t capacity = stacks->capacity ? stacks->capacity * 2 : 64;
+    struct async_stack *wider;
+
+    if (stacks->count == stacks->capacity) {
+        wider = realloc(stacks->tasks, capacity * sizeof(*wider));
+        if (!wider)
+            return NULL;
+        stacks->tasks = wider;
+        stacks->capacity = capacity;
+    }
+    return &stacks->tasks[stacks->count++];
+}
+
+static void add_task(void *ctx, const struct cpy_task *from)
+{
+    struct async_stacks *stacks = ctx;
+    struct service_stack stack = {arena_alloc(&stacks->arena, (from->depth + 2) * sizeof(uint32_t)),
+                                  0};
+    struct async_stack *task = stack.locations ? new_task(stacks) : NULL;
+    char name[NAME_MAX_BYTES];
+
+    stacks->failed |= !task;
+    if (!task)
+        return;
+    name_of(from, name);
+    if (service_stack_frames(stacks->service, &stack, from->frames, from->depth) != PPROF_OK ||
+        service_stack_name(stacks->service, &stack, name) != PPROF_OK) {
+        stacks->count--; /* the profile is full: the thread's own stack is counted as that */
+        return;
+    }
+    *task = (struct async_stack){.id = from->id,
+                                 .state = from->state,
+                                 .running = from->running,
+                                 .awaiter = from->awaited_by_count > 0 ? from->awaited_by[0] : 0,
+                                 .locations = stack.locations,
+                                 .depth = stack.depth};
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+    const struct async_stack *left = a, *right = b;
+
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+static struct async_stack *find(const struct async_stacks *stacks, cpy_addr id)
+{
+    const struct async_stack key = {.id = id};
+
+    return stacks->count == 0
+               ? NULL
+               : bsearch(&key, stacks->tasks, stacks->count, sizeof(key), compare_tasks);
+}
+
+/* Sorts the tasks, and finds out which await another. */
+static void connect(struct async_stacks *stacks)
+{
+    struct async_stack *awaiter;
+    size_t i, kept = 0;
+
+    if (stacks->count > 1)
+        qsort(stacks->tasks, stacks->count, sizeof(*stacks->tasks), compare_tasks);
+    for (i = 0; i < stacks->count; i++) /* one may be met twice, if its thread ended meanwhile */
+        if (kept == 0 || stacks->tasks[kept - 1].id != stacks->tasks[i].id)
+            stacks->tasks[kept++] = stacks->tasks[i];
+    stacks->count = kept;
+    for (i = 0; i < stacks->count; i++) {
+        awaiter = find(stacks, stacks->tasks[i].awaiter);
+        if (awaiter)
+            awaiter->awaits = true;
+    }
+}
+
+/* Remembers which tasks there were. */
+static void note_before(struct async_stacks *stacks)
+{
+    cpy_addr *wider;
+    size_t i;
+
+    if (stacks->count > stacks->before_capacity) {
+        wider = realloc(stacks->before, stacks->capacity * sizeof(*wider));
+        stacks->failed |= !wider;
+        if (!wider)
+            return;
+        stacks->before = wider;
+        stacks->before_capacity = stacks->capacity;
+    }
+    for (i = 0; i < stacks->count; i++)
+        stacks->before[i] = stacks->tasks[i].id;
+    stacks->before_count = stacks->count;
+}
+
+enum cpy_rc async_stacks_read(struct async_stacks *stacks, struct cpy_target *target,
+                              struct service *service, bool all)
+{
+    enum cpy_rc rc;
+
+    note_before(stacks);
+    arena_reset(&stacks->arena);
+    stacks->service = service;
+    stacks->count = 0;
+    rc = all ? cpy_tasks(target, add_task, stacks) : cpy_running_tasks(target, add_task, stacks);
+    connect(stacks);
+    if (stacks->failed)
+        return CPY_NOMEM;
+    return rc == CPY_FOREIGN ? CPY_OK : rc;
+}
+
+/* Puts a task's stack together with those of its awaiters. */
+static void follow(const struct async_stacks *stacks, const struct async_stack *task,
+                   struct service_stack *out)
+{
+    uint32_t room, i;
+
+    for (i = 0; task && i < CHAIN_MAX; i++) { /* they may await each other in a circle */
+        room = SERVICE_DEPTH_MAX - out->depth;
+        room = task->depth < room ? task->depth : room;
+        memcpy(out->locations + out->depth, task->locations, room * sizeof(*out->locations));
+        out->depth += room;
+        task = task->awaiter && out->depth < SERVICE_DEPTH_MAX ? find(stacks, task->awaiter) : NULL;
+    }
+}
+
+bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state, uint32_t *room,
+                          struct service_stack *out)
+{
+    size_t i;
+
+    *out = (struct service_stack){room, 0};
+    for (i = 0; i < stacks->count; i++)
+        if (stacks->tasks[i].running && stacks->tasks[i].state == state) {
+            follow(stacks, &stacks->tasks[i], out);
+            return true;
+        }
+    return false;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const cpy_addr *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
+}
+
+void async_stacks_waiting(struct async_stacks *stacks,
+                          void (*each)(void *ctx, const struct service_stack *stack, bool is_new),
+                          void *ctx)
+{
+    uint32_t room[SERVICE_DEPTH_MAX];
+    struct service_stack stack;
+    const struct async_stack *task;
+    size_t i;
+
+    for (i = 0; i < stacks->count; i++) {
+        task = &stacks->tasks[i];
+        if (task->running || task->awaits)
+            continue;
+        stack = (struct service_stack){room, 0};
+        follow(stacks, task, &stack);
+        each(ctx, &stack,
+             stacks->before_count == 0 || !bsearch(&task->id, stacks->before, stacks->before_count,
+                                                   sizeof(task->id), compare_ids));
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bursts.c - see bursts.h. */
+#include "agent/sampling/bursts.h"
+
+#include <string.h>
+
+static void drop_ended(struct bursts *bursts, uint64_t now_ns)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < bursts->count; i++)
+        if (bursts->all[i].until_ns > now_ns)
+            bursts->all[kept++] = bursts->all[i];
+    bursts->count = kept;
+}
+
+bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_ns)
+{
+    size_t i;
+
+    drop_ended(bursts, now_ns);
+    for (i = 0; i < bursts->count; i++)
+        if (bursts->all[i].pid == burst->pid && strcmp(bursts->all[i].service, burst->service) == 0)
+            break;
+    if (i == BURSTS_MAX)
+        return false;
+    bursts->all[i] = *burst;
+    bursts->count += i == bursts->count;
+    return true;
+}
+
+bool burst_fits(const struct burst *burst, pid_t pid, const char *service)
+{
+    return (burst->pid == 0 || burst->pid == pid) &&
+           (burst->service[0] == '\0' || strcmp(burst->service, service) == 0);
+}
+
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+                                uint64_t now_ns)
+{
+    size_t i;
+
+    for (i = 0; i < bursts->count; i++)
+        if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == whom->pid &&
+            strcmp(bursts->all[i].service, whom->service) == 0)
+            return &bursts->all[i];
+    return NULL;
+}
+
+const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
+                              uint64_t now_ns)
+{
+    const struct burst *best = NULL;
+    size_t i;
+
+    for (i = 0; i < bursts->count; i++)
+        if (bursts->all[i].until_ns > now_ns && burst_fits(&bursts->all[i], pid, service) &&
+            (!best || bursts->all[i].rate_hz > best->rate_hz))
+            best = &bursts->all[i];
+    return best;
+}

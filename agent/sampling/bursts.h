@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bursts.h - the targets that somebody wants to see more of for a while.
+ *
+ * A burst of a service holds for its processes that come later, too.
+ */
+#ifndef AGENT_SAMPLING_BURSTS_H
+#define AGENT_SAMPLING_BURSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct burst {
+    pid_t pid;         /* this process; 0: of any number */
+    char service[256]; /* of this service; "": of any */
+    double rate_hz;
+    uint64_t until_ns; /* monotonic */
+};
+
+enum { BURSTS_MAX = 16 }; /* at a time */
+
+struct bursts {
+    struct burst all[BURSTS_MAX];
+    size_t count;
+};
+
+/* Notes a burst, in place of one of the same target. False: there are BURSTS_MAX already. */
+MUST_CHECK bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_ns);
+
+/* True if the burst is of this process. */
+bool burst_fits(const struct burst *burst, pid_t pid, const char *service);
+
+/* The running burst of the same target; NULL: there is none. */
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+                                uint64_t now_ns);
+
+/* The fastest running burst that a process has a part in; NULL: it has none. */
+const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
+                              uint64_t now_ns);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine.c - see engine.h. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/sampling/clock_step.h"
+#include "agent/sampling/engine_internal.h"
+#include "agent/sampling/stats.h"
+
+enum {
+    RACED_MAX = 50,
+    EVENTS = 32,
+    CROWDED_MAX = 8 /* wake-ups, at most, until it is asked again whether we are alone */
+};
+
+#define SEAT_NS (5 * NS_PER_MS)
+
+bool engine_watch(struct engine *e, int fd, void *what)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = what}};
+
+    return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+const struct engine_stats *engine_stats(const struct engine *e)
+{
+    return &e->stats;
+}
+
+static void lost(void *ctx, struct proc_id id)
+{
+    engine_drop(ctx, id);
+}
+
+void engine_free(struct engine *e)
+{
+    if (!e)
+        return;
+    while (e->stats.sampling > 0)
+        engine_stop(e, e->sampling[e->stats.sampling - 1]);
+    finder_free(e->finder);
+    services_finish(&e->services);
+    ticks_finish(&e->ticks);
+    alarm_finish(&e->alarm);
+    free(e->sampling);
+    cpy_scratch_free(e->scratch);
+    if (e->running_fd >= 0)
+        (void)close(e->running_fd);
+    if (e->signal_fd >= 0)
+        (void)close(e->signal_fd);
+    if (e->epoll_fd >= 0)
+        (void)close(e->epoll_fd);
+    free(e);
+}
+
+void engine_begin_reading(struct engine *e, struct proc_id id, uint64_t now_ns)
+{
+    if (e->settings.beat)
+        beat_read(e->settings.beat, id.pid, now_ns);
+}
+
+void engine_end_reading(struct engine *e)
+{
+    if (e->settings.beat)
+        beat_rest(e->settings.beat);
+}
+
+void engine_scan(struct engine *e)
+{
+    finder_scan(e->finder, clock_mono_ns());
+}
+
+/* Before anything but the sample that it was taken for: that may take long, and we go before all
+ * others there. */
+static void leave_seat(struct engine *e)
+{
+    if (e->seated)
+        cpy_unseat(e->seated->process.target);
+    e->seated = NULL;
+}
+
+/* Tells of a process that hangs, once, and of its end. */
+static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    struct hang *hang = &t->process.hang;
+    const struct engine_hang news = {
+        .id = t->id, .kind = hang->kind, .tid = hang->tid, .lasted_ns = now_ns - hang->since_ns};
+
+    hang->news = false;
+    if (!e->settings.hangs)
+        return;
+    leave_seat(e);
+    engine_begin_reading(e, t->id, now_ns);
+    e->settings.hangs(e->settings.ctx, &news);
+    engine_end_reading(e);
+}
+
+/* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
+static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
+{
+    const uint64_t ticks = process_ticks(&t->process);
+    bool read = true;
+    struct proc_id id = t->id;
+    struct err err;
+    enum cpy_rc rc;
+
+    engine_begin_reading(e, id, now_ns);
+    if (e->seated == t)
+        cpy_woke(t->process.target, now_ns);
+    rc = process_sample(&t->process, now_ns, alone, &read);
+    engine_end_reading(e);
+    if (read)
+        stats_took(&e->stats.times, clock_mono_ns() - now_ns);
+    e->stats.samples += ticks;
+    t->samples += ticks;
+    e->stats.rested += read ? ticks - 1 : ticks;
+    if (rc == CPY_OK) {
+        t->raced = 0;
+        if (t->process.hang.news) {
+            tell_hang(e, t, now_ns);
+            hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
+        }
+        return true;
+    }
+    e->stats.failed[rc]++;
+    t->failed[rc]++;
+    if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
+        return true;
+    /* Gone, or something else runs there now: look at it anew. */
+    err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
+    engine_stop(e, t);
+    engine_put_off(e, id, rc, &err);
+    return false;
+}
+
+/* True if no thread but this one runs on the host, or could; where others did it is asked ever more
+ * rarely. */
+static bool is_alone(struct engine *e)
+{
+    unsigned long running;
+
+    if (e->crowded_left > 0) {
+        e->crowded_left--;
+        return false;
+    }
+    if (proc_running(e->running_fd, &running) && running == 1) {
+        e->crowded = 0;
+        return true;
+    }
+    e->crowded = e->crowded < CROWDED_MAX / 2 ? 2 * e->crowded + 1 : CROWDED_MAX - 1;
+    e->crowded_left = e->crowded;
+    return false;
+}
+
+void engine_stretch(struct engine *e, double factor)
+{
+    ticks_stretch(&e->ticks, factor);
+}
+
+/* Takes all samples that are due now; gives when to wake up for the next. */
+static uint64_t tick_all(struct engine *e, uint64_t now_ns)
+{
+    const uint64_t due_ns = now_ns;
+    bool asked = false, alone = false, first;
+    struct target *t;
+    struct tick *due;
+
+    /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
+    for (; (due = ticks_due(&e->ticks, due_ns)); now_ns = clock_mono_ns()) {
+        t = due->of;
+        if (e->seated && e->seated != t)
+            leave_seat(e);
+        if (!asked && process_may_rest(&t->process)) {
+            alone = is_alone(e);
+            asked = true;
+        }
+        if (now_ns >= t->ask_ns) {
+            leave_seat(e);
+            engine_ask_again(e, t, now_ns);
+            now_ns = clock_mono_ns();
+        }
+        t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
+        first = !due->began;
+        if (!tick(e, t, now_ns, alone))
+            continue;
+        if (first) /* that took longer: nothing was known of the process before */
+            now_ns = clock_mono_ns();
+        e->stats.missed += ticks_done(&e->ticks, due, process_ticks(&t->process), now_ns);
+    }
+    return ticks_wake_ns(&e->ticks, now_ns);
+}
+
+void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
+{
+    struct cpy_target *opened = NULL;
+    struct err err = {""};
+    enum cpy_rc rc;
+
+    /* Many may be taken at once, and to open one takes some milliseconds. */
+    (void)tick_all(e, clock_mono_ns());
+    leave_seat(e);
+    engine_begin_reading(e, id, clock_mono_ns());
+    rc = cpy_open(id.pid, &opened, &err);
+    engine_end_reading(e);
+    trim_soon(&e->trim, clock_mono_ns());
+    if (rc == CPY_OK && engine_start(e, id, choice, opened))
+        return;
+    engine_put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
+}
+
+static void take(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    engine_take(ctx, id, choice);
+}
+
+static struct finder *open_finder(struct engine *e)
+{
+    const struct finder_settings settings = {
+        .choose = e->settings.choose,
+        .choose_ctx = e->settings.ctx,
+        .take = take,
+        .lost = lost,
+        .ctx = e,
+        .scan_ns = e->settings.scan_ns,
+        .only = e->settings.only,
+        .eager = e->settings.eager,
+    };
+
+    return finder_new(&settings);
+}
+
+struct engine *engine_new(const struct engine_settings *settings)
+{
+    struct engine *e = calloc(1, sizeof(*e));
+    uint64_t seed;
+    bool alarmed;
+
+    if (!e) {
+        cpy_scratch_free(settings->scratch);
+        return NULL;
+    }
+    e->settings = *settings;
+    e->services.max = settings->max_services;
+    e->services.values = settings->exception ? VALUES : VALUES_USUAL;
+    e->signal_fd = -1;
+    alarmed = alarm_init(&e->alarm);
+    e->running_fd = proc_open_running();
+    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    e->finder = settings->choose ? open_finder(e) : NULL;
+    e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
+    if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
+        e->signal_fd < 0 || !engine_watch(e, e->signal_fd, NULL) ||
+        (settings->orders_fd && !engine_watch(e, settings->orders_fd, e))) {
+        engine_free(e);
+        return NULL;
+    }
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = clock_mono_ns();
+    ticks_init(&e->ticks, seed);
+    e->utc = utc_now();
+    e->interval_end_ns =
+        settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
+    return e;
+}
+
+const struct service *engine_services(const struct engine *e)
+{
+    return e->services.first;
+}
+
+static void settle_all(struct engine *e, uint64_t now_ns)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++) {
+        engine_begin_reading(e, e->sampling[i]->id, now_ns);
+        process_settle(&e->sampling[i]->process, now_ns);
+        engine_end_reading(e);
+    }
+}
+
+void engine_settle(struct engine *e, const struct engine_apart *apart)
+{
+    uint64_t now_ns = clock_mono_ns();
+
+    e->apart = *apart;
+    settle_all(e, now_ns);
+    engine_split_all(e, now_ns);
+}
+
+static void end_interval(struct engine *e, bool last)
+{
+    /* A supervisor holds by itself what it is handed. */
+    const bool holds = e->settings.interval_ns != 0 && !last;
+    struct service *service;
+    uint64_t now_ns = clock_mono_ns();
+    size_t i;
+
+    heed_clock(&e->services, &e->utc);
+    settle_all(e, now_ns);
+    for (i = 0; i < e->stats.sampling; i++)
+        hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
+    for (service = e->services.first; service; service = service->next) {
+        if (holds && service_hold(service))
+            continue;
+        e->stats.overflow += service->overflow;
+        e->settings.deliver(e->settings.ctx, service, now_ns);
+        if (!service_begin(service, clock_utc_ns(), now_ns))
+            log_line(LOG_LEVEL_ERROR, "service %s: out of memory", service->name);
+    }
+    if (e->settings.interval_ended)
+        e->settings.interval_ended(e->settings.ctx);
+    services_trim(&e->services);
+    if (e->settings.interval_ns == 0)
+        return;
+    e->interval_end_ns += e->settings.interval_ns;
+    if (e->interval_end_ns <= now_ns)
+        e->interval_end_ns = now_ns + e->settings.interval_ns;
+}
+
+void engine_end_interval(struct engine *e)
+{
+    end_interval(e, false);
+}
+
+void engine_flush(struct engine *e)
+{
+    size_t i = e->stats.sampling;
+    uint64_t now_ns;
+
+    while (i-- > 0) { /* from the end: what is gone takes itself out */
+        now_ns = clock_mono_ns();
+        process_rouse(&e->sampling[i]->process, now_ns);
+        (void)tick(e, e->sampling[i], now_ns, false);
+    }
+    end_interval(e, true);
+}
+
+/* A process has ended. */
+static void end_target(struct engine *e, struct target *t)
+{
+    if (e->finder)
+        finder_ended(e->finder, t->id);
+    else
+        e->settings.news->ended(e->settings.ctx, t->id);
+    engine_stop(e, t);
+}
+
+/* Handles the end of processes; true if the caller is to know of something: *out. */
+static bool handle(struct engine *e, const struct epoll_event *events, int count,
+                   struct signalfd_siginfo *out_signal, enum engine_event *out)
+{
+    bool signalled = false, ordered = false;
+    int i;
+
+    for (i = 0; i < count; i++) {
+        if (!events[i].data.ptr)
+            signalled = true;
+        else if (events[i].data.ptr == e)
+            ordered = true;
+        else
+            end_target(e, events[i].data.ptr);
+    }
+    signalled = signalled &&
+                read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
+    *out = signalled ? ENGINE_SIGNAL : ENGINE_ORDERS;
+    return signalled || ordered;
+}
+
+/* ppoll on the epoll set: epoll_wait itself counts in milliseconds, too coarse for 1000 Hz. */
+static int poll_until(const struct engine *e, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
+
+    struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
+    struct pollfd set = {.fd = e->epoll_fd, .events = POLLIN};
+
+    return ppoll(&set, 1, &timeout, NULL);
+}
+
+/* Waits until `until_ns` or something happens. */
+static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
+{
+    const struct tick *tick = e->seated && e->stats.sampling == 1 ? &e->seated->tick : NULL;
+    uint64_t after_ns = 0;
+    int count;
+
+    if (tick && tick->next_ns == until_ns)
+        after_ns = ticks_after_ns(&e->ticks, tick);
+    if (after_ns > 0 && after_ns < until_ns + ALARM_SOON_NS)
+        count = alarm_wait(&e->alarm, e->epoll_fd, until_ns, after_ns);
+    else
+        count = poll_until(e, until_ns);
+    return count > 0 ? epoll_wait(e->epoll_fd, events, EVENTS, 0) : count;
+}
+
+/*
+ * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
+ * milliseconds; with other targets to look after it is done only if there is time for that.
+ */
+static void take_seat(struct engine *e, struct target *next)
+{
+    if (e->seated != next)
+        leave_seat(e);
+    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + SEAT_NS))
+        return;
+    e->seated = cpy_seat(next->process.target) ? next : NULL;
+}
+
+static uint64_t next_scan_ns(const struct engine *e)
+{
+    return e->finder ? finder_next_ns(e->finder) : UINT64_MAX;
+}
+
+/* What engine_run does, but it may end in a seat. */
+static enum engine_event run(struct engine *e, uint64_t deadline_ns,
+                             struct signalfd_siginfo *out_signal)
+{
+    struct epoll_event events[EVENTS];
+    const struct tick *first;
+    enum engine_event event;
+    uint64_t now_ns, until;
+    int count;
+
+    for (;;) {
+        now_ns = clock_mono_ns();
+        if (e->seated && e->seated->tick.next_ns > now_ns)
+            leave_seat(e); /* something else has come */
+        if (now_ns >= deadline_ns)
+            return ENGINE_DEADLINE;
+        if (now_ns >= next_scan_ns(e)) {
+            leave_seat(e);
+            engine_scan(e);
+            now_ns = clock_mono_ns();
+        }
+        until = tick_all(e, now_ns);
+        if (trim_is_due(&e->trim, now_ns)) {
+            leave_seat(e);
+            (void)trim_now(&e->trim, now_ns);
+        }
+        if (now_ns >= e->interval_end_ns) { /* if it was over only since, we wake up at once */
+            leave_seat(e);
+            engine_end_interval(e);
+        }
+        until = until < next_scan_ns(e) ? until : next_scan_ns(e);
+        until = until < e->interval_end_ns ? until : e->interval_end_ns;
+        until = until < deadline_ns ? until : deadline_ns;
+        first = ticks_first(&e->ticks);
+        take_seat(e, first ? first->of : NULL);
+        count = wait_until(e, until, events);
+        if (count != 0 && e->seated && e->seated->tick.next_ns > clock_mono_ns())
+            leave_seat(e); /* before it is handled */
+        if (count < 0 && errno != EINTR) {
+            log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
+            return ENGINE_FAILED;
+        }
+        if (count > 0 && handle(e, events, count, out_signal, &event))
+            return event;
+    }
+}
+
+enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
+                             struct signalfd_siginfo *out_signal)
+{
+    enum engine_event event = run(e, deadline_ns, out_signal);
+
+    leave_seat(e);
+    return event;
+}

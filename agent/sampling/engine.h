@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.h - finds the processes that are wanted, samples each at its rate, and hands
+ * over each service's profile at the end of each interval.
+ *
+ * Shape:   engine_new, engine_run until it says why it stopped, engine_flush for the
+ *          interval that was running, engine_free.
+ * Threads: one. Signals that the engine is to report must be blocked in all threads.
+ */
+#ifndef AGENT_SAMPLING_ENGINE_H
+#define AGENT_SAMPLING_ENGINE_H
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "agent/child/heartbeat.h"
+#include "agent/discover/target_profile.h"
+#include "agent/proc/ptrace_access.h"
+#include "agent/sampling/bursts.h"
+#include "agent/sampling/process.h"
+
+/* A process that hangs, or does no more. */
+struct engine_hang {
+    struct proc_id id;
+    enum hang_kind kind; /* HANG_NONE: it runs again */
+    pid_t tid;           /* of the thread that is stuck; 0: not known */
+    uint64_t lasted_ns;  /* so far */
+};
+
+/* Where the processes are found elsewhere: how each of them is doing. */
+struct engine_news {
+    void (*began)(void *ctx, struct proc_id id, const char *version);
+    void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
+    void (*ended)(void *ctx, struct proc_id id);
+};
+
+struct engine_settings {
+    /* Is this process wanted? Not called for pystrobe itself nor for zombies. NULL: none is looked
+     * for; engine_take and engine_drop say what is sampled, and `news` must be there. */
+    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
+    const struct engine_news *news; /* static */
+    int orders_fd;                  /* engine_run returns when it can be read; 0: there is none */
+    struct beat *beat;              /* shows which process is read; NULL: nobody watches */
+    /* Takes the profile of an interval before it is emptied. */
+    void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
+    /* A process hangs, or goes on. It may read it meanwhile. NULL: nobody asks. */
+    void (*hangs)(void *ctx, const struct engine_hang *hang);
+    /* All services of the interval were delivered. NULL: nobody asks. */
+    void (*interval_ended)(void *ctx);
+    void *ctx;
+    uint64_t interval_ns;        /* 0: one interval, until engine_flush */
+    uint64_t scan_ns;            /* how often /proc is looked through for processes */
+    pid_t only;                  /* look at this process alone; 0: at all of /proc */
+    size_t max_services;         /* profiles of an interval; 0: no limit */
+    bool exception;              /* rows have VALUE_EXCEPTION, too */
+    bool eager;                  /* look five times a second, and at first still more often */
+    struct cpy_scratch *scratch; /* owned by the engine from then on; NULL: it makes one */
+    sigset_t signals;            /* that engine_run reports */
+};
+
+enum engine_event {
+    ENGINE_DEADLINE,
+    ENGINE_SIGNAL, /* *out_signal says which */
+    ENGINE_ORDERS, /* orders_fd can be read */
+    ENGINE_FAILED  /* out of memory or descriptors; logged */
+};
+
+#define ENGINE_ONE(name, label, text) +1
+enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
+#undef ENGINE_ONE
+
+/*
+ * The time slice that the thread which runs an engine is to ask for, unless commands are yet to be
+ * started from it. On a host with more to do than CPUs, ticks would come late by tens of
+ * milliseconds, and many be missed, if it were let in like those that run for long.
+ */
+#define ENGINE_SLICE_NS UINT64_C(500000)
+
+/* From this rate on (Hz) it pays to read targets on site: see cpy_scratch_read_onsite. */
+enum { ENGINE_ONSITE_HZ = 100 };
+
+/* How long something took: how often up to each bound, and beyond the last; in all. */
+#define ENGINE_BOUNDS_US                               \
+    {                                                  \
+        10, 30, 100, 300, 1000, 10000, 100000, 1000000 \
+    }
+enum { ENGINE_BOUNDS = 8 };
+
+struct engine_times {
+    uint64_t counts[ENGINE_BOUNDS + 1];
+    uint64_t sum_ns;
+};
+
+/* What happened so far. */
+struct engine_stats {
+    uint64_t samples;                 /* of processes */
+    struct engine_times times;        /* how long those took that were read */
+    uint64_t rested;                  /* of those, of processes that had not run since the last */
+    uint64_t missed;                  /* ticks that were over before their turn came */
+    uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
+    uint64_t overflow;                /* stacks that the profile had no room for */
+    size_t sampling;                  /* processes now */
+    uint64_t attached;                /* processes so far */
+    enum cpy_rc last_rc;              /* of the process that could not be opened last */
+    struct err last_error;            /* why */
+    enum obstacle last_obstacle;      /* what kept us from it, if it was denied */
+};
+
+/* The same of one process. */
+struct engine_counts {
+    uint64_t samples;
+    uint64_t missed;                  /* ticks */
+    uint64_t failed[ENGINE_OUTCOMES]; /* samples */
+    uint64_t torn;                    /* stacks, and why: */
+    uint64_t torn_moved, torn_chain, torn_code, torn_unmapped;
+};
+
+struct engine;
+
+/* Gives: the engine, ended with engine_free; NULL: out of memory or descriptors. */
+MUST_CHECK struct engine *engine_new(const struct engine_settings *settings);
+
+/* Samples until `deadline_ns` (monotonic; UINT64_MAX: for ever) or a signal. */
+MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline_ns,
+                                        struct signalfd_siginfo *out_signal);
+
+/*
+ * Samples the processes that `burst` fits more often for a while, also those that come later; its
+ * until_ns is the engine's to set.
+ *
+ * Gives: how many there are now; SIZE_MAX: there are BURSTS_MAX bursts already.
+ */
+size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
+
+/* All periods are `factor` times as long as asked for from now on, as far as they may be. */
+void engine_stretch(struct engine *engine, double factor);
+
+/* Looks through /proc now. */
+void engine_scan(struct engine *engine);
+
+/* Samples a process from now on; tells `news`, at once if it cannot be sampled now. */
+void engine_take(struct engine *engine, struct proc_id id, const struct choice *choice);
+
+/* Samples a process no more. */
+void engine_drop(struct engine *engine, struct proc_id id);
+
+/* Ends the interval now: delivers each service's profile and begins the next. */
+void engine_end_interval(struct engine *engine);
+
+/* Processes that are to be told apart in profiles for a while, whatever their choice says. */
+enum { ENGINE_APART_MAX = 8 };
+
+struct engine_apart {
+    size_t count;
+    pid_t pids[ENGINE_APART_MAX];
+};
+
+/* Gives out all time that was counted so far, so that the running profiles are whole up to now;
+ * from now on just the processes of `apart` have the label pid, and those that want it. */
+void engine_settle(struct engine *engine, const struct engine_apart *apart);
+
+/* The services as they are in the running interval. Lends the list until engine_free. */
+const struct service *engine_services(const struct engine *engine);
+
+/* Takes a last sample of each process and delivers what the running interval has. */
+void engine_flush(struct engine *engine);
+
+/* Lends until engine_free. */
+const struct engine_stats *engine_stats(const struct engine *engine);
+
+/* Notes in `stats` that a process could not be opened, and what kept us from it. */
+void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                         const struct err *err);
+
+/* Calls `each` for all processes that are sampled. */
+void engine_each(const struct engine *engine,
+                 void (*each)(void *ctx, struct proc_id id, const struct engine_counts *counts),
+                 void *ctx);
+
+/* The unwinder's counters of all processes so far, also of those that have ended. */
+void engine_unwinder(const struct engine *engine, struct cpy_stats *out);
+
+/* Ends it; delivers nothing. NULL is fine. */
+void engine_free(struct engine *engine);
+
+#endif

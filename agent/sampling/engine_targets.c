@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_targets.c - the processes that an engine samples; see engine_internal.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/discover/naming.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/sampling/clock_step.h"
+#include "agent/sampling/engine_internal.h"
+#include "agent/sampling/stats.h"
+
+/* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
+#define ASK_FIRST_NS (2 * NS_PER_S)
+#define ASK_MAX_NS   (600 * NS_PER_S)
+
+/* Of so many times it is asked once in any case: what it says may have been half written. */
+enum { ASK_SURELY_EACH = 4 };
+
+void engine_unwinder(const struct engine *e, struct cpy_stats *out)
+{
+    size_t i;
+
+    *out = e->ended;
+    for (i = 0; i < e->stats.sampling; i++)
+        stats_add(out, cpy_stats(e->sampling[i]->process.target));
+}
+
+void engine_each(const struct engine *e,
+                 void (*each)(void *ctx, struct proc_id id, const struct engine_counts *counts),
+                 void *ctx)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++) {
+        const struct target *t = e->sampling[i];
+        const struct cpy_stats *stats = cpy_stats(t->process.target);
+        struct engine_counts counts = {.samples = t->samples,
+                                       .missed = t->tick.missed,
+                                       .torn = stats->torn,
+                                       .torn_moved = stats->torn_moved,
+                                       .torn_chain = stats->torn_chain,
+                                       .torn_code = stats->torn_code,
+                                       .torn_unmapped = stats->torn_unmapped};
+
+        memcpy(counts.failed, t->failed, sizeof(counts.failed));
+        each(ctx, t->id, &counts);
+    }
+}
+
+void engine_stop(struct engine *e, struct target *t)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i] == t) {
+            e->sampling[i] = e->sampling[--e->stats.sampling];
+            break;
+        }
+    ticks_remove(&e->ticks, &t->tick);
+    stats_add(&e->ended, cpy_stats(t->process.target));
+    if (e->seated == t)
+        e->seated = NULL;
+    log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)t->id.pid);
+    t->process.service->users--;
+    if (t->hanging.home)
+        t->hanging.home->users--;
+    process_finish(&t->process);
+    if (t->pidfd >= 0)
+        (void)close(t->pidfd); /* which takes it out of the epoll set, too */
+    free(t);
+    trim_soon(&e->trim, clock_mono_ns());
+}
+
+void engine_drop(struct engine *e, struct proc_id id)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i]->id.pid == id.pid && e->sampling[i]->id.start == id.start) {
+            engine_stop(e, e->sampling[i]);
+            return;
+        }
+}
+
+static bool make_room(struct engine *e)
+{
+    size_t capacity = e->sampling_capacity ? e->sampling_capacity * 2 : 16;
+    struct target **wider;
+
+    if (e->stats.sampling < e->sampling_capacity)
+        return true;
+    wider = realloc(e->sampling, capacity * sizeof(*wider));
+    if (!wider)
+        return false;
+    e->sampling = wider;
+    e->sampling_capacity = capacity;
+    return true;
+}
+
+void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                         const struct err *err)
+{
+    enum obstacle found = rc == CPY_DENIED ? obstacle_find(pid) : OBSTACLE_NONE;
+
+    if (stats->last_rc == CPY_DENIED && (rc == CPY_GONE || found == OBSTACLE_GONE))
+        return; /* it has ended since: why it could not be read says more */
+    stats->last_rc = rc;
+    stats->last_error = *err;
+    stats->last_obstacle = found;
+}
+
+void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
+{
+    engine_note_failure(&e->stats, id.pid, rc, err);
+    if (e->finder)
+        finder_put_off(e->finder, id, rc, err, clock_mono_ns());
+    else
+        e->settings.news->put_off(e->settings.ctx, id, rc, err);
+}
+
+/* True if the pid still belongs to the process that is meant. */
+static bool is_same(struct proc_id id)
+{
+    struct proc_stat stat;
+
+    return proc_read_stat(id.pid, &stat) && stat.start == id.start && stat.state != 'Z';
+}
+
+static uint64_t period_of(double rate_hz)
+{
+    return (uint64_t)((double)NS_PER_S / rate_hz);
+}
+
+/* Gives a process its part in a burst that runs. */
+static void join_burst(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    const struct burst *burst = bursts_of(&e->bursts, t->id.pid, t->choice.service, now_ns);
+
+    if (burst)
+        ticks_burst(&e->ticks, &t->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
+}
+
+size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t duration_ns)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct burst mine = *burst;
+    size_t i, count = 0;
+
+    mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
+    if (!bursts_add(&e->bursts, &mine, now_ns))
+        return SIZE_MAX;
+    for (i = 0; i < e->stats.sampling; i++)
+        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->choice.service)) {
+            join_burst(e, e->sampling[i], now_ns);
+            process_rouse(&e->sampling[i]->process, now_ns);
+            count++;
+        }
+    return count;
+}
+
+/* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
+static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice,
+                                  uint64_t now_ns)
+{
+    struct target *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->id = id;
+    t->choice = *choice;
+    t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
+    /* The identity is checked once the pidfd holds it. */
+    if (make_room(e) && is_same(id) && (t->pidfd < 0 || engine_watch(e, t->pidfd, t)) &&
+        ticks_add(&e->ticks, &t->tick, t, period_of(choice->rate_hz), now_ns))
+        return t;
+    if (t->pidfd >= 0)
+        (void)close(t->pidfd);
+    free(t);
+    return NULL;
+}
+
+/* How a process is told apart. */
+static enum service_split split_of(const struct engine *e, const struct target *t)
+{
+    size_t i;
+
+    for (i = 0; i < e->apart.count && i < ENGINE_APART_MAX; i++)
+        if (e->apart.pids[i] == t->id.pid && t->choice.split == SPLIT_NONE)
+            return SPLIT_PROCESS;
+    return t->choice.split;
+}
+
+void engine_split_all(struct engine *e, uint64_t now_ns)
+{
+    size_t i;
+
+    for (i = 0; i < e->stats.sampling; i++)
+        process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
+}
+
+bool engine_start(struct engine *e, struct proc_id id, const struct choice *choice,
+                  struct cpy_target *opened)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct choice named = *choice;
+    bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
+    struct service *service;
+    struct target *t;
+
+    heed_clock(&e->services, &e->utc);
+    service =
+        services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
+    t = service ? hold_target(e, id, &named, now_ns) : NULL;
+    if (!t) {
+        cpy_close(opened);
+        return false;
+    }
+    cpy_use_scratch(opened, e->scratch);
+    t->ask_wait_ns = ASK_FIRST_NS;
+    t->ask_ns = known ? UINT64_MAX : now_ns + ASK_FIRST_NS;
+    service->period_ns = t->tick.period_ns;
+    service->users++;
+    service->split.max = choice->max_split;
+    join_burst(e, t, now_ns);
+    e->sampling[e->stats.sampling++] = t;
+    e->stats.attached++;
+    log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
+             cpy_info(opened)->version, service->name);
+    process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
+    if (!process_set_wants(&t->process, &choice->wants))
+        log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
+    if (e->finder)
+        finder_began(e->finder, id);
+    else
+        e->settings.news->began(e->settings.ctx, id, cpy_info(opened)->version);
+    return true;
+}
+
+/* True if it cannot say more than when it was asked: it would have to map memory for that. To look
+ * at all that it maps takes ten times as long. */
+static bool says_no_more(struct target *t)
+{
+    const uint64_t mapped = proc_mapped(t->id.pid), before = t->asked_mapped;
+
+    t->asked_mapped = mapped;
+    return t->asks++ % ASK_SURELY_EACH != 0 && mapped == before;
+}
+
+void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
+{
+    struct service *before = t->process.service, *service;
+    struct choice named = t->choice;
+
+    t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
+    t->ask_ns = now_ns + t->ask_wait_ns;
+    if (t->hanging.home || says_no_more(t))
+        return;
+    engine_begin_reading(e, t->id, now_ns);
+    if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
+        service = services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(),
+                                        now_ns);
+        if (service && service != before) {
+            process_move(&t->process, service, now_ns);
+            before->users--;
+            service->users++;
+            service->split.max = named.max_split;
+            log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
+        }
+        t->ask_ns = service ? UINT64_MAX : t->ask_ns;
+        t->choice = named;
+    }
+    engine_end_reading(e);
+}

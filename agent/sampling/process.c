@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process.c - see process.h. */
+#include "agent/sampling/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/sampling/gil_stuck.h"
+#include "agent/sampling/idle.h"
+
+void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
+                  struct service *service, enum service_split split, uint64_t now_ns)
+{
+    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+
+    *p = (struct process){.id = id,
+                          .target = target,
+                          .service = service,
+                          .split = split,
+                          .last_ns = now_ns,
+                          .rest = {.moved_ns = now_ns, .ticks = 1}};
+    p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
+    p->cpu_base_ns = p->cpu_ns;
+    cpy_set_options(target, &options);
+    memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
+}
+
+bool process_set_wants(struct process *p, const struct wants *wants)
+{
+    const struct cpy_options options = {.frames = wants->frames,
+                                        .status = CPY_STATUS_CPU |
+                                                  (wants->exception ? CPY_STATUS_EXCEPTION : 0),
+                                        .tasks = wants->tasks != TASKS_NONE};
+
+    p->wants = *wants;
+    p->service->lacks |= wants_lacking(wants, p->target);
+    p->hang.after_ns = wants->hang_ns;
+    cpy_set_options(p->target, &options);
+    if (wants->tasks == TASKS_NONE || !cpy_tells_tasks(p->target))
+        return true;
+    p->tasks = malloc(sizeof(*p->tasks));
+    if (p->tasks)
+        async_stacks_init(p->tasks);
+    return p->tasks != NULL;
+}
+
+/* True if tasks that wait have stacks of their own. */
+static bool shows_waiting(const struct process *p)
+{
+    return p->tasks && p->wants.tasks == TASKS_ALL;
+}
+
+static struct service_tag tag_of(const struct process *p)
+{
+    return (struct service_tag){
+        .pid = p->id.pid, .split = p->split, .hang = hang_name(p->hang.kind)};
+}
+
+static void add_cpu(void *ctx, uint32_t row, uint64_t share)
+{
+    struct process *p = ctx;
+    const int64_t values[VALUES] = {[VALUE_CPU] = (int64_t)share};
+
+    pprof_add(p->service->profile, row, values);
+    p->cpu_given_ns += share;
+}
+
+static void add_wait(void *ctx, uint32_t row, uint64_t share)
+{
+    struct process *p = ctx;
+    const int64_t values[VALUES] = {[VALUE_WAIT] = (int64_t)share};
+
+    pprof_add(p->service->profile, row, values);
+}
+
+static uint32_t unseen_row(struct process *p)
+{
+    const struct service_tag tag = tag_of(p);
+
+    return service_unseen_row(p->service, &tag);
+}
+
+/* Gives out what the kernel has counted of a thread. */
+static void settle_thread(struct process *p, struct process_thread *thread)
+{
+    uint64_t waited = thread->times.wait_ns - thread->settled.wait_ns;
+    uint64_t took = thread->times.cpu_ns - thread->settled.cpu_ns;
+
+    if (!thread->counts)
+        return;
+    /* CPU time that no running stack was seen for stays in the process's remainder, unless that has
+     * other threads' time, too, which nobody asks for. */
+    if (spread_divide(&thread->spread, took, add_cpu, p) == 0 && p->wants.main_only && took > 0)
+        add_cpu(p, unseen_row(p), took);
+    if (waited > 0 && spread_divide(&thread->spread, waited, add_wait, p) == 0)
+        add_wait(p, unseen_row(p), waited);
+    spread_clear(&thread->spread);
+    thread->settled = thread->times;
+}
+
+static void end_thread(struct process *p, struct process_thread *thread)
+{
+    settle_thread(p, thread);
+    spread_finish(&thread->spread);
+}
+
+/* The numbers of a sample, or of a look at the thread's file; a late one may be older. */
+static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t wait_ns)
+{
+    if (cpu_ns > thread->times.cpu_ns)
+        thread->times.cpu_ns = cpu_ns;
+    if (wait_ns > thread->times.wait_ns)
+        thread->times.wait_ns = wait_ns;
+}
+
+/* Gives a thread's wall time, and that of the GIL, to its row; less what it is to pay back. Gives
+ * what the row keeps. */
+static uint64_t add_wall(struct process *p, struct process_thread *thread, uint64_t samples,
+                         uint64_t wall_ns)
+{
+    uint64_t paid = wall_ns < thread->owed_ns ? wall_ns : thread->owed_ns, kept = wall_ns - paid;
+    const int64_t values[VALUES] = {
+        [VALUE_SAMPLES] = (int64_t)samples,
+        [VALUE_WALL] = (int64_t)kept,
+        [VALUE_GIL] = thread->has_gil ? (int64_t)kept : 0,
+        [VALUE_EXCEPTION] = thread->has_exception ? (int64_t)kept : 0,
+    };
+    const int64_t back[VALUES] = {[VALUE_WALL] = (int64_t)paid};
+
+    pprof_add(p->service->profile, thread->row, values);
+    if (paid > 0)
+        pprof_add(p->service->profile, thread->owed_row, back);
+    thread->owed_ns -= paid;
+    return kept;
+}
+
+/* Gives threads the time in which they were known to rest, with the stack that they had. */
+static void end_rest(struct process *p)
+{
+    struct process_thread *thread;
+    uint64_t rested;
+    size_t i;
+
+    for (i = 0; p->rest.since_ns > 0 && i < p->thread_count; i++) {
+        thread = &p->threads[i];
+        rested = p->rest.since_ns - thread->last_ns;
+        (void)add_wall(p, thread, p->rest.count, rested);
+        thread->last_ns = p->rest.since_ns;
+    }
+    p->rest.since_ns = p->rest.count = 0;
+}
+
+/* The numbers of a sample are old by now; those of a thread that ran are read anew. */
+static void refresh_times(struct process *p, struct process_thread *thread)
+{
+    struct proc_times times;
+
+    if (thread->spread.count > 0 && thread->counts &&
+        proc_thread_times(p->id.pid, thread->tid, &times))
+        take_times(thread, times.cpu_ns, times.wait_ns);
+}
+
+void process_settle(struct process *p, uint64_t now_ns)
+{
+    bool goes_on;
+    uint64_t cpu;
+    size_t i;
+
+    goes_on = rest_settle(p, now_ns);
+    end_rest(p);
+    for (i = 0; i < p->thread_count; i++) {
+        refresh_times(p, &p->threads[i]);
+        settle_thread(p, &p->threads[i]);
+    }
+    rest_forget(p);
+    /* The clock is not to be older than those of the threads. */
+    p->rest.goes_on = !rest_clock_moved(p) && goes_on && !p->tasks;
+    cpu = p->cpu_ns - p->cpu_base_ns;
+    /* Threads are read one by one and a little earlier: the remainder can come out negative,
+     * then it is taken off the next one. */
+    if (cpu > p->cpu_given_ns && !p->wants.main_only)
+        add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
+}
+
+/* The stack of each thread is to be counted anew: rows have other labels from now on. */
+static void forget_rows(struct process *p)
+{
+    size_t i;
+
+    end_rest(p);
+    rest_forget(p);
+    for (i = 0; i < p->thread_count; i++)
+        p->threads[i].row_ns = 0;
+}
+
+void process_set_split(struct process *p, enum service_split split, uint64_t now_ns)
+{
+    if (p->split == split)
+        return;
+    process_settle(p, now_ns);
+    p->split = split;
+    forget_rows(p);
+}
+
+void process_move(struct process *p, struct service *service, uint64_t now_ns)
+{
+    size_t i;
+
+    process_settle(p, now_ns);
+    memcpy(service->python, p->service->python, sizeof(service->python));
+    service->lacks |= p->service->lacks;
+    p->service = service;
+    rest_forget(p);
+    for (i = 0; i < p->thread_count; i++)
+        p->threads[i].row_ns = p->threads[i].owed_ns = 0; /* rows are the service's */
+}
+
+void process_finish(struct process *p)
+{
+    size_t i;
+
+    if (!p->target)
+        return;
+    p->rest.whole_ns = 0; /* it is not read again */
+    process_settle(p, p->last_ns);
+    for (i = 0; i < p->thread_count; i++)
+        end_thread(p, &p->threads[i]);
+    free(p->threads);
+    free(p->pending);
+    if (p->tasks)
+        async_stacks_finish(p->tasks);
+    free(p->tasks);
+    cpy_close(p->target);
+    *p = (struct process){0};
+}
+
+/* What a sample carries. */
+struct sampling {
+    struct process *process;
+    uint64_t now_ns;
+    uint64_t odds; /* it stands for so many as to what runs */
+    bool whole;    /* all threads so far have a row */
+    struct service_tag tag;
+};
+
+/* True if another state of the same kernel thread is counted already (sub-interpreters). */
+static bool is_counted(const struct process *p, pid_t tid)
+{
+    size_t i;
+
+    for (i = 0; i < p->thread_count; i++)
+        if (p->threads[i].tid == tid && p->threads[i].counts)
+            return true;
+    return false;
+}
+
+/* How much of a new thread's time it took before it could be ours to tell. */
+static uint64_t before_us(const struct process *p, uint64_t took_ns, uint64_t now_ns)
+{
+    uint64_t most = now_ns - p->last_ns; /* since the sample that did not have it yet */
+
+    if (p->sample == 1)
+        return took_ns;
+    return took_ns > most ? took_ns - most : 0;
+}
+
+/*
+ * From when on a new thread's time is counted. Its own time before the sample is not known, but
+ * on average it is what is lost of one that ends: half a tick. Where many ticks passed since the
+ * last sample, that would be too much by far: the kernel tells when it began.
+ */
+static uint64_t counted_from(const struct sampling *sampling, pid_t tid)
+{
+    const struct process *p = sampling->process;
+    uint64_t passed = sampling->now_ns - p->last_ns, age;
+
+    if (sampling->odds <= 1)
+        return p->last_ns;
+    if (!proc_thread_age(p->id.pid, tid, &age))
+        age = passed / 2;
+    age += passed / sampling->odds / 2;
+    return age < passed ? sampling->now_ns - age : p->last_ns;
+}
+
+static struct process_thread *new_thread(const struct sampling *sampling,
+                                         const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+    size_t capacity = p->thread_capacity ? p->thread_capacity * 2 : 8;
+    struct process_thread *wider, *thread;
+
+    if (p->thread_count == p->thread_capacity) {
+        wider = realloc(p->threads, capacity * sizeof(*wider));
+        if (!wider)
+            return NULL;
+        p->threads = wider;
+        p->thread_capacity = capacity;
+    }
+    thread = &p->threads[p->thread_count];
+    *thread = (struct process_thread){
+        .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
+    spread_init(&thread->spread);
+    thread->counts = seen->tid && !is_counted(p, seen->tid);
+    p->thread_count++;
+    return thread;
+}
+
+static struct process_thread *thread_of(const struct sampling *sampling,
+                                        const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+    struct process_thread *thread;
+    size_t i;
+
+    for (i = 0; i < p->thread_count; i++) {
+        thread = &p->threads[(p->next + i) % p->thread_count];
+        if (thread->state != seen->state || thread->tid != seen->tid)
+            continue;
+        p->next = (size_t)(thread - p->threads) + 1;
+        return thread;
+    }
+    return new_thread(sampling, seen);
+}
+
+/* The kernel's numbers of a thread, as they were in the sample. */
+static void note_times(struct sampling *sampling, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+
+    if (thread->times.cpu_ns == 0) { /* the first that is known */
+        thread->settled.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
+        thread->settled.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
+    }
+    take_times(thread, seen->cpu_ns, seen->wait_ns);
+}
+
+/* The row of the profile that a stack is counted under. */
+static uint32_t row_of(const struct sampling *sampling, const struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    const struct process *p = sampling->process;
+
+    if (seen->same && thread->row_ns == p->service->start_ns)
+        return thread->row;
+    return service_row(p->service, seen, &sampling->tag);
+}
+
+/* Notes that a thread was seen running with a stack. */
+static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
+                         uint64_t weight)
+{
+    if (spread_add(&thread->spread, row, weight))
+        return;
+    settle_thread(p, thread); /* full: give out what came so far */
+    if (!spread_add(&thread->spread, row, weight))
+        p->failed = true;
+}
+
+/* Counts a row of a thread for the time since its last good sample. */
+static void weigh(struct sampling *sampling, struct process_thread *thread, uint32_t status,
+                  uint32_t row)
+{
+    struct process *p = sampling->process;
+    uint64_t weight = sampling->now_ns - thread->last_ns, kept;
+    bool is_known = thread->row_ns == p->service->start_ns, is_met;
+    uint32_t before = thread->row;
+
+    thread->row = row;
+    thread->row_ns = p->service->start_ns;
+    thread->last_ns = sampling->now_ns;
+    thread->has_gil = status & CPY_STATUS_GIL;
+    thread->has_exception = p->wants.exception && status & CPY_STATUS_EXCEPTION;
+    is_met = sampling->odds > 1 && is_known && row != before;
+    if (is_met || !is_known || row == thread->owed_row)
+        thread->owed_ns = 0; /* it is back, or begins anew */
+    kept = add_wall(p, thread, 1, weight);
+    if (is_met) {
+        thread->owed_ns = weight / 2;
+        thread->owed_row = before;
+    }
+    if (status & CPY_STATUS_CPU && thread->counts)
+        note_running(p, thread, row, kept > 0 ? kept : 1);
+}
+
+/* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */
+static void put_aside(struct sampling *sampling, const struct process_thread *thread,
+                      const struct cpy_thread *seen, uint32_t row)
+{
+    struct process *p = sampling->process;
+    size_t capacity = p->pending_capacity ? p->pending_capacity * 2 : 4;
+    struct process_pending *wider;
+
+    if (p->pending_count == p->pending_capacity) {
+        wider = realloc(p->pending, capacity * sizeof(*wider));
+        p->failed |= !wider;
+        if (!wider)
+            return;
+        p->pending = wider;
+        p->pending_capacity = capacity;
+    }
+    wider = &p->pending[p->pending_count++];
+    *wider = (struct process_pending){.thread = (size_t)(thread - p->threads),
+                                      .state = seen->state,
+                                      .status = seen->status,
+                                      .row = row};
+    (void)snprintf(wider->name, sizeof(wider->name), "%s", seen->name ? seen->name : "");
+}
+
+/* Counts a thread's stack, or puts it aside. */
+static void take_stack(struct sampling *sampling, struct process_thread *thread,
+                       const struct cpy_thread *seen)
+{
+    struct process *p = sampling->process;
+
+    if (sampling->now_ns == thread->last_ns || p->sample == 1) {
+        sampling->whole = false;
+        thread->last_ns = sampling->now_ns;
+    } else if (p->tasks && seen->task != 0) {
+        put_aside(sampling, thread, seen, service_row(p->service, seen, &sampling->tag));
+    } else {
+        weigh(sampling, thread, seen->status, row_of(sampling, thread, seen));
+    }
+}
+
+static void each_thread(void *ctx, const struct cpy_thread *seen)
+{
+    struct sampling *sampling = ctx;
+    struct process *p = sampling->process;
+    struct process_thread *thread;
+
+    if (p->wants.main_only && !(seen->status & CPY_STATUS_MAIN))
+        return;
+    thread = thread_of(sampling, seen);
+    p->failed |= !thread;
+    if (!thread)
+        return;
+    thread->seen = p->sample;
+    note_times(sampling, thread, seen);
+    p->rest.runs |= (seen->status & CPY_STATUS_CPU) != 0;
+    stuck_note(thread, seen, sampling->now_ns);
+    if (seen->torn)
+        sampling->whole = false; /* the next good sample of it carries this one's time */
+    else
+        take_stack(sampling, thread, seen);
+}
+
+/* Counts a task that waits for the time since the sample before; half of it if it came since. */
+static void each_waiting(void *ctx, const struct service_stack *stack, bool is_new)
+{
+    const struct sampling *sampling = ctx;
+    const struct process *p = sampling->process;
+    uint64_t passed = sampling->now_ns - p->last_ns;
+    const int64_t values[VALUES] = {
+        [VALUE_SAMPLES] = 1,
+        [VALUE_WALL] = (int64_t)(is_new ? passed / 2 : passed),
+    };
+
+    if (p->sample > 1)
+        pprof_add(p->service->profile, service_stack_row(p->service, stack, NULL, &sampling->tag),
+                  values);
+}
+
+/* Reads the tasks, and counts the threads that run one; where it moved on, by their own stacks. */
+static enum cpy_rc take_tasks(struct sampling *sampling)
+{
+    struct process *p = sampling->process;
+    const struct process_pending *pending;
+    uint32_t room[SERVICE_DEPTH_MAX], row;
+    struct service_stack stack;
+    struct cpy_thread thread;
+    enum cpy_rc rc = CPY_OK;
+    size_t i;
+
+    if (p->pending_count > 0 || shows_waiting(p))
+        rc = async_stacks_read(p->tasks, p->target, p->service, shows_waiting(p));
+    for (i = 0; i < p->pending_count; i++) {
+        pending = &p->pending[i];
+        row = pending->row;
+        thread = (struct cpy_thread){.tid = p->threads[pending->thread].tid,
+                                     .name = pending->name[0] ? pending->name : NULL};
+        if (async_stacks_running(p->tasks, pending->state, room, &stack))
+            row = service_stack_row(p->service, &stack, &thread, &sampling->tag);
+        weigh(sampling, &p->threads[pending->thread], pending->status, row);
+    }
+    p->pending_count = 0;
+    if (shows_waiting(p)) {
+        async_stacks_waiting(p->tasks, each_waiting, sampling);
+        sampling->whole = false;
+    }
+    return rc == CPY_RACED ? CPY_OK : rc;
+}
+
+/* Ends the threads that were not there any more. */
+static void drop_ended(struct process *p)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->thread_count; i++) {
+        if (p->threads[i].seen == p->sample)
+            p->threads[kept++] = p->threads[i];
+        else
+            end_thread(p, &p->threads[i]);
+    }
+    p->thread_count = kept;
+}
+
+/* Reads all threads; if they sleep on, as they are known. */
+static enum cpy_rc read_threads(struct sampling *sampling)
+{
+    struct process *p = sampling->process;
+    const bool known = p->rest.goes_on;
+    enum cpy_rc rc = CPY_RACED;
+
+    end_rest(p);
+    rest_forget(p);
+    p->rest.ticks = 1;
+    p->pending_count = 0;
+    p->sample++;
+    if (known)
+        rc = cpy_again(p->target, each_thread, sampling);
+    if (rc != CPY_OK)
+        rc = cpy_sample(p->target, each_thread, sampling);
+    if (rc == CPY_OK && p->tasks)
+        rc = take_tasks(sampling);
+    if (rc != CPY_OK)
+        return rc;
+    drop_ended(p);
+    p->last_ns = sampling->now_ns;
+    if (sampling->whole)
+        p->rest.whole_ns = p->service->start_ns;
+    rest_set_ticks(p, sampling->now_ns);
+    return p->failed ? CPY_NOMEM : CPY_OK;
+}
+
+enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool *out_read)
+{
+    struct sampling sampling = {p, now_ns, rest_odds(p, now_ns, alone), true, tag_of(p)};
+    enum cpy_rc rc = CPY_OK;
+
+    if (out_read)
+        *out_read = sampling.odds > 0;
+    rest_set_ticks(p, now_ns);
+    if (sampling.odds > 0)
+        rc = read_threads(&sampling);
+    if (rc == CPY_OK && stuck_look(p, now_ns)) {
+        p->hang.news = true;
+        forget_rows(p); /* they get another label */
+    }
+    return rc;
+}

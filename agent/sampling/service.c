@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service.c - see service.h. */
+#include "agent/sampling/service.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct pprof_type service_types[VALUES] = {
+    [VALUE_SAMPLES] = {"samples", "count"}, [VALUE_WALL] = {"wall", "nanoseconds"},
+    [VALUE_CPU] = {"cpu", "nanoseconds"},   [VALUE_GIL] = {"gil", "nanoseconds"},
+    [VALUE_WAIT] = {"wait", "nanoseconds"}, [VALUE_EXCEPTION] = {"exception", "nanoseconds"},
+};
+
+const char service_unseen[] = "<CPU time between samples>";
+static const char overflow_name[] = "<more stacks than a profile may have>";
+static const char cut_name[] = "<deeper frames>";
+static const char frameless_name[] = "<no Python frame>";
+
+const char services_others[] = "pystrobe-other-services";
+
+/* Interns a stack of one made-up frame. */
+static enum pprof_rc made_up_stack(struct service *service, const char *name, uint32_t *out)
+{
+    uint32_t function, location;
+    enum pprof_rc rc = pprof_function(service->profile, name, "", 0, &function);
+
+    if (rc == PPROF_OK)
+        rc = pprof_location(service->profile, function, 0, 0, &location);
+    if (rc == PPROF_OK)
+        rc = pprof_stack(service->profile, &location, 1, out);
+    return rc;
+}
+
+static bool made_up_row(struct service *service, const char *name, uint32_t *out)
+{
+    uint32_t stack;
+
+    return made_up_stack(service, name, &stack) == PPROF_OK &&
+           pprof_row(service->profile, stack, NULL, 0, out) == PPROF_OK;
+}
+
+bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
+{
+    pprof_reset(service->profile);
+    service->start_utc_ns = utc_ns;
+    service->start_ns = now_ns;
+    service->overflow = 0;
+    service->split.count = 0;
+    if (service->split.keys)
+        memset(service->split.keys, 0, service->split.capacity * sizeof(*service->split.keys));
+    return made_up_row(service, service_unseen, &service->unseen_row) &&
+           made_up_row(service, overflow_name, &service->overflow_row);
+}
+
+static void service_free(struct service *service)
+{
+    if (!service)
+        return;
+    pprof_free(service->profile);
+    free(service->split.keys);
+    free(service->name);
+    free(service);
+}
+
+static struct service *service_new(const char *name, const struct labels *labels, size_t values,
+                                   int64_t utc_ns, uint64_t now_ns)
+{
+    struct service *service = calloc(1, sizeof(*service));
+
+    if (!service)
+        return NULL;
+    service->name = strdup(name);
+    service->labels = *labels;
+    if (service->name &&
+        pprof_new(service_types, values, SERVICE_PROFILE_MAX, &service->profile) == PPROF_OK &&
+        service_begin(service, utc_ns, now_ns))
+        return service;
+    service_free(service);
+    return NULL;
+}
+
+struct service *services_get_labelled(struct services *services, const char *name,
+                                      const struct labels *labels, int64_t utc_ns, uint64_t now_ns)
+{
+    struct service *service;
+
+    for (service = services->first; service; service = service->next)
+        if (strcmp(service->name, name) == 0 && labels_equal(&service->labels, labels))
+            return service;
+    if (services->max && services->count >= services->max && strcmp(name, services_others) != 0)
+        return services_get(services, services_others, utc_ns, now_ns);
+    service = service_new(name, labels, services->values ? services->values : VALUES_USUAL, utc_ns,
+                          now_ns);
+    if (!service)
+        return NULL;
+    service->next = services->first;
+    services->first = service;
+    services->count++;
+    return service;
+}
+
+struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
+                             uint64_t now_ns)
+{
+    static const struct labels none;
+
+    return services_get_labelled(services, name, &none, utc_ns, now_ns);
+}
+
+bool service_is_empty(const struct service *service)
+{
+    return pprof_total(service->profile, VALUE_SAMPLES) == 0 &&
+           pprof_total(service->profile, VALUE_CPU) == 0;
+}
+
+bool service_hold(struct service *service)
+{
+    service->held =
+        !service->held && labels_get(&service->labels, SERVICE_HANG) && !service_is_empty(service);
+    return service->held;
+}
+
+void services_trim(struct services *services)
+{
+    struct service **link = &services->first, *service;
+
+    while ((service = *link)) {
+        if (service->users > 0 || service->held) {
+            link = &service->next;
+            continue;
+        }
+        *link = service->next;
+        service_free(service);
+        services->count--;
+    }
+}
+
+void services_finish(struct services *services)
+{
+    struct service *service, *next;
+
+    for (service = services->first; service; service = next) {
+        next = service->next;
+        service_free(service);
+    }
+    *services = (struct services){0};
+}
+
+static enum pprof_rc intern_frame(struct pprof *profile, const struct cpy_frame *frame,
+                                  uint32_t *out)
+{
+    const struct cpy_code *code = frame->code;
+    uint32_t function;
+    enum pprof_rc rc = pprof_function(profile, code->func, code->file, code->first_line, &function);
+
+    return rc == PPROF_OK ? pprof_location(profile, function, frame->line, 0, out) : rc;
+}
+
+enum pprof_rc service_stack_name(struct service *service, struct service_stack *stack,
+                                 const char *name)
+{
+    uint32_t function;
+    enum pprof_rc rc;
+
+    if (stack->depth == SERVICE_DEPTH_MAX)
+        return PPROF_OK;
+    rc = pprof_function(service->profile, name, "", 0, &function);
+    return rc == PPROF_OK
+               ? pprof_location(service->profile, function, 0, 0, &stack->locations[stack->depth++])
+               : rc;
+}
+
+/* Appends the instruction that a frame is in: a call of its own, in the same line of its file. */
+static enum pprof_rc add_opcode(struct service *service, struct service_stack *stack,
+                                const struct cpy_frame *frame)
+{
+    char name[64];
+    uint32_t function;
+    enum pprof_rc rc;
+
+    (void)snprintf(name, sizeof(name), "<%s>", frame->opcode);
+    rc = pprof_function(service->profile, name, frame->code->file, 0, &function);
+    return rc == PPROF_OK ? pprof_location(service->profile, function, frame->line, 0,
+                                           &stack->locations[stack->depth++])
+                          : rc;
+}
+
+enum pprof_rc service_stack_frames(struct service *service, struct service_stack *stack,
+                                   const struct cpy_frame *frames, uint32_t depth)
+{
+    enum pprof_rc rc = PPROF_OK;
+    uint32_t i;
+
+    if (stack->depth == 0 && depth > 0 && frames[0].opcode)
+        rc = add_opcode(service, stack, &frames[0]);
+    for (i = 0; rc == PPROF_OK && i < depth && stack->depth < SERVICE_DEPTH_MAX; i++)
+        rc = intern_frame(service->profile, &frames[i], &stack->locations[stack->depth++]);
+    return rc;
+}
+
+/*
+ * Lays out the stack of a thread. One that begins or ends has no frame yet, or no more: a Pyroscope
+ * takes a sample without any, and loses it.
+ */
+static enum pprof_rc lay_out(struct service *service, const struct cpy_thread *thread,
+                             struct service_stack *stack)
+{
+    const char *made_up = thread->cut ? cut_name : thread->depth == 0 ? frameless_name : NULL;
+    enum pprof_rc rc = service_stack_frames(service, stack, thread->frames, thread->depth);
+
+    return rc == PPROF_OK && made_up ? service_stack_name(service, stack, made_up) : rc;
+}
+
+/* Makes the set of keys when the first comes. */
+static bool make_set(struct split_set *set)
+{
+    size_t capacity = 16;
+
+    while (capacity < 2 * set->max)
+        capacity *= 2;
+    set->keys = set->keys ? set->keys : calloc(capacity, sizeof(*set->keys));
+    set->capacity = capacity;
+    return set->keys != NULL;
+}
+
+/* True if the profile tells this process or thread apart, or has room to do so. */
+static bool is_told_apart(struct split_set *set, uint64_t key)
+{
+    size_t place;
+
+    if (set->max == 0)
+        return true;
+    if (!make_set(set))
+        return false;
+    place = (size_t)(key * 0x9e3779b97f4a7c15U >> 32) & (set->capacity - 1);
+    for (; set->keys[place]; place = (place + 1) & (set->capacity - 1))
+        if (set->keys[place] == key)
+            return true;
+    if (set->count >= set->max)
+        return false;
+    set->keys[place] = key;
+    set->count++;
+    return true;
+}
+
+enum { TAG_LABELS = 4 };
+
+/* The labels that a tag asks for; gives how many. `thread` may be NULL. */
+static size_t fill_labels(struct service *service, struct pprof_label *labels,
+                          const struct cpy_thread *thread, const struct service_tag *tag)
+{
+    uint64_t tid = tag->split == SPLIT_THREAD && thread ? (uint64_t)thread->tid : 0;
+    size_t count = 0;
+
+    if (tag->hang)
+        labels[count++] = (struct pprof_label){.key = SERVICE_HANG, .str = tag->hang};
+    if (tag->split == SPLIT_NONE)
+        return count;
+    if (!is_told_apart(&service->split, (uint64_t)tag->pid << 32 | tid)) {
+        labels[count++] = (struct pprof_label){.key = "split", .str = "others"};
+        return count;
+    }
+    /* Numbers, not texts: Pyroscope makes a series of every text. */
+    labels[count++] = (struct pprof_label){.key = "pid", .num = tag->pid};
+    if (tag->split < SPLIT_THREAD || !thread)
+        return count;
+    if (thread->tid)
+        labels[count++] = (struct pprof_label){.key = "thread id", .num = thread->tid};
+    if (thread->name)
+        labels[count++] = (struct pprof_label){.key = "thread name", .str = thread->name};
+    return count;
+}
+
+uint32_t service_stack_row(struct service *service, const struct service_stack *stack,
+                           const struct cpy_thread *thread, const struct service_tag *tag)
+{
+    struct pprof_label labels[TAG_LABELS];
+    size_t count = fill_labels(service, labels, thread, tag);
+    uint32_t interned, row;
+
+    if (pprof_stack(service->profile, stack->locations, stack->depth, &interned) == PPROF_OK &&
+        pprof_row(service->profile, interned, labels, count, &row) == PPROF_OK)
+        return row;
+    service->overflow++;
+    return service->overflow_row;
+}
+
+uint32_t service_row(struct service *service, const struct cpy_thread *thread,
+                     const struct service_tag *tag)
+{
+    uint32_t locations[SERVICE_DEPTH_MAX];
+    struct service_stack stack = {locations, 0};
+
+    if (lay_out(service, thread, &stack) == PPROF_OK)
+        return service_stack_row(service, &stack, thread, tag);
+    service->overflow++;
+    return service->overflow_row;
+}
+
+uint32_t service_unseen_row(struct service *service, const struct service_tag *tag)
+{
+    const struct service_tag plain = {.pid = tag->pid, .split = tag->split};
+    struct pprof_label labels[TAG_LABELS];
+    size_t count = fill_labels(service, labels, NULL, &plain);
+    uint32_t stack, row;
+
+    if (count > 0 && made_up_stack(service, service_unseen, &stack) == PPROF_OK &&
+        pprof_row(service->profile, stack, labels, count, &row) == PPROF_OK)
+        return row;
+    return service->unseen_row;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.h - the running profile of each service: what its processes were seen doing.
+ */
+#ifndef AGENT_SAMPLING_SERVICE_H
+#define AGENT_SAMPLING_SERVICE_H
+
+#include "agent/discover/target_profile.h"
+#include "pprof/pprof.h"
+#include "unwind/cpy.h"
+
+/* The values of a row, in this order. */
+enum service_value {
+    VALUE_SAMPLES,
+    VALUE_WALL,
+    VALUE_CPU,
+    VALUE_GIL,       /* held */
+    VALUE_WAIT,      /* for a CPU */
+    VALUE_EXCEPTION, /* wall time in which the thread handled or raised an exception; on request */
+    VALUES
+};
+
+enum { VALUES_USUAL = VALUE_EXCEPTION }; /* the values of a row, unless more are asked for */
+
+extern const struct pprof_type service_types[VALUES];
+
+enum { SERVICE_PROFILE_MAX = 48 << 20 }; /* bytes that one profile may take */
+
+/* Processes or threads that a profile tells apart: a set of numbers. */
+struct split_set {
+    uint64_t *keys;              /* owned: `capacity` places, 0: free */
+    size_t capacity, count, max; /* max 0: no limit, and no set */
+};
+
+struct service {
+    char *name;           /* owned */
+    struct labels labels; /* of the service, beside its name */
+    size_t users;         /* who it is kept for: see services_trim */
+    bool held;            /* likewise: its profile goes on in the next interval */
+    struct split_set split;
+    struct pprof *profile; /* owned */
+    int64_t start_utc_ns;  /* of the running interval */
+    uint64_t start_ns;     /* the same, monotonic */
+    uint64_t period_ns;    /* between two samples of a process */
+    uint64_t overflow;     /* samples whose stack the profile had no room for */
+    uint32_t unseen_row;   /* CPU time that no sample saw */
+    uint32_t overflow_row; /* stands for all stacks that there is no room for */
+    char python[32];       /* the version that its processes run */
+    uint32_t lacks;        /* what a version of them does not tell: see sample_options.h */
+    struct service *next;
+};
+
+struct services {
+    struct service *first; /* owned list */
+    size_t count;
+    size_t max;        /* of them; what is beyond shares one; 0: no limit */
+    size_t values;     /* of a row: VALUES or, as 0, VALUES_USUAL */
+    uint64_t begin_ns; /* monotonic: of the running interval, for services that come in it */
+};
+
+extern const char service_unseen[]; /* the function that has the CPU time that no sample saw */
+
+#define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */
+
+extern const char services_others[]; /* the service that all share for which there is no room */
+
+/* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
+ */
+MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,
+                                        uint64_t now_ns);
+
+/* The same with labels, which must be equal, too. */
+MUST_CHECK struct service *services_get_labelled(struct services *services, const char *name,
+                                                 const struct labels *labels, int64_t utc_ns,
+                                                 uint64_t now_ns);
+
+/* True if there is nothing to deliver of it. */
+bool service_is_empty(const struct service *service);
+
+/*
+ * True if the interval that ends now is not the end of this service's profile: that of a hang goes
+ * on for another one. Then it is neither delivered nor begun anew.
+ */
+bool service_hold(struct service *service);
+
+/* Ends the services that have no users, once their profiles are delivered. */
+void services_trim(struct services *services);
+
+void services_finish(struct services *services);
+
+/* Forgets all samples: a new interval begins. False: out of memory. */
+MUST_CHECK bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns);
+
+/* What the labels of a row say, beside the thread's id and name. */
+struct service_tag {
+    pid_t pid;
+    enum service_split split; /* how much of process and thread becomes labels */
+    const char *hang;         /* static: in which way the process hangs; NULL: it does not */
+};
+
+/* The row of a thread's stack; the overflow row where there is no room for it. */
+uint32_t service_row(struct service *service, const struct cpy_thread *thread,
+                     const struct service_tag *tag);
+
+/* The row of CPU time that no sample saw; with the label of the process if it asks for that. */
+uint32_t service_unseen_row(struct service *service, const struct service_tag *tag);
+
+/* A stack of frames and of what stands for none, put together piece by piece, leaf first. */
+struct service_stack {
+    uint32_t *locations; /* borrowed: room for SERVICE_DEPTH_MAX */
+    uint32_t depth;
+};
+
+enum { SERVICE_DEPTH_MAX = 2 * CPY_DEPTH_MAX };
+
+/* Appends frames, or one that stands for none. What there is no room for is left out. An innermost
+ * frame with an instruction's name becomes two, of which the inner one is called so. */
+MUST_CHECK enum pprof_rc service_stack_frames(struct service *service, struct service_stack *stack,
+                                              const struct cpy_frame *frames, uint32_t depth);
+MUST_CHECK enum pprof_rc service_stack_name(struct service *service, struct service_stack *stack,
+                                            const char *name);
+
+/* The row of such a stack. `thread` has the id and the name; NULL: not known. */
+uint32_t service_stack_row(struct service *service, const struct service_stack *stack,
+                           const struct cpy_thread *thread, const struct service_tag *tag);
+
+#endif

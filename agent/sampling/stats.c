@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats.c - see stats.h. */
+#include "agent/sampling/stats.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct stats_row rows[] = {
+#define ROW(field, label, text) {label, text, offsetof(struct cpy_stats, field)},
+    CPY_STATS(ROW)
+#undef ROW
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+const struct stats_row *stats_row(size_t index)
+{
+    return index < ROWS ? &rows[index] : NULL;
+}
+
+uint64_t stats_value(const struct cpy_stats *stats, const struct stats_row *row)
+{
+    return *(const uint64_t *)(const void *)((const char *)stats + row->offset);
+}
+
+void stats_add(struct cpy_stats *sum, const struct cpy_stats *more)
+{
+#define ADD(field, label, text) sum->field += more->field;
+    CPY_STATS(ADD)
+#undef ADD
+}
+
+/* Appends one reason with its count, unless nothing was lost for it. */
+static void add_reason(struct buf *out, uint64_t count, const char *one, const char *more)
+{
+    if (count == 0)
+        return;
+    buf_add_str(out, out->size ? ", " : "dropped: ");
+    buf_add_fmt(out, "%" PRIu64 " %s", count, count == 1 ? one : more);
+}
+
+/* Appends why stacks were torn: the rows whose label begins so count parts of `torn`. */
+static void add_torn_reasons(struct buf *out, const struct cpy_stats *unwinder)
+{
+    static const char prefix[] = "torn_";
+    const char *before = " (";
+    uint64_t value;
+    size_t i;
+
+    for (i = 0; i < ROWS; i++) {
+        value = stats_value(unwinder, &rows[i]);
+        if (value == 0 || strncmp(rows[i].label, prefix, sizeof(prefix) - 1) != 0)
+            continue;
+        buf_add_fmt(out, "%s%" PRIu64 " %s", before, value, rows[i].label + sizeof(prefix) - 1);
+        before = ", ";
+    }
+    buf_add_str(out, before[0] == ',' ? ")" : "");
+}
+
+/* That a process has ended is no loss: there was nothing to sample any more. */
+static bool is_loss(enum cpy_rc rc)
+{
+    return rc != CPY_OK && rc != CPY_GONE;
+}
+
+void stats_took(struct engine_times *times, uint64_t took_ns)
+{
+    static const uint64_t bounds_us[ENGINE_BOUNDS] = ENGINE_BOUNDS_US;
+    size_t i = 0;
+
+    while (i < ENGINE_BOUNDS && took_ns > bounds_us[i] * 1000)
+        i++;
+    times->counts[i]++;
+    times->sum_ns += took_ns;
+}
+
+void stats_add_times(struct engine_times *sum, const struct engine_times *more)
+{
+    size_t i;
+
+    for (i = 0; i <= ENGINE_BOUNDS; i++)
+        sum->counts[i] += more->counts[i];
+    sum->sum_ns += more->sum_ns;
+}
+
+void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
+                   struct buf *out)
+{
+    struct buf reasons;
+    unsigned rc;
+
+    buf_init(&reasons, out->max);
+    add_reason(&reasons, engine->missed, "tick missed", "ticks missed");
+    for (rc = 0; rc < ENGINE_OUTCOMES; rc++)
+        if (engine->failed[rc] > 0 && is_loss((enum cpy_rc)rc)) {
+            add_reason(&reasons, engine->failed[rc], "sample", "samples");
+            buf_add_fmt(&reasons, " (%s)", cpy_rc_text((enum cpy_rc)rc));
+        }
+    add_reason(&reasons, unwinder->torn, "stack torn", "stacks torn");
+    add_torn_reasons(&reasons, unwinder);
+    add_reason(&reasons, engine->overflow, "stack without room", "stacks without room");
+    if (reasons.size > 0)
+        buf_add(out, reasons.data, reasons.size);
+    else
+        buf_add_str(out, "nothing dropped");
+    buf_finish(&reasons);
+}
+
+void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out)
+{
+    uint64_t value;
+    size_t i;
+
+    buf_add_fmt(out, "%14s %12s\n", "total", "a sample");
+    for (i = 0; i < ROWS; i++) {
+        value = stats_value(unwinder, &rows[i]);
+        buf_add_fmt(out, "%14" PRIu64 " %12.2f  %-18s %s\n", value,
+                    samples ? (double)value / (double)samples : 0.0, rows[i].label, rows[i].text);
+    }
+}
+
+void stats_json(const struct engine_stats *engine, const struct cpy_stats *unwinder,
+                struct buf *out)
+{
+    unsigned rc;
+    size_t i;
+
+    buf_add_fmt(out,
+                "{\"samples\": %" PRIu64 ", \"processes\": %" PRIu64 ", \"missed\": %" PRIu64
+                ", \"overflow\": %" PRIu64 ", \"failed\": {",
+                engine->samples, engine->attached, engine->missed, engine->overflow);
+    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+        buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
+                    cpy_rc_label((enum cpy_rc)rc), engine->failed[rc]);
+    buf_add_str(out, "}, \"unwinder\": {");
+    for (i = 0; i < ROWS; i++)
+        buf_add_fmt(out, "%s\"%s\": %" PRIu64, i ? ", " : "", rows[i].label,
+                    stats_value(unwinder, &rows[i]));
+    buf_add_str(out, "}}\n");
+}

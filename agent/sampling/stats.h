@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats.h - shows the counters of the unwinder and of the engine: what a recording cost, and
+ * what of it was dropped, by reason.
+ *
+ * Whatever shows them goes through the rows here, so that a counter that unwind/cpy.h adds
+ * is in all of them at once.
+ */
+#ifndef AGENT_SAMPLING_STATS_H
+#define AGENT_SAMPLING_STATS_H
+
+#include "agent/sampling/engine.h"
+#include "base/buf.h"
+
+/* One counter of the unwinder. All static. */
+struct stats_row {
+    const char *label; /* the key in JSON, the end of a metric's name */
+    const char *text;  /* what it counts, for people */
+    size_t offset;     /* of its uint64_t in struct cpy_stats */
+};
+
+/* The `index`th counter, NULL behind the last. */
+const struct stats_row *stats_row(size_t index);
+
+/* Its value. */
+uint64_t stats_value(const struct cpy_stats *stats, const struct stats_row *row);
+
+/* Adds the counters of one target to a sum. */
+void stats_add(struct cpy_stats *sum, const struct cpy_stats *more);
+
+/* Notes that something took so long. */
+void stats_took(struct engine_times *times, uint64_t took_ns);
+
+/* Adds some to a sum. */
+void stats_add_times(struct engine_times *sum, const struct engine_times *more);
+
+/* Appends what was lost, by reason, as part of a sentence; or "nothing dropped". */
+void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *unwinder,
+                   struct buf *out);
+
+/* Appends the counters of the unwinder, one a line, with their average over `samples`. */
+void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out);
+
+/* Appends all of them as one JSON object, as pystrobe(8) describes it. */
+void stats_json(const struct engine_stats *engine, const struct cpy_stats *unwinder,
+                struct buf *out);
+
+#endif

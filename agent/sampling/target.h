@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* target.h - one process that the engine samples. */
+#ifndef AGENT_SAMPLING_TARGET_H
+#define AGENT_SAMPLING_TARGET_H
+
+#include "agent/discover/target_profile.h"
+#include "agent/sampling/engine.h"
+#include "agent/sampling/hang_profile.h"
+#include "agent/sampling/process.h"
+#include "agent/sampling/ticks.h"
+
+struct target {
+    struct proc_id id;
+    struct choice choice;
+    struct tick tick;             /* when it is due next */
+    int pidfd;                    /* owned: tells its end; -1: the kernel has none */
+    unsigned raced;               /* samples in a row that failed */
+    uint64_t ask_ns, ask_wait_ns; /* when to ask again who it says that it is */
+    uint64_t asked_mapped;        /* proc_mapped when that was done */
+    unsigned asks;
+    uint64_t samples;                 /* so far */
+    uint64_t failed[ENGINE_OUTCOMES]; /* of those */
+    struct process process;
+    struct hang_profile hanging; /* while it hangs */
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* target_selection.c - see target_selection.h. */
+#include "agent/sampling/target_selection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct burst whom(const struct conf *conf, const char *target)
+{
+    const char *service = target;
+    struct burst burst = {0};
+    size_t i;
+
+    if (target[0] && target[strspn(target, "0123456789")] == '\0' && strlen(target) < 10) {
+        burst.pid = (pid_t)strtol(target, NULL, 10);
+        return burst;
+    }
+    for (i = 0; i < conf->target_count; i++)
+        if (strcmp(conf->targets[i].name, target) == 0 && !strchr(conf->targets[i].service, '$'))
+            service = conf->targets[i].service;
+    (void)snprintf(burst.service, sizeof(burst.service), "%s", service);
+    return burst;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ticks.c - see ticks.h. */
+#include "agent/sampling/ticks.h"
+
+#include <stdlib.h>
+
+/* A wake-up is put off by a quarter of the shortest period or 13 ms, on average; up to twice that,
+ * which is less than the shortest step. */
+enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13000000 };
+
+/* Periods are stretched up to the first, or so many times at least. */
+enum { SLOWEST_NS = 1000000000, STRETCH_ALWAYS = 16 };
+
+/* Of each place in the heap so many are below: they lie side by side, and are compared there. */
+enum { WAYS = 4 };
+
+/* A number from 0 to 1, by Marsaglia's xorshift. */
+static double chance(struct ticks *ticks)
+{
+    ticks->random ^= ticks->random << 13;
+    ticks->random ^= ticks->random >> 7;
+    ticks->random ^= ticks->random << 17;
+    return (double)(ticks->random >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
+void ticks_init(struct ticks *ticks, uint64_t seed)
+{
+    *ticks = (struct ticks){.factor = 1, .random = seed ? seed : 1};
+    for (int i = 0; i < 64; i++) /* a seed with few bits begins with small numbers */
+        (void)chance(ticks);
+}
+
+void ticks_finish(struct ticks *ticks)
+{
+    size_t i;
+
+    for (i = 0; i < ticks->count; i++)
+        ticks->in[i].tick->number = 0;
+    free(ticks->heap);
+    free(ticks->in);
+    ticks_init(ticks, ticks->random);
+}
+
+static void put(struct ticks *ticks, size_t at, struct tick_due due)
+{
+    ticks->heap[at] = due;
+    ticks->in[due.number].place = at;
+}
+
+/* Of those below a place, the one that is due first; as many as there are: none is below. */
+static size_t first_child(const struct ticks *ticks, size_t at)
+{
+    const struct tick_due *heap = ticks->heap;
+    size_t first = WAYS * at + 1, child = first;
+
+    if (first >= ticks->count)
+        return ticks->count;
+    while (++child <= WAYS * at + WAYS && child < ticks->count)
+        if (heap[child].next_ns < heap[first].next_ns)
+            first = child;
+    return first;
+}
+
+/* Puts a tick to where it belongs, from the free place `at`. */
+static void sift(struct ticks *ticks, size_t at, struct tick_due due)
+{
+    struct tick_due *heap = ticks->heap;
+    size_t child;
+
+    for (; at > 0 && heap[(at - 1) / WAYS].next_ns > due.next_ns; at = (at - 1) / WAYS)
+        put(ticks, at, heap[(at - 1) / WAYS]);
+    for (;; at = child) {
+        child = first_child(ticks, at);
+        if (child >= ticks->count || heap[child].next_ns >= due.next_ns)
+            break;
+        put(ticks, at, heap[child]);
+    }
+    put(ticks, at, due);
+}
+
+double ticks_stretch_max(uint64_t period_ns)
+{
+    const double most = (double)SLOWEST_NS / (double)(period_ns ? period_ns : 1);
+
+    return most > STRETCH_ALWAYS ? most : STRETCH_ALWAYS;
+}
+
+uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
+{
+    uint64_t asked = tick->burst_until_ns ? tick->burst_ns : tick->period_ns;
+    double most = ticks_stretch_max(asked);
+
+    return (uint64_t)((double)asked * (ticks->factor < most ? ticks->factor : most));
+}
+
+/* It is due at another time than it was. */
+static void move(struct ticks *ticks, const struct tick *tick)
+{
+    const uint32_t number = tick->number - 1;
+
+    sift(ticks, ticks->in[number].place, (struct tick_due){tick->next_ns, number});
+}
+
+static bool make_room(struct ticks *ticks)
+{
+    size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
+    struct tick_due *heap;
+    struct tick_in *in;
+
+    if (ticks->count < ticks->capacity)
+        return true;
+    if (capacity > UINT32_MAX)
+        return false;
+    heap = realloc(ticks->heap, capacity * sizeof(*heap));
+    ticks->heap = heap ? heap : ticks->heap;
+    in = heap ? realloc(ticks->in, capacity * sizeof(*in)) : NULL;
+    if (!in)
+        return false;
+    ticks->in = in;
+    ticks->capacity = capacity;
+    return true;
+}
+
+bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period_ns,
+               uint64_t now_ns)
+{
+    if (!make_room(ticks))
+        return false;
+    *tick = (struct tick){.of = of,
+                          .next_ns = now_ns,
+                          .period_ns = period_ns ? period_ns : 1,
+                          .drawn = chance(ticks)};
+    ticks->shortest_ns = 0;
+    ticks->in[ticks->count] = (struct tick_in){tick, ticks->count};
+    tick->number = (uint32_t)++ticks->count;
+    move(ticks, tick);
+    return true;
+}
+
+/* Whoever has the last number gets this one, which is free. */
+static void renumber_last(struct ticks *ticks, uint32_t number)
+{
+    struct tick_in last = ticks->in[ticks->count];
+
+    ticks->in[number] = last;
+    ticks->heap[last.place].number = number;
+    last.tick->number = number + 1;
+}
+
+void ticks_remove(struct ticks *ticks, struct tick *tick)
+{
+    const uint32_t number = tick->number - 1;
+    struct tick_due last;
+    size_t at;
+
+    if (tick->number == 0)
+        return;
+    ticks->shortest_ns = 0;
+    tick->number = 0;
+    at = ticks->in[number].place;
+    last = ticks->heap[--ticks->count];
+    if (at != ticks->count)
+        sift(ticks, at, last);
+    if (number != ticks->count)
+        renumber_last(ticks, number);
+}
+
+struct tick *ticks_first(const struct ticks *ticks)
+{
+    return ticks->count > 0 ? ticks->in[ticks->heap[0].number].tick : NULL;
+}
+
+struct tick *ticks_due(const struct ticks *ticks, uint64_t now_ns)
+{
+    return ticks->count > 0 && ticks->heap[0].next_ns <= now_ns ? ticks_first(ticks) : NULL;
+}
+
+static void end_burst(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    if (tick->burst_until_ns == 0 || now_ns < tick->burst_until_ns)
+        return;
+    tick->burst_until_ns = 0;
+    ticks->shortest_ns = 0;
+}
+
+/* How long `count` ticks take, in periods. */
+static double steps(struct ticks *ticks, struct tick *tick, uint64_t count)
+{
+    double sum = tick->began ? 0.5 * (double)count : 0;
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        sum += tick->drawn;
+        tick->drawn = chance(ticks);
+    }
+    tick->began = true;
+    return sum;
+}
+
+static uint64_t step_of(uint64_t period_ns, double steps)
+{
+    return 1 + (uint64_t)((double)period_ns * steps);
+}
+
+uint64_t ticks_after_ns(const struct ticks *ticks, const struct tick *tick)
+{
+    const double first = tick->began ? 0.5 : 0;
+
+    return tick->next_ns + step_of(ticks_period(ticks, tick), first + tick->drawn);
+}
+
+uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint64_t now_ns)
+{
+    uint64_t period, step, missed = 0;
+
+    end_burst(ticks, tick, now_ns);
+    if (!tick->began)
+        tick->next_ns = now_ns;
+    period = ticks_period(ticks, tick);
+    step = step_of(period, steps(ticks, tick, count));
+    tick->next_ns += step;
+    if (tick->next_ns <= now_ns) {
+        missed = (now_ns - tick->next_ns) / period + 1;
+        tick->next_ns = now_ns + step;
+    }
+    tick->missed += missed;
+    move(ticks, tick);
+    return missed;
+}
+
+static uint64_t shortest(struct ticks *ticks)
+{
+    uint64_t period;
+    size_t i;
+
+    if (ticks->shortest_ns > 0)
+        return ticks->shortest_ns;
+    ticks->shortest_ns = UINT64_MAX;
+    for (i = 0; i < ticks->count; i++) {
+        period = ticks_period(ticks, ticks->in[i].tick);
+        ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
+    }
+    return ticks->shortest_ns;
+}
+
+uint64_t ticks_wake_ns(struct ticks *ticks, uint64_t now_ns)
+{
+    const struct tick *first = ticks_first(ticks);
+    uint64_t gap, wake;
+
+    if (!first)
+        return UINT64_MAX;
+    if (ticks->count == 1)
+        return first->next_ns;
+    gap = shortest(ticks) / PUT_OFF_PART;
+    gap = gap < PUT_OFF_MAX_NS ? gap : PUT_OFF_MAX_NS;
+    wake = now_ns + (uint64_t)((double)gap * 2 * chance(ticks));
+    return wake > first->next_ns ? wake : first->next_ns;
+}
+
+/* It is due within a period as it is now, if it would not be. */
+static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
+{
+    uint64_t next = now_ns + (uint64_t)((double)ticks_period(ticks, tick) * (0.5 + chance(ticks)));
+
+    ticks->shortest_ns = 0;
+    if (tick->number == 0 || next >= tick->next_ns)
+        return;
+    tick->next_ns = next;
+    move(ticks, tick);
+}
+
+void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns)
+{
+    tick->period_ns = period_ns ? period_ns : 1;
+    hurry(ticks, tick, now_ns);
+}
+
+void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
+                 uint64_t now_ns)
+{
+    if (period_ns >= tick->period_ns || until_ns <= now_ns)
+        return;
+    tick->burst_ns = period_ns ? period_ns : 1;
+    tick->burst_until_ns = until_ns;
+    hurry(ticks, tick, now_ns);
+}
+
+void ticks_stretch(struct ticks *ticks, double factor)
+{
+    ticks->factor = factor > 1 ? factor : 1;
+    ticks->shortest_ns = 0;
+}

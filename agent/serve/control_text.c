@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_text.c - see control_text.h. */
+#include "agent/serve/control_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BURST_MAX_NS (UINT64_C(86400) * 1000000000)
+
+/* Reads "200.5 60000000000 web". */
+static bool read_burst(const char *text, struct control_request *out, struct err *err)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9') {
+        err_set(err, "burst needs a rate, a duration and a target");
+        return false;
+    }
+    out->rate_hz = strtod(text, &end);
+    if (*end != ' ' || !(out->rate_hz >= 0.1 && out->rate_hz <= 1000)) {
+        err_set(err, "the rate is not from 0.1 to 1000 Hz");
+        return false;
+    }
+    text = end + 1;
+    errno = 0;
+    out->duration_ns = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (errno != 0 || *end != ' ' || out->duration_ns == 0 || out->duration_ns > BURST_MAX_NS) {
+        err_set(err, "the duration is not over 0 and up to a day");
+        return false;
+    }
+    text = end + 1;
+    if (!*text || strlen(text) >= sizeof(out->target)) {
+        err_set(err, "the target has no name, or too long a one");
+        return false;
+    }
+    (void)snprintf(out->target, sizeof(out->target), "%s", text);
+    return true;
+}
+
+bool control_text_read(const char *line, size_t size, struct control_request *out, struct err *err)
+{
+    char text[CONTROL_REQUEST_MAX];
+
+    if (size >= sizeof(text) || memchr(line, '\0', size)) {
+        err_set(err, "the request is too long, or holds a NUL");
+        return false;
+    }
+    memcpy(text, line, size);
+    text[size] = '\0';
+    *out = (struct control_request){.kind = CONTROL_STATUS};
+    if (strcmp(text, "status") == 0)
+        return true;
+    if (strcmp(text, "status json") == 0)
+        out->kind = CONTROL_STATUS_JSON;
+    else if (strcmp(text, "reload") == 0)
+        out->kind = CONTROL_RELOAD;
+    else if (strncmp(text, "burst ", 6) == 0) {
+        out->kind = CONTROL_BURST;
+        return read_burst(text + 6, out, err);
+    } else {
+        err_set(err, "there is no such request");
+        return false;
+    }
+    return true;
+}
+
+bool control_text_write(const struct control_request *request, char out[CONTROL_REQUEST_MAX])
+{
+    int size = 0;
+
+    switch (request->kind) {
+    case CONTROL_STATUS:
+        size = snprintf(out, CONTROL_REQUEST_MAX, "status\n");
+        break;
+    case CONTROL_STATUS_JSON:
+        size = snprintf(out, CONTROL_REQUEST_MAX, "status json\n");
+        break;
+    case CONTROL_RELOAD:
+        size = snprintf(out, CONTROL_REQUEST_MAX, "reload\n");
+        break;
+    case CONTROL_BURST:
+        size = snprintf(out, CONTROL_REQUEST_MAX, "burst %.6f %" PRIu64 " %s\n", request->rate_hz,
+                        request->duration_ns, request->target);
+        break;
+    }
+    return size > 0 && size < CONTROL_REQUEST_MAX && !strchr(request->target, '\n');
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.c - see state.h. */
+#include "agent/serve/state.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/host/clock.h"
+
+struct state *state_new(void)
+{
+    struct state *state = calloc(1, sizeof(*state));
+
+    if (state)
+        atomic_init(&state->references, 1);
+    return state;
+}
+
+void state_drop(struct state *state)
+{
+    if (!state || atomic_fetch_sub(&state->references, 1) != 1)
+        return;
+    free(state->targets);
+    free(state->exporters);
+    free(state);
+}
+
+/* Room for one more of `size` bytes in an array that has `count`. */
+static bool make_room(void **array, size_t count, size_t *room, size_t size)
+{
+    size_t wider = *room ? *room * 2 : 16;
+    void *moved;
+
+    if (count < *room)
+        return true;
+    moved = realloc(*array, wider * size);
+    if (!moved)
+        return false;
+    *array = moved;
+    *room = wider;
+    return true;
+}
+
+struct state_target *state_add_target(struct state *state)
+{
+    void *array = state->targets;
+    bool room =
+        state->target_count < STATE_TARGETS_MAX &&
+        make_room(&array, state->target_count, &state->target_room, sizeof(*state->targets));
+
+    state->targets = array;
+    if (!room)
+        return NULL;
+    state->targets[state->target_count] = (struct state_target){0};
+    return &state->targets[state->target_count++];
+}
+
+struct state_exporter *state_add_exporter(struct state *state)
+{
+    void *array = state->exporters;
+    bool room =
+        make_room(&array, state->exporter_count, &state->exporter_room, sizeof(*state->exporters));
+
+    state->exporters = array;
+    if (!room)
+        return NULL;
+    state->exporters[state->exporter_count] = (struct state_exporter){0};
+    return &state->exporters[state->exporter_count++];
+}
+
+static size_t count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    size_t count = 0;
+
+    if (!dir)
+        return 0;
+    while ((entry = readdir(dir)))
+        count += entry->d_name[0] != '.';
+    (void)closedir(dir);
+    return count - 1; /* its own */
+}
+
+void state_own_use(struct state *state)
+{
+    FILE *statm = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+    struct timespec used;
+    struct rlimit limit;
+
+    if (statm) {
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
+        if (fscanf(statm, "%*u %lu", &pages) != 1)
+            pages = 0;
+        (void)fclose(statm);
+    }
+    state->memory_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
+        state->cpu_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        state->fds_max = limit.rlim_cur;
+    state->fds = count_fds();
+}
+
+void state_share_init(struct state_share *share)
+{
+    *share = (struct state_share){.newest = NULL};
+    (void)pthread_mutex_init(&share->lock, NULL);
+}
+
+void state_share_finish(struct state_share *share)
+{
+    state_drop(share->newest);
+    (void)pthread_mutex_destroy(&share->lock);
+}
+
+void state_share_put(struct state_share *share, struct state *state)
+{
+    struct state *before;
+
+    (void)pthread_mutex_lock(&share->lock);
+    before = share->newest;
+    share->newest = state;
+    (void)pthread_mutex_unlock(&share->lock);
+    state_drop(before);
+}
+
+struct state *state_share_get(struct state_share *share)
+{
+    struct state *state;
+
+    (void)pthread_mutex_lock(&share->lock);
+    state = share->newest;
+    if (state)
+        atomic_fetch_add(&state->references, 1);
+    (void)pthread_mutex_unlock(&share->lock);
+    return state;
+}

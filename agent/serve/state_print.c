@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state_print.c - a state as text for people, and as JSON; see state.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/host/clock.h"
+#include "agent/host/escape.h"
+#include "agent/host/json.h"
+#include "agent/host/version.h"
+#include "agent/sampling/stats.h"
+#include "agent/serve/state.h"
+
+/* Appends an instant as 2026-11-20T18:56:56Z. */
+static void add_utc(struct buf *out, int64_t utc_ns)
+{
+    time_t seconds = (time_t)(utc_ns / (int64_t)NS_PER_S);
+    char text[32] = "?";
+    struct tm tm;
+
+    if (gmtime_r(&seconds, &tm))
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    buf_add_str(out, text);
+}
+
+/* Appends how long something took: 3d 4h, 5m 6s. */
+static void add_span(struct buf *out, uint64_t ns)
+{
+    uint64_t s = ns / NS_PER_S;
+
+    if (s >= 86400)
+        buf_add_fmt(out, "%" PRIu64 "d %" PRIu64 "h", s / 86400, s % 86400 / 3600);
+    else if (s >= 3600)
+        buf_add_fmt(out, "%" PRIu64 "h %" PRIu64 "m", s / 3600, s % 3600 / 60);
+    else
+        buf_add_fmt(out, "%" PRIu64 "m %" PRIu64 "s", s / 60, s % 60);
+}
+
+static double mebibytes(uint64_t bytes)
+{
+    return (double)bytes / (1024.0 * 1024.0);
+}
+
+/* Appends foreign text in a column of `width`. */
+static void add_column(struct buf *out, const char *text, size_t width)
+{
+    size_t used = visible_width(text, strlen(text));
+
+    visible_add_str(out, text);
+    for (; used < width; used++)
+        buf_add_str(out, " ");
+    buf_add_str(out, " ");
+}
+
+static void config_text(const struct state_config *config, struct buf *out)
+{
+    buf_add_str(out, "config:   ");
+    visible_add_str(out, config->path);
+    buf_add_str(out, ", in effect since ");
+    add_utc(out, config->loaded_ns);
+    buf_add_str(out, "\n");
+    if (config->tried_ns == 0)
+        return;
+    buf_add_str(out, "reload:   ");
+    add_utc(out, config->tried_ns);
+    if (config->good) {
+        buf_add_str(out, ", good\n");
+        return;
+    }
+    buf_add_str(out, ", FAILED, settings stay as they were: ");
+    visible_add_str(out, config->error.text);
+    buf_add_str(out, "\n");
+}
+
+static void budget_text(const struct state *state, struct buf *out)
+{
+    const struct budget_state *budget = &state->budget;
+
+    buf_add_fmt(out, "budget:   cpu %.2f%% of a core", 100 * budget->used_cpu);
+    if (budget->promised.cpu > 0)
+        buf_add_fmt(out, " (promised: %.2f%%)", 100 * budget->promised.cpu);
+    buf_add_fmt(out, ", memory %.1fMiB", mebibytes(budget->used_memory_bytes));
+    if (budget->promised.memory_bytes > 0)
+        buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
+    if (budget->factor > 1)
+        buf_add_fmt(out, ", periods up to %.2f times as long as asked for", budget->factor);
+    if (budget->shed > 0)
+        buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->shed);
+    buf_add_str(out, "\n");
+}
+
+static void spool_text(const struct delivery_spool_stats *spool, struct buf *out)
+{
+    if (!spool->on)
+        return;
+    buf_add_fmt(out,
+                "spool:    %zu profiles, %.1fMiB, %" PRIu64 " written, %" PRIu64 " found, %" PRIu64
+                " dropped, %" PRIu64 " bad%s",
+                spool->entries, mebibytes(spool->bytes), spool->written, spool->found,
+                spool->dropped_size + spool->dropped_age + spool->dropped_free +
+                    spool->dropped_unknown,
+                spool->bad, spool->failing ? "; the disk FAILS, profiles wait in memory" : "");
+    if (spool->last_error.text[0]) {
+        buf_add_str(out, "\n          last error: ");
+        visible_add_str(out, spool->last_error.text);
+    }
+    buf_add_str(out, "\n");
+}
+
+static void exporters_text(const struct state *state, struct buf *out)
+{
+    size_t i;
+
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct state_exporter *exporter = &state->exporters[i];
+        const struct delivery_stats *d = &exporter->delivery;
+
+        buf_add_str(out, "exporter: ");
+        visible_add_str(out, exporter->name);
+        buf_add_str(out, " (");
+        visible_add_str(out, exporter->type);
+        buf_add_fmt(out,
+                    "), %" PRIu64 " sent, %zu wait, %" PRIu64 " tries failed, %" PRIu64
+                    " refused, %" PRIu64 " dropped",
+                    d->sent, d->queued, d->retried, d->refused,
+                    d->dropped_full + d->dropped_old + d->dropped_stop);
+        if (d->last_error.text[0]) {
+            buf_add_str(out, "\n          last error: ");
+            visible_add_str(out, d->last_error.text);
+        }
+        buf_add_str(out, "\n");
+    }
+}
+
+/* Ticks that were missed, and samples that failed. */
+static uint64_t dropped_of(const struct engine_counts *counts)
+{
+    uint64_t sum = counts->missed;
+    size_t rc;
+
+    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+        sum += counts->failed[rc];
+    return sum;
+}
+
+static void hang_text(const struct state_target *target, struct buf *out)
+{
+    if (!target->hang)
+        return;
+    buf_add_fmt(out, " HANGS (%s", target->hang);
+    if (target->hang_tid)
+        buf_add_fmt(out, ", thread %d", (int)target->hang_tid);
+    buf_add_str(out, ", ");
+    add_span(out, target->hang_ns);
+    buf_add_str(out, ")");
+}
+
+/* How many processes hang now. */
+static size_t count_hanging(const struct state *state)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < state->target_count; i++)
+        count += state->targets[i].hang != NULL;
+    return count;
+}
+
+static void hangs_text(const struct state *state, struct buf *out)
+{
+    const uint64_t *hangs = state->fleet.hangs;
+
+    if (hangs[HANG_STUCK] + hangs[HANG_DEADLOCK] > 0)
+        buf_add_fmt(out, "hangs:    %zu now, %" PRIu64 " stuck and %" PRIu64 " deadlocked so far\n",
+                    count_hanging(state), hangs[HANG_STUCK], hangs[HANG_DEADLOCK]);
+}
+
+static void targets_text(const struct state *state, struct buf *out)
+{
+    size_t i;
+
+    if (state->target_count == 0)
+        return;
+    buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %10s %8s %8s %8s\n", "PID", "SERVICE", "PYTHON",
+                "STATE", "SAMPLES", "TORN", "DROPPED", "RATE");
+    for (i = 0; i < state->target_count; i++) {
+        const struct state_target *target = &state->targets[i];
+
+        buf_add_fmt(out, "%8d ", (int)target->pid);
+        add_column(out, target->service, 40);
+        add_column(out, target->python[0] ? target->python : "-", 10);
+        buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s",
+                    target->doing ? target->doing : "-", target->counts.samples,
+                    target->counts.torn, dropped_of(&target->counts), target->rate_hz,
+                    target->burst ? " (burst)" : "");
+        hang_text(target, out);
+        buf_add_str(out, "\n");
+    }
+    if (state->engine.sampling > state->target_count)
+        buf_add_fmt(out, "and %zu more\n", state->engine.sampling - state->target_count);
+}
+
+void state_line(const struct state *state, struct buf *out)
+{
+    const struct err *last = &state->spool.last_error;
+    uint64_t sent = 0;
+    size_t i, waiting = 0;
+
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct delivery_stats *d = &state->exporters[i].delivery;
+
+        sent += d->sent;
+        waiting += d->queued;
+        if (d->queued > 0 && d->last_error.text[0])
+            last = &d->last_error;
+    }
+    buf_add_fmt(
+        out, "%zu processes sampled, %" PRIu64 " samples; %" PRIu64 " profiles delivered, %zu wait",
+        state->engine.sampling, state->engine.samples, sent, waiting);
+    if (last->text[0] && (waiting > 0 || state->spool.failing)) {
+        buf_add_str(out, "; last error: ");
+        visible_add_str(out, last->text);
+    }
+    if (count_hanging(state) > 0)
+        buf_add_fmt(out, "; %zu HANG", count_hanging(state));
+    if (state->config.tried_ns != 0 && !state->config.good)
+        buf_add_str(out, "; the last reload FAILED");
+}
+
+void state_text(const struct state *state, struct buf *out)
+{
+    buf_add_fmt(out, "%s, pid %d, up ", version_agent, (int)state->pid);
+    add_span(out, state->taken_mono_ns - state->started_mono_ns);
+    buf_add_str(out, "\n");
+    config_text(&state->config, out);
+    buf_add_fmt(out, "targets:  %zu sampled, %" PRIu64 " so far, %zu sampled apart\n",
+                state->engine.sampling, state->engine.attached, state->fleet.suspects);
+    buf_add_fmt(out,
+                "samplers: %zu, %" PRIu64 " started, %" PRIu64 " blocked by a process, %" PRIu64
+                " crashed\n",
+                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
+                state->fleet.crashed);
+    hangs_text(state, out);
+    buf_add_fmt(out, "samples:  %" PRIu64 ", ", state->engine.samples);
+    stats_dropped(&state->engine, &state->unwinder, out);
+    buf_add_fmt(out, "\nprofiles: %" PRIu64 " built\n", state->profiles);
+    budget_text(state, out);
+    if (state->log_left_out > 0)
+        buf_add_fmt(out, "log:      %" PRIu64 " lines left out\n", state->log_left_out);
+    spool_text(&state->spool, out);
+    exporters_text(state, out);
+    targets_text(state, out);
+}
+
+static void config_json(const struct state_config *config, struct buf *out)
+{
+    buf_add_str(out, "\"config\": {\"path\": ");
+    json_foreign(out, config->path);
+    buf_add_fmt(out,
+                ", \"loaded_unix_ns\": %" PRId64 ", \"reloads\": %" PRIu64
+                ", \"failed_reloads\": %" PRIu64 ", \"last_reload\": ",
+                config->loaded_ns, config->reloads, config->failures);
+    if (config->tried_ns == 0) {
+        buf_add_str(out, "null}");
+        return;
+    }
+    buf_add_fmt(out, "{\"unix_ns\": %" PRId64 ", \"good\": %s, \"error\": ", config->tried_ns,
+                config->good ? "true" : "false");
+    json_foreign(out, config->good ? NULL : config->error.text);
+    buf_add_str(out, "}}");
+}
+
+static void budget_json(const struct budget_state *budget, struct buf *out)
+{
+    buf_add_fmt(out,
+                "\"budget\": {\"cpu_promised\": %.6f, \"cpu_used\": %.6f, "
+                "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
+                ", \"period_factor\": %.3f, \"targets_shed\": %" PRIu64 "}",
+                budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
+                budget->used_memory_bytes, budget->factor > 0 ? budget->factor : 1.0, budget->shed);
+}
+
+static void spool_json(const struct delivery_spool_stats *spool, struct buf *out)
+{
+    if (!spool->on) {
+        buf_add_str(out, "\"spool\": null");
+        return;
+    }
+    buf_add_fmt(out,
+                "\"spool\": {\"failing\": %s, \"entries\": %zu, \"bytes\": %" PRIu64
+                ", \"written\": %" PRIu64 ", \"found\": %" PRIu64
+                ", \"dropped\": {\"size\": %" PRIu64 ", \"age\": %" PRIu64 ", \"free\": %" PRIu64
+                ", \"unknown\": %" PRIu64 "}, \"bad\": %" PRIu64 ", \"in_memory\": %" PRIu64
+                ", \"last_error\": ",
+                spool->failing ? "true" : "false", spool->entries, spool->bytes, spool->written,
+                spool->found, spool->dropped_size, spool->dropped_age, spool->dropped_free,
+                spool->dropped_unknown, spool->bad, spool->in_memory);
+    json_foreign(out, spool->last_error.text[0] ? spool->last_error.text : NULL);
+    buf_add_str(out, "}");
+}
+
+static void exporters_json(const struct state *state, struct buf *out)
+{
+    size_t i;
+
+    buf_add_str(out, "\"exporters\": [");
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct state_exporter *exporter = &state->exporters[i];
+        const struct delivery_stats *d = &exporter->delivery;
+
+        buf_add_str(out, i ? ", {\"name\": " : "{\"name\": ");
+        json_foreign(out, exporter->name);
+        buf_add_str(out, ", \"type\": ");
+        json_foreign(out, exporter->type);
+        buf_add_fmt(out,
+                    ", \"sent\": %" PRIu64 ", \"sent_bytes\": %" PRIu64 ", \"retried\": %" PRIu64
+                    ", \"refused\": %" PRIu64 ", \"dropped\": {\"full\": %" PRIu64
+                    ", \"old\": %" PRIu64 ", \"stop\": %" PRIu64 "}, \"queued\": %zu"
+                    ", \"queued_bytes\": %zu, \"last_ok_unix_ns\": %" PRId64 ", \"last_error\": ",
+                    d->sent, d->sent_bytes, d->retried, d->refused, d->dropped_full, d->dropped_old,
+                    d->dropped_stop, d->queued, d->queued_bytes, exporter->pushes.last_ok_ns);
+        json_foreign(out, d->last_error.text[0] ? d->last_error.text : NULL);
+        buf_add_str(out, "}");
+    }
+    buf_add_str(out, "]");
+}
+
+static void counts_json(const struct engine_counts *counts, struct buf *out)
+{
+    size_t rc;
+
+    buf_add_fmt(out, ", \"samples\": %" PRIu64 ", \"missed\": %" PRIu64 ", \"failed\": {",
+                counts->samples, counts->missed);
+    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+        buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
+                    cpy_rc_label((enum cpy_rc)rc), counts->failed[rc]);
+    buf_add_fmt(out,
+                "}, \"torn\": {\"all\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"chain\": %" PRIu64
+                ", \"code\": %" PRIu64 ", \"unmapped\": %" PRIu64 "}",
+                counts->torn, counts->torn_moved, counts->torn_chain, counts->torn_code,
+                counts->torn_unmapped);
+}
+
+static void hang_json(const struct state_target *target, struct buf *out)
+{
+    buf_add_fmt(out, ", \"hangs\": %" PRIu64 ", \"hang\": ", target->hangs);
+    if (!target->hang) {
+        buf_add_str(out, "null");
+        return;
+    }
+    buf_add_fmt(out, "{\"kind\": \"%s\", \"seconds\": %.1f, \"tid\": ", target->hang,
+                (double)target->hang_ns / 1e9);
+    if (target->hang_tid)
+        buf_add_fmt(out, "%d}", (int)target->hang_tid);
+    else
+        buf_add_str(out, "null}");
+}
+
+static void targets_json(const struct state *state, struct buf *out)
+{
+    size_t i;
+
+    buf_add_str(out, "\"targets\": [");
+    for (i = 0; i < state->target_count; i++) {
+        const struct state_target *target = &state->targets[i];
+
+        buf_add_fmt(out, "%s{\"pid\": %d, \"service\": ", i ? ", " : "", (int)target->pid);
+        json_foreign(out, target->service);
+        buf_add_str(out, ", \"python\": ");
+        json_foreign(out, target->python[0] ? target->python : NULL);
+        buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s",
+                    target->doing ? target->doing : "", target->rate_hz,
+                    target->burst ? "true" : "false");
+        counts_json(&target->counts, out);
+        hang_json(target, out);
+        buf_add_str(out, "}");
+    }
+    buf_add_str(out, "]");
+}
+
+void state_json(const struct state *state, struct buf *out)
+{
+    buf_add_str(out, "{\"version\": ");
+    json_foreign(out, version_agent);
+    buf_add_fmt(out,
+                ", \"pid\": %d, \"taken_unix_ns\": %" PRId64 ", \"started_unix_ns\": %" PRId64
+                ", \"sampling\": %zu, \"profiles\": %" PRIu64 ", \"log_left_out\": %" PRIu64 ", ",
+                (int)state->pid, state->taken_ns, state->started_ns, state->engine.sampling,
+                state->profiles, state->log_left_out);
+    config_json(&state->config, out);
+    buf_add_str(out, ", ");
+    budget_json(&state->budget, out);
+    buf_add_str(out, ", ");
+    spool_json(&state->spool, out);
+    buf_add_str(out, ", ");
+    exporters_json(state, out);
+    buf_add_str(out, ", ");
+    targets_json(state, out);
+    buf_add_fmt(out,
+                ", \"samplers\": {\"running\": %zu, \"started\": %" PRIu64 ", \"blocked\": %" PRIu64
+                ", \"crashed\": %" PRIu64 ", \"suspects\": %zu}",
+                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
+                state->fleet.crashed, state->fleet.suspects);
+    buf_add_fmt(
+        out, ", \"hangs\": {\"now\": %zu, \"stuck\": %" PRIu64 ", \"deadlock\": %" PRIu64 "}",
+        count_hanging(state), state->fleet.hangs[HANG_STUCK], state->fleet.hangs[HANG_DEADLOCK]);
+    buf_add_str(out, ", \"counts\": ");
+    stats_json(&state->engine, &state->unwinder, out);
+    if (out->size > 0 && out->data[out->size - 1] == '\n')
+        out->size--; /* of the object within */
+    buf_add_str(out, "}\n");
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * web_api.c - what the page shows, as JSON: the agent's state, what the store holds, the threads
+ * of a process, and a flame graph of the next seconds.
+ *
+ * The store is read, and profiles of it are added up, by a process of its own (cmd_browse.c), of
+ * which there are BROWSERS_MAX at a time: what a page asks for cannot hold up sampling or
+ * delivery, whatever there is to add up.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/child/run_captured.h"
+#include "agent/host/clock.h"
+#include "agent/host/json.h"
+#include "agent/report/flame_json.h"
+#include "agent/sampling/service.h"
+#include "agent/serve/web_internal.h"
+#include "agent/serve/web_query.h"
+
+enum {
+    BROWSERS_MAX = 2,
+    BROWSE_SECONDS = 10,
+    THREADS_SECONDS = 5,
+    SAMPLE_SECONDS_MAX = 60,
+    SAMPLE_NODES_MAX = 50000
+};
+
+static const char json[] = "application/json; charset=utf-8";
+
+/* The store's path, for one more reader of it. NULL: see the answer. Gives: it, for leave_store. */
+static char *enter_store(const struct web_request *request, struct web_answer *answer)
+{
+    struct web_store *store = request->store;
+    bool busy, none;
+    char *path = NULL;
+
+    (void)pthread_mutex_lock(&store->lock);
+    none = !store->path;
+    busy = store->readers >= BROWSERS_MAX;
+    if (!none && !busy)
+        path = strdup(store->path);
+    store->readers += path != NULL;
+    (void)pthread_mutex_unlock(&store->lock);
+    if (none)
+        web_refuse(answer, MHD_HTTP_NOT_FOUND, "there is no exporter of type store");
+    else if (busy)
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "%d others read the store", BROWSERS_MAX);
+    else if (!path)
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+    return path;
+}
+
+static void leave_store(const struct web_request *request, char *path)
+{
+    free(path);
+    (void)pthread_mutex_lock(&request->store->lock);
+    request->store->readers--;
+    (void)pthread_mutex_unlock(&request->store->lock);
+}
+
+/* The answer is what `argv` prints, or the reason that it prints when it fails. */
+static void answer_printed(const struct web_request *request, char *const *argv, unsigned seconds,
+                           struct web_answer *answer)
+{
+    const struct captured_limits limits = {clock_mono_ns() + seconds * NS_PER_S, request->stop};
+    const struct captured_command command = {CAPTURED_SELF, argv, .errors = false};
+    struct buf *body = &answer->body;
+    char reason[400];
+
+    web_takes(request, seconds);
+    if (captured_run(&command, &limits, body)) {
+        answer->type = json;
+        return;
+    }
+    (void)snprintf(reason, sizeof(reason), "%.*s", (int)(body->size < 300 ? body->size : 0),
+                   body->size ? (const char *)body->data : "");
+    if (body->size > 0 && body->data[0] != '{')
+        web_refuse(answer, MHD_HTTP_NOT_FOUND, "%s", reason);
+    else
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "that took too long, or too much");
+}
+
+void web_api_services(const struct web_request *request, struct web_answer *answer)
+{
+    char *path = enter_store(request, answer);
+    char *argv[] = {(char[]){"pystrobe"}, (char[]){"browse"}, (char[]){"services"}, path, NULL};
+
+    if (!path)
+        return;
+    answer_printed(request, argv, BROWSE_SECONDS, answer);
+    leave_store(request, path);
+}
+
+static const char *get_word(const void *ctx, const char *name)
+{
+    return web_argument(ctx, name);
+}
+
+/* Answers from what the store has of a range. */
+static void answer_range(const struct web_request *request, const char *what, bool compares,
+                         struct web_answer *answer)
+{
+    const struct web_words words = {get_word, request};
+    struct web_command command;
+    struct web_query query;
+    struct err err = {""};
+    char *path;
+
+    if (!web_query_read(&words, &query, &err)) {
+        web_refuse(answer, MHD_HTTP_BAD_REQUEST, "%s", err.text);
+        return;
+    }
+    path = enter_store(request, answer);
+    if (!path)
+        return;
+    if (!compares) {
+        query.compares = false;
+        query.type[0] = '\0';
+    }
+    web_query_command(path, query.compares ? "difference" : what, &query, &command);
+    answer_printed(request, command.argv, BROWSE_SECONDS, answer);
+    leave_store(request, path);
+}
+
+void web_api_timeline(const struct web_request *request, struct web_answer *answer)
+{
+    answer_range(request, "timeline", false, answer);
+}
+
+void web_api_graph(const struct web_request *request, struct web_answer *answer)
+{
+    answer_range(request, "graph", true, answer);
+}
+
+void web_api_state(const struct web_request *request, struct web_answer *answer)
+{
+    struct state *state = state_share_get(request->sources->share);
+
+    if (state) {
+        state_json(state, &answer->body);
+        answer->type = json;
+    } else {
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "not yet");
+    }
+    state_drop(state);
+}
+
+static bool is_target(const struct web_request *request, pid_t pid)
+{
+    struct state *state = state_share_get(request->sources->share);
+    bool found = false;
+    size_t i;
+
+    for (i = 0; state && i < state->target_count; i++)
+        found = found || state->targets[i].pid == pid;
+    state_drop(state);
+    return found;
+}
+
+void web_api_threads(const struct web_request *request, struct web_answer *answer)
+{
+    char number[16];
+    char *argv[] = {(char[]){"pystrobe"}, (char[]){"dump"}, (char[]){"--json"},
+                    (char[]){"--pid"},    number,           NULL};
+    long pid = 0;
+
+    if (!web_number(request, answer, "pid", 1, 99999999, &pid))
+        return;
+    if (!is_target(request, (pid_t)pid)) {
+        web_refuse(answer, MHD_HTTP_NOT_FOUND, "no process %ld is sampled now", pid);
+        return;
+    }
+    (void)snprintf(number, sizeof(number), "%ld", pid);
+    answer_printed(request, argv, THREADS_SECONDS, answer);
+}
+
+/* Appends the flame graph of a pulled profile. */
+static enum pprof_rc add_graph(const struct pull_answer *pulled, const char *title, struct buf *out)
+{
+    struct format_view view = {.profile = pulled->profile,
+                               .type = VALUE_CPU,
+                               .base = FORMAT_NO_BASE,
+                               .title = title,
+                               .time_ns = pulled->start_utc_ns,
+                               .duration_ns = (int64_t)pulled->duration_ns,
+                               .period = (int64_t)pulled->period_ns};
+    enum pprof_rc rc;
+
+    buf_add_str(out, "{");
+    rc = flame_json(&view, SAMPLE_NODES_MAX, out);
+    buf_add_str(out, "}\n");
+    return rc;
+}
+
+void web_api_sample(const struct web_request *request, struct web_answer *answer)
+{
+    struct pull_request pull = {.rate_hz = 0};
+    struct pull_answer pulled = {0};
+    long seconds = 5;
+
+    if (!web_target(request, answer, pull.target) ||
+        !web_number(request, answer, "seconds", 1, SAMPLE_SECONDS_MAX, &seconds))
+        return;
+    pull.duration_ns = (uint64_t)seconds * NS_PER_S;
+    if (!web_pull(request, &pull, answer, &pulled))
+        return;
+    if (add_graph(&pulled, pull.target, &answer->body) == PPROF_OK)
+        answer->type = json;
+    else
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+    pprof_free(pulled.profile);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* web_internal.h - what the files of the HTTP server share: requests, answers, and who makes them.
+ */
+#ifndef AGENT_SERVE_WEB_INTERNAL_H
+#define AGENT_SERVE_WEB_INTERNAL_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "agent/serve/web.h"
+
+enum { WEB_TEXT_MAX = 1 << 20, WEB_BODY_MAX = 32 << 20 };
+
+/* The local store, for all requests; its path changes with the settings. */
+struct web_store {
+    pthread_mutex_t lock;
+    char *path;       /* owned; NULL: there is none */
+    unsigned readers; /* processes that read it now */
+};
+
+/* What can be asked for. All borrowed. */
+struct web_request {
+    const struct web_sources *sources;
+    struct MHD_Connection *connection;
+    atomic_bool *stop; /* whoever waits is to look at it */
+    struct web_store *store;
+};
+
+struct web_answer {
+    unsigned status;      /* 200 at first */
+    const char *type;     /* static: of the content; text at first */
+    const char *name;     /* static: to be saved as; NULL: to be shown */
+    const char *encoding; /* static: of the content; NULL: none */
+    struct buf body;
+};
+
+/* The value of `name` in the address; NULL: it is not there. Lends it while the request lives. */
+const char *web_argument(const struct web_request *request, const char *name);
+
+/* The answer is a text that says what is wrong, and a newline. */
+void web_refuse(struct web_answer *answer, unsigned status, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+
+/* The answer may take so long: the connection does not end before. */
+void web_takes(const struct web_request *request, unsigned seconds);
+
+/* A number of the address from `min` to `max`; `usual` if there is none. False: the answer says
+ * what is wrong. */
+MUST_CHECK bool web_number(const struct web_request *request, struct web_answer *answer,
+                           const char *name, long min, long max, long *usual);
+
+/* Whom it is about: `target` or `pid` of the address, "" for all. False: see the answer. */
+MUST_CHECK bool web_target(const struct web_request *request, struct web_answer *answer,
+                           char out[CONTROL_TARGET_MAX]);
+
+/* Pulls a profile of `target` for `seconds`. False: see the answer. Gives: *out, whose profile is
+ * the caller's. */
+MUST_CHECK bool web_pull(const struct web_request *request, const struct pull_request *pull,
+                         struct web_answer *answer, struct pull_answer *out);
+
+/* /debug/pprof/, /debug/pprof/profile, /debug/stacks. */
+void web_pull_index(const struct web_request *request, struct web_answer *answer);
+void web_pull_profile(const struct web_request *request, struct web_answer *answer);
+void web_pull_stacks(const struct web_request *request, struct web_answer *answer);
+
+/* The page and what belongs to it. */
+void web_page(const struct web_request *request, struct web_answer *answer);
+void web_page_style(const struct web_request *request, struct web_answer *answer);
+void web_page_script(const struct web_request *request, struct web_answer *answer);
+
+/* What it shows, as JSON: pystrobe(8) describes each. */
+void web_api_state(const struct web_request *request, struct web_answer *answer);
+void web_api_services(const struct web_request *request, struct web_answer *answer);
+void web_api_timeline(const struct web_request *request, struct web_answer *answer);
+void web_api_graph(const struct web_request *request, struct web_answer *answer);
+void web_api_threads(const struct web_request *request, struct web_answer *answer);
+void web_api_sample(const struct web_request *request, struct web_answer *answer);
+
+#endif

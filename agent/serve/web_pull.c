@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * web_pull.c - what can be asked for as from a program in Go: its profile, and its stacks.
+ *
+ * Source: net/http/pprof of Go 1.22: parameters, headers and words of its answers.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/child/run_captured.h"
+#include "agent/host/clock.h"
+#include "agent/host/escape.h"
+#include "agent/host/version.h"
+#include "agent/sampling/service.h"
+#include "agent/serve/web_internal.h"
+
+enum { SECONDS_USUAL = 30, STACKS_MAX = 32, STACKS_SECONDS = 10, SETTLE_SECONDS = 10 };
+
+void web_pull_index(const struct web_request *request, struct web_answer *answer)
+{
+    struct state *state = state_share_get(request->sources->share);
+    size_t i;
+
+    buf_add_fmt(
+        &answer->body,
+        "%s\n\n"
+        "/debug/pprof/profile?seconds=N[&target=NAME|&pid=PID][&rate=HZ]\n"
+        "    what is sampled in the next N seconds (%d without; %d at most), as a pprof\n"
+        "    with samples, wall, cpu, gil and wait: of a service or section, of a process,\n"
+        "    or of all with a label for the service; HZ: sampled at least so often\n"
+        "/debug/stacks[?target=NAME|?pid=PID]\n"
+        "    the stacks of all threads, and the asyncio tasks\n",
+        version_agent, SECONDS_USUAL, PULL_SECONDS_MAX);
+    buf_add_fmt(&answer->body, "\n%8s %s\n", "pid", "service");
+    for (i = 0; state && i < state->target_count; i++) {
+        buf_add_fmt(&answer->body, "%8d ", (int)state->targets[i].pid);
+        visible_add_str(&answer->body, state->targets[i].service);
+        buf_add_str(&answer->body, "\n");
+    }
+    state_drop(state);
+}
+
+bool web_target(const struct web_request *request, struct web_answer *answer,
+                char out[CONTROL_TARGET_MAX])
+{
+    const char *target = web_argument(request, "target");
+    long pid = 0;
+
+    out[0] = '\0';
+    if (target && web_argument(request, "pid")) {
+        web_refuse(answer, MHD_HTTP_BAD_REQUEST, "target and pid: one of them, please");
+        return false;
+    }
+    if (!web_number(request, answer, "pid", 1, 99999999, &pid))
+        return false;
+    if (target && (target[0] == '\0' || strlen(target) >= CONTROL_TARGET_MAX)) {
+        web_refuse(answer, MHD_HTTP_BAD_REQUEST,
+                   "target: it is to be the name of a service or of a section");
+        return false;
+    }
+    if (target)
+        (void)snprintf(out, CONTROL_TARGET_MAX, "%s", target);
+    else if (pid > 0)
+        (void)snprintf(out, CONTROL_TARGET_MAX, "%ld", pid);
+    return true;
+}
+
+static bool read_rate(const struct web_request *request, struct web_answer *answer, double *out)
+{
+    const char *text = web_argument(request, "rate");
+    char *end;
+
+    *out = 0;
+    if (!text)
+        return true;
+    *out = strtod(text, &end);
+    if (*text >= '0' && *text <= '9' && !*end && *out >= 0.1 && *out <= 1000)
+        return true;
+    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "rate=%s: it is to be from 0.1 to 1000 Hz", text);
+    return false;
+}
+
+static void refuse(struct web_answer *answer, const struct pull_request *request, enum pull_rc rc)
+{
+    switch (rc) {
+    case PULL_UNKNOWN:
+        web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
+                   request->target);
+        break;
+    case PULL_BUSY:
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
+                   "%d profiles are being made already, or too many bursts run", PULLS_MAX);
+        break;
+    case PULL_FULL:
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR,
+                   "the profile got larger than %d bytes: ask for fewer seconds, or one service",
+                   PULL_PROFILE_MAX);
+        break;
+    case PULL_ENDED:
+        web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "the agent ends, or leaves this address");
+        break;
+    case PULL_OK:
+    case PULL_NOMEM:
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        break;
+    }
+}
+
+static void encode(const struct pull_request *request, const struct pull_answer *pulled,
+                   struct web_answer *answer)
+{
+    char whom[CONTROL_TARGET_MAX + 16];
+    const char *comments[] = {version_agent, whom};
+    const struct pprof_meta meta = {
+        .time_ns = pulled->start_utc_ns,
+        .duration_ns = (int64_t)pulled->duration_ns,
+        .period_type = service_types[VALUE_WALL],
+        .period = (int64_t)pulled->period_ns,
+        .default_type = service_types[VALUE_CPU].type,
+        .comments = comments,
+        .comment_count = request->target[0] ? 2 : 1,
+    };
+
+    (void)snprintf(whom, sizeof(whom), "target: %s", request->target);
+    if (pprof_encode(pulled->profile, &meta, &answer->body) != PPROF_OK) {
+        web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
+        return;
+    }
+    answer->type = "application/octet-stream";
+    answer->name = "profile";
+}
+
+bool web_pull(const struct web_request *request, const struct pull_request *pull,
+              struct web_answer *answer, struct pull_answer *out)
+{
+    enum pull_rc rc;
+
+    web_takes(request, (unsigned)(pull->duration_ns / NS_PER_S) + SETTLE_SECONDS);
+    rc = pulls_ask(request->sources->pulls, pull, request->stop, out);
+    if (rc != PULL_OK)
+        refuse(answer, pull, rc);
+    return rc == PULL_OK;
+}
+
+void web_pull_profile(const struct web_request *request, struct web_answer *answer)
+{
+    struct pull_request pull = {.rate_hz = 0};
+    struct pull_answer pulled = {0};
+    long seconds = SECONDS_USUAL;
+
+    if (!web_target(request, answer, pull.target) ||
+        !web_number(request, answer, "seconds", 1, PULL_SECONDS_MAX, &seconds) ||
+        !read_rate(request, answer, &pull.rate_hz))
+        return;
+    pull.duration_ns = (uint64_t)seconds * NS_PER_S;
+    if (!web_pull(request, &pull, answer, &pulled))
+        return;
+    encode(&pull, &pulled, answer);
+    pprof_free(pulled.profile);
+}
+
+/* Adds what `pystrobe dump` prints of a process; with a word and its value more only if it can,
+ * else also why it cannot. */
+static void add_dump(pid_t pid, const char *word, const char *value,
+                     const struct captured_limits *limits, struct buf *out)
+{
+    char number[16];
+    char *argv[] = {(char[]){"pystrobe"},
+                    (char[]){"dump"},
+                    (char[]){"--no-source"},
+                    (char[]){"--pid"},
+                    number,
+                    (char *)(uintptr_t)word,
+                    (char *)(uintptr_t)value,
+                    NULL};
+    const struct captured_command command = {CAPTURED_SELF, argv, .errors = !word};
+    struct buf text;
+
+    (void)snprintf(number, sizeof(number), "%d", (int)pid);
+    buf_init(&text, WEB_TEXT_MAX);
+    if (!captured_run(&command, limits, &text) && !word && text.size == 0)
+        buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)pid);
+    buf_add(out, text.data, text.size);
+    if (text.size > 0)
+        buf_add_str(out, "\n");
+    buf_finish(&text);
+}
+
+/* True if a target is what `whom` says: its number, its service, or "". */
+static bool is_meant(const struct state_target *target, const char *whom)
+{
+    char number[16];
+
+    (void)snprintf(number, sizeof(number), "%d", (int)target->pid);
+    return whom[0] == '\0' || strcmp(whom, number) == 0 || strcmp(whom, target->service) == 0;
+}
+
+void web_pull_stacks(const struct web_request *request, struct web_answer *answer)
+{
+    const struct captured_limits limits = {clock_mono_ns() + STACKS_SECONDS * NS_PER_S,
+                                           request->stop};
+    struct state *state = state_share_get(request->sources->share);
+    char whom[CONTROL_TARGET_MAX];
+    size_t i, count = 0;
+    bool good = web_target(request, answer, whom);
+
+    web_takes(request, STACKS_SECONDS);
+    for (i = 0; good && state && i < state->target_count; i++) {
+        if (!is_meant(&state->targets[i], whom) || count++ >= STACKS_MAX)
+            continue;
+        add_dump(state->targets[i].pid, NULL, NULL, &limits, &answer->body);
+        add_dump(state->targets[i].pid, "--async", "all", &limits, &answer->body);
+    }
+    state_drop(state);
+    if (count > STACKS_MAX)
+        buf_add_fmt(&answer->body, "and %zu processes more\n", count - STACKS_MAX);
+    if (good && count == 0)
+        web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
+                   whom[0] ? whom : "anything");
+}

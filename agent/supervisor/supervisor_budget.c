@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervisor_budget.c - keeps a fleet to what it may use; see supervisor_internal.h. */
+#include <time.h>
+
+#include "agent/child/run_captured.h"
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/sampling/ticks.h"
+#include "agent/supervisor/supervisor_internal.h"
+
+/* Looking for processes may take so much of what was promised before that gets rarer, too: who
+ * becomes Python is to be found within a second. */
+#define FINDER_PART 0.75
+
+/* Gives up the process that has been sampled for the shortest time; false: there is none. */
+static bool shed_one(struct fleet *f, uint64_t now_ns)
+{
+    struct charge *last = NULL;
+    struct proc_id id;
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++)
+        if (!last || f->charges.items[i].began_ns > last->began_ns)
+            last = &f->charges.items[i];
+    if (!last)
+        return false;
+    id = last->id;
+    fleet_drop(f, id);
+    fleet_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
+    f->budget.state.shed++;
+    return true;
+}
+
+double fleet_fastest_hz(const struct fleet *f, uint64_t now_ns)
+{
+    double fastest_hz = 1;
+    size_t i;
+
+    for (i = 0; i < f->charges.count; i++)
+        if (f->charges.items[i].choice.rate_hz > fastest_hz)
+            fastest_hz = f->charges.items[i].choice.rate_hz;
+    for (i = 0; i < f->bursts.count; i++)
+        if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
+            fastest_hz = f->bursts.all[i].rate_hz;
+    return fastest_hz;
+}
+
+/* How much the periods may be stretched: as far as that of the fastest target. */
+static double factor_max(const struct fleet *f, uint64_t now_ns)
+{
+    return ticks_stretch_max((uint64_t)((double)NS_PER_S / fleet_fastest_hz(f, now_ns)));
+}
+
+/* The memory of what runs because people asked for it. */
+static uint64_t asked_memory(void)
+{
+    pid_t pids[CAPTURED_RUNNING_MAX];
+    size_t i, count = captured_running(pids);
+    uint64_t bytes = 0;
+
+    for (i = 0; i < count; i++)
+        bytes += budget_memory_of(pids[i]);
+    return bytes;
+}
+
+static struct budget_use use_of(const struct fleet *f, uint64_t now_ns)
+{
+    struct budget_use use = {.targets = f->charges.count,
+                             .asked_memory_bytes = asked_memory(),
+                             .factor_max = factor_max(f, now_ns)};
+    struct timespec own = {0};
+    size_t i;
+
+    use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
+    for (i = 0; i < SLOTS; i++)
+        if (slot_runs(&f->slots[i]))
+            use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+    use.asked_cpu_ns = captured_cpu_ns();
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
+                 use.asked_cpu_ns;
+    return use;
+}
+
+static void log_less_often(const struct budget_state *state)
+{
+    const struct budget_limits *promised = &state->promised;
+
+    if (promised->memory_bytes > 0 && state->used_memory_bytes > promised->memory_bytes)
+        log_line(LOG_LEVEL_WARNING,
+                 "sampling less often: pystrobe uses %.1f MiB and may use %.1f MiB (max_memory)",
+                 (double)state->used_memory_bytes / (1 << 20),
+                 (double)promised->memory_bytes / (1 << 20));
+    else
+        log_line(
+            LOG_LEVEL_WARNING,
+            "sampling less often: pystrobe used %.2f %% of a core and may use %.2f %% (max_cpu)",
+            state->used_cpu * 100, promised->cpu * 100);
+}
+
+static void log_budget(const struct budget_state *state, double before,
+                       const struct budget_use *use)
+{
+    if (state->factor > 1 && before <= 1)
+        log_less_often(state);
+    else if (state->factor <= 1 && before > 1)
+        log_line(LOG_LEVEL_INFO, "sampling as often as asked again");
+    if (use->targets > state->targets_max)
+        log_line(LOG_LEVEL_WARNING, "sampling %zu of %zu processes: more would take too much %s",
+                 state->targets_max, use->targets,
+                 state->factor >= use->factor_max ? "CPU time (max_cpu)" : "memory (max_memory)");
+}
+
+void fleet_keep_budget(struct fleet *f, uint64_t now_ns)
+{
+    struct budget_state *state = &f->budget.state;
+    const struct budget_use use = use_of(f, now_ns);
+    const double before = state->factor;
+    size_t i;
+
+    budget_step(&f->budget, &use, now_ns);
+    log_budget(state, before, &use);
+    finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
+    for (i = 0; i < SLOTS && state->factor != before; i++)
+        fleet_order_stretch(f, &f->slots[i]);
+    while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
+    }
+    f->budget_ns = now_ns + BUDGET_STEP_NS;
+}
+
+const struct budget_state *fleet_budget(const struct fleet *f)
+{
+    return &f->budget.state;
+}

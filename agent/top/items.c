@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* items.c - see items.h. */
+#include "agent/top/items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 256 };
+
+#define HASH_FIRST 0xcbf29ce484222325U /* FNV-1a */
+#define HASH_PRIME 0x100000001b3U
+
+static uint64_t mix_number(uint64_t hash, uint32_t number)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(number); i++, number >>= 8)
+        hash = (hash ^ (number & 0xff)) * HASH_PRIME;
+    return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * HASH_PRIME;
+    return hash * HASH_PRIME;
+}
+
+static size_t hash_of(const struct top_key *key)
+{
+    uint64_t hash = mix_text(mix_text(HASH_FIRST, key->name), key->file);
+
+    hash = mix_number(mix_number(hash, (uint32_t)key->line), key->function);
+    return (size_t)mix_number(mix_number(hash, (uint32_t)key->pid), (uint32_t)key->tid);
+}
+
+static bool is_equal(const struct top_key *a, const struct top_key *b)
+{
+    return a->line == b->line && a->function == b->function && a->pid == b->pid &&
+           a->tid == b->tid && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+/* The place of a key, or the free one where it is to go. */
+static size_t find_place(const struct top_items *items, const struct top_key *key)
+{
+    size_t mask = items->place_count - 1, at = hash_of(key) & mask;
+
+    while (items->places[at] && !is_equal(&items->items[items->places[at]].key, key))
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* Makes room for one more item, with at least half of the places free. False: out of memory. */
+static bool make_room(struct top_items *items)
+{
+    size_t capacity = items->capacity ? items->capacity * 2 : FIRST_CAPACITY, i;
+    struct top_item *wider;
+    uint32_t *places;
+
+    if (items->count < items->capacity)
+        return true;
+    wider = realloc(items->items, capacity * sizeof(*wider));
+    if (!wider)
+        return false;
+    items->items = wider;
+    places = calloc(2 * capacity, sizeof(*places));
+    if (!places)
+        return false;
+    free(items->places);
+    items->places = places;
+    items->place_count = 2 * capacity;
+    items->capacity = capacity;
+    for (i = 1; i < items->count; i++)
+        places[find_place(items, &items->items[i].key)] = (uint32_t)i;
+    return true;
+}
+
+/* Appends an item with copies of its key's strings. False: there is no room. */
+static bool append(struct top_items *items, const struct top_key *key)
+{
+    struct top_item item = {.key = *key};
+
+    if (items->count >= TOP_ITEMS_MAX || !make_room(items))
+        return false;
+    item.key.name = arena_strndup(&items->text, key->name, strlen(key->name));
+    item.key.file = arena_strndup(&items->text, key->file, strlen(key->file));
+    if (!item.key.name || !item.key.file)
+        return false;
+    items->items[items->count++] = item;
+    return true;
+}
+
+bool top_items_init(struct top_items *items, const char *rest)
+{
+    const struct top_key key = {.name = rest, .file = ""};
+
+    *items = (struct top_items){0};
+    arena_init(&items->text, TOP_ITEMS_TEXT_MAX);
+    return append(items, &key);
+}
+
+uint32_t top_items_get(struct top_items *items, const struct top_key *key)
+{
+    size_t at = find_place(items, key);
+
+    if (items->places[at])
+        return items->places[at];
+    if (!append(items, key))
+        return 0;
+    /* The places may be others now. */
+    items->places[find_place(items, key)] = (uint32_t)(items->count - 1);
+    return (uint32_t)(items->count - 1);
+}
+
+void top_items_finish(struct top_items *items)
+{
+    free(items->items);
+    free(items->places);
+    arena_finish(&items->text);
+    *items = (struct top_items){0};
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_buf.c - a buffer grows to its maximum, and stays failed once it failed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "tests/unit/alloc_fail.h"
+
+static void keeps_what_is_added_in_order(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 100);
+    buf_add(&buf, "a\0b", 3);
+    buf_add_str(&buf, "cd");
+    buf_add_fmt(&buf, "%d-%s", 42, "x");
+
+    assert_false(buf_failed(&buf));
+    assert_int_equal(buf.size, 9);
+    assert_memory_equal(buf.data, "a\0bcd42-x", 9);
+    buf_finish(&buf);
+}
+
+static void grows_to_exactly_its_maximum(void **state)
+{
+    enum { MAX = 10000 };
+    struct buf buf;
+    size_t i;
+
+    (void)state;
+    buf_init(&buf, MAX);
+    for (i = 0; i < MAX; i++)
+        buf_add(&buf, "x", 1);
+
+    assert_false(buf_failed(&buf));
+    assert_int_equal(buf.size, MAX);
+    buf_add(&buf, "x", 1);
+    assert_true(buf_failed(&buf));
+    assert_int_equal(buf.size, MAX);
+    buf_finish(&buf);
+}
+
+static void a_failure_sticks_until_reset(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 4);
+    buf_add(&buf, "12345", 5);
+    buf_add(&buf, "1", 1);
+
+    assert_true(buf_failed(&buf));
+    assert_int_equal(buf.size, 0);
+    buf_reset(&buf);
+    buf_add(&buf, "1", 1);
+    assert_false(buf_failed(&buf));
+    assert_int_equal(buf.size, 1);
+    buf_finish(&buf);
+}
+
+static void refuses_a_size_that_would_wrap(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, SIZE_MAX);
+    buf_add(&buf, "12", 2);
+
+    assert_null(buf_extend(&buf, SIZE_MAX - 1));
+    assert_true(buf_failed(&buf));
+    buf_finish(&buf);
+}
+
+static void lends_room_that_counts_as_used(void **state)
+{
+    struct buf buf;
+    unsigned char *room;
+
+    (void)state;
+    buf_init(&buf, 1000);
+    room = buf_extend(&buf, 700);
+
+    assert_non_null(room);
+    memset(room, 7, 700);
+    assert_int_equal(buf.size, 700);
+    assert_ptr_equal(room, buf.data);
+    buf_finish(&buf);
+}
+
+static void formatted_text_over_the_maximum_fails_whole(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 8);
+    buf_add_fmt(&buf, "%s", "0123456789");
+
+    assert_true(buf_failed(&buf));
+    assert_int_equal(buf.size, 0);
+    buf_finish(&buf);
+}
+
+static void reset_keeps_the_memory(void **state)
+{
+    struct buf buf;
+    unsigned long allocations;
+
+    (void)state;
+    buf_init(&buf, 1000);
+    buf_add_str(&buf, "warm");
+    buf_reset(&buf);
+    alloc_fail_all();
+    buf_add_str(&buf, "again");
+    allocations = alloc_fail_stop();
+
+    assert_int_equal(allocations, 0);
+    assert_false(buf_failed(&buf));
+    buf_finish(&buf);
+}
+
+static void out_of_memory_is_a_failure_that_keeps_the_content(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 100000);
+    buf_add_str(&buf, "kept");
+    alloc_fail_all();
+    (void)buf_extend(&buf, 50000);
+    (void)alloc_fail_stop();
+
+    assert_true(buf_failed(&buf));
+    assert_int_equal(buf.size, 4);
+    assert_memory_equal(buf.data, "kept", 4);
+    buf_finish(&buf);
+}
+
+static void finish_takes_null_and_may_be_repeated(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_finish(NULL);
+    buf_init(&buf, 10);
+    buf_add_str(&buf, "x");
+    buf_finish(&buf);
+    buf_finish(&buf);
+
+    assert_null(buf.data);
+    assert_int_equal(buf.max, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_what_is_added_in_order),
+        cmocka_unit_test(grows_to_exactly_its_maximum),
+        cmocka_unit_test(a_failure_sticks_until_reset),
+        cmocka_unit_test(refuses_a_size_that_would_wrap),
+        cmocka_unit_test(lends_room_that_counts_as_used),
+        cmocka_unit_test(formatted_text_over_the_maximum_fails_whole),
+        cmocka_unit_test(reset_keeps_the_memory),
+        cmocka_unit_test(out_of_memory_is_a_failure_that_keeps_the_content),
+        cmocka_unit_test(finish_takes_null_and_may_be_repeated),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_ipc_channel.c - messages arrive whole and in order, nobody waits, and no lie is believed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/child/ipc_channel.h"
+
+struct pair {
+    struct link a, b;
+};
+
+/* What has come. */
+struct got {
+    size_t count, bytes;
+    uint32_t last_kind;
+    unsigned char last_byte;
+    size_t stop_after; /* 0: never */
+};
+
+static void pair_init(struct pair *pair)
+{
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    link_init(&pair->a, fds[0]);
+    link_init(&pair->b, fds[1]);
+}
+
+static void pair_finish(struct pair *pair)
+{
+    link_finish(&pair->a);
+    link_finish(&pair->b);
+}
+
+static bool count(void *ctx, uint32_t kind, const void *bytes, size_t size)
+{
+    struct got *got = ctx;
+
+    got->count++;
+    got->bytes += size;
+    got->last_kind = kind;
+    got->last_byte = size ? ((const unsigned char *)bytes)[size - 1] : 0;
+    return got->count != got->stop_after;
+}
+
+static void messages_come_whole_and_in_order(void **state)
+{
+    struct got got = {0};
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair);
+
+    assert_int_equal(link_send(&pair.a, 7, "abc", 3, "de", 2), LINK_OK);
+    assert_int_equal(link_send(&pair.a, 8, NULL, 0, NULL, 0), LINK_OK);
+    assert_int_equal(link_send(&pair.a, 9, "x", 1, NULL, 0), LINK_OK);
+    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+
+    assert_int_equal(got.count, 3);
+    assert_int_equal(got.bytes, 6);
+    assert_int_equal(got.last_kind, 9);
+    assert_int_equal(got.last_byte, 'x');
+    pair_finish(&pair);
+}
+
+static void what_follows_a_stop_is_kept(void **state)
+{
+    struct got got = {.stop_after = 1};
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair);
+    assert_int_equal(link_send(&pair.a, 1, "a", 1, NULL, 0), LINK_OK);
+    assert_int_equal(link_send(&pair.a, 2, "b", 1, NULL, 0), LINK_OK);
+
+    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    assert_int_equal(got.count, 1);
+    got.stop_after = 0;
+    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    assert_int_equal(got.count, 2);
+    assert_int_equal(got.last_kind, 2);
+    pair_finish(&pair);
+}
+
+static void a_reader_that_sleeps_holds_nobody_up(void **state)
+{
+    static unsigned char big[1 << 20];
+    struct got got = {0};
+    struct pair pair;
+    size_t turns = 0;
+
+    (void)state;
+    pair_init(&pair);
+    memset(big, 'z', sizeof(big));
+
+    assert_int_equal(link_send(&pair.a, 1, big, sizeof(big), NULL, 0), LINK_OK);
+    assert_int_equal(link_send(&pair.a, 2, big, sizeof(big), "y", 1), LINK_OK);
+    assert_true(link_waits(&pair.a));
+    while (got.count < 2 && turns++ < 1000) {
+        assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+        assert_int_equal(link_flush(&pair.a), LINK_OK);
+    }
+
+    assert_int_equal(got.count, 2);
+    assert_int_equal(got.bytes, 2 * sizeof(big) + 1);
+    assert_int_equal(got.last_byte, 'y');
+    assert_false(link_waits(&pair.a));
+    pair_finish(&pair);
+}
+
+static void a_reader_that_never_reads_is_given_up(void **state)
+{
+    static unsigned char big[1 << 20];
+    enum link_rc rc = LINK_OK;
+    struct pair pair;
+    size_t i;
+
+    (void)state;
+    pair_init(&pair);
+    for (i = 0; rc == LINK_OK && i < 100; i++)
+        rc = link_send(&pair.a, 1, big, sizeof(big), NULL, 0);
+    assert_int_equal(rc, LINK_BROKEN);
+    assert_true(i * sizeof(big) <= LINK_WAITING_MAX + 2 * sizeof(big));
+    pair_finish(&pair);
+}
+
+static void too_long_a_message_is_not_sent(void **state)
+{
+    static unsigned char big[LINK_MESSAGE_MAX];
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair);
+    assert_int_equal(link_send(&pair.a, 1, big, sizeof(big), "x", 1), LINK_BROKEN);
+    pair_finish(&pair);
+}
+
+static void a_length_that_lies_breaks_the_link(void **state)
+{
+    const uint32_t head[2] = {1, LINK_MESSAGE_MAX + 1};
+    struct got got = {0};
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair);
+    assert_int_equal(send(pair.a.fd, head, sizeof(head), 0), sizeof(head));
+    assert_int_equal(link_receive(&pair.b, count, &got), LINK_BROKEN);
+    assert_int_equal(got.count, 0);
+    pair_finish(&pair);
+}
+
+static void parts_of_a_message_wait_for_the_rest(void **state)
+{
+    const unsigned char bytes[] = {5, 0, 0, 0, 2, 0, 0, 0, 'a', 'b'};
+    struct got got = {0};
+    struct pair pair;
+    size_t i;
+
+    (void)state;
+    pair_init(&pair);
+    for (i = 0; i < sizeof(bytes); i++) {
+        assert_int_equal(got.count, 0);
+        assert_int_equal(send(pair.a.fd, &bytes[i], 1, 0), 1);
+        assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    }
+    assert_int_equal(got.count, 1);
+    assert_int_equal(got.last_byte, 'b');
+    pair_finish(&pair);
+}
+
+static void an_end_is_told_behind_the_last_message(void **state)
+{
+    struct got got = {0};
+    struct pair pair;
+
+    (void)state;
+    pair_init(&pair);
+    assert_int_equal(link_send(&pair.a, 3, "bye", 3, NULL, 0), LINK_OK);
+    link_finish(&pair.a);
+
+    assert_int_equal(link_receive(&pair.b, count, &got), LINK_CLOSED);
+    assert_int_equal(got.count, 1);
+    assert_int_equal(link_send(&pair.b, 1, "x", 1, NULL, 0), LINK_CLOSED);
+    pair_finish(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_come_whole_and_in_order),
+        cmocka_unit_test(what_follows_a_stop_is_kept),
+        cmocka_unit_test(a_reader_that_sleeps_holds_nobody_up),
+        cmocka_unit_test(a_reader_that_never_reads_is_given_up),
+        cmocka_unit_test(too_long_a_message_is_not_sent),
+        cmocka_unit_test(a_length_that_lies_breaks_the_link),
+        cmocka_unit_test(parts_of_a_message_wait_for_the_rest),
+        cmocka_unit_test(an_end_is_told_behind_the_last_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

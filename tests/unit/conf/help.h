@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help.h - what the tests of conf/ share. Include cmocka.h before it. */
+#ifndef TESTS_UNIT_CONF_HELP_H
+#define TESTS_UNIT_CONF_HELP_H
+
+#include <string.h>
+
+#include "conf/conf.h"
+
+/* What messages about unknown names list; a new row of the option table stands here, too. */
+#define CONF_AGENT_KEYS     "those of [agent] in pystrobe.ini(5)"
+#define CONF_SECTION_TITLES "[agent], [http], [labels], [target NAME], [exporter NAME]"
+
+/* An ini text and all that must be said about it. */
+struct conf_row {
+    const char *name;
+    const char *ini;
+    const char *errors;
+};
+
+/* The content of a buffer as a string, lent until the buffer changes. */
+static inline const char *conf_text_of(struct buf *buf)
+{
+    buf_add(buf, "", 1);
+    assert_false(buf_failed(buf));
+    buf->size--;
+    return (const char *)buf->data;
+}
+
+/* Parses what must be right. Ended by conf_free. */
+static inline struct conf *conf_must_parse(const char *ini)
+{
+    struct conf *conf = NULL;
+    struct buf errors;
+
+    buf_init(&errors, CONF_TEXT_MAX);
+    if (conf_parse("t.ini", ini, strlen(ini), &conf, &errors) != CONF_OK)
+        fail_msg("%s", conf_text_of(&errors));
+    assert_int_equal(errors.size, 0);
+    buf_finish(&errors);
+    return conf;
+}
+
+/* Parses what must be wrong, and holds the messages to `expected`. */
+static inline void conf_must_fail(const char *ini, size_t size, const char *expected)
+{
+    struct conf *conf = NULL;
+    struct buf errors;
+
+    buf_init(&errors, CONF_TEXT_MAX);
+    assert_int_equal(conf_parse("t.ini", ini, size, &conf, &errors), CONF_BAD);
+    assert_null(conf);
+    assert_string_equal(conf_text_of(&errors), expected);
+    buf_finish(&errors);
+}
+
+static inline void conf_run_row(void **state)
+{
+    const struct conf_row *row = *state;
+
+    conf_must_fail(row->ini, strlen(row->ini), row->errors);
+}
+
+/* Makes a test of each row. */
+static inline void conf_rows_to_tests(struct conf_row *rows, struct CMUnitTest *tests, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){rows[i].name, conf_run_row, NULL, NULL, &rows[i]};
+}
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_otel.c - what the OTEL_... variables mean for an exporter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/delivery/otel.h"
+
+enum { VARIABLES_MAX = 8 };
+
+/* The environment of the test that runs: names and values in turn. */
+static const char *variables[2 * VARIABLES_MAX];
+
+static char *look(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < VARIABLES_MAX && variables[2 * i]; i++)
+        if (strcmp(variables[2 * i], name) == 0)
+            return (char *)(uintptr_t)variables[2 * i + 1];
+    return NULL;
+}
+
+static void set(const char *const *pairs)
+{
+    size_t i;
+
+    memset(variables, 0, sizeof(variables));
+    for (i = 0; i < sizeof(variables) / sizeof(variables[0]) - 2 && pairs[i]; i++)
+        variables[i] = pairs[i];
+}
+
+#define SET(...) set((const char *const[]){__VA_ARGS__, NULL})
+
+static void a_general_endpoint_is_a_base(void **state)
+{
+    struct exporter_settings settings = {0};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_TIMEOUT", "2500",
+        "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca");
+    assert_true(otel_read(look, &otel, NULL));
+    assert_true(otel_makes_exporter(look));
+    otel_fill(&otel, false, &settings);
+    assert_string_equal(settings.url, "http://h:4318");
+    assert_false(settings.url_is_whole);
+    assert_true(settings.plain);
+    assert_int_equal(settings.timeout_ns, 2500000000);
+    assert_string_equal(settings.ca_file, "/ca");
+    otel_finish(&otel);
+}
+
+static void what_is_for_profiles_wins(void **state)
+{
+    struct exporter_settings settings = {0};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT",
+        "http://p/x", "OTEL_EXPORTER_OTLP_HEADERS", "a=1", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS",
+        "b=2");
+    assert_true(otel_read(look, &otel, NULL));
+    otel_fill(&otel, false, &settings);
+    assert_string_equal(settings.url, "http://p/x");
+    assert_true(settings.url_is_whole);
+    assert_int_equal(settings.secret_header_count, 1);
+    assert_string_equal(settings.secret_headers[0].name, "b");
+    assert_string_equal(settings.secret_headers[0].text, "2");
+    otel_finish(&otel);
+}
+
+static void settings_that_are_there_stay(void **state)
+{
+    const struct exporter_label header = {"x", "y"};
+    struct exporter_settings settings = {.url = "http://mine",
+                                         .timeout_ns = 1,
+                                         .ca_file = "/mine",
+                                         .headers = &header,
+                                         .header_count = 1};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
+        "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca", "OTEL_EXPORTER_OTLP_HEADERS", "a=1");
+    assert_true(otel_read(look, &otel, NULL));
+    otel_fill(&otel, false, &settings);
+    assert_string_equal(settings.url, "http://mine");
+    assert_int_equal(settings.timeout_ns, 1);
+    assert_string_equal(settings.ca_file, "/mine");
+    assert_ptr_equal(settings.headers, &header);
+    assert_int_equal(settings.secret_header_count, 0);
+    otel_finish(&otel);
+}
+
+static void what_a_section_leaves_open_is_filled_in(void **state)
+{
+    struct exporter_settings settings = {.url = "http://mine", .cert_file = "/mine"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
+        "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_HEADERS", "a=1",
+        "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
+    assert_true(otel_read(look, &otel, NULL));
+    otel_fill(&otel, true, &settings);
+    assert_false(settings.plain);
+    otel_fill(&otel, false, &settings);
+    assert_true(settings.plain);
+    assert_int_equal(settings.timeout_ns, 5000000);
+    assert_int_equal(settings.secret_header_count, 1);
+    assert_string_equal(settings.cert_file, "/mine");
+    assert_null(settings.key_file); /* it is another certificate's */
+    otel_finish(&otel);
+}
+
+static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **state)
+{
+    static const struct exporter_secret_header secret = {.name = "X-Key", .text = "k"};
+    const struct exporter_settings with[] = {{.token = "t"},
+                                             {.token_file = "/t"},
+                                             {.user = "u"},
+                                             {.secret_headers = &secret, .secret_header_count = 1}};
+    struct exporter_settings settings;
+    struct otel otel;
+    size_t i;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20other");
+    assert_true(otel_read(look, &otel, NULL));
+    for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+        settings = with[i];
+        otel_fill(&otel, false, &settings);
+        assert_ptr_equal(settings.secret_headers, with[i].secret_headers);
+    }
+    otel_finish(&otel);
+}
+
+static void pairs_are_decoded_as_baggage(void **state)
+{
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_RESOURCE_ATTRIBUTES", " team = a%20b%2C ,, host.name=h%zz;prop=1,empty=");
+    assert_true(otel_read(look, &otel, NULL));
+    assert_int_equal(otel.attributes.count, 3);
+    assert_string_equal(otel.attributes.items[0].name, "team");
+    assert_string_equal(otel.attributes.items[0].value, "a b,");
+    assert_string_equal(otel.attributes.items[1].value, "h%zz");
+    assert_string_equal(otel.attributes.items[2].value, "");
+    otel_finish(&otel);
+}
+
+static void no_endpoint_or_disabled_makes_no_exporter(void **state)
+{
+    (void)state;
+    SET("OTEL_SERVICE_NAME", "x");
+    assert_false(otel_makes_exporter(look));
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "");
+    assert_false(otel_makes_exporter(look));
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_SDK_DISABLED", "True");
+    assert_false(otel_makes_exporter(look));
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_SDK_DISABLED", "no");
+    assert_true(otel_makes_exporter(look));
+}
+
+static void what_cannot_be_understood_is_named_without_its_value(void **state)
+{
+    static const char *const bad[][2] = {
+        {"OTEL_EXPORTER_OTLP_TIMEOUT", "10s"},
+        {"OTEL_EXPORTER_OTLP_PROFILES_TIMEOUT", "-7"},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "secret"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "a=%00secret"},
+        {"OTEL_RESOURCE_ATTRIBUTES", "=secret"},
+    };
+    struct otel otel;
+    struct err err;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        SET(bad[i][0], bad[i][1]);
+        assert_false(otel_read(look, &otel, &err));
+        assert_int_equal(strncmp(err.text, bad[i][0], strlen(bad[i][0])), 0);
+        assert_null(strstr(err.text, bad[i][1]));
+        otel_finish(&otel);
+    }
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    assert_false(otel_read(look, &otel, &err));
+    otel_finish(&otel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_general_endpoint_is_a_base),
+        cmocka_unit_test(what_is_for_profiles_wins),
+        cmocka_unit_test(settings_that_are_there_stay),
+        cmocka_unit_test(what_a_section_leaves_open_is_filled_in),
+        cmocka_unit_test(a_login_of_the_section_keeps_headers_of_the_environment_away),
+        cmocka_unit_test(pairs_are_decoded_as_baggage),
+        cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
+        cmocka_unit_test(what_cannot_be_understood_is_named_without_its_value),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

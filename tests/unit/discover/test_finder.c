@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_finder.c - each process is looked at once for each program that it runs. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/discover/finder.h"
+#include "agent/host/clock.h"
+#include "agent/proc/execs.h"
+
+enum { ENOUGH = 500 }; /* scans, 10 ms apart */
+
+#define SCAN_NS (NS_PER_S / 5)
+
+/* One child that the finder is to find, and what it told about it. */
+struct scene {
+    struct finder *finder;
+    pid_t child;
+    int gate; /* closing it lets the child go on */
+    const char *wanted;
+    int looks, takes, losses;
+    struct proc_id id;
+};
+
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+{
+    struct scene *scene = ctx;
+    char exe[PROC_COMMAND_MAX];
+
+    (void)out;
+    (void)stat;
+    if (pid != scene->child)
+        return false;
+    scene->looks++;
+    proc_executable(pid, exe);
+    return strstr(exe, scene->wanted);
+}
+
+static void take(void *ctx, struct proc_id id, const struct choice *choice)
+{
+    struct scene *scene = ctx;
+
+    (void)choice;
+    scene->takes++;
+    scene->id = id;
+}
+
+static void lost(void *ctx, struct proc_id id)
+{
+    struct scene *scene = ctx;
+
+    assert_int_equal(id.pid, scene->id.pid);
+    assert_int_equal(id.start, scene->id.start);
+    scene->losses++;
+}
+
+/* A child that waits at the gate, then runs `path`, which sleeps. */
+static void begin(struct scene *scene, const char *path, const char *wanted, bool polls)
+{
+    struct finder_settings settings = {.choose = choose,
+                                       .choose_ctx = scene,
+                                       .take = take,
+                                       .lost = lost,
+                                       .ctx = scene,
+                                       .scan_ns = SCAN_NS,
+                                       .polls = polls};
+    int gate[2];
+    char byte;
+
+    *scene = (struct scene){.wanted = wanted};
+    assert_int_equal(pipe(gate), 0);
+    scene->child = fork();
+    assert_true(scene->child >= 0);
+    if (scene->child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also after a test that failed */
+        (void)close(gate[1]);
+        if (read(gate[0], &byte, 1) >= 0)
+            (void)execl(path, path, "-c", "while :; do sleep 1; done; true", (char *)NULL);
+        _exit(1);
+    }
+    (void)close(gate[0]);
+    scene->gate = gate[1];
+    scene->finder = finder_new(&settings);
+    assert_non_null(scene->finder);
+}
+
+static void open_gate(struct scene *scene)
+{
+    if (scene->gate >= 0)
+        (void)close(scene->gate);
+    scene->gate = -1;
+}
+
+static void scan(struct scene *scene)
+{
+    finder_scan(scene->finder, clock_mono_ns());
+    (void)usleep(10000);
+}
+
+static void kill_child(struct scene *scene)
+{
+    (void)kill(scene->child, SIGKILL);
+    (void)waitpid(scene->child, NULL, 0);
+}
+
+static void end(struct scene *scene)
+{
+    open_gate(scene);
+    kill_child(scene);
+    finder_free(scene->finder);
+}
+
+static void finds_what_becomes_wanted_by_exec(struct scene *scene)
+{
+    int i;
+
+    for (i = 0; i < 5 || (scene->looks == 0 && i < ENOUGH); i++)
+        scan(scene);
+    assert_int_equal(scene->takes, 0);
+    assert_in_range(scene->looks, 1, 3); /* it is looked at again after 1 s and 2 s */
+    open_gate(scene);
+    for (i = 0; scene->takes == 0 && i < ENOUGH; i++)
+        scan(scene);
+    assert_int_equal(scene->takes, 1);
+    assert_int_equal(scene->id.pid, scene->child);
+}
+
+static void finds_what_becomes_wanted_by_exec_when_it_polls(void **state)
+{
+    struct scene scene;
+    struct finder_stats stats;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    finds_what_becomes_wanted_by_exec(&scene);
+    finder_stats(scene.finder, &stats);
+    assert_false(stats.notices);
+    assert_int_equal(stats.taken, 1);
+    end(&scene);
+}
+
+static void finds_what_becomes_wanted_by_exec_when_it_is_told(void **state)
+{
+    int fd = execs_open();
+    struct scene scene;
+    struct finder_stats stats;
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "sh", false);
+    finds_what_becomes_wanted_by_exec(&scene);
+    finder_stats(scene.finder, &stats);
+    assert_true(stats.notices);
+    end(&scene);
+}
+
+static void reads_nothing_of_known_processes_when_it_is_told_of_execs(void **state)
+{
+    int fd = execs_open(), i;
+    struct scene scene;
+    struct finder_stats before, after;
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "nothing", false);
+    for (i = 0; scene.looks == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_stats(scene.finder, &before);
+    for (i = 0; i < 10; i++)
+        scan(&scene);
+    finder_stats(scene.finder, &after);
+    /* Others run programs on this machine, but not as many as there are processes. */
+    assert_true(after.checks - before.checks < 10 * after.known);
+    assert_in_range(scene.looks, 1, 2);
+    end(&scene);
+}
+
+/* Scans until the child is known to be none that is wanted; gives the moment of the last one. */
+static uint64_t learn(struct scene *scene, uint64_t now_ns)
+{
+    int i;
+
+    for (i = 0; scene->looks == 0 && i < ENOUGH; i++)
+        finder_scan(scene->finder, now_ns);
+    assert_int_equal(scene->looks, 1);
+    return now_ns;
+}
+
+static void reads_nothing_of_processes_that_sleep_when_it_polls(void **state)
+{
+    enum { SCANS = 20 };
+    struct scene scene;
+    struct finder_stats before, after;
+    uint64_t now_ns;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "nothing", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_stats(scene.finder, &before);
+    for (i = 0; i < SCANS; i++)
+        finder_scan(scene.finder, now_ns += SCAN_NS);
+    finder_stats(scene.finder, &after);
+    /* Others work on this machine, but not all of them all the time. (The first look at a process
+     * is a check or two, if it is none of the kernel's.) */
+    assert_true(after.checks - before.checks < SCANS * before.checks / 2);
+    assert_in_range(scene.looks, 1, 3); /* again after 1 s and 2 s */
+    end(&scene);
+}
+
+/* Waits until the child sleeps in its program: the kernel has counted its CPU time then. */
+static void wait_for_exec(const struct scene *scene, uint64_t mark)
+{
+    struct proc_stat stat = {0};
+    int i;
+
+    for (i = 0; i < ENOUGH && (proc_exe_mark(scene->child) == mark || stat.state != 'S'); i++) {
+        (void)usleep(10000);
+        assert_true(proc_read_stat(scene->child, &stat));
+    }
+    assert_int_equal(stat.state, 'S');
+}
+
+static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **state)
+{
+    struct proc_stat stat;
+    struct scene scene;
+    uint64_t now_ns;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "nothing", true);
+    (void)usleep(1500000);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_scan(scene.finder, now_ns + NS_PER_S + SCAN_NS);
+    assert_int_equal(scene.looks, 1);
+    assert_true(proc_read_stat(scene.child, &stat));
+    finder_scan(scene.finder, now_ns + proc_age_ns(stat.start)); /* at the latest */
+    assert_int_equal(scene.looks, 2);
+    end(&scene);
+}
+
+static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns, mark;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    mark = proc_exe_mark(scene.child);
+    scene.looks = 0;
+    open_gate(&scene);
+    wait_for_exec(&scene, mark);
+    finder_scan(scene.finder, now_ns + SCAN_NS); /* looked at again, without an exec, after 1 s */
+    assert_int_equal(scene.looks, 1);
+    assert_int_equal(scene.takes, 1);
+    end(&scene);
+}
+
+static void looks_more_rarely_only_where_looking_takes_too_much(void **state)
+{
+    struct scene scene;
+    uint64_t now_ns;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "sh", true);
+    now_ns = learn(&scene, clock_mono_ns());
+    finder_stretch(scene.finder, 3, 1); /* no scan takes a fifth of a second */
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + SCAN_NS);
+    finder_stretch(scene.finder, 3, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 3 * SCAN_NS);
+    finder_stretch(scene.finder, 1000, 1e-9);
+    finder_scan(scene.finder, now_ns);
+    assert_int_equal(finder_next_ns(scene.finder), now_ns + 5 * NS_PER_S);
+    end(&scene);
+}
+
+static void finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then(void **state)
+{
+    struct finder_stats before, after;
+    int fd = proc_open_running(), i;
+    struct scene scene;
+
+    (void)state;
+    if (fd < 0 || !proc_is_process(getpid()))
+        skip(); /* a container with a /proc/loadavg of its own; valgrind has no pidfd_open */
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; i < ENOUGH && (scene.takes < 1 || i < 3); i++)
+        scan(&scene);
+    finder_stats(scene.finder, &before);
+    kill_child(&scene);
+    for (i = 0; i < ENOUGH && scene.losses < 1; i++)
+        scan(&scene);
+    scene.child = fork();
+    if (scene.child == 0)
+        _exit(pause());
+    for (i = 0; i < ENOUGH && scene.takes < 2; i++)
+        scan(&scene);
+    finder_stats(scene.finder, &after);
+    assert_int_equal(scene.losses, 1);
+    assert_int_equal(scene.takes, 2);
+    assert_int_equal(after.whole, before.whole);
+    finder_scan(scene.finder, clock_mono_ns() + 6 * NS_PER_S); /* somebody might be missed */
+    finder_stats(scene.finder, &after);
+    assert_int_equal(after.whole, before.whole + 1);
+    end(&scene);
+}
+
+static void tells_that_a_taken_process_is_gone(void **state)
+{
+    struct scene scene;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 1);
+    kill_child(&scene);
+    for (i = 0; scene.losses == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.losses, 1);
+    finder_free(scene.finder);
+    open_gate(&scene);
+}
+
+static void takes_again_what_was_put_off(void **state)
+{
+    struct scene scene;
+    struct err err = {"starting"};
+    struct finder_stats stats;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_put_off(scene.finder, scene.id, CPY_STARTING, &err, clock_mono_ns());
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.taken, 0);
+    assert_int_equal(stats.waiting, 1);
+    for (i = 0; scene.takes < 2 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 2);
+    assert_int_equal(scene.losses, 0);
+    end(&scene);
+}
+
+static void leaves_in_peace_what_is_no_python(void **state)
+{
+    struct scene scene;
+    struct err err = {"foreign"};
+    struct finder_stats stats;
+    uint64_t now_ns = clock_mono_ns();
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        finder_scan(scene.finder, now_ns);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
+    now_ns += 3 * NS_PER_S; /* it had time to load a Python */
+    for (i = 0; scene.takes == 1 && i < ENOUGH; i++)
+        finder_scan(scene.finder, now_ns);
+    assert_int_equal(scene.takes, 2);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
+    for (i = 0; i < 5; i++)
+        finder_scan(scene.finder, now_ns);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.foreign, 1);
+    assert_int_equal(scene.takes, 2);
+    open_gate(&scene); /* it runs something else: it may be Python now */
+    for (i = 0; scene.takes < 3 && i < ENOUGH; i++)
+        scan(&scene);
+    assert_int_equal(scene.takes, 3);
+    end(&scene);
+}
+
+static void lets_go_of_a_taken_process_that_execs(void **state)
+{
+    struct scene scene;
+    int i;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
+        scan(&scene);
+    finder_began(scene.finder, scene.id);
+    open_gate(&scene);
+    for (i = 0; scene.takes < 2 && i < ENOUGH; i++) {
+        /* Each scan is late enough to look at what is taken: the exec itself may take a while. */
+        finder_scan(scene.finder, clock_mono_ns() + 10 * NS_PER_S * (uint64_t)(i + 1));
+        (void)usleep(10000);
+    }
+    assert_int_equal(scene.takes, 2);
+    assert_int_equal(scene.losses, 1);
+    end(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_polls),
+        cmocka_unit_test(finds_what_becomes_wanted_by_exec_when_it_is_told),
+        cmocka_unit_test(reads_nothing_of_known_processes_when_it_is_told_of_execs),
+        cmocka_unit_test(reads_nothing_of_processes_that_sleep_when_it_polls),
+        cmocka_unit_test(leaves_an_old_process_in_peace_for_as_long_as_it_has_run),
+        cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
+        cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
+        cmocka_unit_test(tells_that_a_taken_process_is_gone),
+        cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
+        cmocka_unit_test(takes_again_what_was_put_off),
+        cmocka_unit_test(leaves_in_peace_what_is_no_python),
+        cmocka_unit_test(lets_go_of_a_taken_process_that_execs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

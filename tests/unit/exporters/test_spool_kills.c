@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_spool_kills.c - a writer that is killed at any of its system calls leaves whole entries
+ * only.
+ *
+ * The writer is a child that is traced and killed at the n-th stop: before a call, or after it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "exporters/spool.h"
+#include "tests/unit/exporters/spool_example.h"
+#include "tests/unit/temp_tree.h"
+
+enum {
+    STOPS_MAX = 1000, /* of a writer that comes to no end */
+    OWED = 3,
+    DONE = 42, /* the status of a child that has done all */
+    UNTRACED = 43
+};
+
+/* What is done with an entry; true: it was. */
+typedef bool deed(struct spool *spool, struct err *err);
+
+static bool write_entry(struct spool *spool, struct err *err)
+{
+    const struct spool_name name = {2, OWED};
+    struct spool_head head = spool_example();
+    uint64_t size;
+
+    return spool_write(spool, &name, &head, &size, err) == SPOOL_OK;
+}
+
+static bool cross_one_out(struct spool *spool, struct err *err)
+{
+    struct spool_name name = {1, OWED};
+
+    return spool_set_owed(spool, &name, 1, err) == SPOOL_OK && spool_sync(spool, err) == SPOOL_OK;
+}
+
+static bool cross_all_out(struct spool *spool, struct err *err)
+{
+    struct spool_name name = {1, OWED};
+
+    return spool_set_owed(spool, &name, 0, err) == SPOOL_OK && spool_sync(spool, err) == SPOOL_OK;
+}
+
+static bool set_aside(struct spool *spool, struct err *err)
+{
+    const struct spool_name name = {1, OWED};
+
+    (void)err;
+    spool_set_aside(spool, &name);
+    return true;
+}
+
+static struct spool *open_spool(void)
+{
+    struct spool *spool = NULL;
+    struct err err = {""};
+
+    if (spool_open(tree_path("spool"), true, &spool, &err) != SPOOL_OK)
+        fail_msg("%s", err.text);
+    return spool;
+}
+
+/* A spool with entry 1 in it. */
+static void fill(void)
+{
+    const struct spool_name name = {1, OWED};
+    struct spool_head head = spool_example();
+    struct spool *spool;
+    struct err err;
+    uint64_t size;
+
+    (void)nftw(tree_path("spool"), tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    spool = open_spool();
+    assert_int_equal(spool_write(spool, &name, &head, &size, &err), SPOOL_OK);
+    spool_close(spool);
+}
+
+/* The child: waits for its tracer, does it, and ends. It must not come back to cmocka. */
+static void act(struct spool *spool, deed *do_it)
+{
+    struct err err;
+
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        _exit(UNTRACED);
+    (void)raise(SIGSTOP);
+    _exit(do_it(spool, &err) ? DONE : 1);
+}
+
+/* Lets a child act until its n-th stop, and kills it there. True: it had so many. */
+static bool kill_at(deed *do_it, unsigned stops)
+{
+    struct spool *spool = open_spool();
+    pid_t child = fork();
+    int status = 0;
+
+    assert_true(child >= 0);
+    if (child == 0)
+        act(spool, do_it);
+    spool_close(spool); /* the child has the lock */
+    for (unsigned i = 0; waitpid(child, &status, 0) == child && WIFSTOPPED(status) && i < stops;
+         i++)
+        assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == UNTRACED)
+        skip(); /* where nobody may trace his children */
+    if (WIFEXITED(status)) {
+        assert_int_equal(WEXITSTATUS(status), DONE);
+        return false;
+    }
+    assert_true(WIFSTOPPED(status));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    return true;
+}
+
+static bool is_whole(struct spool *spool, struct spool_name *name)
+{
+    struct spool_head head = spool_example();
+    struct spool_held held;
+    struct err err;
+    bool same;
+
+    if (spool_take(spool, name, false, &held, &err) != SPOOL_OK)
+        return false;
+    same = spool_example_same(&held.head, &head);
+    spool_let_go(&held);
+    return same;
+}
+
+/* Names in a directory of the spool that begin with a dot: what is half written. */
+static size_t count_hidden(void)
+{
+    DIR *dir = opendir(tree_path("spool"));
+    const struct dirent *item;
+    size_t count = 0;
+
+    assert_non_null(dir);
+    while ((item = readdir(dir)))
+        count += item->d_name[0] == '.' ? 1 : 0;
+    (void)closedir(dir);
+    return count - 2; /* itself and the one above */
+}
+
+/* What the next agent finds: entries that are whole, nothing bad, and nothing half written. */
+static struct spool_list find_whole(void)
+{
+    struct spool *spool = open_spool();
+    struct spool_list found;
+    struct err err;
+
+    assert_int_equal(spool_list(spool, &found, &err), SPOOL_OK);
+    assert_int_equal(found.bad, 0);
+    assert_int_equal(count_hidden(), 0);
+    for (size_t i = 0; i < found.count; i++)
+        assert_true(is_whole(spool, &found.items[i].name));
+    spool_close(spool);
+    return found;
+}
+
+static void is_whole_or_absent_when_its_writer_is_killed(void **state)
+{
+    unsigned stops = 0, absent = 0, present = 0;
+    bool killed = true;
+
+    (void)state;
+    for (; killed && stops < STOPS_MAX; stops++) {
+        struct spool_list found;
+
+        fill();
+        killed = kill_at(write_entry, stops);
+        found = find_whole();
+        assert_in_range(found.count, 1, 2); /* the one before stays in any case */
+        assert_int_equal(found.items[0].name.order, 1);
+        assert_true(found.count == 2 || present == 0); /* once it is there, it stays */
+        absent += found.count == 1 ? 1 : 0;
+        present += found.count == 2 ? 1 : 0;
+        spool_list_finish(&found);
+    }
+    assert_false(killed);
+    assert_true(absent > 2 && present > 2); /* it was killed before and after */
+}
+
+/* The entry is what it was, or as `owed` says; never gone unless that is 0. */
+static void assert_crossed_out(deed *do_it, uint16_t owed)
+{
+    unsigned stops = 0, before = 0, after = 0;
+    bool killed = true;
+
+    for (; killed && stops < STOPS_MAX; stops++) {
+        struct spool_list found;
+        uint16_t got;
+
+        fill();
+        killed = kill_at(do_it, stops);
+        found = find_whole();
+        got = found.count > 0 ? found.items[0].name.owed : 0;
+        assert_true(found.count <= 1 && (got == OWED || got == owed));
+        assert_true(got == owed || after == 0);
+        before += got == OWED ? 1 : 0;
+        after += got == owed ? 1 : 0;
+        spool_list_finish(&found);
+    }
+    assert_false(killed);
+    assert_true(before > 1 && after > 1);
+}
+
+static void keeps_who_owes_it_when_one_is_being_crossed_out(void **state)
+{
+    (void)state;
+    assert_crossed_out(cross_one_out, 1);
+}
+
+static void is_there_or_gone_when_the_last_one_is_being_crossed_out(void **state)
+{
+    (void)state;
+    assert_crossed_out(cross_all_out, 0);
+}
+
+static void is_there_or_aside_when_it_is_being_set_aside(void **state)
+{
+    (void)state;
+    assert_crossed_out(set_aside, 0);
+}
+
+int main(void)
+{
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
+    const struct CMUnitTest tests[] = {
+        IN_TREE(is_whole_or_absent_when_its_writer_is_killed),
+        IN_TREE(keeps_who_owes_it_when_one_is_being_crossed_out),
+        IN_TREE(is_there_or_gone_when_the_last_one_is_being_crossed_out),
+        IN_TREE(is_there_or_aside_when_it_is_being_set_aside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_json.c - any text becomes one JSON string. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "agent/host/json.h"
+
+static void assert_json(const char *text, const char *wanted)
+{
+    struct buf out;
+
+    buf_init(&out, 4096);
+    json_string(&out, text);
+    buf_add(&out, "", 1);
+    assert_false(buf_failed(&out));
+    assert_string_equal((const char *)out.data, wanted);
+    buf_finish(&out);
+}
+
+static void puts_plain_text_in_quotes(void **state)
+{
+    (void)state;
+    assert_json("", "\"\"");
+    assert_json("descend.<locals>.bottom", "\"descend.<locals>.bottom\"");
+}
+
+static void keeps_utf_8_as_it_is(void **state)
+{
+    (void)state;
+    assert_json("Wörker-π ☃ 🐍", "\"Wörker-π ☃ 🐍\"");
+}
+
+static void writes_null_for_nothing(void **state)
+{
+    (void)state;
+    assert_json(NULL, "null");
+}
+
+static void escapes_quotes_and_backslashes(void **state)
+{
+    (void)state;
+    assert_json("\"", "\"\\\"\"");
+    assert_json("C:\\x\\", "\"C:\\\\x\\\\\"");
+    assert_json("a\",\"pid\":1", "\"a\\\",\\\"pid\\\":1\"");
+}
+
+static void escapes_every_control_character(void **state)
+{
+    char text[2] = "", wanted[16];
+
+    (void)state;
+    for (unsigned c = 1; c < 0x20; c++) {
+        text[0] = (char)c;
+        (void)snprintf(wanted, sizeof(wanted), "\"\\u%04x\"", c);
+        assert_json(text, wanted);
+    }
+    assert_json("\x7f", "\"\\u007f\"");
+    assert_json("a\nb", "\"a\\u000ab\"");
+}
+
+static void fails_as_a_whole_where_the_buffer_is_full(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4);
+    json_string(&out, "12345");
+    assert_true(buf_failed(&out));
+    buf_finish(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(puts_plain_text_in_quotes),
+        cmocka_unit_test(keeps_utf_8_as_it_is),
+        cmocka_unit_test(writes_null_for_nothing),
+        cmocka_unit_test(escapes_quotes_and_backslashes),
+        cmocka_unit_test(escapes_every_control_character),
+        cmocka_unit_test(fails_as_a_whole_where_the_buffer_is_full),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

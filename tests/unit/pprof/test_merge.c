@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_merge.c - which rows a rule takes, and what it makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "pprof/pprof.h"
+#include "pprof/stacks.h"
+
+static struct pprof *empty(void)
+{
+    static const struct pprof_type types[] = {{"samples", "count"}, {"cpu", "nanoseconds"}};
+    struct pprof *profile = NULL;
+
+    assert_int_equal(pprof_new(types, 2, 1 << 20, &profile), PPROF_OK);
+    return profile;
+}
+
+/* Adds a row of one function; with the label pid unless that is 0. */
+static void add(struct pprof *profile, const char *function, int64_t pid, int64_t count,
+                int64_t cpu_ns)
+{
+    const struct pprof_label label = {.key = "pid", .num = pid};
+    const int64_t values[] = {count, cpu_ns};
+    uint32_t id, location, stack, row;
+
+    assert_int_equal(pprof_function(profile, function, "a.py", 1, &id), PPROF_OK);
+    assert_int_equal(pprof_location(profile, id, 2, 0, &location), PPROF_OK);
+    assert_int_equal(pprof_stack(profile, &location, 1, &stack), PPROF_OK);
+    assert_int_equal(pprof_row(profile, stack, &label, pid != 0, &row), PPROF_OK);
+    pprof_add(profile, row, values);
+}
+
+static void takes_off_what_was_there_before(void **state)
+{
+    const struct pprof_rule off = {.subtract = true}, all = {0};
+    struct pprof *sum = empty(), *running = empty();
+    struct pprof_stacks *stacks;
+
+    (void)state;
+    add(running, "before", 0, 3, 30);
+    add(running, "both", 0, 5, 50);
+    assert_int_equal(pprof_merge_by(sum, running, &off), PPROF_OK);
+    add(running, "both", 0, 1, 10);
+    add(running, "after", 0, 2, INT64_MIN);
+    assert_int_equal(pprof_merge_by(sum, running, &all), PPROF_OK);
+
+    assert_int_equal(pprof_total(sum, 0), 3);
+    assert_int_equal(pprof_stacks_new(sum, &stacks), PPROF_OK);
+    assert_int_equal(stacks->row_count, 2); /* not the one that is 0 now */
+    pprof_stacks_free(stacks);
+    assert_int_equal(pprof_merge_by(sum, running, &off), PPROF_OK); /* and does not overflow */
+    pprof_free(sum);
+    pprof_free(running);
+}
+
+static void takes_the_rows_of_one_number(void **state)
+{
+    const struct pprof_rule rule = {.key = "pid", .num = 7};
+    struct pprof *sum = empty(), *from = empty();
+
+    (void)state;
+    add(from, "f", 7, 1, 10);
+    add(from, "f", 8, 2, 20);
+    add(from, "f", 0, 4, 40);
+    add(from, "g", 7, 8, 80);
+    assert_int_equal(pprof_merge_by(sum, from, &rule), PPROF_OK);
+
+    assert_int_equal(pprof_total(sum, 0), 9);
+    assert_int_equal(pprof_total(sum, 1), 90);
+    pprof_free(sum);
+    pprof_free(from);
+}
+
+static void gives_all_rows_a_label(void **state)
+{
+    const struct pprof_rule one = {.extra = {"service", "a"}}, other = {.extra = {"service", "b"}};
+    struct pprof *sum = empty(), *from = empty();
+    struct pprof_stacks *stacks;
+
+    (void)state;
+    add(from, "f", 7, 1, 10);
+    assert_int_equal(pprof_merge_by(sum, from, &one), PPROF_OK);
+    assert_int_equal(pprof_merge_by(sum, from, &other), PPROF_OK);
+
+    assert_int_equal(pprof_stacks_new(sum, &stacks), PPROF_OK);
+    assert_int_equal(stacks->row_count, 2);
+    assert_int_equal(stacks->rows[0].label_count, 2);
+    pprof_stacks_free(stacks);
+    pprof_free(sum);
+    pprof_free(from);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_off_what_was_there_before),
+        cmocka_unit_test(takes_the_rows_of_one_number),
+        cmocka_unit_test(gives_all_rows_a_label),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

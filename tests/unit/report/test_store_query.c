@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_query.c - what the page is told of a store. */
+#include "agent/report/store_query.h"
+#include "exporters/store_name.h"
+#include "tests/unit/formats/example.h"
+#include "tests/unit/temp_tree.h"
+
+enum { ANSWER_MAX = 1 << 20 };
+
+/* Puts a profile of these rows into a folder of the store, as begun then. */
+static void put(const char *folder, int64_t start_ms, const char *rows)
+{
+    const struct store_file file = {.start_ms = start_ms};
+    struct pprof_meta meta = example_meta;
+    char name[STORE_FILE_SIZE], path[128];
+    struct pprof *p = format_profile(rows);
+    struct buf out;
+
+    meta.time_ns = start_ms * 1000000;
+    buf_init(&out, ANSWER_MAX);
+    assert_int_equal(pprof_encode(p, &meta, &out), PPROF_OK);
+    store_name_file(&file, false, name);
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    tree_write(path, out.data, out.size);
+    buf_finish(&out);
+    pprof_free(p);
+}
+
+/* shop: row 0 at 1000 and 1, row 1 at 2000, and what is no profile; other: row 2 at 1500. */
+static int make_store(void **state)
+{
+    if (tree_make(state) != 0)
+        return -1;
+    tree_directory("shop");
+    tree_directory("other%20one");
+    tree_directory("tmp.d~");
+    put("shop", 1000, "0");
+    put("shop", 1001, "0");
+    put("shop", 2000, "1");
+    put("other%20one", 1500, "2");
+    tree_write_text("shop/notes.pb.gz", "none");
+    tree_write_text("shop/19700101T000002.500Z-0000000000000001.pb.gz", "broken");
+    return 0;
+}
+
+static struct browse range(int64_t from_ms, int64_t to_ms)
+{
+    return (struct browse){.store = tree,
+                           .folder = "shop",
+                           .from_ms = from_ms,
+                           .to_ms = to_ms,
+                           .deadline_ns = UINT64_MAX};
+}
+
+static bool has(const struct buf *out, const char *text)
+{
+    return memmem(out->data, out->size, text, strlen(text)) != NULL;
+}
+
+static void assert_answer(struct buf *out, const char *text)
+{
+    assert_false(buf_failed(out));
+    if (!has(out, text))
+        fail_msg("no '%s' in: %.*s", text, (int)out->size, (const char *)out->data);
+    buf_finish(out);
+}
+
+static void lists_folders_with_what_they_have(void **state)
+{
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_services(tree, &out, &err));
+    assert_true(has(&out, "{\"folder\": \"other%20one\", \"service\": \"other one\", "
+                          "\"profiles\": 1, "));
+    assert_false(has(&out, "tmp.d"));
+    assert_answer(&out, "\"first_ms\": 1000, \"last_ms\": 2500}");
+
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_services("/nowhere/at/all", &out, &err));
+    assert_answer(&out, "{\"services\": []}\n");
+}
+
+static void shows_the_totals_of_each_profile_that_is_one(void **state)
+{
+    const struct browse all = range(0, 9000), some = range(1001, 2000);
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_timeline(&all, &out, &err));
+    assert_true(has(&out, "{\"files\":4,"));
+    assert_true(has(&out, "[2000,60,3,30000000,30000000]"));
+    assert_answer(&out, "\"types\":[[\"samples\",\"count\"],[\"wall\",\"nanoseconds\"],");
+
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_timeline(&some, &out, &err));
+    assert_answer(&out, "{\"files\":1,\"points\":[[1001,60,2,20000000,15000000]],\"read\":1,");
+}
+
+static void adds_a_range_up_to_a_flame_graph(void **state)
+{
+    const struct browse some = range(1000, 2000);
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_graph(&some, "wall", &out, &err));
+    assert_true(has(&out, "{\"after\":{\"files\":2,\"read\":2},"));
+    assert_true(has(&out, "\"title\":\"shop\","));
+    assert_true(has(&out, "\"type\":1,\"base\":null,"));
+    assert_answer(&out, "\"nodes\":[0,-1,1,-2,2,2,4,40000000,30000000]}\n");
+}
+
+static void sets_two_ranges_against_each_other(void **state)
+{
+    const struct browse before = range(1000, 2000), after = range(2000, 2001);
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, ANSWER_MAX);
+    assert_true(browse_difference(&before, &after, "cpu", &out, &err));
+    assert_true(has(&out, "{\"before\":{\"files\":2,\"read\":2},\"after\":"));
+    assert_true(has(&out, "[\"cpu\",\"nanoseconds\"],[\"before\","));
+    assert_answer(&out, "\"base\":1");
+}
+
+static void says_why_there_is_nothing(void **state)
+{
+    struct browse none = range(5000, 6000), late = range(0, 9000);
+    struct err err = {""};
+    struct buf out;
+
+    (void)state;
+    late.deadline_ns = 0;
+    buf_init(&out, ANSWER_MAX);
+    assert_false(browse_graph(&none, NULL, &out, &err));
+    assert_string_equal(err.text, "there are no profiles of that time");
+    assert_false(browse_graph(&late, NULL, &out, &err));
+    none.from_ms = 0;
+    assert_false(browse_graph(&none, "nix", &out, &err));
+    assert_non_null(strstr(err.text, "there is no value 'nix'"));
+    none.folder = "../shop";
+    assert_false(browse_graph(&none, NULL, &out, &err));
+    assert_non_null(strstr(err.text, "can be no service's folder"));
+    buf_finish(&out);
+}
+
+static void reads_each_file_once_and_evenly(void **state)
+{
+    static const size_t counts[] = {1, 2, 100, 799, 800, 4096};
+    bool seen[4096];
+    size_t i, k, low;
+
+    (void)state;
+    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        memset(seen, 0, sizeof(seen));
+        for (k = 0; k < counts[i]; k++) {
+            assert_in_range(browse_place(k, counts[i]), 0, counts[i] - 1);
+            assert_false(seen[browse_place(k, counts[i])]);
+            seen[browse_place(k, counts[i])] = true;
+        }
+    }
+    for (k = low = 0; k < 400; k++) /* broken off at a tenth */
+        low += browse_place(k, 4096) < 2048;
+    assert_in_range(low, 150, 250);
+}
+
+static void leaves_out_the_smallest_nodes(void **state)
+{
+    static const int32_t lines[2] = {1, 1};
+    const char *big[2] = {"big", "main"}, *small[2] = {"small", "main"};
+    struct pprof *p;
+    struct format_view view = {.type = 2, .base = FORMAT_NO_BASE, .title = "", .made_by = ""};
+    struct pprof_stacks *stacks;
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(pprof_new(example_types, EXAMPLE_TYPES, FORMAT_BUDGET, &p), PPROF_OK);
+    for (size_t i = 0; i < 1000; i++)
+        format_row(p, big, lines, 2, "a.py", 1000000);
+    format_row(p, small, lines, 2, "a.py", 5);
+    view.profile = p;
+    view.stacks = stacks = format_stacks(p);
+    buf_init(&out, ANSWER_MAX);
+    assert_int_equal(format_flame_data(&view, 3, &out), PPROF_OK);
+    assert_false(has(&out, "small"));
+    assert_answer(&out, "\"nodes\":[0,-1,1,2,1,5,5,2,1,1000,1000000000,1000000000]");
+    buf_init(&out, ANSWER_MAX);
+    assert_int_equal(format_flame_data(&view, 4, &out), PPROF_OK);
+    assert_answer(&out, "small");
+    pprof_stacks_free(stacks);
+    pprof_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_folders_with_what_they_have),
+        cmocka_unit_test(shows_the_totals_of_each_profile_that_is_one),
+        cmocka_unit_test(adds_a_range_up_to_a_flame_graph),
+        cmocka_unit_test(sets_two_ranges_against_each_other),
+        cmocka_unit_test(says_why_there_is_nothing),
+        cmocka_unit_test(reads_each_file_once_and_evenly),
+        cmocka_unit_test(leaves_out_the_smallest_nodes),
+    };
+
+    return cmocka_run_group_tests(tests, make_store, tree_remove);
+}

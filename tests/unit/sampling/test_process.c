@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_process.c - time is given to the stacks that took it, and adds up.
+ *
+ * The stacks come from a golden image; the CPU time is that of this very process, whose thread
+ * stands in for the image's main thread.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/prctl.h>
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/host/clock.h"
+#include "agent/sampling/gil_stuck.h"
+#include "agent/sampling/process.h"
+#include "unwind/target.h"
+
+enum { THREADS = 5, NO_SUCH_TID = 2000000000 };
+
+static const char image[] = "tests/golden/unwind/3.15.2-debian.img";
+
+/* A process that is sampled. */
+struct fixture {
+    struct services services;
+    struct service *service;
+    struct process process;
+    struct cpy_target *target; /* borrowed from the process */
+};
+
+static void note_tid(void *ctx, const struct cpy_thread *thread)
+{
+    struct tids *tids = ctx;
+
+    assert_true(tids->count < THREADS);
+    tids->pairs[tids->count] = (struct tid_pair){thread->tid, thread->status & CPY_STATUS_MAIN
+                                                                  ? (pid_t)syscall(SYS_gettid)
+                                                                  : NO_SUCH_TID + (int)tids->count};
+    tids->count++;
+}
+
+/* Lets our own thread stand in for the main thread of the image, and nobody for the others. */
+static void stand_in(struct cpy_target *target)
+{
+    struct tids tids = {.proc_fd = -1, .nested = true, .capacity = THREADS};
+
+    tids.pairs = calloc(THREADS, sizeof(*tids.pairs));
+    assert_non_null(tids.pairs);
+    assert_int_equal(cpy_sample(target, note_tid, &tids), CPY_OK);
+    assert_int_equal(tids.count, THREADS);
+    target->tids = tids;
+    target->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(target->proc_fd >= 0);
+    seat_init(&target->seat, target->proc_fd);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct err err = {""};
+
+    assert_non_null(f);
+    f->service = services_get(&f->services, "shop", 1, 2);
+    assert_non_null(f->service);
+    if (cpy_open_image(image, &f->target, &err) != CPY_OK)
+        fail_msg("%s", err.text);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    process_finish(&f->process);
+    services_finish(&f->services);
+    free(f);
+    return 0;
+}
+
+static void begin(struct fixture *f, enum service_split split, uint64_t now_ns)
+{
+    process_init(&f->process, (struct proc_id){getpid(), 1}, f->target, f->service, split, now_ns);
+}
+
+static uint64_t total(const struct fixture *f, enum service_value value)
+{
+    return (uint64_t)pprof_total(f->service->profile, value);
+}
+
+/* Own and cumulative time of the function whose name starts with `name`; 0: it has none. */
+static uint64_t own_time(const struct fixture *f, enum service_value value, const char *name)
+{
+    struct pprof_top *top = NULL;
+    size_t count = 0, i;
+    uint64_t time = 0;
+
+    assert_int_equal(pprof_top(f->service->profile, value, &top, &count), PPROF_OK);
+    for (i = 0; i < count; i++)
+        if (strncmp(top[i].name, name, strlen(name)) == 0)
+            time += (uint64_t)top[i].flat;
+    free(top);
+    return time;
+}
+
+static void burn(uint64_t ns)
+{
+    struct timespec now;
+    volatile unsigned sink = 0;
+    uint64_t first = 0, at;
+
+    do {
+        for (int i = 0; i < 10000; i++)
+            sink = sink + 1;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        at = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+        first = first ? first : at;
+    } while (at - first < ns);
+}
+
+static void only_sets_its_clocks_at_the_first_sample(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(total(f, VALUE_WALL), 0);
+    assert_int_equal(total(f, VALUE_SAMPLES), 0);
+    assert_int_equal(f->process.thread_count, THREADS);
+    assert_string_equal(f->service->python, "3.15.2");
+}
+
+static void gives_each_thread_the_time_that_has_passed(void **state)
+{
+    static const uint64_t steps_ms[] = {10, 1000, 3, 70};
+    struct fixture *f = *state;
+    uint64_t now = NS_PER_S, sum = 0;
+
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (size_t i = 0; i < 4; i++) {
+        now += steps_ms[i] * NS_PER_MS;
+        sum += steps_ms[i] * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+        assert_int_equal(total(f, VALUE_WALL), THREADS * sum);
+    }
+    assert_int_equal(total(f, VALUE_SAMPLES), 4 * THREADS);
+    assert_int_equal(total(f, VALUE_GIL), 0); /* all of them wait */
+}
+
+static enum cpy_rc (*real_read)(struct mem *mem, const struct mem_range *ranges, size_t count);
+
+static enum cpy_rc read_nothing(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    (void)mem;
+    (void)ranges;
+    (void)count;
+    return CPY_RACED;
+}
+
+static cpy_addr torn_state;
+
+/* The state of one thread cannot be read a second time, and its current frame not at all. */
+static enum cpy_rc read_torn(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (ranges[i].size == 8 && ranges[i].from > torn_state && ranges[i].from < torn_state + 800)
+            return CPY_RACED;
+    return real_read(mem, ranges, count);
+}
+
+static void carries_the_time_of_a_failed_sample_to_the_next(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    real_read = f->target->mem->read;
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    f->target->mem->read = read_nothing;
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_RACED);
+    assert_int_equal(total(f, VALUE_WALL), 0);
+    f->target->mem->read = real_read;
+    assert_int_equal(process_sample(&f->process, 4 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * NS_PER_S);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS);
+}
+
+static void carries_the_time_of_a_torn_stack_to_its_next_good_one(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    real_read = f->target->mem->read;
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    torn_state = f->process.threads[2].state;
+    f->target->mem->read = read_torn;
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(cpy_stats(f->target)->torn, 1);
+    assert_int_equal(total(f, VALUE_WALL), (THREADS - 1) * NS_PER_S);
+    f->target->mem->read = real_read;
+    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(f->process.thread_count, THREADS);
+}
+
+static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t given, now = NS_PER_S;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (int i = 0; i < 4; i++) {
+        burn(50 * NS_PER_MS);
+        now += 50 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    }
+    process_settle(&f->process, f->process.last_ns);
+    given = own_time(f, VALUE_CPU, "Place.wait");
+
+    assert_true(given > 140 * NS_PER_MS); /* the kernel's number may be a tick old */
+    assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
+}
+
+static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t before = 0, after = 0, now = NS_PER_S;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (int i = 0; i < 3; i++) {
+        burn(30 * NS_PER_MS);
+        now += 30 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+        assert_true(proc_clock_ns(f->process.clock, &before));
+        process_settle(&f->process, f->process.last_ns);
+        assert_true(proc_clock_ns(f->process.clock, &after));
+
+        assert_true(total(f, VALUE_CPU) >= before - f->process.cpu_base_ns);
+        /* The thread's first number may have been a tick old; that is taken off later. */
+        assert_true(total(f, VALUE_CPU) <= after - f->process.cpu_base_ns + 10 * NS_PER_MS);
+        assert_int_equal(f->process.cpu_given_ns, total(f, VALUE_CPU));
+    }
+}
+
+static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_PROCESS, NS_PER_S); /* no thread of the image is one of ours */
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    burn(50 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    process_settle(&f->process, f->process.last_ns);
+
+    assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
+    assert_int_equal(own_time(f, VALUE_CPU, "<CPU time between samples>"), total(f, VALUE_CPU));
+    assert_int_equal(own_time(f, VALUE_WALL, "<CPU time between samples>"), 0);
+}
+
+static void gives_out_the_rest_when_it_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    burn(20 * NS_PER_MS);
+    process_finish(&f->process);
+
+    assert_true(total(f, VALUE_CPU) >= 20 * NS_PER_MS);
+    assert_null(f->process.threads);
+    /* tear_down ends it again: begin anew, so that there is something to end. */
+    assert_int_equal(cpy_open_image(image, &f->target, NULL), CPY_OK);
+    begin(f, SPLIT_NONE, NS_PER_S);
+}
+
+/* Waits until no thread of it runs any more: a sanitizer has one of its own. */
+static void await_stillness(pid_t pid)
+{
+    uint64_t before = 0, now = 1;
+    struct proc_stat stat = {.state = 'R'};
+    clockid_t clock;
+
+    while (stat.state != 'T')
+        assert_true(proc_read_stat(pid, &stat));
+    while (now != before) {
+        before = now;
+        (void)usleep(20000);
+        assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &now));
+    }
+}
+
+/* A process that has never run since it was made, but for what `wake_sleeper` lets it do. */
+static pid_t start_sleeper(void)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
+        for (;;) {
+            (void)kill(getpid(), SIGSTOP);
+            burn(NS_PER_MS);
+        }
+    }
+    await_stillness(pid);
+    return pid;
+}
+
+static void wake_sleeper(pid_t pid)
+{
+    struct proc_stat stat = {.state = 'T'};
+    uint64_t before = 0, now = 0;
+    clockid_t clock;
+
+    assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &before));
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    do
+        assert_true(proc_clock_ns(clock, &now) && proc_read_stat(pid, &stat));
+    while (now < before + NS_PER_MS || stat.state != 'T');
+    await_stillness(pid);
+}
+
+static void end_sleeper(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+}
+
+#define TICK (NS_PER_S / 10)
+
+/* Ticks until a process has rested for long. */
+enum { LONG = 3 };
+
+/* Samples a sleeper twice, so that it may rest; the clock stands at 1.1 s then. */
+static pid_t begin_asleep(struct fixture *f)
+{
+    pid_t pid = start_sleeper();
+
+    process_init(&f->process, (struct proc_id){pid, 1}, f->target, f->service, SPLIT_NONE,
+                 NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, true, NULL), CPY_OK);
+    assert_false(process_may_rest(&f->process));
+    assert_int_equal(process_sample(&f->process, NS_PER_S + TICK, true, NULL), CPY_OK);
+    assert_true(process_may_rest(&f->process));
+    return pid;
+}
+
+/* Takes the samples that are to be taken at the ticks `first` to `last`, a tenth of a second each;
+ * gives how many of them read. */
+static unsigned sample_all(struct fixture *f, unsigned first, unsigned last, bool alone)
+{
+    unsigned i, count = 0;
+    bool read = false;
+
+    for (i = first; i <= last; i += (unsigned)process_ticks(&f->process)) {
+        assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, alone, &read), CPY_OK);
+        count += read;
+    }
+    return count;
+}
+
+static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(cpy_stats(f->target)->samples, 2);
+    process_settle(&f->process, NS_PER_S + LONG * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * LONG * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * LONG);
+    end_sleeper(pid);
+}
+
+static void looks_now_and_then_at_what_has_long_rested(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG - 1, true), 0);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, LONG, LONG, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, true), 0);
+    process_settle(&f->process, NS_PER_S + (LONG + 19) * TICK); /* in the midst of the next eight */
+
+    assert_int_equal(total(f, VALUE_WALL),
+                     THREADS * (LONG + 16) * TICK); /* the others are not sure yet */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 16));
+    end_sleeper(pid);
+}
+
+static void glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs(void **state)
+{
+    const unsigned asked = LONG + GLANCES * REST_EACH;
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, asked - 1, false), 0);
+    assert_int_equal(sample_all(f, asked, asked, false), 1); /* and says that it may */
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 1));
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * asked * TICK);
+    end_sleeper(pid);
+}
+
+static void trusts_its_glances_once_the_clock_has_moved(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, LONG + 3 * REST_EACH, LONG + 3 * REST_EACH, false), 1);
+
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 2 * REST_EACH + 1));
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 3 * REST_EACH) * TICK);
+    end_sleeper(pid);
+}
+
+static void trusts_its_glances_when_it_ends(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
+    process_finish(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 2 * REST_EACH) * TICK);
+    end_sleeper(pid);
+}
+
+static void looks_more_rarely_where_ticks_are_short(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    f->service->period_ns = TICK / 100;
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(process_ticks(&f->process), 18); /* a 16th of 0.3 s */
+    for (unsigned i = 6; i < 99; i++)
+        assert_int_equal(process_sample(&f->process, NS_PER_S + i * TICK, true, NULL), CPY_OK);
+    assert_int_equal(process_ticks(&f->process), 400); /* 0.4 s, however long it rests */
+    end_sleeper(pid);
+}
+
+static void pays_back_half_of_what_a_rare_look_gave_to_what_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+    struct process_thread *thread;
+    uint32_t rested;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    thread = &f->process.threads[0];
+    thread->row = rested = thread[1].row; /* as if it had rested where the other one does */
+    cpy_set_options(f->target, &options); /* nothing is known of its stack any more */
+    f->process.rest.ticks = REST_EACH;
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 10 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_not_equal(thread->row, rested);
+    assert_int_equal(thread->owed_ns, 4 * NS_PER_S);
+    assert_int_equal(thread->owed_row, rested);
+    assert_int_equal(process_sample(&f->process, 13 * NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(thread->owed_ns, NS_PER_S);
+    thread->owed_row = thread->row; /* as if it were back */
+    assert_int_equal(process_sample(&f->process, 14 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(thread->owed_ns, 0);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 13 * NS_PER_S);
+}
+
+static void counts_a_thread_that_came_between_rare_looks_from_its_begin_on(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t gap = REST_EACH * NS_PER_S, fresh = 80 * NS_PER_S;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    f->process.thread_count = 0; /* all that is found next is new, and no thread of ours */
+    f->process.sample++;
+    f->process.last_ns = fresh - gap;
+    f->process.rest.ticks = REST_EACH;
+    burn(NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, fresh, false, NULL), CPY_OK);
+
+    /* Half of the time, and half a tick. */
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (gap / 2 + NS_PER_S / 2));
+}
+
+static void reads_what_has_run(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 3, true), 0);
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, 4, 4, true), 1);
+    assert_int_equal(sample_all(f, 5, 6, true), 0);
+    process_settle(&f->process, NS_PER_S + 6 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 6 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 6);
+    end_sleeper(pid);
+}
+
+static void reads_what_may_run_while_others_do(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 89, false), 88);
+    process_settle(&f->process, NS_PER_S + 89 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 89 * TICK);
+    end_sleeper(pid);
+}
+
+static void looks_at_each_tick_at_what_may_be_stuck(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    f->process.hang.after_ns = NS_PER_S;
+    f->process.threads[0].stuck.since_ns = NS_PER_S + TICK;
+    assert_int_equal(sample_all(f, 2, STUCK_LOOKS, true), 0);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(f->process.hang.kind, HANG_NONE);
+    assert_int_equal(sample_all(f, STUCK_LOOKS + 1, STUCK_LOOKS + 1, true), 0);
+    assert_int_equal(f->process.hang.kind, HANG_STUCK);
+    end_sleeper(pid);
+}
+
+static void looks_at_once_when_it_is_roused(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, LONG, true), 0);
+    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    process_rouse(&f->process, NS_PER_S + 7 * TICK);
+    assert_int_equal(process_ticks(&f->process), 1);
+    assert_int_equal(sample_all(f, 7, 7, false), 1);
+    process_settle(&f->process, NS_PER_S + 7 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 7 * TICK);
+    end_sleeper(pid);
+}
+
+static void reads_all_at_least_once_in_an_interval(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    assert_int_equal(sample_all(f, 2, 3, true), 0);
+    process_settle(&f->process, NS_PER_S + 3 * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * TICK);
+    assert_true(service_begin(f->service, 5, 3 * NS_PER_S));
+    assert_int_equal(sample_all(f, 4, 4, true), 1);
+    assert_int_equal(sample_all(f, 5, 5, true), 0);
+    process_finish(&f->process);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
+    end_sleeper(pid);
+}
+
+static void counts_what_rests_on_in_the_next_interval_as_it_is_known(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+    uint64_t samples, main_time;
+
+    process_settle(&f->process, NS_PER_S + TICK);
+    main_time = own_time(f, VALUE_WALL, "Place.wait");
+    assert_true(main_time > 0);
+    samples = cpy_stats(f->target)->samples;
+    assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
+    f->process.rest.goes_on = true; /* as if the image's threads were known to sleep */
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
+    assert_int_equal(cpy_stats(f->target)->samples, samples); /* but it was not read */
+    assert_true(process_may_rest(&f->process));
+    assert_int_equal(sample_all(f, 3, 3, true), 0);
+    process_settle(&f->process, NS_PER_S + 3 * TICK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 2);
+    assert_int_equal(own_time(f, VALUE_WALL, "Place.wait"), 2 * main_time);
+    end_sleeper(pid);
+}
+
+static void reads_what_has_run_since_the_interval_ended(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+    uint64_t samples;
+
+    process_settle(&f->process, NS_PER_S + TICK);
+    samples = cpy_stats(f->target)->samples;
+    assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
+    f->process.rest.goes_on = true;
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
+
+    assert_int_equal(cpy_stats(f->target)->samples, samples + 1);
+    end_sleeper(pid);
+}
+
+static void keeps_the_cpu_time_of_a_process_that_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = begin_asleep(f);
+
+    wake_sleeper(pid);
+    assert_int_equal(sample_all(f, 2, 2, true), 1);
+    end_sleeper(pid);
+    process_finish(&f->process);
+
+    assert_true(total(f, VALUE_CPU) >= NS_PER_MS);
+    assert_int_equal(total(f, VALUE_CPU), own_time(f, VALUE_CPU, "<CPU time between samples>"));
+}
+
+static void goes_on_as_another_service_and_loses_no_time(void **state)
+{
+    struct fixture *f = *state;
+    struct service *other = services_get(&f->services, "other", 1, 2);
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(process_sample(&f->process, i * NS_PER_S, false, NULL), CPY_OK);
+    process_move(&f->process, other, 3 * NS_PER_S);
+    assert_int_equal(process_sample(&f->process, 5 * NS_PER_S, false, NULL), CPY_OK);
+
+    assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_int_equal(pprof_total(other->profile, VALUE_WALL), THREADS * 2 * NS_PER_S);
+    assert_string_equal(other->python, f->service->python);
+}
+
+static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
+{
+    struct fixture *f = *state;
+    struct process_thread *thread;
+
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
+    thread = &f->process.threads[0];
+    thread->times.wait_ns = thread->settled.wait_ns + 700;
+    assert_true(spread_add(&thread->spread, thread->row, 1));
+    thread[1].times.wait_ns = thread[1].settled.wait_ns + 50; /* was never seen running */
+    process_settle(&f->process, f->process.last_ns);
+
+    assert_int_equal(total(f, VALUE_WAIT), 750);
+    assert_int_equal(own_time(f, VALUE_WAIT, "<CPU time between samples>"), 50);
+    process_settle(&f->process, f->process.last_ns);
+    assert_int_equal(total(f, VALUE_WAIT), 750);
+}
+
+static void gives_time_to_the_main_thread_alone_if_that_is_asked_for(void **state)
+{
+    const struct wants wants = {.main_only = true, .exception = true};
+    struct fixture *f = *state;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, NS_PER_S);
+    assert_true(process_set_wants(&f->process, &wants));
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
+    burn(20 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
+    process_settle(&f->process, 3 * NS_PER_S);
+
+    assert_int_equal(f->process.thread_count, 1);
+    assert_int_equal(total(f, VALUE_WALL), 2 * NS_PER_S);
+    assert_true(total(f, VALUE_CPU) >= 10 * NS_PER_MS); /* 20, but what a tick is late by */
+}
+
+static void says_what_its_python_does_not_tell(void **state)
+{
+    const struct wants wants = {.frames = CPY_FRAME_NATIVE | CPY_FRAME_GC, .tasks = TASKS_ALL};
+    static const struct {
+        const char *path;
+        uint32_t lacks;
+    } images[] = {
+        {"tests/golden/unwind/3.6.15-source.img",
+         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_GC | 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.10.13-source.img",
+         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.11.2-debian.img", 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.13.18-debian.img", 1U << WANTS_LACK_TASKS},
+        {"tests/golden/unwind/3.14.10-debian.img", 0},
+        {image, 0},
+    };
+    struct cpy_target *target = NULL;
+    struct err err = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+        if (cpy_open_image(images[i].path, &target, &err) != CPY_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(wants_lacking(&wants, target), images[i].lacks);
+        cpy_close(target);
+    }
+    for (int lack = 0; lack < WANTS_LACK_COUNT; lack++)
+        assert_non_null(wants_lack_text((enum wants_lack)lack));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(only_sets_its_clocks_at_the_first_sample),
+        TEST(gives_each_thread_the_time_that_has_passed),
+        TEST(carries_the_time_of_a_failed_sample_to_the_next),
+        TEST(carries_the_time_of_a_torn_stack_to_its_next_good_one),
+        TEST(gives_cpu_time_to_the_stack_that_was_seen_running),
+        TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
+        TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
+        TEST(gives_out_the_rest_when_it_ends),
+        TEST(does_not_read_what_rests_alone_and_loses_no_time),
+        TEST(looks_now_and_then_at_what_has_long_rested),
+        TEST(glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs),
+        TEST(trusts_its_glances_once_the_clock_has_moved),
+        TEST(trusts_its_glances_when_it_ends),
+        TEST(looks_more_rarely_where_ticks_are_short),
+        TEST(pays_back_half_of_what_a_rare_look_gave_to_what_goes_on),
+        TEST(counts_a_thread_that_came_between_rare_looks_from_its_begin_on),
+        TEST(reads_what_has_run),
+        TEST(looks_at_each_tick_at_what_may_be_stuck),
+        TEST(looks_at_once_when_it_is_roused),
+        TEST(reads_what_may_run_while_others_do),
+        TEST(reads_all_at_least_once_in_an_interval),
+        TEST(counts_what_rests_on_in_the_next_interval_as_it_is_known),
+        TEST(reads_what_has_run_since_the_interval_ended),
+        TEST(keeps_the_cpu_time_of_a_process_that_is_gone),
+        TEST(goes_on_as_another_service_and_loses_no_time),
+        TEST(gives_the_time_that_threads_waited_for_a_cpu),
+        TEST(gives_time_to_the_main_thread_alone_if_that_is_asked_for),
+        cmocka_unit_test(says_what_its_python_does_not_tell),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_state.c - a made-up state as text and as JSON; hostile names drive no terminal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/host/clock.h"
+#include "agent/serve/metrics.h"
+#include "agent/serve/state.h"
+
+/* A state with something of everything. Ended by state_drop. */
+static struct state *make_state(void)
+{
+    struct state *s = state_new();
+    struct state_target *target;
+    struct state_exporter *exporter;
+
+    assert_non_null(s);
+    s->pid = 77;
+    s->started_mono_ns = 1;
+    s->taken_mono_ns = UINT64_C(3725000000001);
+    (void)snprintf(s->config.path, sizeof(s->config.path), "/etc/a.ini");
+    s->config.good = true;
+    s->budget = (struct budget_state){.promised = {0.01, 64 << 20},
+                                      .used_cpu = 0.0042,
+                                      .used_memory_bytes = 12 << 20,
+                                      .factor = 2.5,
+                                      .shed = 3};
+    s->spool = (struct delivery_spool_stats){.on = true,
+                                             .failing = true,
+                                             .entries = 6,
+                                             .bytes = 3 << 20,
+                                             .written = 8,
+                                             .dropped_age = 2};
+    err_set(&s->spool.last_error, "no room\x1b");
+    s->engine.samples = 1000;
+    s->engine.missed = 2;
+    s->engine.sampling = 2;
+    s->profiles = 5;
+    target = state_add_target(s);
+    assert_non_null(target);
+    target->pid = 4242;
+    (void)snprintf(target->service, sizeof(target->service), "x\n\x1b[2J\"\xff");
+    target->doing = "sampled";
+    target->rate_hz = 19;
+    exporter = state_add_exporter(s);
+    assert_non_null(exporter);
+    (void)snprintf(exporter->name, sizeof(exporter->name), "far");
+    (void)snprintf(exporter->type, sizeof(exporter->type), "otlp");
+    exporter->delivery.sent = 9;
+    exporter->delivery.queued = 4;
+    err_set(&exporter->delivery.last_error, "503\nnot now");
+    return s;
+}
+
+static const char *shown(void (*print)(const struct state *, struct buf *), const struct state *s)
+{
+    static char text[1 << 16];
+    struct buf out;
+
+    buf_init(&out, sizeof(text));
+    print(s, &out);
+    buf_add(&out, "", 1);
+    assert_false(buf_failed(&out));
+    (void)snprintf(text, sizeof(text), "%s", (const char *)out.data);
+    buf_finish(&out);
+    return text;
+}
+
+static void prints_text_for_people(void **state)
+{
+    struct state *s = make_state();
+    const char *text = shown(state_text, s);
+
+    (void)state;
+    assert_non_null(strstr(text, "pid 77, up 1h 2m\n"));
+    assert_non_null(strstr(text, "samples:  1000, dropped: 2 ticks missed\n"));
+    assert_non_null(strstr(text, "cpu 0.42% of a core (promised: 1.00%)"));
+    assert_non_null(strstr(text, "memory 12.0MiB (promised: 64.0MiB)"));
+    assert_non_null(strstr(text, "spool:    6 profiles, 3.0MiB, 8 written, 0 found, 2 dropped"));
+    assert_non_null(strstr(text, "the disk FAILS"));
+    assert_non_null(
+        strstr(text, "periods up to 2.50 times as long as asked for, 3 targets given up"));
+    assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
+    assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
+    assert_non_null(strstr(text, "and 1 more\n"));
+    state_drop(s);
+}
+
+static void says_what_hangs(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_null(strstr(shown(state_text, s), "hangs:"));
+    assert_non_null(strstr(shown(state_json, s), "\"hangs\": 0, \"hang\": null"));
+    s->targets[0].hang = hang_name(HANG_STUCK);
+    s->targets[0].hang_tid = 4243;
+    s->targets[0].hang_ns = 90 * NS_PER_S;
+    s->targets[0].hangs = 2;
+    s->fleet.hangs[HANG_STUCK] = 5;
+    s->fleet.hangs[HANG_DEADLOCK] = 1;
+    assert_non_null(strstr(shown(state_text, s), "hangs:    1 now, 5 stuck and 1 deadlocked"));
+    assert_non_null(strstr(shown(state_text, s), "19Hz HANGS (stuck, thread 4243, 1m 30s)\n"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"hangs\": 2, \"hang\": {\"kind\": \"stuck\", \"seconds\": 90.0, "
+                           "\"tid\": 4243}"));
+    assert_non_null(
+        strstr(shown(state_json, s), "\"hangs\": {\"now\": 1, \"stuck\": 5, \"deadlock\": 1}"));
+    assert_non_null(strstr(shown(state_line, s), "; 1 HANG"));
+    assert_non_null(strstr(shown(metrics_text, s), "pystrobe_hangs_total{kind=\"stuck\"} 5\n"));
+    assert_non_null(strstr(shown(metrics_text, s), "pystrobe_targets_hanging 1\n"));
+    state_drop(s);
+}
+
+static void says_the_most_important_in_a_line(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_string_equal(shown(state_line, s),
+                        "2 processes sampled, 1000 samples; 9 profiles delivered, 4 wait; "
+                        "last error: 503\\x0anot now");
+    s->exporters[0].delivery.queued = 0;
+    s->spool.failing = false;
+    s->config.tried_ns = 1;
+    s->config.good = false;
+    assert_string_equal(shown(state_line, s),
+                        "2 processes sampled, 1000 samples; 9 profiles delivered, 0 wait; "
+                        "the last reload FAILED");
+    state_drop(s);
+}
+
+static void lets_no_name_break_out(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(state_text, s), "x\\x0a\\x1b[2J\"\\xff"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"service\": \"x\\\\x0a\\\\x1b[2J\\\"\\\\xff\", \"python\": null"));
+    assert_null(strchr(shown(state_json, s), '\x1b'));
+    assert_ptr_equal(strchr(shown(state_json, s), '\n') + 1, strchr(shown(state_json, s), '\0'));
+    state_drop(s);
+}
+
+static void tells_of_a_reload_that_failed(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(state_json, s), "\"last_reload\": null"));
+    s->config.tried_ns = 1;
+    s->config.good = false;
+    s->config.failures = 1;
+    err_set(&s->config.error, "a.ini:3: no");
+    assert_non_null(
+        strstr(shown(state_text, s), "FAILED, settings stay as they were: a.ini:3: no"));
+    assert_non_null(strstr(shown(state_json, s), "\"good\": false, \"error\": \"a.ini:3: no\""));
+    state_drop(s);
+}
+
+static void lists_a_bounded_number_of_targets(void **state)
+{
+    struct state *s = state_new();
+    size_t i;
+
+    (void)state;
+    assert_non_null(s);
+    for (i = 0; i < STATE_TARGETS_MAX; i++)
+        assert_non_null(state_add_target(s));
+    assert_null(state_add_target(s));
+    assert_int_equal(s->target_count, STATE_TARGETS_MAX);
+    state_drop(s);
+}
+
+static void tells_what_was_sampled_and_dropped_of_each_target(void **state)
+{
+    struct state *s = state_new();
+    struct state_target *target;
+
+    (void)state;
+    assert_non_null(s);
+    target = state_add_target(s);
+    assert_non_null(target);
+    target->counts = (struct engine_counts){
+        .samples = 1234567, .missed = 3, .torn = 42, .torn_moved = 40, .torn_code = 2};
+    target->counts.failed[CPY_RACED] = 4;
+    assert_non_null(strstr(shown(state_text, s), "   1234567       42        7 "));
+    assert_non_null(strstr(shown(state_json, s), "\"samples\": 1234567, \"missed\": 3, "));
+    assert_non_null(strstr(shown(state_json, s), "\"raced\": 4"));
+    assert_non_null(strstr(shown(state_json, s),
+                           "\"torn\": {\"all\": 42, \"moved\": 40, \"chain\": "
+                           "0, \"code\": 2, \"unmapped\": 0}"));
+    state_drop(s);
+}
+
+static void knows_what_it_uses(void **state)
+{
+    struct state *s = state_new();
+
+    (void)state;
+    assert_non_null(s);
+    state_own_use(s);
+    assert_true(s->cpu_ns > 0);
+    assert_true(s->memory_bytes > 0);
+    assert_in_range(s->fds, 3, s->fds_max);
+    state_drop(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(says_what_hangs),
+        cmocka_unit_test(says_the_most_important_in_a_line),
+        cmocka_unit_test(lets_no_name_break_out),
+        cmocka_unit_test(tells_of_a_reload_that_failed),
+        cmocka_unit_test(lists_a_bounded_number_of_targets),
+        cmocka_unit_test(tells_what_was_sampled_and_dropped_of_each_target),
+        cmocka_unit_test(knows_what_it_uses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

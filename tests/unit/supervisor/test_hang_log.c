@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_hang_log.c - of a hang there is a line and a dump, once; whatever processes do, they do not
+ * flood the log.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/host/clock.h"
+#include "agent/host/log.h"
+#include "agent/supervisor/hang_log.h"
+
+enum { PID = 4242, TEXT_MAX = 1 << 20 };
+
+static const char dump[] =
+    "\nThread 4242 \"MainThread\" (holds the GIL)\n    shop.py:3 in sell\x1b\n";
+
+static int file_fd = -1, stderr_fd = -1;
+
+/* stderr is a file in memory until captured(). */
+static void capture(void)
+{
+    file_fd = memfd_create("log", MFD_CLOEXEC);
+    stderr_fd = dup(STDERR_FILENO);
+    assert_true(file_fd >= 0 && stderr_fd >= 0);
+    assert_int_equal(fcntl(file_fd, F_SETFL, O_APPEND), 0);
+    assert_true(dup2(file_fd, STDERR_FILENO) >= 0);
+}
+
+static const char *captured(void)
+{
+    static char text[TEXT_MAX];
+    ssize_t got = pread(file_fd, text, sizeof(text) - 1, 0);
+
+    (void)dup2(stderr_fd, STDERR_FILENO);
+    text[got > 0 ? got : 0] = '\0';
+    (void)close(stderr_fd);
+    (void)close(file_fd);
+    return text;
+}
+
+static size_t times(const char *text, const char *word)
+{
+    size_t count = 0;
+
+    for (text = strstr(text, word); text; text = strstr(text + 1, word))
+        count++;
+    return count;
+}
+
+static void tell(struct hang_talk *talk, struct hang_told *told, enum hang_kind kind)
+{
+    const struct engine_hang news = {
+        .id = {PID, 1}, .kind = kind, .tid = PID + 1, .lasted_ns = 31 * NS_PER_S};
+
+    hang_tell(talk, told, &news, "shop", dump, sizeof(dump) - 1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    log_init(LOG_LEVEL_INFO);
+    return 0;
+}
+
+static void tells_a_hang_with_its_dump_and_its_end(void **state)
+{
+    struct hang_talk talk = {0};
+    struct hang_told told = {0};
+    const char *text;
+
+    (void)state;
+    capture();
+    tell(&talk, &told, HANG_STUCK);
+    tell(&talk, &told, HANG_STUCK); /* of a sampler that was started again */
+    assert_int_equal(told.count, 1);
+    assert_true(clock_mono_ns() - told.since_ns >= 31 * NS_PER_S);
+    tell(&talk, &told, HANG_NONE);
+    text = captured();
+
+    assert_int_equal(times(text, "process 4242 of service shop hangs: thread 4243 has held the "
+                                 "GIL in one place for 31 s\n"),
+                     1);
+    assert_int_equal(
+        times(text, "warning: process 4242: Thread 4242 \"MainThread\" (holds the GIL)\n"), 1);
+    assert_int_equal(times(text, "warning: process 4242:     shop.py:3 in sell\\x1b\n"), 1);
+    assert_int_equal(times(text, "process 4242 of service shop goes on: it hung for 31 s\n"), 1);
+    assert_int_equal(times(text, "\n"), 4);
+    assert_int_equal(talk.counts[HANG_STUCK], 1);
+    assert_int_equal(talk.counts[HANG_NONE], 1);
+}
+
+static void tells_a_deadlock(void **state)
+{
+    struct hang_talk talk = {0};
+    struct hang_told told = {0};
+    const char *text;
+
+    (void)state;
+    capture();
+    tell(&talk, &told, HANG_DEADLOCK);
+    text = captured();
+
+    assert_int_equal(times(text, "hangs: for 31 s all its threads have waited for locks"), 1);
+    assert_int_equal(talk.counts[HANG_DEADLOCK], 1);
+}
+
+static void dumps_a_process_that_hangs_again_and_again_once(void **state)
+{
+    struct hang_talk talk = {0};
+    struct hang_told told = {0};
+    const char *text;
+
+    (void)state;
+    capture();
+    for (int i = 0; i < 1000; i++) {
+        tell(&talk, &told, i % 2 ? HANG_STUCK : HANG_DEADLOCK);
+        tell(&talk, &told, HANG_NONE);
+    }
+    text = captured();
+
+    assert_int_equal(told.count, 1000);
+    assert_int_equal(times(text, "shop.py:3"), 1);
+    assert_true(times(text, "\n") <= 3 * LOG_BURST + 2);
+}
+
+static void dumps_some_of_many_processes(void **state)
+{
+    struct hang_talk talk = {0};
+    struct hang_told told[5 * HANG_DUMPS] = {{0}};
+    const char *text;
+
+    (void)state;
+    capture();
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+        tell(&talk, &told[i], HANG_STUCK);
+    text = captured();
+
+    assert_int_equal(times(text, "shop.py:3"), HANG_DUMPS);
+}
+
+static void forgets_the_hang_of_a_process_that_is_not_read_but_not_its_dump(void **state)
+{
+    struct hang_talk talk = {0};
+    struct hang_told told = {0};
+    const char *text;
+
+    (void)state;
+    capture();
+    tell(&talk, &told, HANG_STUCK);
+    hang_forget(&told);
+    assert_int_equal(told.kind, HANG_NONE);
+    tell(&talk, &told, HANG_STUCK);
+    text = captured();
+
+    assert_int_equal(told.count, 2);
+    assert_int_equal(times(text, "shop.py:3"), 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+    const struct CMUnitTest tests[] = {
+        TEST(tells_a_hang_with_its_dump_and_its_end),
+        TEST(tells_a_deadlock),
+        TEST(dumps_a_process_that_hangs_again_and_again_once),
+        TEST(dumps_some_of_many_processes),
+        TEST(forgets_the_hang_of_a_process_that_is_not_read_but_not_its_dump),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

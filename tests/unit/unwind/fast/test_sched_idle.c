@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sched_idle.c - a thread that slept all the time is known from one that did not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/unwind/thread.h"
+#include "unwind/fast/sched_idle.h"
+
+struct fixture {
+    struct thread *thread;
+    struct slumber slumber;
+    struct slumber_here here; /* nobody woke up */
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    assert_non_null(f);
+    f->thread = thread_new();
+    slumber_init(&f->slumber);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    slumber_finish(&f->slumber);
+    thread_free(f->thread);
+    free(f);
+    return 0;
+}
+
+static bool counts(const struct fixture *f)
+{
+    return thread_counts(f->thread).turns > 0;
+}
+
+static void note(struct fixture *f, bool same)
+{
+    slumber_note(&f->slumber, f->thread->proc_fd, f->thread->tid, same);
+}
+
+static bool is_ready(struct fixture *f)
+{
+    return slumber_is_ready(&f->slumber, f->thread->proc_fd, f->thread->tid, &f->here);
+}
+
+/* Its stack was read twice while it slept. */
+static void read_asleep(struct fixture *f)
+{
+    if (!counts(f))
+        skip();
+    note(f, true);
+    assert_false(slumber_lasts(&f->slumber));
+    note(f, true);
+    assert_true(slumber_lasts(&f->slumber));
+}
+
+static void lasts_once_the_stack_of_a_sleeping_thread_was_read(void **state)
+{
+    struct fixture *f = *state;
+    int i;
+
+    assert_false(slumber_lasts(&f->slumber)); /* nothing is known yet */
+    read_asleep(f);
+    for (i = 0; i < 3; i++)
+        assert_true(slumber_lasts(&f->slumber));
+}
+
+static void ends_when_the_thread_has_run_for_a_moment(void **state)
+{
+    struct fixture *f = *state;
+
+    read_asleep(f);
+    thread_wake(f->thread);
+
+    assert_false(slumber_lasts(&f->slumber));
+    assert_false(slumber_lasts(&f->slumber)); /* its stack was not read since */
+    read_asleep(f);
+}
+
+static void ends_when_the_thread_runs(void **state)
+{
+    struct fixture *f = *state;
+
+    read_asleep(f);
+    thread_run(f->thread);
+    assert_false(slumber_lasts(&f->slumber));
+    note(f, true);
+    assert_false(slumber_lasts(&f->slumber));
+}
+
+static void ends_with_the_thread(void **state)
+{
+    struct fixture *f = *state;
+
+    read_asleep(f);
+    thread_end(f->thread);
+
+    assert_false(slumber_lasts(&f->slumber));
+    note(f, true);
+    assert_false(slumber_lasts(&f->slumber));
+    assert_false(is_ready(f));
+}
+
+static void does_not_begin_while_the_stack_changes(void **state)
+{
+    struct fixture *f = *state;
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        note(f, false);
+        assert_false(slumber_lasts(&f->slumber));
+    }
+    assert_int_equal(f->slumber.fd, -1); /* not even asked about */
+}
+
+/* The stack that slumber_note is told of may be older than what is_ready saw. */
+static void needs_the_stack_read_once_more_if_it_was_asleep_only_since(void **state)
+{
+    struct fixture *f = *state;
+
+    if (!counts(f))
+        skip();
+    assert_false(is_ready(f));
+    note(f, true);
+    assert_false(slumber_lasts(&f->slumber));
+    assert_false(is_ready(f));
+    note(f, true);
+    assert_true(slumber_lasts(&f->slumber));
+    thread_wake(f->thread);
+    assert_false(is_ready(f));
+    note(f, true);
+    assert_false(slumber_lasts(&f->slumber));
+}
+
+static void asks_ever_less_often_about_a_thread_that_always_runs(void **state)
+{
+    enum { NOTES = 300 };
+    struct fixture *f = *state;
+    unsigned asked = 0, longest = 0, since = 0;
+    int i;
+
+    if (!counts(f))
+        skip();
+    thread_run(f->thread);
+    for (i = 0; i < NOTES; i++) {
+        note(f, true);
+        since = f->slumber.passed == 0 ? 0 : since + 1;
+        longest = since > longest ? since : longest;
+        asked += f->slumber.passed == 0;
+    }
+    assert_true(asked >= 6 && asked < 15);
+    assert_true(longest > 30 && longest <= 130);
+    thread_stop(f->thread);
+    for (i = 0; i < 130 && !f->slumber.asleep; i++)
+        note(f, true);
+    assert_true(f->slumber.asleep);
+    assert_int_equal(f->slumber.patience, 0);
+}
+
+static void is_ready_while_the_thread_runs(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_false(is_ready(f));
+    assert_false(is_ready(f));
+    thread_run(f->thread);
+    assert_true(is_ready(f));
+    assert_true(is_ready(f));
+    thread_stop(f->thread);
+    assert_false(is_ready(f));
+    thread_wake(f->thread);
+    assert_false(is_ready(f));
+}
+
+static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_false(slumber_is_ready(&f->slumber, -1, f->thread->tid, &f->here));
+    assert_false(slumber_is_ready(&f->slumber, f->thread->proc_fd, 0, &f->here));
+    slumber_note(&f->slumber, -1, f->thread->tid, true);
+    slumber_note(&f->slumber, f->thread->proc_fd, 0, true);
+    assert_false(slumber_lasts(&f->slumber));
+    assert_int_equal(f->slumber.fd, -1);
+}
+
+static void knows_that_a_thread_waits_for_a_cpu(void **state)
+{
+    struct fixture *f = *state;
+    cpu_set_t allowed;
+    volatile unsigned spin;
+    size_t cpu = 0;
+    int i;
+
+    if (!counts(f))
+        skip();
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    while (!CPU_ISSET(cpu, &allowed))
+        cpu++;
+    thread_pin(f->thread->tid, cpu);
+    thread_pin(0, cpu);
+    thread_run(f->thread);
+    (void)is_ready(f);
+    for (i = 0; i < 10000 && !f->slumber.queued; i++) {
+        for (spin = 0; spin < 500000;)
+            spin++;
+        assert_true(is_ready(f));
+    }
+    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+
+    assert_true(f->slumber.queued);
+}
+
+static void keeps_one_file_of_a_thread_that_sleeps(void **state)
+{
+    struct fixture *f = *state;
+    const size_t before = thread_files();
+    int i;
+
+    for (i = 0; i < 20; i++) {
+        note(f, i % 3 != 0);
+        (void)is_ready(f);
+        (void)slumber_lasts(&f->slumber);
+        assert_int_equal(thread_files(), before + 1);
+    }
+    slumber_finish(&f->slumber);
+    assert_int_equal(thread_files(), before);
+    slumber_finish(&f->slumber); /* once more is fine */
+    assert_int_equal(thread_files(), before);
+}
+
+static void keeps_two_files_of_a_thread_that_runs(void **state)
+{
+    struct fixture *f = *state;
+    const size_t before = thread_files();
+    int i;
+
+    thread_run(f->thread);
+    for (i = 0; i < 20; i++)
+        assert_true(is_ready(f));
+    assert_int_equal(thread_files(), before + 2);
+    slumber_finish(&f->slumber);
+    assert_int_equal(thread_files(), before);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(lasts_once_the_stack_of_a_sleeping_thread_was_read),
+        TEST(ends_when_the_thread_has_run_for_a_moment),
+        TEST(ends_when_the_thread_runs),
+        TEST(ends_with_the_thread),
+        TEST(does_not_begin_while_the_stack_changes),
+        TEST(needs_the_stack_read_once_more_if_it_was_asleep_only_since),
+        TEST(asks_ever_less_often_about_a_thread_that_always_runs),
+        TEST(is_ready_while_the_thread_runs),
+        TEST(is_not_ready_where_nothing_is_known_of_a_thread),
+        TEST(knows_that_a_thread_waits_for_a_cpu),
+        TEST(keeps_one_file_of_a_thread_that_sleeps),
+        TEST(keeps_two_files_of_a_thread_that_runs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

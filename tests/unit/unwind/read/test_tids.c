@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_tids.c - thread ids of a target in a PID namespace of its own are turned into ours.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unwind/read/tids.h"
+
+static int open_proc(pid_t pid)
+{
+    char path[64];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void takes_ids_as_they_are_without_a_process(void **state)
+{
+    struct tids tids;
+
+    (void)state;
+    tids_init(&tids, -1);
+    assert_int_equal(tids_outer(&tids, 4711), 4711);
+    assert_int_equal(tids_outer(&tids, INT32_MAX), INT32_MAX);
+    tids_finish(&tids);
+}
+
+static void knows_no_id_that_cannot_be(void **state)
+{
+    struct tids tids;
+
+    (void)state;
+    tids_init(&tids, -1);
+    assert_int_equal(tids_outer(&tids, 0), 0);
+    assert_int_equal(tids_outer(&tids, (uint64_t)INT32_MAX + 1), 0);
+    assert_int_equal(tids_outer(&tids, UINT64_MAX), 0);
+    tids_finish(&tids);
+}
+
+static void *wait_forever(void *report_fd)
+{
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+
+    (void)!write(*(int *)report_fd, &tid, sizeof(tid));
+    for (;;)
+        (void)pause();
+    return NULL;
+}
+
+/* The first process of a namespace: it and a second thread say how they are called there. */
+static void run_nested(int report_fd, int stay_fd)
+{
+    pthread_t thread;
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    char byte;
+
+    (void)!write(report_fd, &tid, sizeof(tid));
+    if (pthread_create(&thread, NULL, wait_forever, &report_fd) != 0)
+        _exit(1);
+    (void)!read(stay_fd, &byte, 1); /* ends with the test */
+    _exit(0);
+}
+
+/* Pipes to such a process: [0] is read, [1] written. */
+struct pipes {
+    int report[2], pid[2], stay[2];
+};
+
+/* Makes the namespace, for which a process must be forked once more. */
+static void run_helper(struct pipes *pipes)
+{
+    pid_t child = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+
+    (void)close(pipes->stay[1]);
+    if (child == 0)
+        run_nested(pipes->report[1], pipes->stay[0]);
+    (void)!write(pipes->pid[1], &child, sizeof(child));
+    _exit(0);
+}
+
+/*
+ * Starts it; gives its pid here, 0 if no namespace can be made. *inner: the ids it told;
+ * *stay_fd: closing it ends the process.
+ */
+static pid_t start_nested(pid_t inner[2], int *stay_fd)
+{
+    struct pipes pipes;
+    pid_t helper, outer = 0;
+
+    assert_int_equal(pipe2(pipes.report, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(pipes.pid, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(pipes.stay, O_CLOEXEC), 0);
+    helper = fork();
+    if (helper == 0)
+        run_helper(&pipes);
+    (void)close(pipes.report[1]);
+    (void)close(pipes.pid[1]);
+    (void)close(pipes.stay[0]);
+    assert_int_equal(read(pipes.pid[0], &outer, sizeof(outer)), sizeof(outer));
+    assert_int_equal(waitpid(helper, NULL, 0), helper);
+    if (outer > 0) {
+        assert_int_equal(read(pipes.report[0], &inner[0], sizeof(pid_t)), sizeof(pid_t));
+        assert_int_equal(read(pipes.report[0], &inner[1], sizeof(pid_t)), sizeof(pid_t));
+    }
+    (void)close(pipes.report[0]);
+    (void)close(pipes.pid[0]);
+    *stay_fd = pipes.stay[1];
+    return outer > 0 ? outer : 0;
+}
+
+static void finds_threads_in_a_namespace_below_ours(void **state)
+{
+    pid_t inner[2] = {0, 0}, outer, second;
+    struct tids tids;
+    char path[64];
+    int fd, stay_fd;
+
+    (void)state;
+    outer = start_nested(inner, &stay_fd);
+    if (outer == 0)
+        skip(); /* no right to make a namespace */
+    fd = open_proc(outer);
+    tids_init(&tids, fd);
+    second = tids_outer(&tids, (uint64_t)inner[1]);
+    (void)snprintf(path, sizeof(path), "task/%d", (int)second);
+
+    assert_true(tids.nested);
+    assert_int_equal(inner[0], 1);
+    assert_int_equal(tids_outer(&tids, 1), outer);
+    assert_int_not_equal(second, outer);
+    assert_int_equal(faccessat(fd, path, F_OK, 0), 0);
+    assert_int_equal(tids_outer(&tids, 30000), 0);
+    tids_finish(&tids);
+    (void)close(fd);
+    (void)close(stay_fd);
+}
+
+static void takes_ids_as_they_are_in_our_own_namespace(void **state)
+{
+    int fd = open_proc(getpid());
+    struct tids tids;
+
+    (void)state;
+    tids_init(&tids, fd);
+    assert_false(tids.nested);
+    assert_int_equal(tids_outer(&tids, 4711), 4711);
+    tids_finish(&tids);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_ids_as_they_are_without_a_process),
+        cmocka_unit_test(knows_no_id_that_cannot_be),
+        cmocka_unit_test(takes_ids_as_they_are_in_our_own_namespace),
+        cmocka_unit_test(finds_threads_in_a_namespace_below_ours),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

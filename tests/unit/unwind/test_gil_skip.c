@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gil_skip.c - a light sample reads who can have run, and gives the others as they were.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/unwind/gil_skip.h"
+#include "tests/unit/unwind/thread.h"
+#include "unwind/gil_skip.h"
+
+static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **state)
+{
+    struct fixture *f = *state;
+    struct cpy_stats before;
+
+    make_threads(f);
+    before = *cpy_stats(f->target);
+    move_all(f, "new");
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "old old new ");
+    hold_gil(f, 0);
+    assert_int_equal(sample(f), CPY_OK);
+    hold_gil(f, threads[2]); /* taken again: it does not count */
+    assert_int_equal(sample(f), CPY_OK);
+
+    assert_string_equal(functions(f), "old old new ");
+    assert_int_equal(light_samples(f), before.light + 3);
+    assert_int_equal(cpy_stats(f->target)->threads, before.threads + 3 * THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 3 * 2);
+}
+
+static void takes_one_system_call_once_warm(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t reads;
+
+    make_threads(f);
+    for (int i = 0; i < 2 * LIST_LOOKS; i++)
+        assert_int_equal(sample(f), CPY_OK);
+    reads = cpy_stats(f->target)->reads;
+    for (int i = 0; i < LIST_LOOKS; i++)
+        assert_int_equal(sample(f), CPY_OK);
+
+    assert_in_range(cpy_stats(f->target)->reads - reads, LIST_LOOKS, LIST_LOOKS + 1);
+}
+
+static void reads_both_threads_of_a_hand_over(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t light, kept;
+
+    make_threads(f);
+    light = light_samples(f);
+    kept = cpy_stats(f->target)->threads_kept;
+    hold_gil(f, threads[0]);
+    move_all(f, "new");
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "new old new ");
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + 1);
+    move_all(f, "newer");
+    assert_int_equal(sample(f), CPY_OK);
+
+    assert_string_equal(functions(f), "newer old new ");
+    assert_int_equal(light_samples(f), light + 2);
+}
+
+static void reads_all_after_more_than_one_hand_over(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    hold_gil(f, threads[1]);
+    hold_gil(f, threads[2]);
+    move_all(f, "new");
+    assert_full_once(f);
+
+    assert_string_equal(functions(f), "new new new ");
+}
+
+static void reads_all_if_the_gil_went_to_a_thread_that_is_not_listed(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    hold_gil(f, NOWHERE);
+    move_all(f, "new");
+    assert_never_light(f);
+
+    assert_string_equal(functions(f), "new new new ");
+}
+
+static void reads_all_once_a_thread_came(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    (void)add_thread(f, stack_of(f, "came", 5));
+    assert_full_once(f);
+
+    assert_string_equal(functions(f), "came old old old ");
+}
+
+static void leaves_out_a_thread_that_has_ended(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t light;
+
+    make_threads(f);
+    light = light_samples(f);
+    fake_put32(f->fake, threads[2] + f->fake->layout.thread.status,
+               CHAIN_STATUS_BOUND | f->fake->layout.status_cleared);
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "old old ");
+    hold_gil(f, threads[1]);
+    assert_int_equal(sample(f), CPY_OK);
+    assert_int_equal(light_samples(f), light); /* nobody that is there has held the GIL */
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(sample(f), CPY_OK);
+    assert_true(light_samples(f) > light);
+}
+
+static void knows_a_thread_whose_state_was_that_of_another(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    fake_put64(f->fake, threads[2] + f->fake->layout.thread.native_thread_id, 999);
+    assert_full_once(f);
+
+    assert_int_equal(f->seen[2].tid, 999);
+}
+
+static void sees_a_code_object_that_was_replaced(void **state)
+{
+    struct fixture *f = *state;
+    cpy_addr code = new_code(f, "before");
+    uint64_t light;
+
+    make_threads(f);
+    put_stack(f, threads[2], chain_frame(f->fake, code, 5, chain_shim(f->fake, 0)));
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "old old before ");
+    light = light_samples(f);
+    fake_put64(f->fake, code + f->fake->layout.code.qualname, fake_str(f->fake, "after"));
+    assert_int_equal(sample(f), CPY_OK);
+
+    assert_string_equal(functions(f), "old old after ");
+    assert_int_equal(light_samples(f), light + 1);
+    assert_int_equal(cpy_stats(f->target)->codes_stale, 1);
+    assert_full_once(f); /* the names of the one before are freed */
+}
+
+static void reads_all_once_other_things_are_asked_for(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.frames = CPY_FRAME_POSITIONS});
+    assert_full_once(f);
+}
+
+static void reads_all_where_it_is_asked_who_waits_for_the_gil(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_GIL_WAIT});
+    assert_never_light(f);
+}
+
+static void reads_all_where_only_some_are_asked_for(void **state)
+{
+    struct fixture *f = *state;
+
+    make_threads(f);
+    cpy_set_options(f->target, &(const struct cpy_options){.only = CPY_STATUS_GIL});
+    assert_never_light(f);
+
+    assert_int_equal(f->count, 1);
+    assert_int_equal(f->seen[0].state, threads[2]);
+}
+
+static void reads_all_where_there_is_no_gil(void **state)
+{
+    enum { ENABLED_AT = 48 };
+    struct fixture *f = *state;
+
+    make_threads(f);
+    f->target->found.layout.gil.enabled = ENABLED_AT;
+    assert_never_light(f);
+    fake_put32(f->fake, f->gil + ENABLED_AT, 1);
+    assert_full_once(f);
+}
+
+static void reads_all_where_nobody_counts_who_takes_the_gil(void **state)
+{
+    struct fixture *f = *state;
+    struct found *found = &f->target->found;
+    const struct found known = *found;
+
+    make_threads(f);
+    found->layout.gil.switch_number = NO_FIELD;
+    assert_never_light(f);
+    *found = known;
+    found->layout.interp.gil = NO_FIELD;
+    assert_never_light(f);
+    *found = known;
+    found->gil_current = f->gil;
+    assert_never_light(f);
+    *found = known;
+    fake_put32(f->fake, f->gil + known.layout.gil.locked, UINT32_MAX); /* not made yet */
+    assert_never_light(f);
+}
+
+static void finds_an_interpreter_that_came(void **state)
+{
+    struct fixture *f = *state;
+    const struct layout *l = &f->fake->layout;
+    cpy_addr first = f->interp;
+    int samples;
+
+    make_threads(f);
+    f->interp = fake_room(f->fake, l->interp.size);
+    f->gil = fake_room(f->fake, 64);
+    fake_put64(f->fake, f->interp + l->interp.gil, f->gil);
+    fake_put64(f->fake, f->interp + l->interp.id, 1);
+    fake_put64(f->fake, f->interp + l->interp.next, first);
+    hold_gil(f, add_thread(f, stack_of(f, "within", 5)));
+    fake_put64(f->fake, f->runtime + l->runtime.interpreters_head, f->interp);
+    for (samples = 0; samples < LIST_LOOKS && f->count == THREADS; samples++)
+        assert_int_equal(sample(f), CPY_OK);
+
+    assert_string_equal(functions(f), "within old old old ");
+    assert_int_equal(f->seen[0].interpreter, 1);
+    fake_put64(f->fake, f->interp + l->interp.next, 0); /* gone: seen at once */
+    assert_full_once(f);
+    assert_string_equal(functions(f), "within ");
+}
+
+static void waits_for_an_interpreter_that_ends(void **state)
+{
+    struct fixture *f = *state;
+    enum cpy_rc rc = CPY_OK;
+
+    make_threads(f);
+    fake_put64(f->fake, f->runtime + f->fake->layout.runtime.finalizing, 1);
+    for (int i = 0; i < LIST_LOOKS && rc == CPY_OK; i++)
+        rc = sample(f);
+
+    assert_int_equal(rc, CPY_STARTING);
+}
+
+/* Lets a sleeping thread of this process stand in for the one that had the GIL last. */
+static struct thread *lay_to_sleep(struct fixture *f)
+{
+    struct cpy_target *t = f->target;
+    struct slumber *slumber = &t->threads[t->interps[0].runner].kept->slumber;
+    struct thread *thread = thread_new();
+
+    if (thread_counts(thread).turns == 0)
+        skip(); /* the kernel does not count */
+    slumber_note(slumber, thread->proc_fd, thread->tid, true);
+    assert_true(slumber->asleep);
+    return thread;
+}
+
+static void assert_nothing_is_read(struct fixture *f, const char *expected)
+{
+    const struct cpy_stats before = *cpy_stats(f->target);
+
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), expected);
+    assert_int_equal(cpy_stats(f->target)->reads, before.reads);
+    assert_int_equal(cpy_stats(f->target)->light, before.light + 1);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 1);
+}
+
+static void rests_until_the_last_holder_wakes_up(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    assert_false(light_rests(f->target)); /* nobody knows of any thread that it sleeps */
+    thread = lay_to_sleep(f);
+    assert_true(light_rests(f->target));
+    assert_true(light_rests(f->target));
+    thread_wake(thread);
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+static void rests_no_more_once_another_thread_had_the_gil(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    thread = lay_to_sleep(f);
+    hold_gil(f, threads[1]);
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+static void rests_no_more_once_a_thread_came(void **state)
+{
+    struct fixture *f = *state;
+    struct thread *thread;
+
+    make_threads(f);
+    thread = lay_to_sleep(f);
+    (void)add_thread(f, stack_of(f, "new", 5));
+    assert_false(light_rests(f->target));
+    thread_free(thread);
+}
+
+/* A stack that has changed all the same shows whether it was read. */
+static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **state)
+{
+    struct fixture *f = *state;
+    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct slumber *slumber;
+    struct thread *thread;
+
+    hold_gil(f, only);
+    f->target->names.last_thread_count = 1;
+    f->target->names.next_refresh = UINT64_MAX;
+    assert_int_equal(sample(f), CPY_OK);
+    thread = lay_to_sleep(f);
+    assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
+    slumber = &f->target->threads[0].kept->slumber;
+    assert_true(slumber->read);
+    assert_false(slumber->sole); /* the test itself is one more */
+    put_stack(f, only, stack_of(f, "new", 5));
+    slumber->sole = true;
+    assert_nothing_is_read(f, "old ");
+    assert_nothing_is_read(f, "old ");
+    thread_wake(thread);
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "new ");
+    thread_free(thread);
+}
+
+/* Another thread may run, and come to Python. */
+static void reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one(void **state)
+{
+    struct fixture *f = *state;
+    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct thread *thread;
+
+    hold_gil(f, only);
+    f->target->names.last_thread_count = 1;
+    f->target->names.next_refresh = UINT64_MAX;
+    assert_int_equal(sample(f), CPY_OK);
+    thread = lay_to_sleep(f);
+    assert_int_equal(sample(f), CPY_OK);
+    (void)add_thread(f, stack_of(f, "new", 5));
+    assert_int_equal(sample(f), CPY_OK);
+    assert_string_equal(functions(f), "new old ");
+    thread_free(thread);
+}
+
+static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
+{
+    struct fixture *f = *state;
+    struct cpy_target *t = f->target;
+    cpy_addr current = fake_room(f->fake, 8);
+    struct thread *thread;
+
+    make_threads(f);
+    assert_false(light_lets_go(t)); /* there is no such word */
+    t->found.gil_current = current;
+    thread = lay_to_sleep(f);
+    t->awake = t->threads[t->interps[0].runner].kept->out.tid;
+    assert_true(light_lets_go(t));
+    fake_put64(f->fake, current, threads[1]);
+    assert_false(light_lets_go(t));
+    fake_put64(f->fake, current, 0);
+    assert_true(light_lets_go(t));
+    thread_wake(thread);
+    assert_false(light_lets_go(t));
+    t->awake = -1; /* it has ended */
+    assert_false(light_lets_go(t));
+    thread_free(thread);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(reads_only_the_last_holder_while_nobody_else_takes_the_gil),
+        TEST(takes_one_system_call_once_warm),
+        TEST(reads_both_threads_of_a_hand_over),
+        TEST(reads_all_after_more_than_one_hand_over),
+        TEST(reads_all_if_the_gil_went_to_a_thread_that_is_not_listed),
+        TEST(reads_all_once_a_thread_came),
+        TEST(leaves_out_a_thread_that_has_ended),
+        TEST(knows_a_thread_whose_state_was_that_of_another),
+        TEST(sees_a_code_object_that_was_replaced),
+        TEST(reads_all_once_other_things_are_asked_for),
+        TEST(reads_all_where_it_is_asked_who_waits_for_the_gil),
+        TEST(reads_all_where_only_some_are_asked_for),
+        TEST(reads_all_where_there_is_no_gil),
+        TEST(reads_all_where_nobody_counts_who_takes_the_gil),
+        TEST(finds_an_interpreter_that_came),
+        TEST(waits_for_an_interpreter_that_ends),
+        TEST(rests_until_the_last_holder_wakes_up),
+        TEST(rests_no_more_once_another_thread_had_the_gil),
+        TEST(rests_no_more_once_a_thread_came),
+        TEST(reads_nothing_while_the_only_thread_of_the_process_sleeps),
+        TEST(reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one),
+        TEST(lets_go_where_nobody_counts_while_the_gil_is_free),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

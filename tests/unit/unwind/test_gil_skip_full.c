@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_gil_skip_full.c - light samples give what full ones give, whatever the target does.
+ *
+ * A target is played that keeps CPython's rules: only who holds the GIL moves, comes, goes or
+ * replaces code. It moves between samples, and within some. After each quiet sample a second
+ * target with the same memory, which never is light, must have given the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/unwind/target.h"
+
+enum { STATES = 10, STACKS = 24, NAMES = 8, DEPTH_MAX = 6, STEPS = 3000, TEXT = 256 };
+
+/* What was given last of a thread state. */
+struct given {
+    pid_t tid;
+    char text[TEXT];
+};
+
+struct game {
+    struct fixture *light, *full;
+    uint64_t random;
+    cpy_addr states[STATES], own_code[STATES], own_stack[STATES], stacks[STACKS], names[NAMES];
+    bool lives[STATES];
+    size_t holder; /* index; STATES: nobody holds the GIL */
+    uint64_t generation, next_tid;
+};
+
+static struct game *game; /* what moves within a sample */
+
+static size_t pick(struct game *g, size_t count)
+{
+    g->random = g->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (size_t)(g->random >> 33) % count;
+}
+
+static uint64_t word_at(const struct game *g, cpy_addr at)
+{
+    uint64_t word;
+
+    memcpy(&word, g->light->fake->bytes + (at - FAKE_BASE), sizeof(word));
+    return word;
+}
+
+/* A new thread, in a state that may have been that of another one: at the head of the list. */
+static void start_thread(struct game *g, size_t i)
+{
+    const struct layout *l = &g->light->fake->layout;
+    struct fake *fake = g->light->fake;
+    cpy_addr head = g->light->interp + l->interp.threads_head, state = g->states[i];
+
+    fake_put32(fake, state + l->thread.status, CHAIN_STATUS_BOUND);
+    fake_put64(fake, state + l->thread.native_thread_id, ++g->next_tid);
+    fake_put64(fake, state + l->thread.thread_id, 500 + i);
+    fake_put64(fake, state + l->thread.next, word_at(g, head));
+    fake_put64(fake, head, state);
+    put_stack(g->light, state, 0);
+    g->lives[i] = true;
+}
+
+/* The thread that holds the GIL ends. */
+static void end_thread(struct game *g)
+{
+    const struct layout *l = &g->light->fake->layout;
+    cpy_addr at = g->light->interp + l->interp.threads_head, state = g->states[g->holder];
+
+    while (word_at(g, at) != state)
+        at = word_at(g, at) + l->thread.next;
+    fake_put64(g->light->fake, at, word_at(g, state + l->thread.next));
+    fake_put32(g->light->fake, state + l->thread.status, CHAIN_STATUS_BOUND | l->status_cleared);
+    g->lives[g->holder] = false;
+    hold_gil(g->light, 0);
+    g->holder = STATES;
+}
+
+/* The code object that only this thread runs makes place for another one. */
+static void replace_code(struct game *g)
+{
+    const struct layout *l = &g->light->target->found.layout;
+
+    put_stack(g->light, g->states[g->holder], g->own_stack[g->holder]);
+    fake_put64(g->light->fake, g->own_code[g->holder] + l->code.qualname, g->names[pick(g, NAMES)]);
+    if (l->interp.code_generation != NO_FIELD)
+        fake_put64(g->light->fake, g->light->interp + l->interp.code_generation, ++g->generation);
+}
+
+static void take_gil(struct game *g)
+{
+    size_t i = pick(g, STATES);
+
+    while (!g->lives[i])
+        i = (i + 1) % STATES;
+    g->holder = i;
+    hold_gil(g->light, g->states[i]);
+}
+
+/* Does one thing that CPython can do. */
+static void move(struct game *g)
+{
+    const struct layout *l = &g->light->fake->layout;
+    size_t what = pick(g, 20), i = pick(g, STATES), count = 0;
+
+    for (size_t k = 0; k < STATES; k++)
+        count += g->lives[k];
+    if (g->holder == STATES || what < 3)
+        take_gil(g);
+    else if (what < 5) {
+        hold_gil(g->light, 0);
+        g->holder = STATES;
+    } else if (what == 5 && !g->lives[i])
+        start_thread(g, i);
+    else if (what == 6 && count > 1)
+        end_thread(g);
+    else if (what == 7)
+        replace_code(g);
+    else if (what == 8)
+        fake_put32(g->light->fake, g->light->interp + l->interp.collecting, (uint32_t)pick(g, 2));
+    else
+        put_stack(g->light, g->states[g->holder], g->stacks[pick(g, STACKS)]);
+}
+
+static void move_within(struct fake *fake)
+{
+    (void)fake;
+    move(game);
+}
+
+/* A sample as text, and what was given last of each state. */
+struct record {
+    char text[STATES * TEXT];
+    struct given given[STATES];
+};
+
+static void write_down(void *ctx, const struct cpy_thread *thread)
+{
+    struct record *record = ctx;
+    struct given *given = record->given;
+    size_t used = strlen(record->text);
+    char text[TEXT] = "";
+    uint32_t i;
+
+    for (i = 0; i < thread->depth; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s:%d",
+                       thread->frames[i].code->func, (int)thread->frames[i].line);
+    while (game->states[given - record->given] != thread->state)
+        given++;
+    if (thread->same) {
+        assert_int_equal(given->tid, thread->tid);
+        assert_string_equal(given->text, text);
+    }
+    given->tid = thread->tid;
+    memcpy(given->text, text, sizeof(text));
+    (void)snprintf(record->text + used, sizeof(record->text) - used, "%d%s %x%s;", (int)thread->tid,
+                   thread->torn ? " torn" : "", thread->status, text);
+}
+
+static enum cpy_rc take(struct fixture *f, struct record *record)
+{
+    record->text[0] = '\0';
+    return cpy_sample(f->target, write_down, record);
+}
+
+static void make_stacks(struct game *g)
+{
+    struct fake *fake = g->light->fake;
+    cpy_addr codes[NAMES];
+    char name[16];
+
+    for (size_t i = 0; i < NAMES; i++) {
+        (void)snprintf(name, sizeof(name), "f%zu", i);
+        codes[i] = new_code(g->light, name);
+        g->names[i] = fake_str(fake, name);
+    }
+    for (size_t i = 0; i < STACKS; i++) {
+        g->stacks[i] = chain_shim(fake, 0);
+        for (size_t depth = 1 + pick(g, DEPTH_MAX); depth > 0; depth--)
+            g->stacks[i] =
+                chain_frame(fake, codes[pick(g, NAMES)], 5 + (int64_t)pick(g, 9), g->stacks[i]);
+    }
+    for (size_t i = 0; i < STATES; i++) {
+        g->own_code[i] = new_code(g->light, "own");
+        g->own_stack[i] = chain_frame(fake, g->own_code[i], 5, chain_shim(fake, 0));
+        g->states[i] = chain_thread(fake, 0);
+        fake_put64(fake, g->states[i] + fake->layout.thread.interp, g->light->interp);
+    }
+}
+
+/* Two targets with the same memory; `counts`: they count their code objects, as 3.14 does. */
+static void begin(struct game *g, bool counts)
+{
+    struct fixture **both[] = {&g->light, &g->full};
+    void *own;
+
+    *g = (struct game){.random = 1 + counts, .holder = STATES};
+    for (size_t i = 0; i < 2; i++) {
+        struct layout *l;
+
+        assert_int_equal(set_up(&own), 0);
+        *both[i] = own;
+        l = &(*both[i])->target->found.layout;
+        l->interp.code_generation = counts ? l->interp.size - 8 : NO_FIELD;
+        layout_find_spans(l);
+        (*both[i])->target->names.next_refresh = UINT64_MAX;
+    }
+    make_stacks(g);
+    start_thread(g, 0);
+    start_thread(g, 1);
+    game = g;
+}
+
+static void finish(struct game *g)
+{
+    void *own[] = {g->light, g->full};
+
+    tear_down(&own[0]);
+    tear_down(&own[1]);
+}
+
+static void play(struct game *g, bool counts)
+{
+    static struct record light, full;
+    struct fake *fake;
+
+    begin(g, counts);
+    light = full = (struct record){.text = ""};
+    fake = g->light->fake;
+    for (int step = 0; step < STEPS; step++) {
+        for (size_t moves = pick(g, 4); moves > 0; moves--)
+            move(g);
+        if (pick(g, 3) == 0) { /* it goes on while it is read: nobody knows what is seen */
+            fake->change = move_within;
+            fake->change_at = fake->mem.reads + 1 + pick(g, 4);
+            assert_int_equal(take(g->light, &light), CPY_OK);
+            fake->change = NULL;
+            continue;
+        }
+        assert_int_equal(take(g->light, &light), CPY_OK);
+        memcpy(g->full->fake->bytes, fake->bytes, fake->used);
+        g->full->target->ready = false;
+        assert_int_equal(take(g->full, &full), CPY_OK);
+        assert_string_equal(light.text, full.text);
+        assert_null(strstr(light.text, "torn"));
+    }
+}
+
+static void gives_what_a_full_sample_gives(void **state)
+{
+    struct game g;
+
+    (void)state;
+    for (int counts = 0; counts < 2; counts++) {
+        play(&g, counts);
+        assert_true(cpy_stats(g.light->target)->light > STEPS / 4);
+        assert_true(cpy_stats(g.light->target)->threads_kept > STEPS / 4);
+        assert_true(cpy_stats(g.light->target)->codes_stale > 0);
+        assert_int_equal(cpy_stats(g.full->target)->light, 0);
+        finish(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gives_what_a_full_sample_gives)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

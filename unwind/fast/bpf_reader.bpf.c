@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * bpf_reader.bpf.c - runs in the kernel, in an interrupt of the thread that is read: copies the
+ * ranges that are asked for and, of the stack as it is just now, what is not among them.
+ *
+ * For clang -target bpf: `make bpf` makes bpf_reader.bpf.inc of it, so that nobody else needs that
+ * compiler. The kernel's verifier sees to it that it ends, and writes nowhere but into
+ * the area. To the kernel it is offered under the second of the licences above, which
+ * bpf_probe_read_user asks for.
+ */
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "unwind/fast/bpf_program.h"
+
+static uint64_t (*const ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
+static uint64_t (*const current_pid_tgid)(void) = (void *)BPF_FUNC_get_current_pid_tgid;
+static long (*const probe_read_user)(void *into, uint32_t size,
+                                     uint64_t from) = (void *)BPF_FUNC_probe_read_user;
+
+/* What bpf_reader.c tells the kernel to be global functions: it follows each once, not in each
+ * call. */
+#define SUBPROGRAM __attribute__((noinline, section("program")))
+
+/* bpf_reader.c puts the map there: ONSITE_HERE. */
+static inline __attribute__((always_inline)) struct onsite_area *the_area(void)
+{
+    struct onsite_area *area;
+
+    __asm__ volatile("%0 = 0x6f6e7369 ll" : "=r"(area));
+    return area;
+}
+
+static inline __attribute__((always_inline)) bool holds(const struct onsite_range *range,
+                                                        uint64_t from, uint64_t size)
+{
+    const uint64_t at = from - range->from;
+
+    return at < range->size && size <= range->size - at;
+}
+
+/* True if it is in a range that was asked for, or in the data stack as it was found. */
+static inline __attribute__((always_inline)) bool is_there(const struct onsite_area *area,
+                                                           uint64_t from, uint64_t size)
+{
+    for (uint32_t i = 0; i < ONSITE_CHUNKS; i++)
+        if (holds(&area->found[i], from, size))
+            return true;
+    for (uint32_t i = 0; i < ONSITE_LOOKED; i++)
+        if (holds(&area->ranges[i], from, size))
+            return true;
+    return false;
+}
+
+/* Copies the next ONSITE_STEP of the ranges that were asked for to their place: 1, or 0. */
+static SUBPROGRAM uint64_t copy(uint64_t from)
+{
+    struct onsite_area *area = the_area();
+    const struct onsite_range *range;
+
+    for (uint64_t i = 0; i < ONSITE_STEP && from + i < area->count; i++) {
+        range = &area->ranges[(from + i) & (ONSITE_RANGES - 1)];
+        if (range->size > ONSITE_PIECE || range->at > ONSITE_BYTES ||
+            probe_read_user(area->bytes + range->at, range->size, range->from) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/*
+ * Copies what is not there yet: 1 if it is there now. What cannot be read is left out: whoever
+ * needs it finds that out. That there was no room tells bpf_reader.c by the counts.
+ */
+static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
+{
+    struct onsite_area *area = the_area();
+    const uint32_t found = area->found_count, at = area->used;
+
+    if (size > ONSITE_PIECE)
+        return 0;
+    if (is_there(area, from, size))
+        return 1;
+    if (found < ONSITE_FOUND && at <= ONSITE_BYTES) {
+        if (probe_read_user(area->bytes + at, (uint32_t)size, from) != 0)
+            return 0;
+        area->found[found].from = from;
+        area->found[found].size = (uint32_t)size;
+        area->found[found].at = at;
+    }
+    area->found_count = found + 1;
+    area->used = at + (((uint32_t)size + 7) & ~7U);
+    return 1;
+}
+
+/* Where the current frame is said: in 3.11 and 3.12 in a record of the call into the interpreter.
+ */
+static inline __attribute__((always_inline)) uint64_t current_frame_at(struct onsite_area *area)
+{
+    uint64_t record = 0, words[2] = {0}; /* _PyCFrame: current_frame, previous */
+
+    if (area->chain.cframe == ONSITE_NONE)
+        return area->thread + area->chain.current_frame;
+    if (probe_read_user(&record, sizeof(record), area->thread + area->chain.cframe) != 0)
+        return 0;
+    record += area->chain.current_frame;
+    (void)find(record, sizeof(words));
+    if (probe_read_user(words, sizeof(words), record) == 0 && words[1] != 0)
+        (void)find(words[1] + area->chain.current_frame, sizeof(words[1]));
+    return record;
+}
+
+/* Copies what is used of the data stack, the newest chunk first. */
+static inline __attribute__((always_inline)) void follow_chunks(struct onsite_area *area)
+{
+    uint64_t words[2] = {0}; /* of the thread: where the newest begins, and the top */
+    uint64_t head[3] = {0};  /* _PyStackChunk: previous, size, top */
+    uint64_t size;
+
+    if (probe_read_user(words, sizeof(words), area->thread + area->chain.datastack_chunk) != 0)
+        return;
+    for (uint64_t i = 0; i < ONSITE_CHUNKS && words[0] != 0; i++) {
+        if (probe_read_user(head, sizeof(head), words[0]) != 0)
+            return;
+        size = i == 0 ? words[1] - words[0] : sizeof(head) + head[2] * 8;
+        (void)find(words[0], size);
+        words[0] = head[0];
+    }
+}
+
+/* Copies the next ONSITE_STEP frames, those that are elsewhere: the caller of the last, or 0. */
+static SUBPROGRAM uint64_t follow(uint64_t frame)
+{
+    const struct onsite_chain *chain = &the_area()->chain;
+
+    for (uint64_t i = 0; i < ONSITE_STEP && frame != 0; i++)
+        if (!find(frame + chain->frame_from, chain->frame_size) ||
+            probe_read_user(&frame, sizeof(frame), frame + chain->previous) != 0)
+            return 0;
+    return frame;
+}
+
+static inline __attribute__((always_inline)) void follow_frames(struct onsite_area *area)
+{
+    uint64_t frame = 0;
+
+    if (probe_read_user(&frame, sizeof(frame), current_frame_at(area)) != 0)
+        return;
+    for (uint64_t i = 0; i < ONSITE_FRAMES && frame != 0; i += ONSITE_STEP)
+        frame = follow(frame);
+}
+
+__attribute__((section("program"))) int onsite_program(void *ctx)
+{
+    const uint64_t begin_ns = ktime_get_ns();
+    struct onsite_area *area = the_area();
+
+    (void)ctx;
+    if ((uint32_t)current_pid_tgid() != area->tid)
+        return ONSITE_ELSEWHERE;
+    for (uint64_t i = 0; i < ONSITE_RANGES && i < area->count; i += ONSITE_STEP)
+        if (!copy(i))
+            return ONSITE_FAULT;
+    area->found_count = 0;
+    if (area->thread != 0) {
+        if (area->chain.datastack_chunk != ONSITE_NONE)
+            follow_chunks(area);
+        follow_frames(area);
+    }
+    area->took_ns = ktime_get_ns() - begin_ns;
+    return ONSITE_COPIED;
+}

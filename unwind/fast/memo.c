@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memo.c - see memo.h. */
+#include "unwind/fast/memo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GAP_MAX = 16,  /* bytes between two pieces that are compared with them: a compare costs more */
+    AGE_MAX = 256, /* passes for which a thing is kept that is not given */
+    MEMOS_MAX = 1 << 17,
+    SPARES_MAX = 64, /* tasks that take turns need no memory each time */
+    BLOCK_STEP = 256
+};
+
+static void note(struct memos *memos, cpy_addr from, size_t size)
+{
+    size_t capacity = memos->piece_capacity ? memos->piece_capacity * 2 : 64;
+    struct memo_piece *wider;
+
+    if (size == 0 || (from >= memos->apart && from - memos->apart < memos->apart_size))
+        return;
+    if (memos->piece_count == memos->piece_capacity) {
+        wider =
+            capacity <= MEMO_PIECES_MAX ? realloc(memos->pieces, capacity * sizeof(*wider)) : NULL;
+        memos->listens &= wider != NULL;
+        if (!wider)
+            return;
+        memos->pieces = wider;
+        memos->piece_capacity = capacity;
+    }
+    memos->pieces[memos->piece_count++] = (struct memo_piece){.from = from, .size = (uint32_t)size};
+}
+
+static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    struct memos *memos = (struct memos *)mem;
+    struct mem *inner = &memos->ahead->mem;
+    const uint64_t misses = memos->ahead->misses;
+    bool listens;
+    enum cpy_rc rc;
+    size_t i;
+
+    memos->listens &= !mem->once;
+    listens = memos->listens && mem->when == MEM_FIRST && !mem->implied;
+    for (i = 0; i < count && listens; i++)
+        note(memos, ranges[i].from, ranges[i].size);
+    inner->when = mem->when;
+    inner->once = mem->once;
+    rc = mem_read_ranges(inner, ranges, count);
+    inner->when = MEM_FIRST;
+    inner->once = false;
+    if (listens && memos->ahead->misses != misses)
+        memos->listens = false; /* it was not in the copies */
+    return rc;
+}
+
+static void memos_narrow(struct mem *mem, size_t size)
+{
+    struct memos *memos = (struct memos *)mem;
+
+    if (memos->listens && memos->piece_count > 0)
+        memos->pieces[memos->piece_count - 1].size = (uint32_t)size;
+}
+
+static void memos_close(struct mem *mem)
+{
+    (void)mem; /* it is part of something else */
+}
+
+void memos_init(struct memos *memos, struct ahead *ahead, struct ahead_set *set)
+{
+    *memos = (struct memos){.ahead = ahead, .set = set};
+    memos->mem.read = memos_read;
+    memos->mem.narrow = memos_narrow;
+    memos->mem.close = memos_close;
+}
+
+static void free_memo(struct memos *memos, struct memo *memo)
+{
+    memos->bytes -= memo->room;
+    free(memo->block);
+    free(memo);
+}
+
+static struct memo *take_spare(struct memos *memos)
+{
+    struct memo *memo = memos->spare;
+
+    if (memo) {
+        memos->spare = memo->next_spare;
+        memos->spare_count--;
+    }
+    return memo;
+}
+
+static void put_away(struct memos *memos, struct memo *memo)
+{
+    if (memos->spare_count == SPARES_MAX) {
+        free_memo(memos, memo);
+        return;
+    }
+    memo->next_spare = memos->spare;
+    memos->spare = memo;
+    memos->spare_count++;
+}
+
+void memos_finish(struct memos *memos)
+{
+    size_t i;
+
+    while (memos->spare)
+        free_memo(memos, take_spare(memos));
+    for (i = 0; i < memos->count; i++)
+        free_memo(memos, memos->all[i]);
+    free(memos->all);
+    free(memos->slots);
+    free(memos->pieces);
+    memos_init(memos, memos->ahead, memos->set);
+}
+
+/* The slot where `key` is or would be; the table is never full. */
+static struct memo **slot_of(struct memos *memos, struct memo_key key)
+{
+    uint64_t hash = ((key.addr >> 4) ^ key.owner) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t i = (size_t)(hash >> 20) & (memos->slot_count - 1);
+
+    while (memos->slots[i] &&
+           (memos->slots[i]->key.addr != key.addr || memos->slots[i]->key.owner != key.owner))
+        i = (i + 1) & (memos->slot_count - 1);
+    return &memos->slots[i];
+}
+
+static void fill_slots(struct memos *memos)
+{
+    size_t i;
+
+    memset(memos->slots, 0, memos->slot_count * sizeof(struct memo *));
+    for (i = 0; i < memos->count; i++)
+        *slot_of(memos, memos->all[i]->key) = memos->all[i];
+}
+
+/* Room for one more; there are twice as many slots. */
+static bool grow(struct memos *memos)
+{
+    size_t capacity = memos->capacity ? memos->capacity * 2 : 16;
+    struct memo **all, **slots;
+
+    if (memos->count < memos->capacity)
+        return true;
+    all = realloc(memos->all, capacity * sizeof(struct memo *));
+    if (!all)
+        return false;
+    memos->all = all;
+    slots = realloc(memos->slots, 2 * capacity * sizeof(struct memo *));
+    if (!slots)
+        return false;
+    memos->slots = slots;
+    memos->slot_count = 2 * capacity;
+    memos->capacity = capacity;
+    fill_slots(memos);
+    return true;
+}
+
+/* Things are asked for in nearly the same order each time. */
+static struct memo *look_up(struct memos *memos, struct memo_key key)
+{
+    struct memo *memo = memos->next < memos->count ? memos->all[memos->next] : NULL;
+
+    if (memo && memo->key.addr == key.addr && memo->key.owner == key.owner) {
+        memos->next++;
+        return memo;
+    }
+    return memos->slot_count > 0 ? *slot_of(memos, key) : NULL;
+}
+
+static struct memo *add(struct memos *memos, struct memo_key key)
+{
+    struct memo *memo = NULL;
+
+    if (memos->count < MEMOS_MAX && grow(memos))
+        memo = memos->spare ? take_spare(memos) : calloc(1, sizeof(*memo));
+    if (!memo)
+        return NULL;
+    memo->key = key;
+    memo->good = false;
+    memos->all[memos->count++] = memo;
+    *slot_of(memos, key) = memo;
+    return memo;
+}
+
+void memos_begin(struct memos *memos)
+{
+    memos->pass++;
+    memos->next = memos->given = 0;
+}
+
+/* Now and then frees what was not given for long; where memory is short, all that was not now. */
+void memos_end(struct memos *memos)
+{
+    const bool is_short = memos->bytes > MEMO_BYTES_MAX / 2 && memos->count > 2 * memos->given;
+    const uint64_t age = is_short ? 0 : AGE_MAX;
+    size_t i, count = 0;
+
+    if (!is_short && memos->pass % AGE_MAX != 0)
+        return;
+    for (i = 0; i < memos->count; i++) {
+        if (memos->pass - memos->all[i]->pass <= age)
+            memos->all[count++] = memos->all[i];
+        else
+            put_away(memos, memos->all[i]);
+    }
+    while (is_short && memos->spare)
+        free_memo(memos, take_spare(memos));
+    if (count == memos->count)
+        return;
+    memos->count = count;
+    fill_slots(memos);
+}
+
+void memos_forget(struct memos *memos)
+{
+    size_t i;
+
+    for (i = 0; i < memos->count; i++)
+        memos->all[i]->good = false;
+}
+
+static struct memo_piece *pieces_of(const struct memo *memo)
+{
+    return (struct memo_piece *)(void *)(memo->block + memo->made_size);
+}
+
+/* Finds the pieces in the copies. False: one is not there. */
+static bool place(struct memos *memos, struct memo_piece *pieces, size_t count)
+{
+    const unsigned char *bytes;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        bytes = mem_look(&memos->ahead->mem, pieces[i].from, pieces[i].size, pieces[i].size);
+        if (!bytes)
+            return false;
+        pieces[i].at = (uint32_t)(bytes - memos->set->bytes);
+    }
+    return true;
+}
+
+static bool is_same(const struct memos *memos, const struct memo *memo)
+{
+    const struct memo_piece *piece = pieces_of(memo), *end = piece + memo->piece_count;
+    const unsigned char *then = (const unsigned char *)end;
+
+    for (; piece < end; then += piece->size, piece++)
+        if (memcmp(memos->set->bytes + piece->at, then, piece->size) != 0)
+            return false;
+    return true;
+}
+
+void *memo_find(struct memos *memos, struct memo_key key)
+{
+    struct memo *memo = memos->ahead->now == memos->set ? look_up(memos, key) : NULL;
+
+    if (!memo || !memo->good)
+        return NULL;
+    if (memo->laid != memos->set->laid) {
+        memo->good = place(memos, pieces_of(memo), memo->piece_count);
+        memo->laid = memos->set->laid;
+    }
+    memo->good = memo->good && is_same(memos, memo);
+    if (!memo->good)
+        return NULL;
+    memos->given += memo->pass != memos->pass;
+    memo->pass = memos->pass;
+    return memo->block;
+}
+
+void memo_listen(struct memos *memos, cpy_addr apart, size_t size)
+{
+    memos->listens = memos->ahead->now == memos->set;
+    memos->piece_count = 0;
+    memos->apart = apart;
+    memos->apart_size = size;
+}
+
+void memo_drop(struct memos *memos)
+{
+    memos->listens = false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct memo_piece *left = a, *right = b;
+
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+/* Joins pieces that overlap or nearly touch; gives the bytes of all. */
+static size_t join(struct memos *memos)
+{
+    struct memo_piece *pieces = memos->pieces;
+    size_t i, kept = 0, bytes = 0;
+    uint64_t apart;
+
+    qsort(pieces, memos->piece_count, sizeof(*pieces), by_address);
+    for (i = 0; i < memos->piece_count; i++) {
+        if (kept > 0) {
+            apart = pieces[i].from - pieces[kept - 1].from;
+            if (apart <= (uint64_t)pieces[kept - 1].size + GAP_MAX) {
+                if (apart + pieces[i].size > pieces[kept - 1].size)
+                    pieces[kept - 1].size = (uint32_t)(apart + pieces[i].size);
+                continue;
+            }
+        }
+        pieces[kept++] = pieces[i];
+    }
+    memos->piece_count = kept;
+    for (i = 0; i < kept; i++)
+        bytes += pieces[i].size;
+    return bytes;
+}
+
+/* Makes room for a block. */
+static bool make_room(struct memos *memos, struct memo *memo, size_t size)
+{
+    size_t room = (size + BLOCK_STEP - 1) / BLOCK_STEP * BLOCK_STEP;
+    unsigned char *wider;
+
+    if (room <= memo->room)
+        return true;
+    if (room - memo->room > MEMO_BYTES_MAX - memos->bytes)
+        return false;
+    wider = malloc(room);
+    if (!wider)
+        return false;
+    free(memo->block); /* so that what was lent of it is gone: see memo.h */
+    memo->block = wider;
+    memos->bytes += room - memo->room;
+    memo->room = room;
+    return true;
+}
+
+/* Puts the pieces and their bytes behind what is made. */
+static void fill(const struct memos *memos, struct memo *memo)
+{
+    struct memo_piece *pieces = pieces_of(memo);
+    unsigned char *to;
+    size_t i;
+
+    memo->piece_count = (uint32_t)memos->piece_count;
+    memo->laid = memos->set->laid;
+    to = (unsigned char *)(pieces + memo->piece_count);
+    for (i = 0; i < memo->piece_count; i++) {
+        pieces[i] = memos->pieces[i];
+        memcpy(to, memos->set->bytes + pieces[i].at, pieces[i].size);
+        to += pieces[i].size;
+    }
+}
+
+void *memo_keep(struct memos *memos, struct memo_key key, size_t made_size)
+{
+    struct memo *memo;
+    size_t bytes;
+
+    if (!memos->listens || memos->piece_count == 0)
+        return NULL;
+    memos->listens = false;
+    made_size = (made_size + 7) & ~(size_t)7;
+    bytes = join(memos);
+    if (!place(memos, memos->pieces, memos->piece_count))
+        return NULL;
+    memo = look_up(memos, key);
+    memo = memo ? memo : add(memos, key);
+    if (!memo ||
+        !make_room(memos, memo, made_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
+        return NULL;
+    memo->made_size = made_size;
+    fill(memos, memo);
+    memos->given += memo->pass != memos->pass;
+    memo->pass = memos->pass;
+    memo->good = true;
+    return memo->block;
+}

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prefetch.c - see prefetch.h. */
+#include "unwind/fast/prefetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANGES_MAX = 1 << 16, /* of a set */
+    RANGE_MAX = 4 << 20,  /* bytes of a range */
+    BYTES_MAX = 16 << 20, /* of all copies for a target */
+    PAGE = 4096,          /* or a part of one */
+    GAP_MAX = 3072,       /* between two ranges that become one */
+    LARGE = 1024,         /* bytes of a range for which it matters where it is copied to: lie */
+    LINE = 64,            /* bytes of a cache line */
+    STEP = 512,           /* what may grow is read in such steps */
+    BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
+    WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
+    WINDOW_MAX = 64       /* each time, up to this */
+};
+
+static size_t round_up(size_t size)
+{
+    return (size + STEP - 1) / STEP * STEP;
+}
+
+/* The first sorted range that is behind (when, from). */
+static uint32_t place_of(const struct ahead_set *set, enum mem_when when, cpy_addr from)
+{
+    uint32_t low = 0, high = set->sorted, middle;
+    const struct ahead_range *range;
+
+    while (low < high) {
+        middle = (low + high) / 2;
+        range = &set->ranges[middle];
+        if (range->when < when || (range->when == when && range->from <= from))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool covers(const struct ahead_range *range, cpy_addr from, size_t size, enum mem_when when)
+{
+    /* The state may have frames in it, too. */
+    return (range->when == when || (when == MEM_FIRST && range->when == MEM_STATE)) &&
+           from >= range->from && from - range->from <= range->have &&
+           range->have - (from - range->from) >= size;
+}
+
+static struct ahead_range *find_sorted(struct ahead_set *set, cpy_addr from, size_t size,
+                                       enum mem_when when)
+{
+    uint32_t i = set->hints[when];
+
+    if (i < set->sorted && covers(&set->ranges[i], from, size, when))
+        return &set->ranges[i];
+    i = place_of(set, when, from);
+    if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
+        i = when == MEM_FIRST ? place_of(set, MEM_STATE, from) : 0;
+    if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
+        return NULL;
+    set->hints[when] = i - 1;
+    return &set->ranges[i - 1];
+}
+
+/* The range of which these bytes were fetched; NULL: none. */
+static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t size,
+                                enum mem_when when)
+{
+    uint32_t i, tried;
+
+    if (set->by_address)
+        return find_sorted(set, from, size, when);
+    for (tried = 0, i = set->hints[0]; tried < set->count; tried++, i++) {
+        i = i < set->count ? i : 0;
+        if (covers(&set->ranges[i], from, size, when)) {
+            set->hints[0] = i;
+            return &set->ranges[i];
+        }
+    }
+    return NULL;
+}
+
+/* 64 blocks, or less, but none so small that leaving it out would save nothing. */
+static uint8_t shift_of(uint32_t size)
+{
+    uint8_t shift = BLOCK_SHIFT;
+
+    while (size >> shift >= 64)
+        shift++;
+    return shift;
+}
+
+static void use(struct ahead_range *range, uint64_t at, uint64_t size)
+{
+    const uint64_t end = at + size, first = at >> range->shift;
+    const uint64_t last = size > 0 ? (end - 1) >> range->shift : first;
+
+    if (end > range->used)
+        range->used = (uint32_t)end;
+    range->blocks |=
+        UINT64_MAX << (first < 63 ? first : 63) & UINT64_MAX >> (last < 63 ? 63 - last : 0);
+}
+
+/* True if between the end of one range and another there is little, and no page of neither. */
+static bool is_near(cpy_addr end, cpy_addr from)
+{
+    return from <= end || (from - end <= GAP_MAX && from / PAGE - (end - 1) / PAGE <= 1);
+}
+
+/* Makes the range have these bytes, too. False: it is not near, or too large. */
+static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
+{
+    uint64_t below = range->from > from ? range->from - from : 0, wanted;
+
+    if (below > 0 ? below > RANGE_MAX || !is_near(from + size, range->from)
+                  : !is_near(range->from + range->size, from))
+        return false;
+    wanted = below > 0 ? below + range->size : from - range->from + size;
+    if (wanted > RANGE_MAX || (below > 0 && size > wanted))
+        return false;
+    if (below > 0) { /* what was fetched of it is not served any more */
+        range->from = from;
+        range->used += (uint32_t)below;
+        range->have = 0;
+        range->blocks = UINT64_MAX;
+    }
+    use(range, below > 0 ? 0 : from - range->from, size);
+    range->size = wanted > range->size ? (uint32_t)wanted : range->size;
+    return true;
+}
+
+static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+{
+    uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
+    struct ahead_range *wider;
+
+    if (set->count == set->capacity) {
+        wider = set->count < RANGES_MAX ? realloc(set->ranges, capacity * sizeof(*wider)) : NULL;
+        if (!wider)
+            return; /* it is read for itself each time, then */
+        set->ranges = wider;
+        set->capacity = capacity;
+    }
+    set->ranges[set->count++] = (struct ahead_range){.from = from,
+                                                     .size = (uint32_t)size,
+                                                     .used = (uint32_t)size,
+                                                     .blocks = UINT64_MAX,
+                                                     .shift = shift_of((uint32_t)size),
+                                                     .when = when};
+}
+
+/* Sees to it that these bytes are fetched the next time. */
+static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+{
+    uint32_t i = 0, last = set->count;
+
+    if (size == 0 || size > RANGE_MAX)
+        return;
+    set->changed = true;
+    if (set->by_address) { /* of those that are not sorted yet the last one is tried, too */
+        i = place_of(set, when, from);
+        if (i > 0 && set->ranges[i - 1].when == when && widen(&set->ranges[i - 1], from, size))
+            return;
+        i = set->count > set->sorted ? set->count - 1 : set->count;
+    }
+    for (; i < last; i++) {
+        const struct ahead_range *range = &set->ranges[i];
+
+        if (when == MEM_FIRST && range->when == MEM_STATE && from >= range->from &&
+            from - range->from + size <= range->size)
+            return;
+        if (range->when == when && widen(&set->ranges[i], from, size))
+            return;
+    }
+    append(set, from, size, when);
+}
+
+/* What was brought on site without being asked for, with all else of the set. */
+static const unsigned char *find_onsite(const struct ahead *ahead, cpy_addr from, size_t size)
+{
+    return ahead->now->stood != 0 && ahead->now->stood == onsite_count(ahead->onsite)
+               ? onsite_find(ahead->onsite, from, size)
+               : NULL;
+}
+
+/*
+ * Bytes that were fetched; NULL: they must be read. What is read again must be later than
+ * all else: once something was missing, what was fetched is too old for that. Where all is of one
+ * moment any copy is as late as another.
+ */
+static const unsigned char *serve(const struct ahead *ahead, cpy_addr from, size_t size,
+                                  enum mem_when when, size_t next_time)
+{
+    struct ahead_set *set = ahead->now;
+    const unsigned char *found = set->followed ? find_onsite(ahead, from, size) : NULL;
+    struct ahead_range *range = found ? NULL : find(set, from, size, when);
+
+    if (!range && !found && set->stood != 0 && when != MEM_FIRST)
+        range = find(set, from, size, MEM_FIRST);
+    if (!range && !found) {
+        found = find_onsite(ahead, from, size);
+        set->missed |= !found && when == MEM_FIRST;
+        note(set, from, next_time, when);
+    }
+    if (when == MEM_STATE)
+        set->has_state = range || found;
+    if (range)
+        use(range, from - range->from, size);
+    if (when == MEM_AGAIN && set->missed)
+        return NULL;
+    return range ? set->bytes + range->at + (from - range->from) : found;
+}
+
+static enum cpy_rc ahead_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    struct ahead *ahead = (struct ahead *)mem;
+    struct mem *inner = *ahead->inner;
+    const unsigned char *bytes;
+    struct ahead_set *now = mem->once ? NULL : ahead->now;
+    bool served = now != NULL;
+    enum cpy_rc rc = CPY_OK;
+    size_t i;
+
+    for (i = 0; i < count && now; i++) {
+        bytes = serve(ahead, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        if (bytes)
+            memcpy(ranges[i].into, bytes, ranges[i].size);
+        served &= bytes != NULL;
+    }
+    if (!served)
+        rc = mem_read_ranges(inner, ranges, count);
+    ahead->misses += now && !served;
+    mem->reads = inner->reads;
+    return rc;
+}
+
+static const unsigned char *ahead_look(struct mem *mem, cpy_addr from, size_t size, size_t most)
+{
+    struct ahead *ahead = (struct ahead *)mem;
+    size_t next_time = round_up(size) < most ? round_up(size) : most;
+
+    return ahead->now ? serve(ahead, from, size, mem->when, next_time) : NULL;
+}
+
+static bool ahead_is_late(const struct mem *mem)
+{
+    const struct ahead_set *now = ((const struct ahead *)mem)->now;
+
+    return now && now->has_state && !now->missed;
+}
+
+static void ahead_close(struct mem *mem)
+{
+    (void)mem; /* it is part of something else */
+}
+
+void ahead_init(struct ahead *ahead, struct mem *const *inner)
+{
+    *ahead = (struct ahead){.inner = inner};
+    ahead->mem.read = ahead_read;
+    ahead->mem.look = ahead_look;
+    ahead->mem.is_late = ahead_is_late;
+    ahead->mem.close = ahead_close;
+}
+
+void ahead_finish(struct ahead *ahead)
+{
+    free(ahead->plan);
+    ahead->plan = NULL;
+}
+
+void ahead_set_init(struct ahead_set *set, bool by_address)
+{
+    *set = (struct ahead_set){.by_address = by_address, .window = WINDOW_FIRST};
+}
+
+void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
+{
+    ahead->bytes -= set->room;
+    free(set->ranges);
+    free(set->bytes);
+    ahead_set_init(set, set->by_address);
+}
+
+static uint32_t lowest_bit(uint64_t bits)
+{
+    uint32_t i = 0;
+
+    while (i < 63 && !(bits >> i & 1))
+        i++;
+    return i;
+}
+
+/* Leaves out what of a range was not used before what was; what is behind a gap is one more. */
+static void split(struct ahead_set *set, uint32_t i)
+{
+    struct ahead_range *range = &set->ranges[i];
+    const uint32_t before = lowest_bit(range->blocks) << range->shift;
+    uint32_t end, next;
+
+    if (before < range->size) {
+        range->from += before;
+        range->size -= before;
+        range->blocks >>= before >> range->shift;
+    }
+    end = lowest_bit(~range->blocks);
+    next = range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    while (next != 0 && is_near(range->from + ((uint64_t)end << range->shift),
+                                range->from + ((uint64_t)next << range->shift))) {
+        end = next + lowest_bit(~(range->blocks >> next));
+        next = end > 63 || range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
+    }
+    if (next == 0 || next << range->shift >= range->size)
+        return;
+    append(set, range->from + ((uint64_t)next << range->shift),
+           range->size - (next << range->shift), range->when);
+    range = &set->ranges[i]; /* they may have moved */
+    set->ranges[set->count - 1].shift = range->shift;
+    set->ranges[set->count - 1].blocks = range->blocks >> next;
+    range->size = end << range->shift;
+}
+
+/* Leaves out what was not used lately, and shrinks the rest to what was. */
+static void trim(struct ahead_set *set)
+{
+    uint32_t i, kept = 0, sorted = 0;
+
+    set->fetches = 0;
+    set->changed = true;
+    set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
+    for (i = 0; i < set->count; i++) {
+        struct ahead_range *range = &set->ranges[i];
+
+        if (range->used == 0)
+            continue;
+        if (round_up(range->used) < range->size)
+            range->size = (uint32_t)round_up(range->used);
+        sorted += i < set->sorted;
+        set->ranges[kept++] = *range;
+    }
+    set->count = kept;
+    set->sorted = sorted;
+    for (i = 0; i < set->count; i++) {
+        if (set->by_address)
+            split(set, i);
+        set->ranges[i].used = 0;
+        set->ranges[i].blocks = 0;
+        set->ranges[i].shift = shift_of(set->ranges[i].size);
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ahead_range *left = a, *right = b;
+
+    if (left->when != right->when)
+        return left->when > right->when ? 1 : -1;
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+/* True if a range is part of one that is fetched for the state: served from there. */
+static bool is_in_state(const struct ahead_set *set, const struct ahead_range *range)
+{
+    uint32_t i = range->when == MEM_FIRST ? place_of(set, MEM_STATE, range->from) : 0;
+    const struct ahead_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
+
+    return state && state->when == MEM_STATE && range->from - state->from <= state->size &&
+           state->size - (range->from - state->from) >= range->size;
+}
+
+/* Sorts the ranges and joins those that lie near each other. */
+static void sort(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
+    set->sorted = set->count;
+    for (i = 0; i < set->count; i++) {
+        const struct ahead_range range = set->ranges[i];
+
+        if (is_in_state(set, &range))
+            continue;
+        if (kept > 0 && set->ranges[kept - 1].when == range.when &&
+            widen(&set->ranges[kept - 1], range.from, range.size))
+            continue;
+        set->ranges[kept++] = range;
+    }
+    set->count = set->sorted = kept;
+}
+
+/*
+ * Where a range goes that may begin at `at`. A large one lies in its cache lines as it does in the
+ * process: there are CPUs (AMD Zen) that copy three to six times slower to where it would be some
+ * bytes farther on in them, as what malloc maps for a large set always is.
+ */
+static size_t lie(const struct ahead_range *range, size_t at)
+{
+    return range->size < LARGE ? at : at + ((range->from - at) & (LINE - 1));
+}
+
+/* Makes room for the copies; those that there were are gone. False: there is none. */
+static bool make_room(struct ahead *ahead, struct ahead_set *set, size_t room)
+{
+    void *bytes;
+
+    if (posix_memalign(&bytes, LINE, room) != 0)
+        return false;
+    free(set->bytes);
+    ahead->bytes += room - set->room;
+    set->bytes = bytes;
+    set->room = room;
+    return true;
+}
+
+/* Gives each range its place in the copies, which are fetched then. False: there is no room. */
+static bool lay_out(struct ahead *ahead, struct ahead_set *set)
+{
+    size_t total = 0, room, left;
+    uint32_t i;
+    enum mem_when when;
+
+    for (when = MEM_FIRST; when <= MEM_AGAIN; when++) {
+        for (i = 0; i < set->count; i++) {
+            if (set->ranges[i].when != when)
+                continue;
+            total = lie(&set->ranges[i], total);
+            set->ranges[i].at = (uint32_t)total;
+            total += set->ranges[i].size;
+        }
+    }
+    if (total <= set->room)
+        return true;
+    left = BYTES_MAX - ahead->bytes + set->room;
+    room = total + total / 2 < left ? total + total / 2 : left;
+    return room >= total && make_room(ahead, set, room);
+}
+
+static void prepare(struct ahead *ahead, struct ahead_set *set)
+{
+    if (!set->state_only && ++set->fetches > set->window)
+        trim(set);
+    if (set->by_address && set->count != set->sorted)
+        sort(set);
+    if (set->changed && !lay_out(ahead, set))
+        set->count = set->sorted = 0;
+    set->laid += set->changed;
+    set->changed = false;
+    memset(set->hints, 0, sizeof(set->hints));
+    set->missed = set->count == 0;
+    set->has_state = false;
+}
+
+/* Reads the planned ranges if there is no room for more of them, or if it is the end. */
+static enum cpy_rc flush(struct ahead *ahead, size_t *planned, bool end)
+{
+    enum cpy_rc rc = CPY_OK;
+
+    if (*planned == MEM_RANGES_MAX || (end && *planned > 0)) {
+        rc = mem_read_ranges(*ahead->inner, ahead->plan, *planned);
+        *planned = 0;
+    }
+    return rc;
+}
+
+/* Adds a range to the plan unless it is not to be fetched now. */
+static void plan(struct ahead *ahead, struct ahead_set *set, struct ahead_range *range,
+                 size_t *planned)
+{
+    range->have = set->state_only && range->when != MEM_STATE ? 0 : range->size;
+    if (range->have > 0)
+        ahead->plan[(*planned)++] =
+            (struct mem_range){range->from, set->bytes + range->at, range->size};
+}
+
+/* Reads what comes at one time of a set. */
+static enum cpy_rc fetch_when(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
+                              size_t *planned)
+{
+    enum cpy_rc rc = CPY_OK;
+    uint32_t i;
+
+    for (i = 0; i < set->count && rc == CPY_OK; i++) {
+        if (set->ranges[i].when != when)
+            continue;
+        plan(ahead, set, &set->ranges[i], planned);
+        rc = flush(ahead, planned, false);
+    }
+    return rc;
+}
+
+/* Plans all of it. False: it is too much to be read on site with what else may be found there. */
+static bool plan_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count,
+                        size_t *planned)
+{
+    size_t i, bytes = 0;
+    uint32_t j;
+
+    *planned = 0;
+    for (i = 0; i < count; i++)
+        for (j = 0; j < sets[i]->count; j++) {
+            if (*planned == ONSITE_RANGES)
+                return false;
+            plan(ahead, sets[i], &sets[i]->ranges[j], planned);
+            bytes += sets[i]->ranges[j].have;
+        }
+    return bytes <= ONSITE_BYTES / 2;
+}
+
+/* Leaves all out but what says where to begin. */
+static void drop_stack(struct ahead_set *set)
+{
+    uint32_t i, kept = 0;
+
+    for (i = 0; i < set->count; i++)
+        if (set->ranges[i].when == MEM_STATE)
+            set->ranges[kept++] = set->ranges[i];
+    set->count = kept;
+    set->sorted = kept < set->sorted ? kept : set->sorted;
+    set->changed = true;
+}
+
+/* The same of stacks that are followed, as they were read otherwise for a while. False: none is. */
+static bool drop_followed(struct ahead_set *const *sets, size_t count)
+{
+    bool any = false;
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (sets[i]->followed) {
+            drop_stack(sets[i]);
+            any = true;
+        }
+    return any;
+}
+
+/* Reads all of it while the target stands still. False: it does not, or there is too much. */
+static bool fetch_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t planned;
+
+    if (!plan_onsite(ahead, sets, count, &planned) &&
+        (!drop_followed(sets, count) || !plan_onsite(ahead, sets, count, &planned)))
+        return false;
+    return planned > 0 &&
+           onsite_read(ahead->onsite, &ahead->place, *ahead->inner, ahead->plan, planned);
+}
+
+static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t i, planned = 0;
+    enum mem_when when;
+    enum cpy_rc rc = CPY_OK;
+
+    ahead->stood = ahead->onsite && ahead->goes_onsite && fetch_onsite(ahead, sets, count);
+    ahead->stands += ahead->stood;
+    for (i = 0; i < count; i++)
+        sets[i]->stood = ahead->stood ? onsite_count(ahead->onsite) : 0;
+    if (ahead->stood)
+        return CPY_OK;
+    for (i = 0; i < count; i++)
+        for (when = MEM_FIRST; when <= MEM_AGAIN && rc == CPY_OK; when++)
+            rc = fetch_when(ahead, sets[i], when, &planned);
+    return rc == CPY_OK ? flush(ahead, &planned, true) : rc;
+}
+
+void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+{
+    size_t i;
+
+    if (!ahead->plan)
+        ahead->plan = malloc(MEM_RANGES_MAX * sizeof(*ahead->plan));
+    for (i = 0; i < count; i++) {
+        if (ahead->plan)
+            prepare(ahead, sets[i]);
+        else
+            ahead_forget(sets[i]);
+    }
+    if (fetch(ahead, sets, count) == CPY_OK)
+        return;
+    ahead->goes_onsite = false;
+    for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
+        if (count == 1 || fetch(ahead, &sets[i], 1) != CPY_OK)
+            ahead_forget(sets[i]);
+}
+
+void ahead_release(struct ahead *ahead, struct ahead_set *set)
+{
+    uint32_t i;
+
+    ahead->bytes -= set->room;
+    free(set->bytes);
+    set->bytes = NULL;
+    set->room = 0;
+    set->changed = true;
+    set->laid++;
+    for (i = 0; i < set->count; i++)
+        set->ranges[i].have = 0;
+}
+
+void ahead_follow(struct ahead_set *set)
+{
+    if (!set->followed)
+        drop_stack(set);
+    set->followed = true;
+}
+
+void ahead_forget(struct ahead_set *set)
+{
+    set->count = set->sorted = 0;
+    set->missed = set->changed = true;
+    set->laid++;
+}

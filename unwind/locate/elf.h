@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf.h - finds a symbol or section of an ELF object of a target.
+ *
+ * Two ways, because neither is enough: the dynamic symbols lie in loaded memory and
+ * can be read there whatever became of the file (deleted, another root, no right to
+ * open it); the section headers are only in the file, and are the only trace in a
+ * program that has CPython linked in without exporting it.
+ * Source: the System V ABI, gABI 4.1, and the GNU hash table as binutils writes it.
+ */
+#ifndef UNWIND_LOCATE_ELF_H
+#define UNWIND_LOCATE_ELF_H
+
+#include "unwind/read/mem.h"
+
+/* A loaded object: where its first bytes are mapped. */
+struct elf_image {
+    cpy_addr bias;                /* what to add to an address of the file; 0: not PIE */
+    cpy_addr dynamic;             /* PT_DYNAMIC, in memory; 0: none */
+    cpy_addr low, high;           /* the loaded segments, in memory */
+    cpy_addr data_low, data_high; /* those of them that can be written to */
+};
+
+/*
+ * Reads the program headers of the object whose first page is mapped at `start`.
+ * Errors: CPY_FOREIGN: no 64-bit ELF of this machine's kind.
+ */
+MUST_CHECK enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct elf_image *out);
+
+/* The address of an exported data symbol; CPY_FOREIGN: it is not there. */
+MUST_CHECK enum cpy_rc elf_image_symbol(struct mem *mem, const struct elf_image *image,
+                                        const char *name, cpy_addr *out);
+
+/*
+ * Looks in the file `fd` for a section, and for a symbol in .symtab or .dynsym.
+ * Gives: their addresses as the file has them (add the bias); 0: not there.
+ * Errors: CPY_FOREIGN: no such ELF file, or a corrupt one.
+ */
+MUST_CHECK enum cpy_rc elf_file_find(int fd, const char *section, const char *symbol,
+                                     cpy_addr *out_section, cpy_addr *out_symbol);
+
+#endif

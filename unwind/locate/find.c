@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find.c - see find.h. */
+#include "unwind/locate/find.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "unwind/locate/find_legacy.h"
+#include "unwind/locate/loaded.h"
+
+/* The first interpreter, its first thread, and that thread's interpreter must agree. */
+static enum cpy_rc check_live(struct mem *mem, const struct found *found, struct err *err)
+{
+    const struct layout *l = &found->layout;
+    cpy_addr interp, thread, back = 0;
+    enum cpy_rc rc = mem_read_word(mem, found->runtime + l->runtime.interpreters_head, &interp);
+
+    if (rc == CPY_OK && interp == 0) {
+        err_set(err, "its interpreter is not up yet");
+        return CPY_STARTING;
+    }
+    if (rc == CPY_OK)
+        rc = mem_read_word(mem, interp + l->interp.threads_head, &thread);
+    if (rc == CPY_OK && thread == 0) {
+        err_set(err, "its interpreter has no thread yet");
+        return CPY_STARTING;
+    }
+    if (rc == CPY_OK)
+        rc = mem_read_word(mem, thread + l->thread.interp, &back);
+    if (rc == CPY_RACED || (rc == CPY_OK && back != interp)) {
+        err_set(err, "its interpreter's state is not consistent");
+        return CPY_STARTING;
+    }
+    return rc;
+}
+
+/* Takes the layout that the target carries itself. */
+static enum cpy_rc accept_own_table(struct mem *mem, struct found *out, struct err *err)
+{
+    unsigned char table[LAYOUT_DEBUG_OFFSETS_MAX];
+    enum cpy_rc rc = mem_read(mem, out->runtime, table, sizeof(table));
+
+    if (rc == CPY_OK)
+        rc = layout_from_debug_offsets(table, &out->layout, &out->hexversion, err);
+    return rc == CPY_RACED ? CPY_FOREIGN : rc;
+}
+
+/* Takes the layout of a version that is known from elsewhere. */
+static enum cpy_rc accept_row(uint32_t hexversion, struct found *out, struct err *err)
+{
+    const struct layout *row = layout_of_version(hexversion);
+    char text[32];
+
+    layout_version_text(hexversion, text, sizeof(text));
+    if (!row) {
+        err_set(err, "CPython %s is not known to this pystrobe, which reads 3.6 to 3.15",
+                hexversion ? text : "of an unknown version");
+        return CPY_FOREIGN;
+    }
+    if (!layout_fits(row, err))
+        return CPY_FOREIGN;
+    out->layout = *row;
+    out->hexversion = hexversion;
+    if (row->runtime.tstate_current != NO_FIELD)
+        out->gil_current = out->runtime + row->runtime.tstate_current;
+    return CPY_OK;
+}
+
+enum cpy_rc find_accept(struct mem *mem, uint32_t hexversion, struct found *out, struct err *err)
+{
+    char cookie[8] = "";
+    enum cpy_rc rc = mem_read(mem, out->runtime, cookie, sizeof(cookie));
+
+    if (rc == CPY_OK)
+        rc = memcmp(cookie, LAYOUT_COOKIE, sizeof(cookie)) == 0 ? accept_own_table(mem, out, err)
+                                                                : accept_row(hexversion, out, err);
+    if (rc != CPY_OK)
+        return rc == CPY_RACED ? CPY_FOREIGN : rc;
+    return check_live(mem, out, err);
+}
+
+/* CPython 3.6: no _PyRuntime, but exported functions and variables. */
+static enum cpy_rc try_oldest(struct mem *mem, const struct elf_image *image, struct found *out,
+                              struct err *err)
+{
+    uint32_t hexversion;
+    enum cpy_rc rc = elf_image_symbol(mem, image, "_PyThreadState_Current", &out->gil_current);
+
+    if (rc == CPY_OK)
+        rc = oldfind_interp_head(mem, image, &out->runtime);
+    if (rc != CPY_OK)
+        return rc;
+    hexversion = oldfind_version(mem, image);
+    return hexversion >> 16 == 0x306 ? find_accept(mem, hexversion, out, err) : CPY_FOREIGN;
+}
+
+/* Tries the runtime that an object exports in its dynamic symbols. */
+static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, struct found *out,
+                              struct err *err)
+{
+    cpy_addr version_at;
+    uint32_t hexversion = 0;
+    enum cpy_rc rc = elf_image_symbol(mem, image, "_PyRuntime", &out->runtime);
+
+    out->gil_current = 0;
+    if (rc == CPY_FOREIGN)
+        return try_oldest(mem, image, out, err);
+    if (rc != CPY_OK)
+        return rc;
+    if (elf_image_symbol(mem, image, "Py_Version", &version_at) != CPY_OK)
+        hexversion = oldfind_version(mem, image);
+    else if (mem_read(mem, version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
+        return CPY_FOREIGN;
+    return find_accept(mem, hexversion, out, err);
+}
+
+/* Tries the runtime of an object that does not export it, by its sections and symbols. */
+static enum cpy_rc try_file(struct mem *mem, int proc_fd, const struct map *map,
+                            const struct elf_image *image, struct found *out, struct err *err)
+{
+    cpy_addr section = 0, symbol = 0, version_at = 0, unused;
+    uint32_t hexversion = 0;
+    int fd = loaded_open(proc_fd, map);
+    enum cpy_rc rc;
+
+    if (fd < 0)
+        return CPY_FOREIGN;
+    rc = elf_file_find(fd, ".PyRuntime", "_PyRuntime", &section, &symbol);
+    if (rc == CPY_OK && (section || symbol))
+        rc = elf_file_find(fd, ".PyRuntime", "Py_Version", &unused, &version_at);
+    (void)close(fd);
+    if (rc != CPY_OK || (!section && !symbol))
+        return CPY_FOREIGN;
+    if (version_at &&
+        mem_read(mem, image->bias + version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
+        return CPY_FOREIGN;
+    if (!version_at)
+        hexversion = oldfind_version(mem, image);
+    out->runtime = image->bias + (section ? section : symbol);
+    out->gil_current = 0;
+    return find_accept(mem, hexversion, out, err);
+}
+
+static bool is_libpython(const struct map *map)
+{
+    return strncmp(loaded_name(map), "libpython", 9) == 0;
+}
+
+/* How the search goes: libpython by memory, all by memory, then the files. */
+enum pass { PASS_LIBPYTHON, PASS_MEMORY, PASS_FILES, PASSES };
+
+static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct map *map, enum pass pass,
+                              struct found *out, struct err *err)
+{
+    struct elf_image image;
+    enum cpy_rc rc;
+
+    if (!loaded_is_start(map) ||
+        (pass != PASS_FILES && is_libpython(map) != (pass == PASS_LIBPYTHON)))
+        return CPY_FOREIGN;
+    rc = elf_image_read(mem, map->start, &image);
+    if (rc == CPY_OK)
+        rc = pass == PASS_FILES ? try_file(mem, proc_fd, map, &image, out, err)
+                                : try_memory(mem, &image, out, err);
+    return rc == CPY_RACED ? CPY_FOREIGN : rc; /* what cannot be read is not it */
+}
+
+static enum cpy_rc search(struct mem *mem, int proc_fd, const struct maps *maps, struct found *out,
+                          struct err *err)
+{
+    enum cpy_rc rc, best = CPY_FOREIGN;
+    enum pass pass;
+    size_t i;
+
+    for (pass = PASS_LIBPYTHON; pass < PASSES; pass++)
+        for (i = 0; i < maps->count; i++) {
+            rc = try_object(mem, proc_fd, &maps->maps[i], pass, out, err);
+            if (rc == CPY_STARTING)
+                best = rc;
+            else if (rc != CPY_FOREIGN)
+                return rc;
+        }
+    return best;
+}
+
+/* Says what the process runs instead of a CPython that can be read. */
+static void explain_foreign(struct mem *mem, const struct maps *maps, struct err *err)
+{
+    enum { CLASS_AT = 4, CLASS_32 = 1 };
+    unsigned char head[8];
+    const char *base;
+    size_t i;
+
+    err_set(err, "it runs no CPython");
+    for (i = 0; i < maps->count; i++) {
+        base = strrchr(maps->maps[i].path, '/');
+        if (base && (strncmp(base, "/libpypy", 8) == 0 || strncmp(base, "/pypy", 5) == 0)) {
+            err_set(err, "it runs PyPy, which pystrobe cannot read");
+            return;
+        }
+    }
+    for (i = 0; i < maps->count && maps->maps[i].offset != 0; i++)
+        ;
+    if (i < maps->count && mem_read(mem, maps->maps[i].start, head, sizeof(head)) == CPY_OK &&
+        memcmp(head, "\177ELF", 4) == 0 && head[CLASS_AT] == CLASS_32)
+        err_set(err, "it is a 32-bit program, which pystrobe cannot read");
+}
+
+enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out, struct err *err)
+{
+    struct maps maps;
+    enum cpy_rc rc = maps_read(proc_fd, &maps, err);
+
+    if (rc != CPY_OK)
+        return rc;
+    if (err)
+        err->text[0] = '\0';
+    rc = search(mem, proc_fd, &maps, out, err);
+    if (rc == CPY_FOREIGN && err && err->text[0] == '\0')
+        explain_foreign(mem, &maps, err);
+    maps_finish(&maps);
+    return rc;
+}

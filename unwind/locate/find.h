@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * find.h - finds CPython's runtime state in a process, and which version it is.
+ */
+#ifndef UNWIND_LOCATE_FIND_H
+#define UNWIND_LOCATE_FIND_H
+
+#include "unwind/layouts/layout.h"
+#include "unwind/read/mem.h"
+
+struct found {
+    cpy_addr runtime;     /* _PyRuntime; in 3.6, which has none, interp_head */
+    cpy_addr gil_current; /* word with the thread state that holds the only GIL; 0: none */
+    uint32_t hexversion;
+    struct layout layout;
+};
+
+/*
+ * Finds the interpreter that runs in a process; `proc_fd` is its /proc directory.
+ *
+ * A process can have several CPythons mapped, of which one is in use: each is tried
+ * until one holds live, consistent state.
+ * Errors: CPY_FOREIGN, CPY_STARTING, CPY_GONE, CPY_DENIED, CPY_NOMEM.
+ */
+MUST_CHECK enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out,
+                                    struct err *err);
+
+/*
+ * Checks a runtime state at `out->runtime` and fills the rest of `out`; gil_current is left
+ * where the version has no place for it. `hexversion` is the version as far as it is known
+ * from elsewhere: debug offsets tell it themselves.
+ */
+MUST_CHECK enum cpy_rc find_accept(struct mem *mem, uint32_t hexversion, struct found *out,
+                                   struct err *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object.h - reads Python objects (str, bytes, int, dict, instance attributes) of a target.
+ *
+ * Threads: as the target. All functions return CPY_RACED for what cannot be a live
+ *          object of that type: the memory was reused, or is hostile.
+ */
+#ifndef UNWIND_OBJECTS_OBJECT_H
+#define UNWIND_OBJECTS_OBJECT_H
+
+#include "base/buf.h"
+#include "unwind/layouts/layout.h"
+#include "unwind/read/mem.h"
+
+/* How a target is read and where things lie in it. Both borrowed. */
+struct reader {
+    struct mem *mem;
+    const struct layout *layout;
+    bool tasks; /* what runs in a thread's event loop is wanted, too */
+};
+
+enum {
+    OBJECT_TEXT_MAX = 4096,       /* characters of a str that are kept; then "..." */
+    OBJECT_BYTES_MAX = 4 << 20,   /* a line table */
+    OBJECT_ENTRIES_MAX = 1 << 17, /* entries of a dict */
+    OBJECT_SLOTS_MAX = 1 << 20,   /* of a set's table */
+    OBJECT_SIZE_MAX = 4096        /* tp_basicsize */
+};
+
+/* Appends a str as UTF-8 and a NUL. NULs inside and lone surrogates become U+FFFD. */
+MUST_CHECK enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct buf *out);
+
+/* Appends the content of a bytes object. */
+MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes,
+                                         struct buf *out);
+
+/* True if the type object `type` is called `name` (at most 31 bytes). */
+bool object_type_is(const struct reader *reader, cpy_addr type, const char *name);
+
+/* Finds the value of the str key `name` (ASCII, at most 31 bytes) in a dict; 0: not there. */
+MUST_CHECK enum cpy_rc object_dict_find(const struct reader *reader, cpy_addr dict,
+                                        const char *name, cpy_addr *out);
+
+/* Calls `each` for the keys and values of a dict; stops when it returns false. */
+MUST_CHECK enum cpy_rc object_dict_each(const struct reader *reader, cpy_addr dict,
+                                        bool (*each)(void *ctx, cpy_addr key, cpy_addr value),
+                                        void *ctx);
+
+/* Gives up to `most` members of a set; *total is how many it says it has. */
+MUST_CHECK enum cpy_rc object_read_set(const struct reader *reader, cpy_addr set, cpy_addr *out,
+                                       size_t most, size_t *count, uint64_t *total);
+
+/* The attribute `name` in an object's own attributes; 0: not there. */
+MUST_CHECK enum cpy_rc object_attribute(const struct reader *reader, cpy_addr object,
+                                        const char *name, cpy_addr *out);
+
+/* The value of an int from 0 to UINT64_MAX. */
+MUST_CHECK enum cpy_rc object_read_uint(const struct reader *reader, cpy_addr integer,
+                                        uint64_t *out);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tids.c - see tids.h. */
+#include "unwind/read/tids.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The innermost id on the NSpid line of the status file `name`; `count`: ids on the line. */
+static pid_t innermost(int dir_fd, const char *name, int *count)
+{
+    char text[4096], *line, *end;
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    long id = 0, next;
+
+    *count = 0;
+    if (fd >= 0)
+        (void)close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    line = strstr(text, "\nNSpid:");
+    for (line = line ? line + 7 : text + strlen(text);; line = end, (*count)++, id = next) {
+        line += strspn(line, " \t");
+        next = strtol(line, &end, 10);
+        if (end == line)
+            return (pid_t)id;
+    }
+}
+
+void tids_init(struct tids *tids, int proc_fd)
+{
+    int count = 0;
+
+    *tids = (struct tids){.proc_fd = proc_fd};
+    if (proc_fd >= 0)
+        tids->inner_pid = innermost(proc_fd, "status", &count);
+    tids->nested = count > 1;
+}
+
+void tids_finish(struct tids *tids)
+{
+    free(tids->pairs);
+    tids->pairs = NULL;
+    tids->count = tids->capacity = 0;
+}
+
+static void add(struct tids *tids, pid_t inner, pid_t outer)
+{
+    size_t capacity = tids->capacity ? tids->capacity * 2 : 16;
+    struct tid_pair *wider;
+
+    if (tids->count == tids->capacity) {
+        wider =
+            tids->count < CPY_THREADS_MAX ? realloc(tids->pairs, capacity * sizeof(*wider)) : NULL;
+        if (!wider)
+            return;
+        tids->pairs = wider;
+        tids->capacity = capacity;
+    }
+    tids->pairs[tids->count++] = (struct tid_pair){inner, outer};
+}
+
+static void rescan(struct tids *tids)
+{
+    int count, fd = openat(tids->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    char name[sizeof(entry->d_name) + 8];
+    pid_t inner;
+
+    tids->count = 0;
+    if (!dir && fd >= 0)
+        (void)close(fd);
+    while (dir && (entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(name, sizeof(name), "%s/status", entry->d_name);
+        inner = innermost(dirfd(dir), name, &count);
+        if (inner > 0)
+            add(tids, inner, (pid_t)strtol(entry->d_name, NULL, 10));
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static pid_t find(const struct tids *tids, pid_t inner)
+{
+    size_t i;
+
+    for (i = 0; i < tids->count; i++)
+        if (tids->pairs[i].inner == inner)
+            return tids->pairs[i].outer;
+    return 0;
+}
+
+/* True if the process has such a thread. */
+static bool is_task(struct tids *tids, int32_t inner)
+{
+    pid_t outer = inner > 0 ? tids_outer(tids, (uint64_t)inner) : 0;
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "task/%d", (int)outer);
+    return outer != 0 && faccessat(tids->proc_fd, path, F_OK, 0) == 0;
+}
+
+/*
+ * Looks for where the C library keeps the id in its record of a thread: there the main thread
+ * has the process's id and `thread_id` that of another task. One record is not enough: in a
+ * container the process is often number 1, and so is many another field.
+ */
+static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
+                      uint64_t main_thread_id)
+{
+    enum { RECORD = 2048, MISSES_MAX = 16 };
+    int32_t main_words[RECORD / 4], words[RECORD / 4];
+    uint32_t i;
+
+    if (tids->inner_pid <= 0 || tids->misses >= MISSES_MAX)
+        return;
+    tids->misses++;
+    if (mem_read(mem, main_thread_id, main_words, sizeof(main_words)) != CPY_OK ||
+        mem_read(mem, thread_id, words, sizeof(words)) != CPY_OK)
+        return;
+    for (i = 1; i < RECORD / 4 && tids->tid_at == 0; i++)
+        if (main_words[i] == tids->inner_pid && words[i] != tids->inner_pid &&
+            is_task(tids, words[i]))
+            tids->tid_at = i * 4;
+}
+
+uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
+                         uint64_t main_thread_id, uint64_t known)
+{
+    int32_t tid;
+
+    if (thread_id == main_thread_id) /* by definition, and a fork makes it so again */
+        return tids->inner_pid > 0 ? (uint64_t)tids->inner_pid : 0;
+    if (tids->tid_at == 0 && main_thread_id != 0)
+        calibrate(tids, mem, thread_id, main_thread_id);
+    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK)
+        return 0;
+    return (known != 0 && (uint64_t)tid == known) || is_task(tids, tid) ? (uint64_t)tid : 0;
+}
+
+pid_t tids_outer(struct tids *tids, uint64_t inner)
+{
+    pid_t outer;
+
+    if (inner == 0 || inner > INT32_MAX)
+        return 0;
+    if (!tids->nested)
+        return (pid_t)inner;
+    outer = find(tids, (pid_t)inner);
+    if (outer)
+        return outer;
+    rescan(tids);
+    return find(tids, (pid_t)inner);
+}

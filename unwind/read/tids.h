@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tids.h - the kernel's ids of threads, as we see them.
+ *
+ * A process in a PID namespace of its own sees other ids than we do: the NSpid line of
+ * /proc/PID/task/TID/status has them all, outermost first.
+ *
+ * Before 3.11 the interpreter keeps the pthread_t only. That is the address of the C
+ * library's record of the thread, which holds the id somewhere: the main thread's id is
+ * known, so where it stands there is where it stands for all.
+ */
+#ifndef UNWIND_READ_TIDS_H
+#define UNWIND_READ_TIDS_H
+
+#include "unwind/read/mem.h"
+
+struct tid_pair {
+    pid_t inner, outer;
+};
+
+struct tids {
+    int proc_fd;            /* borrowed; -1: the ids are taken as they are */
+    bool nested;            /* the target is in a PID namespace below ours */
+    struct tid_pair *pairs; /* owned */
+    size_t count, capacity;
+    pid_t inner_pid; /* the process's own id of itself */
+    uint32_t tid_at; /* where the id stands behind a pthread_t; 0: not found yet */
+    uint32_t misses; /* times that it was looked for in vain */
+};
+
+/* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. */
+void tids_init(struct tids *tids, int proc_fd);
+void tids_finish(struct tids *tids);
+
+/*
+ * The target's id of the thread with this pthread_t; 0: not known. `main_thread_id` is
+ * the pthread_t of the main thread; `known` is what this thread had in the sample before:
+ * that it is still so is not looked up again.
+ */
+uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
+                         uint64_t main_thread_id, uint64_t known);
+
+/* Our id of the thread that the target calls `inner`; 0: not known. */
+pid_t tids_outer(struct tids *tids, uint64_t inner);
+
+#endif

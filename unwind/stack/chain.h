@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chain.h - reads the coroutines that a suspended coroutine waits in, each in the next.
+ *
+ * Shape:   chain_read, chain_frames, chain_verify. What chain_verify accepts was there
+ *          all at once: no coroutine of it ran between the two.
+ * Source:  Objects/genobject.c and Python/ceval.c of CPython 3.14 and 3.15: a generator
+ *          that delegates to another keeps that on its stack.
+ */
+#ifndef UNWIND_STACK_CHAIN_H
+#define UNWIND_STACK_CHAIN_H
+
+#include "unwind/objects/kinds.h"
+#include "unwind/stack/walk.h"
+
+/* A generator, coroutine or asynchronous generator. */
+struct link {
+    cpy_addr addr;
+    cpy_addr awaited_at; /* where what it awaits is kept; 0: it awaits nothing */
+    cpy_addr awaited;
+    cpy_addr code, instr, stackpointer;
+    int8_t state;
+    struct raw_frame frame;
+};
+
+struct chain {
+    uint32_t depth;
+    bool cut;                         /* longer than CPY_DEPTH_MAX */
+    bool finished;                    /* the first one has ended */
+    bool executing;                   /* the first one runs: the rest is on its thread's stack */
+    struct link links[CPY_DEPTH_MAX]; /* [0] is the outermost coroutine */
+};
+
+/* Reads the chain that begins with the object `coro`; empty if that is no coroutine. */
+MUST_CHECK enum cpy_rc chain_read(const struct reader *reader, struct kinds *kinds, cpy_addr coro,
+                                  struct chain *out);
+
+/* CPY_RACED: the chain is not what it was when it was read. */
+MUST_CHECK enum cpy_rc chain_verify(const struct reader *reader, const struct chain *chain);
+
+/* Its frames, innermost first. */
+void chain_frames(const struct chain *chain, struct raw_stack *out);
+
+#endif

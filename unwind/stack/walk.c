@@ -1,0 +1,798 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* walk.c - see walk.h. */
+#include "unwind/stack/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
+enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs more */
+
+enum {
+    CHUNKS_MAX = 256,
+    COPY_MAX = 4 << 20,            /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,             /* bytes of a thread state */
+    FRAME_MAX = 512,               /* bytes of a frame */
+    OWNED_BY_THREAD = 0,           /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,                   /* the smallest there is */
+    VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
+};
+
+/* The words of a PyFrameObject that make its place in the stack. */
+struct object_frame {
+    cpy_addr addr, back, code;
+    int32_t lasti;
+};
+
+struct chunk_copy {
+    cpy_addr from;
+    size_t size;
+    const unsigned char *bytes; /* borrowed from the scratch, or from what was read ahead */
+};
+
+struct walk_scratch {
+    size_t chunk_count, used;
+    struct chunk_copy chunks[CHUNKS_MAX];
+    struct object_frame objects[CPY_DEPTH_MAX]; /* 3.6 to 3.10: the chain as it was walked */
+    struct object_frame again[CPY_DEPTH_MAX];   /* and as it is after that */
+    unsigned char copy[COPY_MAX];               /* pages are touched only as far as they are used */
+};
+
+struct walk_scratch *walk_scratch_new(void)
+{
+    struct walk_scratch *scratch = malloc(sizeof(*scratch));
+
+    if (scratch)
+        scratch->chunk_count = scratch->used = 0;
+    return scratch;
+}
+
+void walk_scratch_free(struct walk_scratch *scratch)
+{
+    free(scratch);
+}
+
+static inline uint64_t load(const unsigned char *from)
+{
+    uint64_t word;
+
+    memcpy(&word, from, sizeof(word));
+    return word;
+}
+
+static uint64_t word_in(const unsigned char *bytes, uint32_t offset)
+{
+    return offset == NO_FIELD ? 0 : load(bytes + offset);
+}
+
+/* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
+static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words *out)
+{
+    uint32_t current = reader->layout->cframe.current_frame;
+    cpy_addr words[2]; /* _PyCFrame: current_frame, previous */
+    enum cpy_rc rc = mem_read_state(reader->mem, out->cframe + current, words, sizeof(words));
+
+    out->current_frame = rc == CPY_OK ? words[0] : 0;
+    out->has_outer = rc == CPY_OK && words[1] != 0;
+    if (!out->has_outer)
+        return rc;
+    return mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
+                          sizeof(out->outer_frame));
+}
+
+/* How many Python frames the thread counts: it takes them from a limit. */
+static int64_t recursion_in(const struct layout *l, const unsigned char *bytes)
+{
+    int32_t words[2];
+
+    if (l->thread.recursion_remaining == NO_FIELD)
+        return -1;
+    memcpy(words, bytes + l->thread.recursion_remaining, sizeof(words));
+    return (int64_t)words[1] - words[0];
+}
+
+enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct thread_words *out)
+{
+    const struct layout *l = reader->layout;
+    bool tasks = reader->tasks && l->asyncio.task_size != 0;
+    unsigned char own[THREAD_MAX];
+    int32_t requested = 0;
+    enum cpy_rc rc;
+    const unsigned char *bytes =
+        mem_state_bytes(reader->mem, addr, tasks ? l->thread.size : l->thread.span, own, &rc);
+
+    if (!bytes)
+        return rc;
+    *out = (struct thread_words){
+        .addr = addr,
+        .next = word_in(bytes, l->thread.next),
+        .interp = word_in(bytes, l->thread.interp),
+        .base_frame = word_in(bytes, l->thread.base_frame),
+        .datastack_chunk = word_in(bytes, l->thread.datastack_chunk),
+        .datastack_top = l->thread.datastack_chunk == NO_FIELD
+                             ? 0
+                             : word_in(bytes, l->thread.datastack_chunk + 8),
+        .cframe = word_in(bytes, l->thread.cframe),
+        .current_frame = word_in(bytes, l->thread.current_frame),
+        .thread_id = word_in(bytes, l->thread.thread_id),
+        .native_thread_id = word_in(bytes, l->thread.native_thread_id),
+        .current_exception = word_in(bytes, l->thread.current_exception),
+        .exc_info = word_in(bytes, l->thread.exc_info),
+        .exc_value = l->thread.exc_info == NO_FIELD ? word_in(bytes, l->thread.exc_value) : 0,
+    };
+    if (tasks && word_in(bytes, l->asyncio.running_loop) != 0)
+        out->running_task = word_in(bytes, l->asyncio.running_task) & l->tag_mask;
+    if (l->thread.status != NO_FIELD)
+        memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
+    if (l->thread.gil_requested != NO_FIELD)
+        memcpy(&requested, bytes + l->thread.gil_requested, sizeof(requested));
+    out->gil_requested = requested != 0;
+    out->recursion = recursion_in(l, bytes);
+    if (l->thread.cframe == NO_FIELD)
+        return CPY_OK;
+    return read_cframe(reader, out);
+}
+
+struct onsite_chain walk_chain_of(const struct layout *l)
+{
+    const bool heap = l->frames == FRAMES_OBJECT;
+    const uint32_t previous = l->frame.previous, executable = l->frame.executable;
+    struct onsite_chain chain = {
+        .datastack_chunk = heap ? ONSITE_NONE : l->thread.datastack_chunk,
+        .cframe = l->thread.cframe == NO_FIELD ? ONSITE_NONE : l->thread.cframe,
+        .current_frame =
+            l->thread.cframe == NO_FIELD ? l->thread.current_frame : l->cframe.current_frame,
+        .previous = previous,
+        .frame_size = l->frame.size,
+    };
+
+    if (heap) { /* of a PyFrameObject only what an object_frame is made of */
+        chain.frame_from = previous < executable ? previous : executable;
+        chain.frame_size = l->frame.instr + 4 - chain.frame_from;
+    }
+    return chain;
+}
+
+/* Where the thread's current frame pointer is kept. */
+static cpy_addr current_frame_at(const struct layout *l, const struct thread_words *thread)
+{
+    return l->thread.cframe != NO_FIELD ? thread->cframe + l->cframe.current_frame
+                                        : thread->addr + l->thread.current_frame;
+}
+
+/* How many bytes from `from` on are mapped if the first `size` are: to the end of their page. */
+static size_t to_page_end(cpy_addr from, size_t size)
+{
+    return size + (size_t)(-(from + size) & (PAGE - 1));
+}
+
+static enum cpy_rc copy_chunk(const struct reader *reader, struct walk_scratch *scratch,
+                              cpy_addr from, uint64_t size)
+{
+    struct chunk_copy *chunk = &scratch->chunks[scratch->chunk_count];
+    enum cpy_rc rc;
+
+    *chunk = (struct chunk_copy){from, size, NULL};
+    chunk->bytes = mem_look(reader->mem, from, size, to_page_end(from, size));
+    if (!chunk->bytes) {
+        if (size > COPY_MAX - scratch->used)
+            return CPY_RACED;
+        chunk->bytes = scratch->copy + scratch->used;
+        rc = mem_read(reader->mem, from, scratch->copy + scratch->used, size);
+        if (rc != CPY_OK)
+            return rc;
+        scratch->used += (size + 15) / 16 * 16;
+        if (scratch->used > COPY_MAX)
+            scratch->used = COPY_MAX;
+    }
+    scratch->chunk_count++;
+    return CPY_OK;
+}
+
+/*
+ * What is used of a chunk. Of the newest one *size is how far the top of the data stack is from it.
+ * When a call has just got a chunk, or a return has just given one back, the top is in another one
+ * for a moment, a usual chunk's size away or more, with megabytes of something else between them.
+ */
+static enum cpy_rc used_size(const struct reader *reader, cpy_addr at, bool newest, uint64_t *size)
+{
+    uint64_t head[3];
+    enum cpy_rc rc;
+
+    if (newest && *size <= CHUNK_USUAL)
+        return *size < CHUNK_HEAD ? CPY_RACED : CPY_OK;
+    rc = mem_read(reader->mem, at, head, sizeof(head));
+    if (rc != CPY_OK)
+        return rc;
+    if (!newest && head[CHUNK_TOP / 8] > COPY_MAX)
+        return CPY_RACED;
+    if (!newest)
+        *size = CHUNK_HEAD + head[CHUNK_TOP / 8] * 8;
+    return *size > head[CHUNK_SIZE / 8] || *size > COPY_MAX ? CPY_RACED : CPY_OK;
+}
+
+/* Copies the used part of each chunk, newest first. */
+static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scratch *scratch,
+                                   const struct thread_words *thread)
+{
+    cpy_addr at = thread->datastack_chunk;
+    uint64_t size = thread->datastack_top - at;
+    enum cpy_rc rc = CPY_OK;
+
+    scratch->chunk_count = scratch->used = 0;
+    while (at != 0) {
+        if (scratch->chunk_count == CHUNKS_MAX)
+            return CPY_OK; /* the frames beyond are read one by one */
+        rc = used_size(reader, at, scratch->chunk_count == 0, &size);
+        if (rc != CPY_OK)
+            return rc;
+        if (size > COPY_MAX - scratch->used)
+            return CPY_OK;
+        rc = copy_chunk(reader, scratch, at, size);
+        if (rc != CPY_OK)
+            return rc;
+        at = word_in(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
+    }
+    return CPY_OK;
+}
+
+/* The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. */
+static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_scratch *scratch,
+                               cpy_addr addr, unsigned char *own, const unsigned char **out)
+{
+    size_t i, size = reader->layout->frame.size;
+    const struct chunk_copy *chunk;
+    enum cpy_rc rc;
+
+    for (i = 0; i < scratch->chunk_count; i++) {
+        chunk = &scratch->chunks[i];
+        if (addr < chunk->from || addr - chunk->from >= chunk->size)
+            continue;
+        if (chunk->size - (addr - chunk->from) < size)
+            return CPY_RACED;
+        *out = chunk->bytes + (addr - chunk->from);
+        return CPY_OK;
+    }
+    *out = mem_bytes(reader->mem, addr, size, own, &rc);
+    return rc;
+}
+
+/* A walk under way. */
+struct walk {
+    const struct reader *reader;
+    struct walk_scratch *scratch;
+    const struct walk_marks *marks;
+    struct raw_stack *out;
+    struct raw_before before;
+    uint32_t next_known;       /* of `before`: the frames that may still come */
+    uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
+    cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
+    uint32_t visits;
+    uint32_t steps;  /* visits but for those of take_plain */
+    uint32_t frames; /* of Python that were passed, and have not returned */
+    cpy_addr last;   /* the frame that was visited last */
+    bool ends_well;  /* ... and whether a chain may end there */
+    const struct thread_words *thread;
+    bool entered;                  /* the newest call into the interpreter was passed */
+    bool native;                   /* C code was passed since the last frame that was added */
+    bool may_skip, skipped;        /* entry frames */
+    unsigned char leaf[FRAME_MAX]; /* the current frame as it was copied */
+};
+
+static void append(struct walk *walk, const struct raw_frame *frame)
+{
+    if (walk->out->depth == CPY_DEPTH_MAX)
+        walk->out->cut = true;
+    else
+        walk->out->frames[walk->out->depth++] = *frame;
+}
+
+/* What follows is not as it was before: the frames that were are as good as any. */
+static void end_run(struct walk *walk)
+{
+    uint32_t i;
+
+    for (i = walk->run_from; i < walk->run_to; i++)
+        append(walk, &walk->before.frames[i]);
+    walk->run_from = walk->run_to = 0;
+}
+
+static void add(struct walk *walk, const struct raw_frame *frame)
+{
+    end_run(walk);
+    append(walk, frame);
+}
+
+static void begin(struct walk *walk, struct raw_stack *out)
+{
+    walk->out = out;
+    walk->milestone = walk->last = 0;
+    walk->visits = walk->steps = walk->frames = 0;
+    walk->next_known = walk->run_from = walk->run_to = 0;
+    walk->ends_well = walk->entered = walk->native = walk->skipped = false;
+    out->depth = out->same = 0;
+    out->cut = false;
+    out->tear = TEAR_CHAIN;
+}
+
+/* True if the state was read after all frames. */
+static bool is_late(const struct walk *walk)
+{
+    const struct mem *mem = walk->reader->mem;
+
+    return mem->is_late && mem->is_late(mem);
+}
+
+/* Where the bytecode is that the frame runs: free-threaded builds have copies for each thread. */
+static enum cpy_rc bytecode_of(const struct reader *reader, const unsigned char *bytes,
+                               cpy_addr code, cpy_addr *out)
+{
+    const struct layout *l = reader->layout;
+    int32_t index = 0;
+    int64_t count;
+    cpy_addr array;
+    enum cpy_rc rc;
+
+    *out = code + l->code.bytecode;
+    if (l->frame.tlbc_index != NO_FIELD)
+        memcpy(&index, bytes + l->frame.tlbc_index, sizeof(index));
+    if (index == 0)
+        return CPY_OK;
+    rc = mem_read_word(reader->mem, code + l->code.tlbc, &array);
+    if (rc == CPY_OK)
+        rc = mem_read(reader->mem, array, &count, sizeof(count));
+    if (rc == CPY_OK && (index < 0 || index >= count || count > CPY_THREADS_MAX))
+        return CPY_RACED;
+    return rc == CPY_OK ? mem_read_word(reader->mem, array + 8 + (uint64_t)index * 8, out) : rc;
+}
+
+enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
+                            struct raw_frame *out)
+{
+    const struct layout *l = reader->layout;
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask, bytecode;
+    uint8_t owner = bytes[l->frame.owner];
+    int64_t from_start;
+    enum cpy_rc rc;
+
+    *out = (struct raw_frame){0};
+    if (owner >= l->shim_owner || code == 0)
+        return CPY_OK;
+    if (code & 7)
+        return CPY_RACED;
+    rc = bytecode_of(reader, bytes, code, &bytecode);
+    if (rc != CPY_OK)
+        return rc;
+    from_start = (int64_t)(word_in(bytes, l->frame.instr) - bytecode);
+    if (from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
+        return CPY_RACED;
+    *out = (struct raw_frame){
+        .code = code,
+        .unit = (int32_t)(from_start / 2),
+        .kind = owner == l->generator_owner ? RAW_GENERATOR : RAW_FRAME,
+    };
+    return CPY_OK;
+}
+
+/* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
+static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
+{
+    const struct layout *l = walk->reader->layout;
+    struct raw_frame frame;
+    enum cpy_rc rc = walk_take_frame(walk->reader, bytes, &frame);
+
+    if (bytes[l->frame.owner] >= l->shim_owner)
+        walk->native = walk->out->depth > 0;
+    if (rc != CPY_OK || frame.code == 0)
+        return rc;
+    if (walk->native && walk->marks->native)
+        add(walk, &(struct raw_frame){.kind = RAW_NATIVE});
+    frame.addr = walk->last;
+    frame.previous = word_in(bytes, l->frame.previous);
+    add(walk, &frame);
+    /* 3.11 has no shims: the first frame of each call from C says so itself. */
+    walk->native = l->chain_end == END_ENTRY && bytes[l->frame.is_entry] != 0;
+    return CPY_OK;
+}
+
+/* A read failed. */
+static enum cpy_rc unmapped(struct walk *walk, enum cpy_rc rc)
+{
+    walk->out->tear = TEAR_UNMAPPED;
+    return rc;
+}
+
+/* Bounds a chain, and finds one that loops. */
+static bool is_new(struct walk *walk, cpy_addr addr)
+{
+    if (addr & 7 || addr == walk->milestone || ++walk->visits > VISITS_MAX)
+        return false;
+    walk->steps++;
+    if ((walk->steps & (walk->steps - 1)) == 0)
+        walk->milestone = addr;
+    return true;
+}
+
+/* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
+static enum cpy_rc visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
+{
+    const struct layout *l = walk->reader->layout;
+    unsigned char own[FRAME_MAX];
+    const unsigned char *bytes;
+    bool is_python, has_code;
+    enum cpy_rc rc;
+
+    if (!is_new(walk, addr))
+        return CPY_RACED;
+    if (walk->marks->gc && addr == walk->marks->gc_frame)
+        add(walk, &(struct raw_frame){.kind = RAW_GC});
+    rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    is_python = bytes[l->frame.owner] < l->shim_owner;
+    has_code = (word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
+    if (walk->visits == 1) {
+        memcpy(walk->leaf, bytes, l->frame.size);
+        if (l->clears_frames && is_python && !has_code) {
+            walk->out->tear = TEAR_MOVED;
+            return CPY_RACED; /* it has returned since */
+        }
+    }
+    walk->last = addr;
+    walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
+                                                : bytes[l->frame.owner] >= l->shim_owner;
+    *previous = word_in(bytes, l->frame.previous);
+    if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
+        *previous != walk->thread->outer_frame)
+        return CPY_RACED; /* see walk.h */
+    walk->entered |= walk->ends_well;
+    walk->frames += is_python && has_code;
+    return add_frame(walk, bytes);
+}
+
+/* The copy that the frame at `addr` is in; NULL: in none, or not whole. */
+static const struct chunk_copy *chunk_of(const struct walk *walk, cpy_addr addr)
+{
+    const struct walk_scratch *scratch = walk->scratch;
+    const struct chunk_copy *chunk;
+
+    for (chunk = scratch->chunks; chunk < scratch->chunks + scratch->chunk_count; chunk++)
+        if (addr >= chunk->from && addr - chunk->from < chunk->size)
+            return chunk->size - (addr - chunk->from) >= walk->reader->layout->frame.size ? chunk
+                                                                                          : NULL;
+    return NULL;
+}
+
+/* Goes on to the frame of `before` that lies at `addr`, if there is one. */
+static bool find_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const struct raw_frame *frames = walk->before.frames;
+    uint32_t i = walk->next_known;
+
+    while (i < walk->before.depth && (frames[i].addr < chunk->from || frames[i].addr > addr))
+        i++;
+    walk->next_known = i;
+    return i < walk->before.depth && frames[i].addr == addr;
+}
+
+/* True if plain frames may be taken from their copies. */
+static bool takes_plain(const struct walk *walk)
+{
+    const struct layout *l = walk->reader->layout;
+
+    return !(walk->native && walk->marks->native) && !walk->marks->gc &&
+           l->chain_end != END_ENTRY && l->frame.tlbc_index == NO_FIELD;
+}
+
+/*
+ * Passes frames that stand where they stood, and were called by the same ones; gives the first
+ * that does not. It is the loop that deep stacks cost: no branches but those out of it.
+ */
+static cpy_addr pass_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const struct layout *l = walk->reader->layout;
+    const struct raw_frame *known = &walk->before.frames[walk->next_known],
+                           *end = walk->before.frames + walk->before.depth;
+    const uint32_t executable = l->frame.executable, instr = l->frame.instr,
+                   previous = l->frame.previous, owner = l->frame.owner;
+    const uint64_t mask = l->tag_mask, bytecode = l->code.bytecode;
+    const cpy_addr from = chunk->from, room = chunk->size - l->frame.size;
+    const unsigned char *bytes;
+    uint64_t other; /* bits that are not as they were */
+
+    for (; known < end && known->addr == addr && addr - from <= room; known++) {
+        bytes = chunk->bytes + (addr - from);
+        other = (load(bytes + executable) & mask) ^ known->code;
+        other |= load(bytes + previous) ^ known->previous;
+        other |=
+            load(bytes + instr) - known->code - bytecode - (uint64_t)((int64_t)known->unit * 2);
+        other |= (uint64_t)(bytes[owner] ^ OWNED_BY_THREAD) | (known->kind ^ RAW_FRAME);
+        if (other != 0)
+            break;
+        walk->last = addr;
+        addr = known->previous;
+        if ((known + 1 < end && known[1].addr == addr) || !walk->may_skip)
+            continue;
+        walk->skipped = true;
+        addr = known + 1 < end ? known[1].addr : 0;
+    }
+    walk->next_known = (uint32_t)(known - walk->before.frames);
+    return addr;
+}
+
+/* The same, and counts them. */
+static cpy_addr take_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
+{
+    const uint32_t from = walk->next_known;
+    uint32_t passed;
+
+    if (walk->run_to != from)
+        end_run(walk);
+    addr = pass_known(walk, chunk, addr);
+    passed = walk->next_known - from;
+    if (walk->run_to != from)
+        walk->run_from = from;
+    walk->run_to = walk->next_known;
+    walk->visits += passed;
+    walk->frames += passed;
+    if (passed > 0)
+        walk->ends_well = false;
+    return addr;
+}
+
+/* Takes a plain frame; false: it is none. */
+static bool take_one(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr,
+                     cpy_addr *previous)
+{
+    const struct layout *l = walk->reader->layout;
+    const unsigned char *bytes = chunk->bytes + (addr - chunk->from);
+    cpy_addr code = word_in(bytes, l->frame.executable) & l->tag_mask;
+    int64_t from_start = (int64_t)(word_in(bytes, l->frame.instr) - code - l->code.bytecode);
+
+    *previous = word_in(bytes, l->frame.previous);
+    if (bytes[l->frame.owner] != OWNED_BY_THREAD || code & 7 || code == 0 || from_start & 1 ||
+        from_start < -2 || from_start / 2 > INT32_MAX ||
+        (*previous >= addr && *previous < chunk->from + chunk->size) ||
+        walk->out->depth == CPY_DEPTH_MAX)
+        return false;
+    add(walk, &(struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr, *previous});
+    walk->native = false;
+    walk->visits++;
+    walk->frames++;
+    walk->last = addr;
+    walk->ends_well = false;
+    return true;
+}
+
+/* True if a frame at `addr` is in the chunk, or in an older one: that is taken from now on. */
+static bool is_below(const struct walk *walk, const struct chunk_copy **chunk, cpy_addr addr)
+{
+    const struct chunk_copy *older;
+
+    if (*chunk && addr >= (*chunk)->from &&
+        addr - (*chunk)->from <= (*chunk)->size - walk->reader->layout->frame.size)
+        return true;
+    older = chunk_of(walk, addr);
+    if (!older || (*chunk && older <= *chunk)) /* frames that go up are a loop */
+        return false;
+    *chunk = older;
+    return true;
+}
+
+/*
+ * Takes frames as long as they are plain and lie one below the other in the data stack; gives
+ * the first that is not, 0 at the end. The same as visit would do, for the price of a deep
+ * stack's bytes.
+ */
+static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
+{
+    const struct chunk_copy *chunk = NULL;
+    cpy_addr previous;
+
+    if (!takes_plain(walk))
+        return addr;
+    while (addr != 0 && !(addr & 7) && is_below(walk, &chunk, addr)) {
+        if (walk->visits == 0)
+            memcpy(walk->leaf, chunk->bytes + (addr - chunk->from),
+                   walk->reader->layout->frame.size);
+        previous = addr;
+        if (find_known(walk, chunk, addr))
+            previous = take_known(walk, chunk, addr);
+        if (previous == addr && !take_one(walk, chunk, addr, &previous))
+            break;
+        addr = previous;
+    }
+    return addr;
+}
+
+/* Says which frames are the same to the end, unless there are too many. */
+static void keep_run(struct walk *walk)
+{
+    struct raw_stack *out = walk->out;
+    uint32_t run = walk->run_to - walk->run_from;
+
+    if (walk->run_to == walk->before.depth && run <= CPY_DEPTH_MAX - out->depth)
+        out->same = run;
+    else
+        end_run(walk);
+}
+
+static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
+{
+    cpy_addr addr = take_plain(walk, thread->current_frame);
+    enum cpy_rc rc;
+
+    while (addr != 0 && !walk->out->cut) {
+        rc = visit(walk, addr, &addr);
+        if (rc != CPY_OK)
+            return rc;
+        addr = take_plain(walk, addr);
+    }
+    keep_run(walk);
+    if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
+        return CPY_OK;
+    if (walk->skipped)
+        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
+    if (walk->reader->layout->chain_end == END_BASE_FRAME)
+        return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
+    return walk->ends_well ? CPY_OK : CPY_RACED;
+}
+
+/* The ranges of a PyFrameObject that an object_frame is made of. */
+static size_t object_ranges(const struct layout *l, struct object_frame *frame,
+                            struct mem_range *out)
+{
+    out[0] = (struct mem_range){frame->addr + l->frame.previous, &frame->back, 8};
+    out[1] = (struct mem_range){frame->addr + l->frame.executable, &frame->code, 8};
+    out[2] = (struct mem_range){frame->addr + l->frame.instr, &frame->lasti, 4};
+    return 3;
+}
+
+/* Adds a heap frame. */
+static enum cpy_rc add_object(struct walk *walk, const struct object_frame *frame)
+{
+    int32_t unit = frame->lasti;
+
+    if (frame->code & 7 || frame->code == 0 || unit < -1)
+        return CPY_RACED;
+    if (walk->reader->layout->lasti_in_bytes && unit > 0)
+        unit /= 2;
+    add(walk, &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr, frame->back});
+    return CPY_OK;
+}
+
+/* Walks a chain of heap frames. */
+static enum cpy_rc walk_objects(struct walk *walk, const struct thread_words *thread)
+{
+    struct object_frame *frame;
+    struct mem_range ranges[3];
+    cpy_addr addr = thread->current_frame;
+    enum cpy_rc rc = CPY_OK;
+    size_t count;
+
+    for (; addr != 0 && rc == CPY_OK; addr = frame->back) {
+        if (walk->visits == CPY_DEPTH_MAX) {
+            walk->out->cut = true;
+            return CPY_OK;
+        }
+        frame = &walk->scratch->objects[walk->visits];
+        if (!is_new(walk, addr))
+            return CPY_RACED;
+        frame->addr = addr;
+        count = object_ranges(walk->reader->layout, frame, ranges);
+        rc = mem_read_ranges(walk->reader->mem, ranges, count);
+        rc = rc == CPY_OK ? add_object(walk, frame) : unmapped(walk, rc);
+    }
+    return rc;
+}
+
+/* Reads the frames of a chain once more, many at a time, and compares. */
+static enum cpy_rc check_objects(struct walk *walk)
+{
+    enum { EACH = 3, BATCH = MEM_RANGES_MAX / EACH };
+    struct mem_range ranges[BATCH * EACH];
+    struct object_frame *then, *now;
+    uint32_t i, last;
+    size_t count;
+    enum cpy_rc rc;
+
+    for (i = 0; i < walk->visits; i = last) {
+        last = walk->visits - i > BATCH ? i + BATCH : walk->visits;
+        for (count = 0, now = &walk->scratch->again[i]; now < &walk->scratch->again[last]; now++) {
+            now->addr = walk->scratch->objects[now - walk->scratch->again].addr;
+            count += object_ranges(walk->reader->layout, now, ranges + count);
+        }
+        rc = mem_read_again(walk->reader->mem, ranges, count);
+        if (rc != CPY_OK)
+            return unmapped(walk, rc);
+        walk->out->tear = TEAR_MOVED;
+        for (; i < last; i++) {
+            then = &walk->scratch->objects[i];
+            now = &walk->scratch->again[i];
+            if (then->back != now->back || then->code != now->code || then->lasti != now->lasti)
+                return CPY_RACED;
+        }
+    }
+    return CPY_OK;
+}
+
+static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thread)
+{
+    enum cpy_rc rc;
+
+    if (walk->marks->gc && walk->marks->gc_frame == 0)
+        add(walk, &(struct raw_frame){.kind = RAW_GC});
+    if (walk->reader->layout->frames == FRAMES_OBJECT) {
+        rc = walk_objects(walk, thread);
+        return rc == CPY_OK ? check_objects(walk) : rc;
+    }
+    rc = copy_data_stack(walk->reader, walk->scratch, thread);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    rc = walk_chain(walk, thread);
+    if (rc != CPY_RACED || !walk->skipped)
+        return rc;
+    begin(walk, walk->out); /* once more, with all that is there */
+    walk->may_skip = false;
+    return walk_chain(walk, thread);
+}
+
+/*
+ * CPY_RACED: the thread does not stand where it stood. Reads the generation, too.
+ *
+ * If the state was read after the frames ("late") it is newer already. Then, where a frame
+ * that has returned says so, a current frame that has code was one when it was copied, and
+ * so were all that called it. Elsewhere it could be what a call before has left there, with
+ * another caller below: it must be the same once more.
+ */
+static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thread,
+                               cpy_addr generation_at, uint64_t *generation)
+{
+    const struct layout *l = walk->reader->layout;
+    bool late = is_late(walk);
+    unsigned char leaf[FRAME_MAX];
+    cpy_addr current = thread->current_frame, cframe = thread->cframe;
+    struct mem_range now[4];
+    size_t count = 0;
+    bool leaf_too =
+        l->frames == FRAMES_INTERPRETER && walk->visits > 0 && !(late && l->clears_frames);
+    enum cpy_rc rc;
+
+    if (!late)
+        now[count++] = (struct mem_range){current_frame_at(l, thread), &current, 8};
+    if (!late && l->thread.cframe != NO_FIELD)
+        now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
+    if (leaf_too)
+        now[count++] = (struct mem_range){thread->current_frame, leaf, l->frame.size};
+    if (generation_at != 0)
+        now[count++] = (struct mem_range){generation_at, generation, 8};
+    rc = mem_read_again(walk->reader->mem, now, count);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    walk->out->tear = TEAR_MOVED;
+    if (current != thread->current_frame || cframe != thread->cframe)
+        return CPY_RACED;
+    return leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
+}
+
+enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
+                       const struct thread_words *thread, const struct walk_marks *marks,
+                       const struct raw_before *before, cpy_addr generation_at,
+                       struct raw_stack *out, uint64_t *generation)
+{
+    struct walk walk;
+    enum cpy_rc rc;
+
+    walk.reader = reader;
+    walk.scratch = scratch;
+    walk.marks = marks;
+    walk.thread = thread;
+    walk.before = *before;
+    if (marks->native || marks->gc)
+        walk.before.depth = 0;
+    begin(&walk, out);
+    walk.may_skip = thread->recursion > 0 && reader->layout->clears_frames && is_late(&walk);
+    rc = walk_frames(&walk, thread);
+    return rc == CPY_OK ? check_still(&walk, thread, generation_at, generation) : rc;
+}

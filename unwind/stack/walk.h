@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * walk.h - reads one thread's chain of frames, whole or not at all.
+ *
+ * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
+ * frames (in their objects) and entry frames (on the C stack). The chunks are copied, or
+ * were fetched beforehand (prefetch.h), and the chain is walked in the copy. A walk is good only
+ * if the chain ends where this version says it must, and the current frame, read after all of
+ * it, is still the same. It must also be as it was when it was copied (the thread may have
+ * left it, and come back), unless the thread state was fetched after the frames and frames
+ * that have returned say so (3.14 and later: see check_still).
+ *
+ * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: then
+ * it has what an earlier call has left there. So the frame below the newest call must be
+ * the one that was current when that call began.
+ *
+ * What a stack has in common with the one that the thread had before is not taken again, but
+ * compared. Where the thread counts its Python frames (3.14 and later) the records of its
+ * entry frames need not be read either: Python frames that are plain lie in the data stack in the
+ * order of their calls, and if they are as many as the thread counts, then no frame of a
+ * generator is between them, and each was called by the one that called it before.
+ *
+ * Before 3.11, frames are objects on the heap, reached one by one. There a walk is good only
+ * if all of them, read once more in one call, are what they were.
+ */
+#ifndef UNWIND_STACK_WALK_H
+#define UNWIND_STACK_WALK_H
+
+#include "unwind/fast/bpf_program.h"
+#include "unwind/objects/object.h"
+
+/* What an entry of a raw stack is. */
+enum raw_kind {
+    RAW_FRAME,     /* a frame */
+    RAW_GENERATOR, /* a generator's frame: never skipped as not complete */
+    RAW_NATIVE,    /* C code between two frames */
+    RAW_GC         /* garbage collection */
+};
+
+/* A frame before its code object is known. */
+struct raw_frame {
+    cpy_addr code; /* 0: none, it is no frame */
+    int32_t unit;  /* code unit of its instruction; -1: not started */
+    enum raw_kind kind;
+    cpy_addr addr;     /* where it lies */
+    cpy_addr previous; /* the frame, of Python or not, that called it */
+};
+
+/* What a walk is to note beside the frames. */
+struct walk_marks {
+    bool native;       /* RAW_NATIVE */
+    bool gc;           /* RAW_GC on this stack */
+    cpy_addr gc_frame; /* the frame that was current when the collection began; 0: the leaf */
+};
+
+/* Why a walk was torn. */
+enum walk_tear {
+    TEAR_MOVED,   /* the thread went on meanwhile */
+    TEAR_CHAIN,   /* its frames make no stack */
+    TEAR_CODE,    /* a frame has no code object, or its instruction is not in it */
+    TEAR_UNMAPPED /* memory that it names is not there */
+};
+
+struct raw_stack {
+    enum walk_tear tear; /* if it is torn */
+    uint32_t depth;
+    uint32_t same; /* so many more follow: the outermost ones of the stack before */
+    bool cut;      /* deeper than CPY_DEPTH_MAX */
+    struct raw_frame frames[CPY_DEPTH_MAX];
+};
+
+/* The stack that a thread had before, the innermost frame first. */
+struct raw_before {
+    const struct raw_frame *frames; /* borrowed */
+    uint32_t depth;                 /* 0: it is not known */
+};
+
+/* The words of a thread state that a walk and its caller need. */
+struct thread_words {
+    cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
+    cpy_addr cframe;      /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr outer_frame; /* of these: the current frame of the call into the interpreter below */
+    bool has_outer;       /* ... if there is one */
+    cpy_addr current_frame;
+    uint64_t thread_id, native_thread_id;
+    cpy_addr running_task; /* of asyncio; 0: none, or asyncio is not known */
+    uint32_t status;
+    int64_t recursion; /* Python frames of the thread as it counts them; -1: it does not */
+    bool gil_requested;
+    cpy_addr current_exception, exc_info, exc_value;
+};
+
+/* Memory for the copies of a data stack; one for each target, or shared by many. */
+struct walk_scratch;
+
+MUST_CHECK struct walk_scratch *walk_scratch_new(void);
+void walk_scratch_free(struct walk_scratch *scratch);
+
+/* Where in this version a stack lies that onsite_read is to follow. */
+struct onsite_chain walk_chain_of(const struct layout *layout);
+
+/* Reads the thread state at `addr`. */
+MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,
+                                        struct thread_words *out);
+
+/*
+ * Takes a frame from its bytes, but for `addr`. code 0: it is being taken down, or stands
+ * for C code. Errors: CPY_RACED: that is no frame.
+ */
+MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
+                                       struct raw_frame *out);
+
+/*
+ * Reads the chain of frames of `thread`, and compares it with `before` (of depth 0, or a stack
+ * that was read whole). *generation is read from `generation_at` after the frames; 0: it is not
+ * read.
+ *
+ * Errors: CPY_RACED (torn: try again from walk_read_thread), CPY_GONE, CPY_DENIED.
+ */
+MUST_CHECK enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch,
+                                  const struct thread_words *thread, const struct walk_marks *marks,
+                                  const struct raw_before *before, cpy_addr generation_at,
+                                  struct raw_stack *out, uint64_t *generation);
+
+#endif

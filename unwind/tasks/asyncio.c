@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asyncio.c - see asyncio.h. */
+#include "unwind/tasks/asyncio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/locate/loaded.h"
+
+enum { WAIT_FIRST = 16, WAIT_MAX = 4096 };
+
+void asyncio_init(struct asyncio *asyncio)
+{
+    *asyncio = (struct asyncio){.wait = WAIT_FIRST};
+    tasklist_init(&asyncio->list);
+    buf_init(&asyncio->name, 8 * OBJECT_TEXT_MAX);
+    buf_init(&asyncio->name_again, 8 * OBJECT_TEXT_MAX);
+}
+
+void asyncio_finish(struct asyncio *asyncio)
+{
+    tasklist_finish(&asyncio->list);
+    buf_finish(&asyncio->name);
+    buf_finish(&asyncio->name_again);
+    free(asyncio->chain);
+    free(asyncio->waiters);
+}
+
+/* True if there is a table at `at` that can be. */
+static bool take(struct asyncio *asyncio, struct mem *mem, cpy_addr at, struct layout *layout)
+{
+    uint64_t words[LAYOUT_ASYNCIO_WORDS];
+
+    if (mem_read(mem, at, words, sizeof(words)) != CPY_OK || !layout_add_asyncio(layout, words))
+        return false;
+    asyncio->table = at;
+    return true;
+}
+
+/* Looks into the object whose first mapping is `map`. */
+static bool look_into(struct asyncio *asyncio, const struct asyncio_place *place,
+                      const struct map *map, struct layout *layout)
+{
+    static const char *const symbols[] = {"_Py_AsyncioDebug", "_AsyncioDebug"};
+    struct elf_image image;
+    cpy_addr at;
+    size_t i;
+
+    if (!loaded_is_start(map) || elf_image_read(place->mem, map->start, &image) != CPY_OK ||
+        (!strstr(loaded_name(map), "_asyncio") &&
+         (place->runtime < image.low || place->runtime >= image.high)))
+        return false;
+    for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+        if (loaded_find(place->mem, place->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
+                        &at) == CPY_OK &&
+            take(asyncio, place->mem, at, layout))
+            return true;
+    return false;
+}
+
+void asyncio_look(struct asyncio *asyncio, const struct asyncio_place *place, struct layout *layout)
+{
+    struct maps maps;
+    cpy_addr at;
+    size_t i;
+
+    if (asyncio->table != 0 || layout->generator.size == 0)
+        return;
+    if (place->proc_fd < 0) {
+        if (mem_read_word(place->mem, ASYNCIO_IN_IMAGE, &at) == CPY_OK)
+            (void)take(asyncio, place->mem, at, layout);
+        return;
+    }
+    if (maps_read(place->proc_fd, &maps, NULL) != CPY_OK)
+        return;
+    for (i = 0; i < maps.count && asyncio->table == 0; i++)
+        (void)look_into(asyncio, place, &maps.maps[i], layout);
+    maps_finish(&maps);
+}
+
+void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_place *place,
+                         struct layout *layout)
+{
+    if (asyncio->table != 0 || layout->generator.size == 0 ||
+        asyncio->samples++ < asyncio->next_look)
+        return;
+    asyncio_look(asyncio, place, layout);
+    asyncio->next_look = asyncio->samples + asyncio->wait;
+    asyncio->wait = asyncio->wait * 2 < WAIT_MAX ? asyncio->wait * 2 : WAIT_MAX;
+}

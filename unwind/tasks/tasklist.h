@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tasklist.h - lists the asyncio tasks of a thread, or those whose thread has ended.
+ *
+ * The tasks are in a ring of nodes that changes while it is read. A step from one node to
+ * the next counts only if that one points back: if it does not, a task has gone meanwhile,
+ * and the list is taken up again at the last node that is still in place. So tasks that
+ * stay are all found, and none is found twice.
+ * Source: Modules/_asynciomodule.c and Include/internal/pycore_llist.h, tag v3.14.0.
+ */
+#ifndef UNWIND_TASKS_TASKLIST_H
+#define UNWIND_TASKS_TASKLIST_H
+
+#include "unwind/objects/object.h"
+
+enum { TASKS_MAX = 65536 }; /* of one list; what comes after is left out */
+
+struct tasklist {
+    cpy_addr *nodes; /* owned */
+    size_t count, capacity;
+};
+
+void tasklist_init(struct tasklist *list);
+void tasklist_finish(struct tasklist *list);
+
+/*
+ * Lists the nodes of the ring that begins and ends at `head`, in the order of the list.
+ * Errors: CPY_RACED: it does not hold still, or is no ring.
+ */
+MUST_CHECK enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader,
+                                     cpy_addr head);
+
+/* The list as bytes of its own: how many they are, into them, and out of them again. */
+size_t tasklist_bytes(const struct tasklist *list);
+void tasklist_put(const struct tasklist *list, void *bytes);
+MUST_CHECK enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes);
+
+/* Adds a node unless it is there, or there are `most`; both leave the list as it is. */
+MUST_CHECK enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most);
+
+#endif
