@@ -88,8 +88,8 @@ bpf: ## make unwind/fast/bpf_reader.bpf.inc anew, after a change of unwind/fast/
 	objcopy -I elf64-little -O binary --only-section=program $(BUILD)/unwind/fast/bpf_reader.bpf.o $(BUILD)/unwind/fast/bpf_reader.bpf.bin
 	(echo '/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */'; echo '/* Made by `make bpf` of bpf_reader.bpf.c. */'; \
 	 readelf -sW $(BUILD)/unwind/fast/bpf_reader.bpf.o | awk '$$4 == "FUNC" { print $$8, $$2 }' | while read -r name at; do \
-	     echo "#define ONSITE_AT_$$name $$((0x$$at / 8))"; done; \
-	 echo 'static const unsigned char onsite_code[] = {'; \
+	     echo "#define BPF_READER_AT_$$name $$((0x$$at / 8))"; done; \
+	 echo 'static const unsigned char bpf_reader_code[] = {'; \
 	 od -An -v -tx1 -w8 $(BUILD)/unwind/fast/bpf_reader.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
 	 echo '};') >$(BPF_INC)
 

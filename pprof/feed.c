@@ -109,23 +109,23 @@ static bool give_table(const struct pprof *profile, const struct table *table, u
     return true;
 }
 
-static bool make_room(struct pprof_giver *giver, const struct pprof *profile)
+static bool make_room(struct pprof_delta_encoder *encoder, const struct pprof *profile)
 {
-    size_t row_bytes = profile->type_count * sizeof(*giver->values);
-    size_t capacity = giver->capacity ? giver->capacity : 64;
+    size_t row_bytes = profile->type_count * sizeof(*encoder->values);
+    size_t capacity = encoder->capacity ? encoder->capacity : 64;
     int64_t *wider;
 
-    if (profile->rows.count <= giver->capacity)
+    if (profile->rows.count <= encoder->capacity)
         return true;
     while (capacity < profile->rows.count)
         capacity *= 2;
-    wider = realloc(giver->values, capacity * row_bytes + 1); /* +1: never a size of 0 */
+    wider = realloc(encoder->values, capacity * row_bytes + 1); /* +1: never a size of 0 */
     if (!wider)
         return false;
-    memset((char *)wider + giver->capacity * row_bytes, 0,
-           (capacity - giver->capacity) * row_bytes);
-    giver->values = wider;
-    giver->capacity = capacity;
+    memset((char *)wider + encoder->capacity * row_bytes, 0,
+           (capacity - encoder->capacity) * row_bytes);
+    encoder->values = wider;
+    encoder->capacity = capacity;
     return true;
 }
 
@@ -135,11 +135,11 @@ static int64_t grown(int64_t before, int64_t now)
     return (int64_t)((uint64_t)now - (uint64_t)before);
 }
 
-static void give_values(struct pprof_giver *giver, const struct pprof *profile, uint32_t row,
-                        struct buf *out)
+static void give_values(struct pprof_delta_encoder *encoder, const struct pprof *profile,
+                        uint32_t row, struct buf *out)
 {
     const int64_t *now = values_at(profile, row);
-    int64_t *before = giver->values + row * profile->type_count;
+    int64_t *before = encoder->values + row * profile->type_count;
     size_t i;
 
     if (memcmp(now, before, profile->type_count * sizeof(*now)) == 0)
@@ -151,37 +151,38 @@ static void give_values(struct pprof_giver *giver, const struct pprof *profile, 
     memcpy(before, now, profile->type_count * sizeof(*now));
 }
 
-enum pprof_rc pprof_give(struct pprof_giver *giver, const struct pprof *profile, size_t size,
-                         struct buf *out, bool *more)
+enum pprof_rc pprof_give(struct pprof_delta_encoder *encoder, const struct pprof *profile,
+                         size_t size, struct buf *out, bool *more)
 {
     size_t until = out->size + size;
     bool done;
 
-    if (!make_room(giver, profile))
+    if (!make_room(encoder, profile))
         return PPROF_NOMEM;
-    done = give_table(profile, &profile->texts, &giver->texts, put_text, until, out) &&
-           give_table(profile, &profile->functions, &giver->functions, put_function, until, out) &&
-           give_table(profile, &profile->locations, &giver->locations, put_location, until, out) &&
-           give_table(profile, &profile->stacks, &giver->stacks, put_stack, until, out) &&
-           give_table(profile, &profile->rows, &giver->rows, put_row, until, out);
-    while (done && giver->next < profile->rows.count) {
+    done =
+        give_table(profile, &profile->texts, &encoder->texts, put_text, until, out) &&
+        give_table(profile, &profile->functions, &encoder->functions, put_function, until, out) &&
+        give_table(profile, &profile->locations, &encoder->locations, put_location, until, out) &&
+        give_table(profile, &profile->stacks, &encoder->stacks, put_stack, until, out) &&
+        give_table(profile, &profile->rows, &encoder->rows, put_row, until, out);
+    while (done && encoder->next < profile->rows.count) {
         done = out->size < until && !out->failed;
         if (done)
-            give_values(giver, profile, giver->next++, out);
+            give_values(encoder, profile, encoder->next++, out);
     }
     if (done)
-        giver->next = 0;
+        encoder->next = 0;
     *more = !done;
     return buf_failed(out) ? PPROF_NOMEM : PPROF_OK;
 }
 
-void pprof_giver_reset(struct pprof_giver *giver)
+void pprof_delta_encoder_reset(struct pprof_delta_encoder *encoder)
 {
-    free(giver->values); /* other rows come, which begin at nothing */
-    *giver = (struct pprof_giver){0};
+    free(encoder->values); /* other rows come, which begin at nothing */
+    *encoder = (struct pprof_delta_encoder){0};
 }
 
-void pprof_giver_finish(struct pprof_giver *giver)
+void pprof_delta_encoder_finish(struct pprof_delta_encoder *encoder)
 {
-    pprof_giver_reset(giver);
+    pprof_delta_encoder_reset(encoder);
 }

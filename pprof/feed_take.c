@@ -14,7 +14,7 @@
 enum { NUMBERS_MAX = 1 << 22, NUMBERS_FIRST = 64 };
 
 struct taking {
-    struct pprof_taker *taker;
+    struct pprof_delta_decoder *decoder;
     struct pprof *into;
     struct wire wire;
     uint32_t overflow;
@@ -88,7 +88,7 @@ static enum pprof_rc take_text(struct taking *t)
         return PPROF_BAD;
     rc = profile_text(t->into, (const char *)t->wire.at, (size_t)size, &ours);
     t->wire.at += size;
-    return enter(&t->taker->texts, rc, ours);
+    return enter(&t->decoder->texts, rc, ours);
 }
 
 static enum pprof_rc take_function(struct taking *t)
@@ -97,13 +97,13 @@ static enum pprof_rc take_function(struct taking *t)
     uint32_t ours = LOST;
     enum pprof_rc rc = PPROF_FULL;
 
-    if (!read_known(&t->wire, &t->taker->texts, &key.name) ||
-        !read_known(&t->wire, &t->taker->texts, &key.file) ||
+    if (!read_known(&t->wire, &t->decoder->texts, &key.name) ||
+        !read_known(&t->wire, &t->decoder->texts, &key.file) ||
         !read_int32(&t->wire, &key.start_line))
         return PPROF_BAD;
     if (key.name != LOST && key.file != LOST)
         rc = table_intern(&t->into->functions, &key, sizeof(key), &ours);
-    return enter(&t->taker->functions, rc, ours);
+    return enter(&t->decoder->functions, rc, ours);
 }
 
 static enum pprof_rc take_location(struct taking *t)
@@ -112,12 +112,12 @@ static enum pprof_rc take_location(struct taking *t)
     uint32_t ours = LOST;
     enum pprof_rc rc = PPROF_FULL;
 
-    if (!read_known(&t->wire, &t->taker->functions, &key.function) ||
+    if (!read_known(&t->wire, &t->decoder->functions, &key.function) ||
         !read_int32(&t->wire, &key.line) || !read_int32(&t->wire, &key.column))
         return PPROF_BAD;
     if (key.function != LOST)
         rc = pprof_location(t->into, key.function, key.line, key.column, &ours);
-    return enter(&t->taker->locations, rc, ours);
+    return enter(&t->decoder->locations, rc, ours);
 }
 
 static enum pprof_rc take_stack(struct taking *t)
@@ -130,13 +130,13 @@ static enum pprof_rc take_stack(struct taking *t)
     if (!wire_varint(&t->wire, &depth) || depth > PPROF_DEPTH_MAX)
         return PPROF_BAD;
     for (i = 0; i < depth; i++) {
-        if (!read_known(&t->wire, &t->taker->locations, &locations[i]))
+        if (!read_known(&t->wire, &t->decoder->locations, &locations[i]))
             return PPROF_BAD;
         rc = locations[i] == LOST ? PPROF_FULL : rc;
     }
     if (rc == PPROF_OK)
         rc = pprof_stack(t->into, locations, (size_t)depth, &ours);
-    return enter(&t->taker->stacks, rc, ours);
+    return enter(&t->decoder->stacks, rc, ours);
 }
 
 /* A text that may be none. False: these are no bytes of ours. *full: it was lost. */
@@ -144,9 +144,9 @@ static bool read_optional(struct taking *t, uint32_t *out, bool *full)
 {
     uint64_t theirs;
 
-    if (!wire_varint(&t->wire, &theirs) || theirs > t->taker->texts.count)
+    if (!wire_varint(&t->wire, &theirs) || theirs > t->decoder->texts.count)
         return false;
-    *out = theirs == 0 ? NO_TEXT : t->taker->texts.ours[theirs - 1];
+    *out = theirs == 0 ? NO_TEXT : t->decoder->texts.ours[theirs - 1];
     *full |= theirs != 0 && *out == LOST;
     return true;
 }
@@ -155,8 +155,9 @@ static bool read_label(struct taking *t, struct label_key *out, bool *full)
 {
     int64_t value;
 
-    if (!read_known(&t->wire, &t->taker->texts, &out->key) || !read_optional(t, &out->str, full) ||
-        !read_optional(t, &out->unit, full) || !read_signed(&t->wire, &value))
+    if (!read_known(&t->wire, &t->decoder->texts, &out->key) ||
+        !read_optional(t, &out->str, full) || !read_optional(t, &out->unit, full) ||
+        !read_signed(&t->wire, &value))
         return false;
     *full |= out->key == LOST;
     label_set_number(out, value);
@@ -172,7 +173,7 @@ static enum pprof_rc take_row(struct taking *t)
     bool full;
     size_t i;
 
-    if (!read_known(&t->wire, &t->taker->stacks, &row.stack) || !wire_varint(&t->wire, &count) ||
+    if (!read_known(&t->wire, &t->decoder->stacks, &row.stack) || !wire_varint(&t->wire, &count) ||
         count > PPROF_LABELS_MAX)
         return PPROF_BAD;
     full = row.stack == LOST;
@@ -181,7 +182,7 @@ static enum pprof_rc take_row(struct taking *t)
             return PPROF_BAD;
     if (!full)
         rc = profile_row(t->into, &row, (size_t)count, &ours);
-    return enter(&t->taker->rows, rc, ours);
+    return enter(&t->decoder->rows, rc, ours);
 }
 
 static enum pprof_rc take_values(struct taking *t)
@@ -190,23 +191,23 @@ static enum pprof_rc take_values(struct taking *t)
     uint32_t row;
     size_t i;
 
-    if (!read_known(&t->wire, &t->taker->rows, &row))
+    if (!read_known(&t->wire, &t->decoder->rows, &row))
         return PPROF_BAD;
     for (i = 0; i < t->into->type_count; i++)
         if (!read_signed(&t->wire, &values[i]))
             return PPROF_BAD;
-    t->taker->overflow += row == LOST;
+    t->decoder->overflow += row == LOST;
     pprof_add(t->into, row == LOST ? t->overflow : row, values);
     return PPROF_OK;
 }
 
-enum pprof_rc pprof_take(struct pprof_taker *taker, struct pprof *into, uint32_t overflow,
+enum pprof_rc pprof_take(struct pprof_delta_decoder *decoder, struct pprof *into, uint32_t overflow,
                          const void *bytes, size_t size)
 {
     static enum pprof_rc (*const take[])(struct taking *) = {
         [FEED_TEXT] = take_text,   [FEED_FUNCTION] = take_function, [FEED_LOCATION] = take_location,
         [FEED_STACK] = take_stack, [FEED_ROW] = take_row,           [FEED_VALUES] = take_values};
-    struct taking t = {.taker = taker, .into = into, .overflow = overflow};
+    struct taking t = {.decoder = decoder, .into = into, .overflow = overflow};
     enum pprof_rc rc = PPROF_OK;
     uint8_t kind;
 
@@ -225,21 +226,21 @@ static void forget(struct pprof_numbers *numbers)
     numbers->count = 0;
 }
 
-void pprof_taker_reset(struct pprof_taker *taker)
+void pprof_delta_decoder_reset(struct pprof_delta_decoder *decoder)
 {
-    forget(&taker->texts);
-    forget(&taker->functions);
-    forget(&taker->locations);
-    forget(&taker->stacks);
-    forget(&taker->rows);
+    forget(&decoder->texts);
+    forget(&decoder->functions);
+    forget(&decoder->locations);
+    forget(&decoder->stacks);
+    forget(&decoder->rows);
 }
 
-void pprof_taker_finish(struct pprof_taker *taker)
+void pprof_delta_decoder_finish(struct pprof_delta_decoder *decoder)
 {
-    free(taker->texts.ours);
-    free(taker->functions.ours);
-    free(taker->locations.ours);
-    free(taker->stacks.ours);
-    free(taker->rows.ours);
-    *taker = (struct pprof_taker){0};
+    free(decoder->texts.ours);
+    free(decoder->functions.ours);
+    free(decoder->locations.ours);
+    free(decoder->stacks.ours);
+    free(decoder->rows.ours);
+    *decoder = (struct pprof_delta_decoder){0};
 }

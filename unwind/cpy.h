@@ -3,7 +3,7 @@
  * cpy.h - reads the Python stacks of another process on this machine.
  *
  * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once. Who samples by a
- *          clock calls cpy_seat before each sleep.
+ *          clock calls cpy_pin_cpu before each sleep.
  *          The target is only ever read: never stopped, never written to.
  * Threads: a target belongs to one thread at a time; targets share nothing.
  * Needs:   ptrace access to the target (same user and dumpable, or CAP_SYS_PTRACE).
@@ -159,7 +159,7 @@ void cpy_scratch_free(struct cpy_scratch *scratch);
  * they are without. Rights that it takes may be given up after this, from Linux 5.19 on. NULL is
  * fine, and false.
  */
-bool cpy_scratch_read_onsite(struct cpy_scratch *scratch);
+bool cpy_scratch_use_bpf(struct cpy_scratch *scratch);
 
 /* From now on the target uses this, which outlives it, and has none of its own. */
 void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
@@ -171,8 +171,8 @@ void cpy_set_options(struct cpy_target *target, const struct cpy_options *option
  * Writes into *out what of `asked` the memory of the target's version does not tell, so that no
  * sample will have it: bits of `frames` and `status`. CPY_STATUS_GIL: there is no GIL.
  */
-void cpy_lacks(const struct cpy_target *target, const struct cpy_options *asked,
-               struct cpy_options *out);
+void cpy_missing_features(const struct cpy_target *target, const struct cpy_options *asked,
+                          struct cpy_options *out);
 
 /* True if the version keeps asyncio tasks where cpy_tasks finds them: 3.14 and later. */
 bool cpy_tells_tasks(const struct cpy_target *target);
@@ -195,7 +195,7 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  *
  * While the target moves too fast, and to know whether a thread that could run does run
  * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see cpu_pin.h); its
- * allowed CPUs are as before when this returns, but for cpy_seat. Where it may not be moved,
+ * allowed CPUs are as before when this returns, but for cpy_pin_cpu. Where it may not be moved,
  * a thread that waits for a CPU counts as running. A new interpreter is found
  * within 64 samples.
  */
@@ -221,9 +221,9 @@ MUST_CHECK bool cpy_asleep(struct cpy_target *target);
  * Errors: CPY_RACED: not all of them is known any more, or was whole; none was given.
  * Cost:   nothing is read, and the kernel is not asked.
  */
-MUST_CHECK enum cpy_rc cpy_again(struct cpy_target *target,
-                                 void (*each)(void *ctx, const struct cpy_thread *thread),
-                                 void *ctx);
+MUST_CHECK enum cpy_rc cpy_replay_last(struct cpy_target *target,
+                                       void (*each)(void *ctx, const struct cpy_thread *thread),
+                                       void *ctx);
 
 /* Frees what the next sample can make anew, but not what cpy_asleep needs: for a target that has
  * slept, and likely sleeps on. */
@@ -231,7 +231,7 @@ void cpy_trim(struct cpy_target *target);
 
 /*
  * To be called before the calling thread sleeps until the next sample. Where the target is read
- * on site (cpy_scratch_read_onsite) it is moved to another CPU than that of the target's running
+ * on site (cpy_scratch_use_bpf) it is moved to another CPU than that of the target's running
  * thread, if there is one that it may use; else to that CPU, and into the lowest real-time class
  * (if it may be: CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unseat, which is due before anything that
  * takes longer than a sample: then the timer that ends the sleep takes the CPU from the target
@@ -244,7 +244,7 @@ void cpy_trim(struct cpy_target *target);
  *        change of class; without the class, a wait for the end of the target's time slice, some
  *        milliseconds.
  */
-bool cpy_seat(struct cpy_target *target);
+bool cpy_pin_cpu(struct cpy_target *target);
 
 /*
  * To be called when the calling thread, which was moved, has woken up for a sample, before that.
@@ -306,7 +306,7 @@ MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state
     X(bytes, "bytes", "bytes that they brought")                                        \
     X(predictions, "predictions", "samples whose reads were predicted")                 \
     X(predictions_held, "predictions_held", "of those, samples that needed no more")    \
-    X(light, "light", "samples that read only threads that can have run")               \
+    X(gil_skips, "light", "samples that read only threads that can have run")           \
     X(threads, "threads", "stacks that were given whole")                               \
     X(threads_kept, "threads_kept", "of those, stacks of threads that cannot have run") \
     X(frames_decoded, "frames_decoded", "frames that were given names and lines")       \
@@ -316,8 +316,8 @@ MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state
     X(codes_evicted, "codes_evicted", "code objects dropped as the cache was full")     \
     X(retries, "retries", "walks that were begun again")                                \
     X(seats, "seats", "moves to the target's CPU")                                      \
-    X(onsite, "onsite", "reads in an interrupt of the thread that ran")                 \
-    X(onsite_ns, "onsite_ns", "how long those took (ns): the thread stood still")       \
+    X(bpf_reader, "onsite", "reads in an interrupt of the thread that ran")             \
+    X(bpf_ns, "onsite_ns", "how long those took (ns): the thread stood still")          \
     X(torn, "torn", "stacks and tasks that were given up")                              \
     X(torn_moved, "torn_moved", "of those, because the thread moved on")                \
     X(torn_chain, "torn_chain", "of those, because the frames made no stack")           \

@@ -69,23 +69,23 @@ static enum cpy_rc mix_batch(struct cpy_target *t, const struct raw_frame *frame
     uint64_t held[BATCH * VALUES];
     struct mem_range ranges[BATCH];
     cpy_addr addrs[BATCH];
-    size_t i, kept = 0, used = 0;
+    size_t i, cached = 0, used = 0;
     enum cpy_rc rc;
 
     for (i = 0; i < count; i++) {
-        if (!counts_at(l, &frames[i], &ranges[kept].from, &ranges[kept].size))
+        if (!counts_at(l, &frames[i], &ranges[cached].from, &ranges[cached].size))
             continue;
-        ranges[kept].into = words[kept];
-        addrs[kept++] = frames[i].addr;
+        ranges[cached].into = words[cached];
+        addrs[cached++] = frames[i].addr;
     }
-    rc = mem_read_ranges(&t->ahead.mem, ranges, kept);
-    for (i = 0; i < kept; i++) {
+    rc = mem_read_ranges(&t->prefetch.mem, ranges, cached);
+    for (i = 0; i < cached; i++) {
         ranges[i] = (struct mem_range){addrs[i] + values, held + used, 8};
         ranges[i].size = 8 * count_values(l, words[i]);
         used += ranges[i].size / 8;
     }
     if (rc == CPY_OK)
-        rc = mem_read_ranges(&t->ahead.mem, ranges, kept);
+        rc = mem_read_ranges(&t->prefetch.mem, ranges, cached);
     if (rc == CPY_OK)
         *hash = mix(*hash, held, used * 8);
     return rc;
@@ -123,7 +123,7 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
     if (!thread)
         return CPY_RACED;
     hash = mix(hash, &t->interps[thread->interp].switches, sizeof(uint64_t));
-    t->ahead.now = NULL;
+    t->prefetch.now = NULL;
     rc = walk_read_thread(&reader, state, &words);
     if (rc == CPY_OK)
         rc = walk_stack(&reader, t->scratch->walk, &words, &marks, &before, 0, t->scratch->raw,

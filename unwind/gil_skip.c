@@ -11,11 +11,11 @@ enum { HEADS_EACH = 64 }; /* light samples: then the list of interpreters is loo
 /* Room for so many sets. */
 static bool make_room(struct cpy_target *t, size_t count)
 {
-    struct ahead_set **wider;
+    struct prefetch_set **wider;
 
     if (count <= t->set_capacity)
         return true;
-    wider = realloc(t->sets, 2 * count * sizeof(struct ahead_set *));
+    wider = realloc(t->sets, 2 * count * sizeof(struct prefetch_set *));
     if (!wider)
         return false;
     t->sets = wider;
@@ -39,43 +39,44 @@ static size_t add_awaiters(struct cpy_target *t, size_t count)
 static void find_sleepers(struct cpy_target *t)
 {
     const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->interp_count == 1;
-    struct kept *kept;
+    struct cached *cached;
     size_t i;
 
-    for (i = 0; i < t->keep.count; i++) {
-        kept = t->keep.all[i];
-        kept->sleeps = asks && kept->whole && !kept->out.torn && slumber_lasts(&kept->slumber);
-        kept->set.state_only = kept->sleeps;
-        if (target_follows(t, kept->out.tid))
-            ahead_follow(&kept->set);
+    for (i = 0; i < t->thread_cache.count; i++) {
+        cached = t->thread_cache.all[i];
+        cached->sleeps = asks && cached->whole && !cached->out.torn &&
+                         sched_idle_since_read(&cached->sched_idle);
+        cached->set.state_only = cached->sleeps;
+        if (target_follows(t, cached->out.tid))
+            prefetch_follow(&cached->set);
     }
 }
 
-void light_fetch_all(struct cpy_target *t)
+void gil_skip_fetch_all(struct cpy_target *t)
 {
-    struct ahead_set *common = &t->common;
+    struct prefetch_set *common = &t->common;
     size_t i, count = 0;
 
     find_sleepers(t);
-    if (t->keep.count == 0 || !make_room(t, t->keep.count + 2)) {
-        ahead_fetch(&t->ahead, &common, 1);
+    if (t->thread_cache.count == 0 || !make_room(t, t->thread_cache.count + 2)) {
+        prefetch_fetch(&t->prefetch, &common, 1);
     } else {
         t->sets[count++] = common; /* before the stacks: see gil_skip.h */
-        for (i = 0; i < t->keep.count; i++)
-            t->sets[count++] = &t->keep.all[i]->set;
-        ahead_fetch(&t->ahead, t->sets, add_awaiters(t, count));
+        for (i = 0; i < t->thread_cache.count; i++)
+            t->sets[count++] = &t->thread_cache.all[i]->set;
+        prefetch_fetch(&t->prefetch, t->sets, add_awaiters(t, count));
     }
-    for (i = 0; i < t->keep.count; i++) /* whoever is read again is read whole */
-        t->keep.all[i]->set.state_only = false;
+    for (i = 0; i < t->thread_cache.count; i++) /* whoever is read again is read whole */
+        t->thread_cache.all[i]->set.state_only = false;
 }
 
-void light_forget_all(struct cpy_target *t)
+void gil_skip_forget_all(struct cpy_target *t)
 {
     size_t i;
 
-    ahead_forget(&t->common);
-    for (i = 0; i < t->keep.count; i++)
-        ahead_forget(&t->keep.all[i]->set);
+    prefetch_forget(&t->common);
+    for (i = 0; i < t->thread_cache.count; i++)
+        prefetch_forget(&t->thread_cache.all[i]->set);
 }
 
 /* The thread of an interpreter that held the GIL last; SIZE_MAX: it is none that was listed. */
@@ -96,7 +97,7 @@ static void mark(struct cpy_target *t, size_t i)
     if (t->threads[i].ran)
         return;
     t->threads[i].ran = true;
-    t->sets[t->ran_count] = &t->threads[i].kept->set;
+    t->sets[t->ran_count] = &t->threads[i].cached->set;
     t->ran[t->ran_count++] = i;
 }
 
@@ -109,7 +110,7 @@ static void mark_runners(struct cpy_target *t)
         t->threads[t->ran[i]].ran = false;
     t->ran_count = 0;
     for (i = 0; i < t->interp_count; i++)
-        if (!slumber_lasts(&t->threads[t->interps[i].runner].kept->slumber))
+        if (!sched_idle_since_read(&t->threads[t->interps[i].runner].cached->sched_idle))
             mark(t, t->interps[i].runner);
 }
 
@@ -118,8 +119,8 @@ static bool is_known(struct cpy_target *t, size_t i, bool *moved)
 {
     struct interp now, *then = &t->interps[i];
 
-    if (list_read_interp(t, then, &now) != CPY_OK || now.next != then->next || now.id != then->id ||
-        now.threads_head != then->threads_head || !now.counts)
+    if (thread_list_read_interp(t, then, &now) != CPY_OK || now.next != then->next ||
+        now.id != then->id || now.threads_head != then->threads_head || !now.counts)
         return false;
     if (now.switches == then->switches && now.last_holder == then->last_holder) {
         *then = now;
@@ -147,12 +148,12 @@ static bool read_ran(struct cpy_target *t)
     for (i = 0; i < t->ran_count; i++) {
         struct listed *thread = &t->threads[t->ran[i]];
 
-        t->ahead.now = &thread->kept->set;
+        t->prefetch.now = &thread->cached->set;
         if (walk_read_thread(&reader, thread->words.addr, &now) != CPY_OK ||
             now.interp != thread->words.interp || now.next != thread->words.next ||
             now.thread_id != thread->words.thread_id ||
             now.native_thread_id != thread->words.native_thread_id ||
-            !list_is_alive(&t->found.layout, &now))
+            !thread_list_is_alive(&t->found.layout, &now))
             return false;
         thread->words = now;
     }
@@ -169,17 +170,17 @@ static bool is_enough(struct cpy_target *t)
         return false;
     if (++t->light_samples % HEADS_EACH != 0)
         return true;
-    t->ahead.now = NULL;
-    return list_heads(t, &head) == CPY_OK && head == t->interps[0].addr;
+    t->prefetch.now = NULL;
+    return thread_list_heads(t, &head) == CPY_OK && head == t->interps[0].addr;
 }
 
 /* True if nothing in the process has run: its only thread is one that has slept. */
 static bool stands_still(const struct cpy_target *t)
 {
-    return t->ran_count == 0 && t->thread_count == 1 && t->threads[0].kept->slumber.sole;
+    return t->ran_count == 0 && t->thread_count == 1 && t->threads[0].cached->sched_idle.sole;
 }
 
-bool light_begin(struct cpy_target *t)
+bool gil_skip_begin(struct cpy_target *t)
 {
     size_t i, count;
     bool moved = false;
@@ -195,38 +196,38 @@ bool light_begin(struct cpy_target *t)
         return true;
     count = add_awaiters(t, t->ran_count);
     t->sets[count] = &t->common; /* last: the count of code objects is to be late */
-    ahead_fetch(&t->ahead, t->sets, count + 1);
-    t->ahead.now = &t->common;
+    prefetch_fetch(&t->prefetch, t->sets, count + 1);
+    t->prefetch.now = &t->common;
     for (i = 0; i < t->interp_count; i++)
         if (!is_known(t, i, &moved))
             return false;
     t->counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
-        ahead_fetch(&t->ahead, t->sets, t->ran_count);
+        prefetch_fetch(&t->prefetch, t->sets, t->ran_count);
     return read_ran(t);
 }
 
-bool light_rests(struct cpy_target *t)
+bool gil_skip_all_idle(struct cpy_target *t)
 {
-    struct ahead_set *common = &t->common;
+    struct prefetch_set *common = &t->common;
     struct interp *then, now;
     bool rests = true;
     size_t i;
 
-    ahead_fetch(&t->ahead, &common, 1);
-    t->ahead.now = common;
+    prefetch_fetch(&t->prefetch, &common, 1);
+    t->prefetch.now = common;
     for (i = 0; rests && i < t->interp_count; i++) {
         then = &t->interps[i];
-        rests = list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
+        rests = thread_list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
                 now.id == then->id && now.threads_head == then->threads_head && now.counts &&
                 now.switches == then->switches && now.last_holder == then->last_holder &&
-                slumber_goes_on(&t->threads[then->runner].kept->slumber);
+                sched_idle_since_look(&t->threads[then->runner].cached->sched_idle);
     }
-    t->ahead.now = NULL;
+    t->prefetch.now = NULL;
     return rests;
 }
 
-bool light_lets_go(struct cpy_target *t)
+bool gil_skip_gil_is_free(struct cpy_target *t)
 {
     cpy_addr holder = 1;
     size_t i;
@@ -235,8 +236,8 @@ bool light_lets_go(struct cpy_target *t)
         mem_read_word(t->mem, t->found.gil_current, &holder) != CPY_OK || holder != 0)
         return false;
     for (i = 0; i < t->thread_count; i++)
-        if (t->threads[i].kept->out.tid == t->awake && !t->threads[i].joined)
-            return slumber_goes_on(&t->threads[i].kept->slumber);
+        if (t->threads[i].cached->out.tid == t->awake && !t->threads[i].joined)
+            return sched_idle_since_look(&t->threads[i].cached->sched_idle);
     return false;
 }
 
@@ -265,7 +266,7 @@ static bool is_ready(struct cpy_target *t)
         !make_room_to_mark(t))
         return false;
     for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
-        if (!thread->kept->whole || thread->joined || thread->outer != 0)
+        if (!thread->cached->whole || thread->joined || thread->outer != 0)
             return false;
     for (i = 0; i < t->interp_count; i++) {
         t->interps[i].runner = last_holder_of(t, i);
@@ -288,20 +289,21 @@ static void note_runner(struct cpy_target *t)
         return;
     thread = &t->threads[i];
     t->runner = tids_outer(&t->tids, thread->inner_tid);
-    t->ahead.place.tid = t->runner;
-    t->ahead.place.thread = thread->words.addr;
-    t->ahead.place.cpu = thread->kept->out.status & CPY_STATUS_CPU ? thread->kept->slumber.cpu : -1;
+    t->prefetch.place.tid = t->runner;
+    t->prefetch.place.thread = thread->words.addr;
+    t->prefetch.place.cpu =
+        thread->cached->out.status & CPY_STATUS_CPU ? thread->cached->sched_idle.cpu : -1;
 }
 
-void light_end(struct cpy_target *t)
+void gil_skip_end(struct cpy_target *t)
 {
     size_t i;
 
-    if (!t->light) {
+    if (!t->gil_skips) {
         t->ran_count = 0;
         t->ready = is_ready(t);
     }
-    for (i = 0; t->light && i < t->ran_count; i++)
-        t->ready &= t->threads[t->ran[i]].kept->whole;
+    for (i = 0; t->gil_skips && i < t->ran_count; i++)
+        t->ready &= t->threads[t->ran[i]].cached->whole;
     note_runner(t);
 }

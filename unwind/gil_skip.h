@@ -27,7 +27,7 @@
  * True if this sample has to read only the threads that are marked as `ran`, of those that
  * the sample before has listed; their words are fetched.
  */
-bool light_begin(struct cpy_target *target);
+bool gil_skip_begin(struct cpy_target *target);
 
 /*
  * True if nobody has had a GIL since the sample before, of whose threads all were seen to sleep:
@@ -35,23 +35,23 @@ bool light_begin(struct cpy_target *target);
  * up in C code, and took no GIL, is not noticed. To be asked only where the next sample may be
  * light.
  */
-bool light_rests(struct cpy_target *target);
+bool gil_skip_all_idle(struct cpy_target *target);
 
 /* The same where nobody counts who takes the GIL, and there is one for all interpreters: nobody has
  * it now, and the thread that was last seen to have run has slept on. */
-bool light_lets_go(struct cpy_target *target);
+bool gil_skip_gil_is_free(struct cpy_target *target);
 
 /*
  * Fetches what a sample of all threads is likely to read. Where the kernel is asked about each of
  * them anyway, those that have slept since their stacks were read are marked as `sleeps`: of them
  * only the state is fetched, for the list.
  */
-void light_fetch_all(struct cpy_target *target);
+void gil_skip_fetch_all(struct cpy_target *target);
 
 /* Forgets that: it was not as expected. */
-void light_forget_all(struct cpy_target *target);
+void gil_skip_forget_all(struct cpy_target *target);
 
 /* After a sample that went well: may the next one be light? */
-void light_end(struct cpy_target *target);
+void gil_skip_end(struct cpy_target *target);
 
 #endif

@@ -19,7 +19,8 @@ static uint32_t lacking_status(const struct layout *l)
            (l->free_threaded ? (uint32_t)CPY_STATUS_GIL : 0);
 }
 
-void cpy_lacks(const struct cpy_target *t, const struct cpy_options *asked, struct cpy_options *out)
+void cpy_missing_features(const struct cpy_target *t, const struct cpy_options *asked,
+                          struct cpy_options *out)
 {
     const struct layout *l = &t->found.layout;
 

@@ -39,7 +39,7 @@ static bool add_opcode(struct cpy_target *t, const struct code_entry *entry, int
 
 /* Adds a frame at the inner end. */
 static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
-                             struct kept_stack *stack)
+                             struct cached_stack *stack)
 {
     const struct code_entry *entry;
     struct cpy_frame frame = {0};
@@ -70,7 +70,7 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
 }
 
 /* Puts the frames that are the same to the others. */
-static void spell_out(struct raw_stack *raw, const struct kept_stack *stack)
+static void spell_out(struct raw_stack *raw, const struct cached_stack *stack)
 {
     if (raw->same == 0)
         return;
@@ -81,7 +81,7 @@ static void spell_out(struct raw_stack *raw, const struct kept_stack *stack)
 }
 
 /* How many frames, from the outermost on, are as they were, wherever they lie. */
-static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack *stack)
+static uint32_t count_same(const struct raw_stack *raw, const struct cached_stack *stack)
 {
     uint32_t depth = raw->depth + raw->same, same = raw->same;
     uint32_t most = depth < stack->depth ? depth : stack->depth;
@@ -97,7 +97,7 @@ static uint32_t count_same(const struct raw_stack *raw, const struct kept_stack 
 }
 
 /* Notes where the frames that were not compared while walking lie now. */
-static void place_same(const struct raw_stack *raw, struct kept_stack *stack)
+static void place_same(const struct raw_stack *raw, struct cached_stack *stack)
 {
     uint32_t i, depth = raw->depth + raw->same;
 
@@ -106,7 +106,7 @@ static void place_same(const struct raw_stack *raw, struct kept_stack *stack)
 }
 
 /* How many of the `same` frames have the code objects that they had. */
-static uint32_t count_current(const struct cpy_target *t, const struct kept_stack *stack,
+static uint32_t count_current(const struct cpy_target *t, const struct cached_stack *stack,
                               uint32_t same)
 {
     const struct code_entry *entry;
@@ -139,7 +139,7 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
     /* With a generation it is done once for all samples; opcodes are rarely asked for. What is read
      * on site stops the target meanwhile, and this need not: see vouch_for. */
     reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
-                       (t->ahead.now && t->ahead.now->stood != 0);
+                       (t->prefetch.now && t->prefetch.now->stood != 0);
     rc = codes_check(&t->codes, &reader, t->scratch->addrs, used, generation);
     reader.mem->once = false;
     return rc;
@@ -155,7 +155,7 @@ static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *
 }
 
 enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
-                    struct kept_stack *stack)
+                    struct cached_stack *stack)
 {
     bool vouched = generation != 0 && generation == stack->generation;
     const bool opcodes = t->options.frames & CPY_FRAME_OPCODES;
@@ -175,7 +175,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
     place_same(raw, stack);
     stack->generation = 0;
     t->stats.frames_reused += same;
-    if (!keep_room(&t->keep, stack, depth))
+    if (!thread_cache_reserve(&t->thread_cache, stack, depth))
         return CPY_NOMEM;
     for (i = depth - same; i > 0 && rc == CPY_OK; i--)
         rc = add_frame(t, &raw->frames[i - 1], stack);

@@ -14,6 +14,6 @@
  *         are too large to be kept, while t->stack always has room.
  */
 MUST_CHECK enum cpy_rc resolve(struct cpy_target *target, struct raw_stack *raw,
-                               uint64_t generation, struct kept_stack *stack);
+                               uint64_t generation, struct cached_stack *stack);
 
 #endif

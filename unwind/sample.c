@@ -11,7 +11,7 @@ enum {
     WALK_TRIES = 16,
     SEATED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
     SEATED_MAX = 1 << 16,
-    FAILED_ONSITE_MAX = 4,
+    FAILED_BPF_READS_MAX = 4,
     READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
 };
 
@@ -22,12 +22,12 @@ bool target_asks_cpu(const struct cpy_target *t)
 
 struct reader target_reader(struct cpy_target *t)
 {
-    return (struct reader){&t->ahead.mem, &t->found.layout, t->options.tasks || t->one_set};
+    return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->one_set};
 }
 
 bool target_follows(const struct cpy_target *t, pid_t tid)
 {
-    return t->ahead.goes_onsite && tid == t->ahead.place.tid &&
+    return t->prefetch.uses_bpf && tid == t->prefetch.place.tid &&
            t->found.layout.frames == FRAMES_OBJECT;
 }
 
@@ -56,7 +56,7 @@ static enum cpy_rc vouch_for(const struct cpy_target *t, cpy_addr counted_at, ui
 
 /* One try at the part of a stack that one thread state has; `fresh`: it was just fetched. */
 static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, bool fresh,
-                            struct kept_stack *out)
+                            struct cached_stack *out)
 {
     const struct reader reader = target_reader(t);
     const struct interp *interp = &t->interps[thread->interp];
@@ -68,7 +68,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     };
     const struct raw_before before = {out->raw ? out->raw + (out->room - out->depth) : NULL,
                                       out->cut ? 0 : out->depth};
-    const bool onsite = thread->kept->set.stood != 0;
+    const bool bpf_reader = thread->cached->set.stood != 0;
     const uint64_t decoded = t->codes.decoded;
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
@@ -80,7 +80,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
         return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
     rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
-    if (rc == CPY_OK && onsite && t->codes.decoded != decoded)
+    if (rc == CPY_OK && bpf_reader && t->codes.decoded != decoded)
         rc = vouch_for(t, counted_at, generation);
     return rc;
 }
@@ -89,54 +89,54 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
  * its CPU these are of that moment, too. */
 static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
 {
-    return thread->kept->set.stood != 0 && t->scratch->raw->tear == TEAR_CODE;
+    return thread->cached->set.stood != 0 && t->scratch->raw->tear == TEAR_CODE;
 }
 
 /* True if what runs is to be read on site. */
-static bool goes_onsite(const struct cpy_target *t)
+static bool uses_bpf(const struct cpy_target *t)
 {
-    return onsite_works(t->scratch->onsite) && t->seated == 0 && t->off_site == 0 &&
-           (t->seat.beside >= 0 || !t->seat.stays);
+    return bpf_reader_works(t->scratch->bpf_reader) && t->seated == 0 && t->off_site == 0 &&
+           (t->cpu_pin.beside >= 0 || !t->cpu_pin.stays);
 }
 
 /*
  * Fetches a thread in an interrupt of it, on the CPU where it was seen. False: it is not there, or
  * that is not possible.
  */
-static bool fetch_onsite(struct cpy_target *t, struct listed *thread, pid_t tid)
+static bool fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
 {
-    struct ahead_set *set = &thread->kept->set;
+    struct prefetch_set *set = &thread->cached->set;
 
-    if (!goes_onsite(t))
+    if (!uses_bpf(t))
         return false;
-    t->ahead.goes_onsite = true;
-    t->ahead.place.tid = tid;
-    t->ahead.place.thread = thread->words.addr;
-    t->ahead.place.cpu = t->seen == tid ? t->seen_cpu : seat_cpu_of(&t->seat, tid);
+    t->prefetch.uses_bpf = true;
+    t->prefetch.place.tid = tid;
+    t->prefetch.place.thread = thread->words.addr;
+    t->prefetch.place.cpu = t->seen == tid ? t->seen_cpu : cpu_pin_cpu_of(&t->cpu_pin, tid);
     if (target_follows(t, tid))
-        ahead_follow(set);
-    ahead_fetch(&t->ahead, &set, 1);
-    t->failed_onsite += !t->ahead.stood;
-    return t->ahead.stood;
+        prefetch_follow(set);
+    prefetch_fetch(&t->prefetch, &set, 1);
+    t->failed_bpf_reads += !t->prefetch.stood;
+    return t->prefetch.stood;
 }
 
 /* Takes the thread's CPU, and will do so from the start for some samples. */
-static void sit_down(struct cpy_target *t, pid_t tid)
+static void pin_for_sample(struct cpy_target *t, pid_t tid)
 {
-    if (t->seated == 0 && (t->runner != 0 || !onsite_works(t->scratch->onsite))) {
+    if (t->seated == 0 && (t->runner != 0 || !bpf_reader_works(t->scratch->bpf_reader))) {
         t->seated_next = t->seated_next == 0               ? SEATED_FIRST
                          : t->seated_next * 4 < SEATED_MAX ? t->seated_next * 4
                                                            : SEATED_MAX;
         t->seated = t->seated_next;
     }
-    t->stats.seats += seat_take(&t->seat, tid);
+    t->stats.seats += cpu_pin_take(&t->cpu_pin, tid);
 }
 
 /* Fetches a thread from where we are: on its CPU, if we could get there. */
-static void fetch_seated(struct cpy_target *t, struct ahead_set *set)
+static void fetch_seated(struct cpy_target *t, struct prefetch_set *set)
 {
-    t->ahead.goes_onsite = false;
-    ahead_fetch(&t->ahead, &set, 1);
+    t->prefetch.uses_bpf = false;
+    prefetch_fetch(&t->prefetch, &set, 1);
 }
 
 /* Reads the thread again from the CPU that it runs on; *gone: it ended meanwhile. */
@@ -147,24 +147,24 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     enum cpy_rc rc;
 
     t->stats.retries++;
-    if (is_unsure(t, thread) || !fetch_onsite(t, thread, tid)) {
-        sit_down(t, tid);
-        fetch_seated(t, &thread->kept->set);
+    if (is_unsure(t, thread) || !fetch_by_bpf(t, thread, tid)) {
+        pin_for_sample(t, tid);
+        fetch_seated(t, &thread->cached->set);
     }
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
     *gone = rc == CPY_OK && (thread->words.interp != t->interps[thread->interp].addr ||
-                             !list_is_alive(&t->found.layout, &thread->words));
+                             !thread_list_is_alive(&t->found.layout, &thread->words));
     return rc;
 }
 
 /* Reads one state's part until it is whole; *gone: the thread ended meanwhile. */
-static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct kept_stack *out,
+static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct cached_stack *out,
                              bool *gone)
 {
     enum cpy_rc rc;
     int tries;
 
-    t->ahead.now = &thread->kept->set;
+    t->prefetch.now = &thread->cached->set;
     rc = try_part(t, thread, true, out);
     for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES && t->mem->reads < t->reads_end;
          tries++) {
@@ -178,12 +178,12 @@ static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct
 }
 
 /* A stack that is kept, if there is room for that, else one that lasts until the next thread. */
-static enum cpy_rc read_kept(struct cpy_target *t, struct listed *thread, struct kept_stack **out,
-                             bool *gone)
+static enum cpy_rc read_cached(struct cpy_target *t, struct listed *thread,
+                               struct cached_stack **out, bool *gone)
 {
     enum cpy_rc rc;
 
-    *out = &thread->kept->stack;
+    *out = &thread->cached->stack;
     rc = read_part(t, thread, *out, gone);
     if (rc != CPY_NOMEM)
         return rc;
@@ -196,13 +196,13 @@ static enum cpy_rc read_kept(struct cpy_target *t, struct listed *thread, struct
 static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
                                bool *gone)
 {
-    const struct kept_stack *stack;
-    struct kept_stack *part;
+    const struct cached_stack *stack;
+    struct cached_stack *part;
     uint32_t count;
     enum cpy_rc rc;
 
     for (;; thread = &t->threads[thread->outer - 1]) {
-        rc = read_kept(t, thread, &part, gone);
+        rc = read_cached(t, thread, &part, gone);
         if (rc != CPY_OK || *gone)
             return rc;
         stack = part;
@@ -223,18 +223,18 @@ static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, stru
 static enum cpy_rc read_stack(struct cpy_target *t, struct listed *thread, struct cpy_thread *out,
                               bool *gone)
 {
-    struct kept_stack *stack = NULL;
+    struct cached_stack *stack = NULL;
     enum cpy_rc rc;
 
     if (thread->outer != 0)
         return read_joined(t, thread, out, gone);
-    rc = read_kept(t, thread, &stack, gone);
+    rc = read_cached(t, thread, &stack, gone);
     if (rc != CPY_OK || *gone)
         return rc;
     out->depth = stack->depth;
     out->cut = stack->cut;
     out->frames = stack->frames + (stack->room - stack->depth);
-    thread->kept->whole = stack != &t->scratch->stack;
+    thread->cached->whole = stack != &t->scratch->stack;
     return rc;
 }
 
@@ -276,15 +276,15 @@ static const char *find_name(struct cpy_target *t, const struct listed *thread)
 /* The same, from the sample before if it is still true. */
 static const char *name_of(struct cpy_target *t, const struct listed *thread)
 {
-    struct kept *kept = thread->kept;
+    struct cached *cached = thread->cached;
 
-    if (kept->names != t->names.refreshes || (!kept->out.name && names_are_due(&t->names)) ||
+    if (cached->names != t->names.refreshes || (!cached->out.name && names_are_due(&t->names)) ||
         thread->outer != 0) {
-        kept->out.name = find_name(t, thread);
-        kept->names = t->names.refreshes;
+        cached->out.name = find_name(t, thread);
+        cached->names = t->names.refreshes;
     }
-    t->nameless += !t->light && !kept->out.name; /* a light sample does not count all */
-    return kept->out.name;
+    t->nameless += !t->gil_skips && !cached->out.name; /* a light sample does not count all */
+    return cached->out.name;
 }
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
@@ -292,28 +292,28 @@ typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 /* True if the thread was interrupted while all was read. */
 static bool stands(const struct cpy_target *t, pid_t tid)
 {
-    return t->ahead.stood && t->ahead.place.tid == tid;
+    return t->prefetch.stood && t->prefetch.place.tid == tid;
 }
 
 /* Finds out whether a thread is on a CPU, and what it took so far. */
-static void ask_kernel(struct cpy_target *t, struct slumber *slumber, struct cpy_thread *out)
+static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, struct cpy_thread *out)
 {
-    const uint64_t before_ns = slumber->cpu_ns;
+    const uint64_t before_ns = sched_idle->cpu_ns;
 
     if (stands(t, out->tid)) {
-        slumber_runs(slumber, t->proc_fd, out->tid, t->ahead.place.cpu);
+        sched_idle_runs(sched_idle, t->proc_fd, out->tid, t->prefetch.place.cpu);
         out->status |= CPY_STATUS_CPU;
-    } else if (status_on_cpu(t, slumber, out->tid)) {
+    } else if (status_on_cpu(t, sched_idle, out->tid)) {
         out->status |= CPY_STATUS_CPU;
     }
-    if (slumber->cpu_ns != before_ns)
+    if (sched_idle->cpu_ns != before_ns)
         t->awake = out->tid;
-    if (slumber->cpu >= 0) {
+    if (sched_idle->cpu >= 0) {
         t->seen = out->tid;
-        t->seen_cpu = slumber->cpu;
+        t->seen_cpu = sched_idle->cpu;
     }
-    out->cpu_ns = slumber->cpu_ns;
-    out->wait_ns = slumber->wait_ns;
+    out->cpu_ns = sched_idle->cpu_ns;
+    out->wait_ns = sched_idle->wait_ns;
 }
 
 /*
@@ -326,9 +326,9 @@ static bool has_left(const struct cpy_target *t, const struct listed *thread,
 {
     if (!(out->status & CPY_STATUS_CPU) || t->seen != out->tid)
         return false;
-    if (!goes_onsite(t))
-        return t->seat.stays && t->seen_cpu != t->seat.cpu;
-    return !stands(t, out->tid) && (!t->ahead.stood || t->info.free_threaded ||
+    if (!uses_bpf(t))
+        return t->cpu_pin.stays && t->seen_cpu != t->cpu_pin.cpu;
+    return !stands(t, out->tid) && (!t->prefetch.stood || t->info.free_threaded ||
                                     thread->words.addr == t->interps[thread->interp].holder);
 }
 
@@ -339,18 +339,18 @@ static bool has_left(const struct cpy_target *t, const struct listed *thread,
 static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
     const struct reader reader = target_reader(t);
-    struct ahead_set *set = &thread->kept->set;
+    struct prefetch_set *set = &thread->cached->set;
     const uint64_t seats = t->stats.seats;
     bool fetched = false;
 
-    t->ahead.now = set;
+    t->prefetch.now = set;
     if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
-        t->stats.seats += seat_keep(&t->seat, out->tid);
+        t->stats.seats += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (target_asks_cpu(t))
-        ask_kernel(t, &thread->kept->slumber, out);
+        ask_kernel(t, &thread->cached->sched_idle, out);
     if (t->stats.seats == seats && has_left(t, thread, out)) {
-        fetched = fetch_onsite(t, thread, out->tid);
-        t->stats.seats += !fetched && seat_take(&t->seat, out->tid);
+        fetched = fetch_by_bpf(t, thread, out->tid);
+        t->stats.seats += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
     }
     if (t->stats.seats == seats && !fetched)
         return CPY_OK;
@@ -374,11 +374,11 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     struct cpy_thread out = {.interpreter = (int64_t)t->interps[thread->interp].id,
                              .state = thread->words.addr,
                              .tid = tids_outer(&t->tids, thread->inner_tid)};
-    const uint64_t decoded = t->stats.frames_decoded, names = thread->kept->names;
+    const uint64_t decoded = t->stats.frames_decoded, names = thread->cached->names;
     bool gone = false;
     enum cpy_rc rc = approach(t, thread, &out);
 
-    thread->kept->whole = false;
+    thread->cached->whole = false;
     if (rc == CPY_GONE)
         return rc;
     out.status |= status_of(t, thread);
@@ -394,33 +394,33 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     t->stats.threads += !out.torn;
     out.name = name_of(t, thread);
     out.task = thread->words.running_task;
-    out.still = is_still(&out, &thread->kept->out, decoded == t->stats.frames_decoded);
+    out.still = is_still(&out, &thread->cached->out, decoded == t->stats.frames_decoded);
     /* The text of a name that was looked up again is gone, so that is taken for new. */
-    out.same = out.still && names == thread->kept->names;
+    out.same = out.still && names == thread->cached->names;
     if (target_asks_cpu(t))
-        slumber_was_read(&thread->kept->slumber);
-    else if (thread->kept->whole &&
-             (thread->kept->set.room > SLUMBER_BYTES || t->thread_count == 1))
-        slumber_note(&thread->kept->slumber, t->proc_fd, out.tid, out.same);
-    thread->kept->out = out;
+        sched_idle_was_read(&thread->cached->sched_idle);
+    else if (thread->cached->whole &&
+             (thread->cached->set.room > SCHED_IDLE_BYTES || t->thread_count == 1))
+        sched_idle_note(&thread->cached->sched_idle, t->proc_fd, out.tid, out.same);
+    thread->cached->out = out;
     each(ctx, &out);
     return CPY_OK;
 }
 
 /* Gives a thread that cannot have run Python code since the sample before. */
-static void give_kept(struct cpy_target *t, const struct listed *thread, each_thread *each,
-                      void *ctx)
+static void give_cached(struct cpy_target *t, const struct listed *thread, each_thread *each,
+                        void *ctx)
 {
-    struct kept *kept = thread->kept;
-    struct cpy_thread *out = &kept->out;
+    struct cached *cached = thread->cached;
+    struct cpy_thread *out = &cached->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (target_asks_cpu(t) && (t->light || !kept->sleeps))
-        ask_kernel(t, &kept->slumber, out);
+    if (target_asks_cpu(t) && (t->gil_skips || !cached->sleeps))
+        ask_kernel(t, &cached->sched_idle, out);
     out->still = true;
-    out->same = kept->names == t->names.refreshes; /* else the name may be another */
-    if (!out->same || !t->light)
+    out->same = cached->names == t->names.refreshes; /* else the name may be another */
+    if (!out->same || !t->gil_skips)
         out->name = name_of(t, thread);
     each(ctx, out);
 }
@@ -429,12 +429,12 @@ static void give_kept(struct cpy_target *t, const struct listed *thread, each_th
 static void give_asleep(struct cpy_target *t, const struct listed *thread, each_thread *each,
                         void *ctx)
 {
-    struct kept *kept = thread->kept;
-    struct cpy_thread *out = &kept->out;
+    struct cached *cached = thread->cached;
+    struct cpy_thread *out = &cached->out;
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
     out->still = true;
-    out->same = kept->names == t->names.refreshes;
+    out->same = cached->names == t->names.refreshes;
     if (!out->same)
         out->name = name_of(t, thread);
     each(ctx, out);
@@ -443,7 +443,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
 /* True if a thread that was listed sleeps in the stack that is kept of it. */
 static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 {
-    if (!thread->kept->sleeps || !thread->kept->whole || thread->outer != 0 || thread->joined)
+    if (!thread->cached->sleeps || !thread->cached->whole || thread->outer != 0 || thread->joined)
         return false;
     t->stats.threads++;
     t->stats.threads_kept++;
@@ -467,15 +467,15 @@ void target_begin(struct cpy_target *t)
 void target_end(struct cpy_target *t)
 {
     t->here.woke_ns = 0;
-    if (!t->seat.stays)
-        seat_leave(&t->seat);
-    t->ahead.now = NULL;
-    t->ahead.goes_onsite = t->ahead.stood = false;
+    if (!t->cpu_pin.stays)
+        cpu_pin_release(&t->cpu_pin);
+    t->prefetch.now = NULL;
+    t->prefetch.uses_bpf = t->prefetch.stood = false;
     t->stats.reads = t->mem->reads;
     t->stats.iovecs = t->mem->iovecs;
     t->stats.bytes = t->mem->bytes;
-    t->stats.onsite = t->ahead.stands;
-    t->stats.onsite_ns = t->mem->onsite_ns;
+    t->stats.bpf_reader = t->prefetch.stands;
+    t->stats.bpf_ns = t->mem->bpf_ns;
     t->stats.codes_read = t->codes.decoded;
     t->stats.codes_stale = t->codes.replaced;
     t->stats.codes_evicted = t->codes.evicted;
@@ -489,29 +489,29 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     size_t i;
 
     t->awaiters_there = false;
-    t->light = light_begin(t);
-    if (!t->light) {
+    t->gil_skips = gil_skip_begin(t);
+    if (!t->gil_skips) {
         t->ready = t->counted_late = false;
-        light_fetch_all(t);
-        rc = list_all(t);
+        gil_skip_fetch_all(t);
+        rc = thread_list_all(t);
         names_next_sample(&t->names, t->thread_count);
         t->nameless = 0;
     }
-    if (t->light) {
+    if (t->gil_skips) {
         t->stats.threads += t->thread_count - t->ran_count;
         t->stats.threads_kept += t->thread_count - t->ran_count;
     }
     for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
         thread = &t->threads[i];
-        if (t->light ? !thread->ran : sleeps_on(t, thread))
-            give_kept(t, thread, each, ctx);
+        if (t->gil_skips ? !thread->ran : sleeps_on(t, thread))
+            give_cached(t, thread, each, ctx);
         else if (t->mem->reads >= t->reads_end)
             rc = CPY_RACED;
         else if (!thread->joined)
             rc = give_read(t, thread, each, ctx);
     }
     if (rc == CPY_OK)
-        light_end(t);
+        gil_skip_end(t);
     else
         t->ready = false; /* some of those that ran were not read */
     return rc;
@@ -523,25 +523,25 @@ static void note_site(struct cpy_target *t, uint64_t stands)
 {
     if (t->off_site > 0)
         t->off_site--;
-    if (t->ahead.stands != stands)
-        t->failed_onsite = 0;
-    if (t->failed_onsite >= FAILED_ONSITE_MAX) {
+    if (t->prefetch.stands != stands)
+        t->failed_bpf_reads = 0;
+    if (t->failed_bpf_reads >= FAILED_BPF_READS_MAX) {
         t->off_site = SEATED_FIRST;
-        t->failed_onsite = 0;
+        t->failed_bpf_reads = 0;
     }
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
-    uint64_t reads = t->mem->reads, misses = t->ahead.misses, stands = t->ahead.stands;
+    uint64_t reads = t->mem->reads, misses = t->prefetch.misses, stands = t->prefetch.stands;
     enum cpy_rc rc;
 
     target_look_for_asyncio(t, false);
     target_begin(t);
     if (t->seated > 0 && t->runner != 0)
-        t->stats.seats += seat_keep(&t->seat, t->runner);
-    t->ahead.onsite = t->scratch->onsite;
-    t->ahead.goes_onsite = t->ahead.place.cpu >= 0 && goes_onsite(t);
+        t->stats.seats += cpu_pin_hold(&t->cpu_pin, t->runner);
+    t->prefetch.bpf_reader = t->scratch->bpf_reader;
+    t->prefetch.uses_bpf = t->prefetch.place.cpu >= 0 && uses_bpf(t);
     rc = sample(t, each, ctx);
     t->awaiters_wanted = false;
     note_site(t, stands);
@@ -551,9 +551,9 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
         t->seated_next /= 4; /* it holds still again */
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
-    t->stats.light += t->light;
-    t->stats.predictions += t->mem->reads > reads && t->keep.lists > 1;
-    t->stats.predictions_held += t->keep.lists > 1 && t->ahead.misses == misses;
+    t->stats.gil_skips += t->gil_skips;
+    t->stats.predictions += t->mem->reads > reads && t->thread_cache.lists > 1;
+    t->stats.predictions_held += t->thread_cache.lists > 1 && t->prefetch.misses == misses;
     target_end(t);
     return rc;
 }
@@ -562,12 +562,13 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 static bool all_sleep(struct cpy_target *t, bool still)
 {
     bool asleep = t->options.status & CPY_STATUS_CPU && t->thread_count > 0;
-    struct slumber *slumber;
+    struct sched_idle *sched_idle;
     size_t i;
 
     for (i = 0; asleep && i < t->thread_count; i++) {
-        slumber = &t->threads[i].kept->slumber;
-        asleep = t->threads[i].joined || (still ? slumber_goes_on(slumber) : slumber->asleep);
+        sched_idle = &t->threads[i].cached->sched_idle;
+        asleep = t->threads[i].joined ||
+                 (still ? sched_idle_since_look(sched_idle) : sched_idle->asleep);
     }
     return asleep;
 }
@@ -577,8 +578,8 @@ bool cpy_asleep(struct cpy_target *t)
     /* What the first two ask is a read, and the thread that had the GIL last. */
     if (t->thread_count > 2 && all_sleep(t, false)) {
         if (t->ready)
-            return light_rests(t);
-        if (light_lets_go(t))
+            return gil_skip_all_idle(t);
+        if (gil_skip_gil_is_free(t))
             return true;
     }
     return all_sleep(t, true);
@@ -590,12 +591,12 @@ static bool is_known_whole(const struct cpy_target *t)
     size_t i;
 
     for (i = 0; i < t->thread_count; i++)
-        if (!t->threads[i].kept->whole || t->threads[i].joined || t->threads[i].outer != 0)
+        if (!t->threads[i].cached->whole || t->threads[i].joined || t->threads[i].outer != 0)
             return false;
     return t->thread_count > 0;
 }
 
-enum cpy_rc cpy_again(struct cpy_target *t, each_thread *each, void *ctx)
+enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
 {
     bool known;
     size_t i;
@@ -612,10 +613,10 @@ void cpy_trim(struct cpy_target *t)
 {
     size_t i;
 
-    for (i = 0; i < t->keep.count; i++)
-        ahead_release(&t->ahead, &t->keep.all[i]->set);
-    ahead_release(&t->ahead, &t->tasks);
-    ahead_release(&t->ahead, &t->awaiters);
+    for (i = 0; i < t->thread_cache.count; i++)
+        prefetch_release(&t->prefetch, &t->thread_cache.all[i]->set);
+    prefetch_release(&t->prefetch, &t->tasks);
+    prefetch_release(&t->prefetch, &t->awaiters);
     memos_finish(&t->tasks_made);
     memos_finish(&t->awaiters_made);
 }
@@ -624,46 +625,47 @@ void cpy_trim(struct cpy_target *t)
 static bool go_to_runner(struct cpy_target *t)
 {
     if (t->runner != 0 && t->seen == t->runner)
-        return seat_move_to(&t->seat, t->runner, t->seen_cpu);
-    return t->runner != 0 && seat_move(&t->seat, t->runner, true);
+        return cpu_pin_move_to(&t->cpu_pin, t->runner, t->seen_cpu);
+    return t->runner != 0 && cpu_pin_move(&t->cpu_pin, t->runner, true);
 }
 
 /* Keeps away from where the thread is that will most likely run, if that can be read on site. */
 static bool goes_beside(struct cpy_target *t)
 {
-    struct onsite_place *place = &t->ahead.place;
+    struct bpf_reader_place *place = &t->prefetch.place;
     int cpu = place->cpu;
 
-    if (!onsite_works(t->scratch->onsite) || t->seated > 0 || t->off_site > 0 || t->runner == 0)
+    if (!bpf_reader_works(t->scratch->bpf_reader) || t->seated > 0 || t->off_site > 0 ||
+        t->runner == 0)
         return false;
     if (cpu < 0)
-        cpu = seat_cpu_of(&t->seat, t->runner);
+        cpu = cpu_pin_cpu_of(&t->cpu_pin, t->runner);
     if (!target_asks_cpu(t)) /* nobody else will find that out */
         place->cpu = cpu;
-    return seat_beside(&t->seat, cpu);
+    return cpu_pin_avoid(&t->cpu_pin, cpu);
 }
 
-bool cpy_seat(struct cpy_target *t)
+bool cpy_pin_cpu(struct cpy_target *t)
 {
-    bool pays = t->seated > 0 || !t->seat.denied;
+    bool pays = t->seated > 0 || !t->cpu_pin.denied;
 
     t->here.woke_ns = 0;
     if (!goes_beside(t) && (!pays || !go_to_runner(t))) {
-        seat_leave(&t->seat);
+        cpu_pin_release(&t->cpu_pin);
         return false;
     }
-    t->seat.stays = true;
+    t->cpu_pin.stays = true;
     return true;
 }
 
 void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 {
-    t->here.woke_ns = t->seat.stays && t->seat.beside < 0 ? now_ns : 0;
-    t->here.cpu = t->seat.cpu;
+    t->here.woke_ns = t->cpu_pin.stays && t->cpu_pin.beside < 0 ? now_ns : 0;
+    t->here.cpu = t->cpu_pin.cpu;
 }
 
 void cpy_unseat(struct cpy_target *t)
 {
     t->here.woke_ns = 0;
-    seat_leave(&t->seat);
+    cpu_pin_release(&t->cpu_pin);
 }

@@ -5,11 +5,11 @@
 #include "unwind/target.h"
 
 /* The stack that is used where there is no room to keep one. */
-static bool make_stack(struct kept_stack *stack)
+static bool make_stack(struct cached_stack *stack)
 {
-    struct keep nowhere = {0};
+    struct thread_cache nowhere = {0};
 
-    return keep_room(&nowhere, stack, CPY_DEPTH_MAX);
+    return thread_cache_reserve(&nowhere, stack, CPY_DEPTH_MAX);
 }
 
 struct cpy_scratch *cpy_scratch_new(void)
@@ -39,17 +39,17 @@ void cpy_scratch_free(struct cpy_scratch *scratch)
     free(scratch->frames);
     free(scratch->stack.raw);
     free(scratch->stack.frames);
-    onsite_free(scratch->onsite);
+    bpf_reader_free(scratch->bpf_reader);
     free(scratch);
 }
 
-bool cpy_scratch_read_onsite(struct cpy_scratch *scratch)
+bool cpy_scratch_use_bpf(struct cpy_scratch *scratch)
 {
     if (!scratch)
         return false;
-    if (!scratch->onsite)
-        scratch->onsite = onsite_new();
-    return scratch->onsite != NULL;
+    if (!scratch->bpf_reader)
+        scratch->bpf_reader = bpf_reader_new();
+    return scratch->bpf_reader != NULL;
 }
 
 void cpy_use_scratch(struct cpy_target *t, struct cpy_scratch *scratch)

@@ -12,7 +12,7 @@ static bool is_exception(struct cpy_target *t, cpy_addr value)
 
     if (value == 0 || value == t->none)
         return false;
-    if (mem_read_word(&t->ahead.mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
+    if (mem_read_word(&t->prefetch.mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
         return false;
     if (!object_type_is(&reader, type, "NoneType"))
         return true;
@@ -40,7 +40,7 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
         struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
                                       {item + l->thread.exc_previous, &item, 8}};
 
-        if (mem_read_ranges(&t->ahead.mem, ranges, 2) != CPY_OK)
+        if (mem_read_ranges(&t->prefetch.mem, ranges, 2) != CPY_OK)
             return false;
         if (is_exception(t, value))
             return true;
@@ -55,20 +55,20 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
  * ready, then it was running when we took the CPU back. Without this the profile of a busy
  * host shows where threads wait for a CPU, mostly after system calls, as where they use it.
  */
-bool status_on_cpu(struct cpy_target *t, struct slumber *slumber, pid_t tid)
+bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t tid)
 {
     struct taskstat_sched before, after;
     struct taskstat stat;
 
-    if (!slumber_is_ready(slumber, t->proc_fd, tid, &t->here))
+    if (!sched_idle_is_ready(sched_idle, t->proc_fd, tid, &t->here))
         return false;
-    if (!slumber->queued || !seat_move(&t->seat, tid, false) ||
-        !taskstat_reread_sched(slumber->fd, &before))
+    if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
+        !taskstat_reread_sched(sched_idle->fd, &before))
         return true;
     t->stats.seats++;
-    seat_rest();
-    return taskstat_reread_sched(slumber->fd, &after) && after.turns == before.turns + 1 &&
-           after.cpu_ns > before.cpu_ns && taskstat_reread(slumber->stat_fd, &stat) &&
+    cpu_pin_yield();
+    return taskstat_reread_sched(sched_idle->fd, &after) && after.turns == before.turns + 1 &&
+           after.cpu_ns > before.cpu_ns && taskstat_reread(sched_idle->stat_fd, &stat) &&
            stat.state == 'R';
 }
 

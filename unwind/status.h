@@ -6,7 +6,7 @@
 #include "unwind/target.h"
 
 /* True if the thread is on a CPU, not only ready to be. May move to its CPU to find out. */
-bool status_on_cpu(struct cpy_target *target, struct slumber *slumber, pid_t tid);
+bool status_on_cpu(struct cpy_target *target, struct sched_idle *sched_idle, pid_t tid);
 
 /* Whether it holds the GIL, and collects: what another thread's turn changes, too. */
 uint32_t status_of_gil(const struct cpy_target *target, const struct listed *thread);

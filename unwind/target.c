@@ -19,16 +19,16 @@ struct cpy_target *target_new(void)
     codes_init(&t->codes);
     names_init(&t->names);
     tids_init(&t->tids, -1);
-    seat_init(&t->seat, -1);
-    t->ahead.place.cpu = -1;
+    cpu_pin_init(&t->cpu_pin, -1);
+    t->prefetch.place.cpu = -1;
     asyncio_init(&t->asyncio);
-    ahead_init(&t->ahead, &t->mem);
-    ahead_set_init(&t->common, false);
-    ahead_set_init(&t->tasks, true);
-    ahead_set_init(&t->awaiters, true);
-    memos_init(&t->tasks_made, &t->ahead, &t->tasks);
-    memos_init(&t->awaiters_made, &t->ahead, &t->awaiters);
-    keep_init(&t->keep);
+    prefetch_init(&t->prefetch, &t->mem);
+    prefetch_set_init(&t->common, false);
+    prefetch_set_init(&t->tasks, true);
+    prefetch_set_init(&t->awaiters, true);
+    memos_init(&t->tasks_made, &t->prefetch, &t->tasks);
+    memos_init(&t->awaiters_made, &t->prefetch, &t->awaiters);
+    thread_cache_init(&t->thread_cache);
     t->scratch = cpy_scratch_new();
     if (t->scratch)
         return t;
@@ -71,10 +71,10 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
     return CPY_OK;
 }
 
-void target_settle(struct cpy_target *t)
+void target_choose_readers(struct cpy_target *t)
 {
     layout_find_spans(&t->found.layout);
-    t->ahead.place.chain = walk_chain_of(&t->found.layout);
+    t->prefetch.place.chain = walk_chain_of(&t->found.layout);
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));
@@ -106,14 +106,14 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
     if (rc != CPY_OK)
         goto fail;
     tids_init(&t->tids, t->proc_fd);
-    seat_init(&t->seat, t->proc_fd);
+    cpu_pin_init(&t->cpu_pin, t->proc_fd);
     rc = mem_open_process(pid, t->proc_fd, &t->mem, err);
     if (rc != CPY_OK)
         goto fail;
     rc = find_runtime(t->mem, t->proc_fd, &t->found, err);
     if (rc != CPY_OK)
         goto fail;
-    target_settle(t);
+    target_choose_readers(t);
     rc = try_unproven(t, err);
     if (rc != CPY_OK)
         goto fail;
@@ -141,7 +141,7 @@ enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err
         cpy_close(t);
         return rc;
     }
-    target_settle(t);
+    target_choose_readers(t);
     *out = t;
     return CPY_OK;
 }
@@ -150,14 +150,14 @@ void cpy_close(struct cpy_target *t)
 {
     if (!t)
         return;
-    seat_finish(&t->seat);
-    keep_finish(&t->keep, &t->ahead);
+    cpu_pin_finish(&t->cpu_pin);
+    thread_cache_finish(&t->thread_cache, &t->prefetch);
     memos_finish(&t->tasks_made);
     memos_finish(&t->awaiters_made);
-    ahead_set_finish(&t->ahead, &t->common);
-    ahead_set_finish(&t->ahead, &t->tasks);
-    ahead_set_finish(&t->ahead, &t->awaiters);
-    ahead_finish(&t->ahead);
+    prefetch_set_finish(&t->prefetch, &t->common);
+    prefetch_set_finish(&t->prefetch, &t->tasks);
+    prefetch_set_finish(&t->prefetch, &t->awaiters);
+    prefetch_finish(&t->prefetch);
     mem_close(t->mem);
     codes_finish(&t->codes);
     names_finish(&t->names);
@@ -186,7 +186,7 @@ void target_look_for_asyncio(struct cpy_target *t, bool now)
 
 void target_forget_made(struct cpy_target *t)
 {
-    keep_forget_stacks(&t->keep);
+    thread_cache_forget_stacks(&t->thread_cache);
     memos_forget(&t->tasks_made);
     memos_forget(&t->awaiters_made);
     t->ready = false;

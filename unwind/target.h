@@ -29,12 +29,12 @@ struct interp {
 /* A thread as it was listed. */
 struct listed {
     struct thread_words words;
-    struct kept *kept;  /* borrowed from t->keep */
-    bool ran;           /* since the sample before, as far as one can know */
-    uint32_t interp;    /* index of its interpreter */
-    uint64_t inner_tid; /* the kernel's id as the target sees it; 0: not known */
-    uint32_t outer;     /* index + 1 of the state of the same kernel thread below it; 0: none */
-    bool joined;        /* it is below another one: shown there */
+    struct cached *cached; /* borrowed from t->keep */
+    bool ran;              /* since the sample before, as far as one can know */
+    uint32_t interp;       /* index of its interpreter */
+    uint64_t inner_tid;    /* the kernel's id as the target sees it; 0: not known */
+    uint32_t outer;        /* index + 1 of the state of the same kernel thread below it; 0: none */
+    bool joined;           /* it is below another one: shown there */
 };
 
 /* Where a sample is put together. Nothing in it outlives the sample. */
@@ -43,22 +43,23 @@ struct cpy_scratch {
     struct raw_stack *raw;     /* owned */
     cpy_addr *addrs;           /* owned: CPY_DEPTH_MAX code addresses */
     struct cpy_frame *frames;  /* owned: CPY_DEPTH_MAX: a stack of several parts */
-    struct kept_stack stack;   /* owned: where there is no room to keep one */
-    struct onsite *onsite;     /* owned: reads where the target runs; NULL: that is not possible */
+    struct cached_stack stack; /* owned: where there is no room to keep one */
+    struct bpf_reader
+        *bpf_reader; /* owned: reads where the target runs; NULL: that is not possible */
 };
 
 struct cpy_target {
     pid_t pid;
-    int proc_fd;        /* owned: /proc/PID; -1 for an image */
-    struct mem *mem;    /* owned: what reads the process itself */
-    struct ahead ahead; /* what all others read through, once it is found */
+    int proc_fd;              /* owned: /proc/PID; -1 for an image */
+    struct mem *mem;          /* owned: what reads the process itself */
+    struct prefetch prefetch; /* what all others read through, once it is found */
     struct found found;
     struct cpy_info info;
     struct cpy_stats stats;
     struct codes codes;
     struct names names;
     struct tids tids;
-    struct seat seat;
+    struct cpu_pin cpu_pin;
     struct asyncio asyncio;
     uint64_t reads_end;          /* of mem->reads: where this sample has taken too long */
     unsigned seated;             /* samples that are still to be taken from the target's CPU */
@@ -67,26 +68,26 @@ struct cpy_target {
     pid_t runner;                /* the thread that held the GIL last; 0: not known */
     pid_t seen;                  /* a thread of which this sample has found out, */
     int seen_cpu;                /* that it is or was there; 0: of none */
-    struct slumber_here here;    /* the CPU that we woke up on for this sample */
-    unsigned failed_onsite;      /* times in a row that what ran could not be read there, */
+    struct sched_idle_here here; /* the CPU that we woke up on for this sample */
+    unsigned failed_bpf_reads;   /* times in a row that what ran could not be read there, */
     unsigned off_site;           /* and samples for which that is not tried, then */
     pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
     struct cpy_scratch *scratch; /* owned, unless it borrows it */
     bool borrows;
-    struct keep keep;
-    struct ahead_set common;    /* the words of the interpreters */
-    struct ahead_set tasks;     /* all that cpy_tasks reads */
-    struct ahead_set awaiters;  /* all that cpy_running_tasks reads */
-    struct memos tasks_made;    /* what was made of the one, */
-    struct memos awaiters_made; /* and of the other */
-    bool awaiters_wanted;       /* after the last sample somebody asked for running tasks */
-    bool awaiters_there;        /* `awaiters` was fetched with the last sample */
-    struct ahead_set *one_set;  /* borrowed: instead of all of them; NULL: they are used */
-    struct ahead_set **sets;    /* owned: scratch, for all threads and `common` */
+    struct thread_cache thread_cache;
+    struct prefetch_set common;   /* the words of the interpreters */
+    struct prefetch_set tasks;    /* all that cpy_tasks reads */
+    struct prefetch_set awaiters; /* all that cpy_running_tasks reads */
+    struct memos tasks_made;      /* what was made of the one, */
+    struct memos awaiters_made;   /* and of the other */
+    bool awaiters_wanted;         /* after the last sample somebody asked for running tasks */
+    bool awaiters_there;          /* `awaiters` was fetched with the last sample */
+    struct prefetch_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
+    struct prefetch_set **sets;   /* owned: scratch, for all threads and `common` */
     size_t set_capacity;
     size_t *ran; /* owned: indices of the threads that ran */
     size_t ran_count, ran_capacity;
-    bool light;             /* this sample reads only threads that ran */
+    bool gil_skips;         /* this sample reads only threads that ran */
     bool ready;             /* the next one may be like that */
     bool counted_late;      /* the counts in `interps` were read after the stacks */
     unsigned light_samples; /* in a row */
@@ -127,7 +128,7 @@ void target_forget_made(struct cpy_target *target);
 void target_look_for_asyncio(struct cpy_target *target, bool now);
 
 /* Takes what was found as the target's. */
-void target_settle(struct cpy_target *target);
+void target_choose_readers(struct cpy_target *target);
 
 /* An image as memory, and what was found in the process that it is of. image.c. */
 MUST_CHECK enum cpy_rc image_open(const char *path, struct mem **out, struct found *found,

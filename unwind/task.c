@@ -19,7 +19,7 @@ struct words {
  * What is kept of a task; behind it the frames, the ids of its waiters and the name. Of one that
  * runs the frames are its thread's: they are not kept.
  */
-struct kept_task {
+struct cached_task {
     struct cpy_task task;
     uint64_t generation; /* of its code objects; 0: not known */
     cpy_addr own;        /* the frame of its coroutine */
@@ -64,9 +64,9 @@ static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_pla
     struct running running;
     enum cpy_rc rc;
 
-    t->ahead.mem.when = when;
-    rc = mem_read_ranges(&t->ahead.mem, ranges, running_ranges(l, place, &running, ranges));
-    t->ahead.mem.when = MEM_FIRST;
+    t->prefetch.mem.when = when;
+    rc = mem_read_ranges(&t->prefetch.mem, ranges, running_ranges(l, place, &running, ranges));
+    t->prefetch.mem.when = MEM_FIRST;
     *out = task_of(l, &running);
     return rc;
 }
@@ -187,11 +187,11 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
 static bool take_running(const struct cpy_target *t, const struct listed *thread, cpy_addr own,
                          struct cpy_task *out)
 {
-    const struct kept_stack *stack = &thread->kept->stack;
+    const struct cached_stack *stack = &thread->cached->stack;
     const struct raw_frame *raw = stack->raw + (stack->room - stack->depth);
     uint32_t i;
 
-    if (!thread->kept->whole || t->options.frames & (CPY_FRAME_NATIVE | CPY_FRAME_GC))
+    if (!thread->cached->whole || t->options.frames & (CPY_FRAME_NATIVE | CPY_FRAME_GC))
         return false;
     for (i = 0; i < stack->depth && raw[i].addr != own; i++) {
     }
@@ -207,7 +207,7 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader
                                const struct task_place *place, const struct words *words,
                                bool running, bool *finished)
 {
-    const struct reader plain = target_reader(t); /* a task keeps its coroutine: see keep_task */
+    const struct reader plain = target_reader(t); /* a task keeps its coroutine: see cache_task */
     struct chain *chain = t->asyncio.chain;
     enum cpy_rc rc;
 
@@ -235,7 +235,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
     *out = 0;
     if (field == NO_FIELD)
         return CPY_OK;
-    rc = mem_read_again(&t->ahead.mem, &(struct mem_range){place->interp + field, out, 8}, 1);
+    rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){place->interp + field, out, 8}, 1);
     *out += place->interp; /* interpreters count apart: see resolve.h */
     return rc;
 }
@@ -300,39 +300,39 @@ static struct memo_key key_of(const struct task_place *place, cpy_addr addr, boo
  * Keeps a task that was read from what was fetched. As long as a task has the same coroutine, that
  * lives on where it is: of one that runs nothing of it is compared.
  */
-static void keep_task(struct cpy_target *t, const struct task_place *place,
-                      const struct cpy_task *task, uint64_t generation)
+static void cache_task(struct cpy_target *t, const struct task_place *place,
+                       const struct cpy_task *task, uint64_t generation)
 {
     const size_t frames = task->running ? 0 : task->depth * sizeof(*task->frames);
     const size_t waiters = task->awaited_by_count * sizeof(*task->awaited_by);
     const size_t name = task->name ? strlen(task->name) + 1 : 0;
-    struct kept_task *kept;
+    struct cached_task *cached;
     unsigned char *at;
 
     if (generation == 0 || t->options.frames & CPY_FRAME_OPCODES ||
         (task->running && !t->asyncio.chain->executing))
         return;
-    kept = memo_keep(place->made, key_of(place, task->id, task->running),
-                     sizeof(*kept) + frames + waiters + name);
-    if (!kept)
+    cached = memo_keep(place->made, key_of(place, task->id, task->running),
+                       sizeof(*cached) + frames + waiters + name);
+    if (!cached)
         return;
-    *kept = (struct kept_task){*task, generation, 0};
+    *cached = (struct cached_task){*task, generation, 0};
     if (task->running) { /* what else it has is its thread's */
-        kept->own = t->asyncio.chain->links[0].frame.addr;
-        kept->task.cut = t->asyncio.waiters->cut;
+        cached->own = t->asyncio.chain->links[0].frame.addr;
+        cached->task.cut = t->asyncio.waiters->cut;
     }
-    at = (unsigned char *)(kept + 1);
-    kept->task.frames = memcpy(at, task->frames, frames);
-    kept->task.awaited_by = memcpy(at + frames, task->awaited_by, waiters);
+    at = (unsigned char *)(cached + 1);
+    cached->task.frames = memcpy(at, task->frames, frames);
+    cached->task.awaited_by = memcpy(at + frames, task->awaited_by, waiters);
     if (task->name)
-        kept->task.name = memcpy(at + frames + waiters, task->name, name);
+        cached->task.name = memcpy(at + frames + waiters, task->name, name);
 }
 
 /* Adds its frames to a task that was kept without them. */
 static bool add_running(struct cpy_target *t, const struct task_place *place, cpy_addr own,
                         struct cpy_task *out)
 {
-    struct kept_stack *stack = &t->scratch->stack;
+    struct cached_stack *stack = &t->scratch->stack;
 
     if (place->sampled)
         return take_running(t, place->sampled, own, out);
@@ -349,17 +349,17 @@ static bool add_running(struct cpy_target *t, const struct task_place *place, cp
  * The task as it was kept; false: it has to be read. Which task runs and the count of code objects
  * are compared for all tasks of a place together.
  */
-static bool find_kept(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
-                      struct cpy_task *out)
+static bool find_cached(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+                        struct cpy_task *out)
 {
     const bool running = addr == place->running;
-    const struct kept_task *kept =
+    const struct cached_task *cached =
         place->steady ? memo_find(place->made, key_of(place, addr, running)) : NULL;
 
-    if (!kept || (!running && kept->generation != place->generation))
+    if (!cached || (!running && cached->generation != place->generation))
         return false;
-    *out = kept->task;
-    if (running && !add_running(t, place, kept->own, out))
+    *out = cached->task;
+    if (running && !add_running(t, place, cached->own, out))
         return false;
     t->stats.frames_reused += running ? 0 : out->depth;
     return true;
@@ -370,7 +370,7 @@ static bool enter_sampled(const struct cpy_target *t, struct task_place *place)
 {
     const struct interp *interp;
 
-    if (!place->sampled || !t->light || !t->counted_late || place->sampled->outer != 0)
+    if (!place->sampled || !t->gil_skips || !t->counted_late || place->sampled->outer != 0)
         return false;
     interp = &t->interps[place->sampled->interp];
     place->running = place->sampled->words.running_task;
@@ -383,10 +383,10 @@ void task_enter(struct cpy_target *t, struct task_place *place)
     cpy_addr again;
 
     place->steady = enter_sampled(t, place);
-    if (place->steady || t->ahead.now != place->made->set)
+    if (place->steady || t->prefetch.now != place->made->set)
         return;
     place->sampled = NULL;
-    t->ahead.now->missed = false;
+    t->prefetch.now->missed = false;
     if (read_running_task(t, place, MEM_FIRST, &place->running) == CPY_OK &&
         read_running_task(t, place, MEM_AGAIN, &again) == CPY_OK &&
         read_generation(t, place, &place->generation) == CPY_OK)
@@ -396,9 +396,9 @@ void task_enter(struct cpy_target *t, struct task_place *place)
 void task_approach(struct cpy_target *t, const struct task_place *place)
 {
     t->stats.retries++;
-    t->ahead.now = NULL; /* what was fetched is not good enough */
+    t->prefetch.now = NULL; /* what was fetched is not good enough */
     if (place->tid != 0)
-        t->stats.seats += seat_take(&t->seat, place->tid);
+        t->stats.seats += cpu_pin_take(&t->cpu_pin, place->tid);
 }
 
 /* Reads a task as often as it takes. */
@@ -418,7 +418,7 @@ static enum cpy_rc try_often(struct cpy_target *t, const struct task_place *plac
         rc = try_task(t, place, addr, out, &generation, gone);
     }
     if (rc == CPY_OK && !*gone)
-        keep_task(t, place, out, generation);
+        cache_task(t, place, out, generation);
     memo_drop(place->made);
     return rc;
 }
@@ -429,7 +429,7 @@ enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_
     enum cpy_rc rc;
 
     *gone = false;
-    if (find_kept(t, place, addr, out))
+    if (find_cached(t, place, addr, out))
         return CPY_OK;
     if (!t->asyncio.chain)
         t->asyncio.chain = malloc(sizeof(*t->asyncio.chain));
@@ -437,10 +437,10 @@ enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_
         t->asyncio.waiters = malloc(sizeof(*t->asyncio.waiters));
     if (!t->asyncio.chain || !t->asyncio.waiters)
         return CPY_NOMEM;
-    if (t->ahead.now) /* what came before has nothing to do with this one */
-        t->ahead.now->missed = false;
+    if (t->prefetch.now) /* what came before has nothing to do with this one */
+        t->prefetch.now->missed = false;
     rc = try_often(t, place, addr, out, gone);
-    t->ahead.now = t->one_set;
+    t->prefetch.now = t->one_set;
     if (rc != CPY_RACED)
         return rc;
     t->stats.torn++;

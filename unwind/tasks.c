@@ -39,7 +39,7 @@ static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *plac
         }
         rc = tasklist_read(list, &reader, head);
     }
-    t->ahead.now = t->one_set;
+    t->prefetch.now = t->one_set;
     nodes = rc == CPY_OK ? memo_keep(place->made, key, tasklist_bytes(list)) : NULL;
     if (nodes)
         tasklist_put(list, nodes);
@@ -101,9 +101,9 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     target_begin(t);
     t->ready = false; /* a new list of threads is made */
     t->one_set = &t->tasks;
-    ahead_fetch(&t->ahead, &t->one_set, 1);
-    rc = list_all(t);
-    t->ahead.now = t->one_set;
+    prefetch_fetch(&t->prefetch, &t->one_set, 1);
+    rc = thread_list_all(t);
+    t->prefetch.now = t->one_set;
     memos_begin(&t->tasks_made);
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         rc = give_thread(t, &t->threads[i], each, ctx);
@@ -163,9 +163,9 @@ enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
     if (t->asyncio.table == 0)
         return CPY_FOREIGN;
     target_begin(t);
-    t->one_set = t->ahead.now = &t->awaiters;
+    t->one_set = t->prefetch.now = &t->awaiters;
     if (!t->awaiters_there)
-        ahead_fetch(&t->ahead, &t->one_set, 1);
+        prefetch_fetch(&t->prefetch, &t->one_set, 1);
     memos_begin(&t->awaiters_made);
     for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
         if (t->threads[i].words.running_task != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_thread_list.c - see thread_list.h. */
+/* thread_list.c - see thread_list.h. */
 #include "unwind/thread_list.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { LIST_TRIES = 8 };
 
-bool list_is_alive(const struct layout *l, const struct thread_words *words)
+bool thread_list_is_alive(const struct layout *l, const struct thread_words *words)
 {
     return (l->status_bound == 0 || words->status & l->status_bound) &&
            !(words->status & l->status_cleared);
@@ -40,14 +40,14 @@ static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
     enum cpy_rc rc;
 
     if (t->found.gil_current != 0) /* one GIL for all interpreters */
-        return mem_read_word(&t->ahead.mem, t->found.gil_current, &interp->holder);
+        return mem_read_word(&t->prefetch.mem, t->found.gil_current, &interp->holder);
     if (l->interp.gil == NO_FIELD)
         return CPY_OK;
     want(gil, &count, interp->gil, l->gil.last_holder, &interp->last_holder, 8);
     want(gil, &count, interp->gil, l->gil.locked, &locked, 4);
     want(gil, &count, interp->gil, l->gil.switch_number, &interp->switches, 8);
     want(gil, &count, interp->gil, l->gil.enabled, &enabled, 4);
-    rc = mem_read_ranges(&t->ahead.mem, gil, count);
+    rc = mem_read_ranges(&t->prefetch.mem, gil, count);
     note_holder(interp, locked, enabled);
     interp->counts &= l->gil.switch_number != NO_FIELD;
     return rc;
@@ -69,7 +69,7 @@ static enum cpy_rc read_words(struct cpy_target *t, struct interp *out)
     want(ranges, &count, addr, l->interp.gc_frame, &out->gc_frame, 8);
     want(ranges, &count, addr, l->interp.code_generation, &out->generation, 8);
     want(ranges, &count, t->found.runtime, l->runtime.collecting, &out->collecting, 4);
-    return mem_read_ranges(&t->ahead.mem, ranges, count);
+    return mem_read_ranges(&t->prefetch.mem, ranges, count);
 }
 
 /* The copy of a part of an interpreter. */
@@ -127,7 +127,7 @@ static bool read_block(struct cpy_target *t, struct interp *out)
 
     if (l->interp.span == 0 || l->runtime.collecting != NO_FIELD || t->found.gil_current != 0)
         return false;
-    block.bytes = mem_bytes(&t->ahead.mem, out->addr + l->interp.from, l->interp.span, own, &rc);
+    block.bytes = mem_bytes(&t->prefetch.mem, out->addr + l->interp.from, l->interp.span, own, &rc);
     if (!block.bytes)
         return false;
     take_words(l, &block, out);
@@ -141,14 +141,15 @@ static enum cpy_rc read_interp(struct cpy_target *t, cpy_addr addr, struct inter
 
     *out = (struct interp){.addr = addr};
     if (gil != NO_FIELD)
-        rc = mem_read_word(&t->ahead.mem, addr + gil, &out->gil);
+        rc = mem_read_word(&t->prefetch.mem, addr + gil, &out->gil);
     if (rc != CPY_OK || read_block(t, out))
         return rc;
     rc = read_words(t, out);
     return rc == CPY_OK ? read_gil(t, out) : rc;
 }
 
-enum cpy_rc list_read_interp(struct cpy_target *t, const struct interp *then, struct interp *now)
+enum cpy_rc thread_list_read_interp(struct cpy_target *t, const struct interp *then,
+                                    struct interp *now)
 {
     enum cpy_rc rc;
 
@@ -178,7 +179,7 @@ static enum cpy_rc grow(void **items, size_t *capacity, size_t count, size_t mos
 }
 
 static enum cpy_rc add_thread(struct cpy_target *t, const struct thread_words *words,
-                              struct kept *kept)
+                              struct cached *cached)
 {
     void *items = t->threads;
     enum cpy_rc rc =
@@ -188,16 +189,16 @@ static enum cpy_rc add_thread(struct cpy_target *t, const struct thread_words *w
     if (rc != CPY_OK)
         return rc;
     t->threads[t->thread_count++] =
-        (struct listed){.words = *words, .kept = kept, .interp = (uint32_t)t->interp_count - 1};
-    if (kept->thread_id != words->thread_id || kept->native_id != words->native_thread_id) {
-        kept->names = 0;
-        kept->inner_tid = 0;
-        kept->whole = false;
-        kept->out = (struct cpy_thread){0};
-        slumber_finish(&kept->slumber);
+        (struct listed){.words = *words, .cached = cached, .interp = (uint32_t)t->interp_count - 1};
+    if (cached->thread_id != words->thread_id || cached->native_id != words->native_thread_id) {
+        cached->names = 0;
+        cached->inner_tid = 0;
+        cached->whole = false;
+        cached->out = (struct cpy_thread){0};
+        sched_idle_finish(&cached->sched_idle);
     }
-    kept->thread_id = words->thread_id;
-    kept->native_id = words->native_thread_id;
+    cached->thread_id = words->thread_id;
+    cached->native_id = words->native_thread_id;
     return CPY_OK;
 }
 
@@ -206,16 +207,18 @@ static enum cpy_rc list_thread(struct cpy_target *t, const struct interp *interp
                                struct thread_words *words)
 {
     const struct reader reader = target_reader(t);
-    struct kept *kept = keep_of(&t->keep, addr);
+    struct cached *cached = thread_cache_get(&t->thread_cache, addr);
     enum cpy_rc rc;
 
-    if (!kept)
+    if (!cached)
         return CPY_NOMEM;
-    t->ahead.now = t->one_set ? t->one_set : &kept->set;
+    t->prefetch.now = t->one_set ? t->one_set : &cached->set;
     rc = walk_read_thread(&reader, addr, words);
     if (rc == CPY_OK && words->interp != interp->addr)
         rc = CPY_RACED;
-    return rc == CPY_OK && list_is_alive(&t->found.layout, words) ? add_thread(t, words, kept) : rc;
+    return rc == CPY_OK && thread_list_is_alive(&t->found.layout, words)
+               ? add_thread(t, words, cached)
+               : rc;
 }
 
 static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *interp)
@@ -233,7 +236,7 @@ static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *inter
 /* What reads of interpreters are served from. */
 static void begin_common(struct cpy_target *t)
 {
-    t->ahead.now = t->one_set ? t->one_set : &t->common;
+    t->prefetch.now = t->one_set ? t->one_set : &t->common;
 }
 
 static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
@@ -266,7 +269,7 @@ static enum cpy_rc find_main_thread(struct cpy_target *t)
     if (l->interp.threads_main != NO_FIELD || t->thread_count == 0)
         return CPY_OK;
     if (l->runtime.main_thread != NO_FIELD)
-        return mem_read_word(&t->ahead.mem, t->found.runtime + l->runtime.main_thread,
+        return mem_read_word(&t->prefetch.mem, t->found.runtime + l->runtime.main_thread,
                              &t->main_thread_id);
     /* 3.6: both lists have the newest first, and the main thread of the main interpreter is the
      * oldest of all. */
@@ -280,13 +283,13 @@ static void find_tids(struct cpy_target *t)
 
     for (thread = t->threads; thread < t->threads + t->thread_count; thread++) {
         if (!t->one_set)
-            t->ahead.now = &thread->kept->set;
+            t->prefetch.now = &thread->cached->set;
         if (t->found.layout.thread.native_thread_id != NO_FIELD)
             thread->inner_tid = thread->words.native_thread_id;
         else
-            thread->inner_tid = tids_of_pthread(&t->tids, &t->ahead.mem, thread->words.thread_id,
-                                                t->main_thread_id, thread->kept->inner_tid);
-        thread->kept->inner_tid = thread->inner_tid;
+            thread->inner_tid = tids_of_pthread(&t->tids, &t->prefetch.mem, thread->words.thread_id,
+                                                t->main_thread_id, thread->cached->inner_tid);
+        thread->cached->inner_tid = thread->inner_tid;
     }
 }
 
@@ -302,14 +305,14 @@ static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *wor
     int steps;
 
     if (!t->one_set)
-        t->ahead.now = &keep_of(&t->keep, words->addr)->set;
+        t->prefetch.now = &thread_cache_get(&t->thread_cache, words->addr)->set;
     if (l->thread.cframe != NO_FIELD || l->frames == FRAMES_OBJECT)
         return l->thread.cframe != NO_FIELD ? words->cframe : 0;
     for (steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
         struct mem_range ranges[2] = {{addr + l->frame.owner, &owner, 1},
                                       {addr + l->frame.previous, &previous, 8}};
 
-        if (mem_read_ranges(&t->ahead.mem, ranges, 2) != CPY_OK)
+        if (mem_read_ranges(&t->prefetch.mem, ranges, 2) != CPY_OK)
             return 0;
         if (owner >= l->shim_owner) /* it is a variable of the interpreter's C code */
             return addr;
@@ -369,7 +372,7 @@ static void join(struct cpy_target *t)
     }
 }
 
-enum cpy_rc list_heads(struct cpy_target *t, cpy_addr *head)
+enum cpy_rc thread_list_heads(struct cpy_target *t, cpy_addr *head)
 {
     const struct layout *l = &t->found.layout;
     cpy_addr finalizing = 0;
@@ -380,11 +383,11 @@ enum cpy_rc list_heads(struct cpy_target *t, cpy_addr *head)
     *head = 0;
     want(ranges, &count, t->found.runtime, l->runtime.interpreters_head, head, 8);
     want(ranges, &count, t->found.runtime, l->runtime.finalizing, &finalizing, 8);
-    rc = mem_read_ranges(&t->ahead.mem, ranges, count);
+    rc = mem_read_ranges(&t->prefetch.mem, ranges, count);
     return rc == CPY_OK && (*head == 0 || finalizing != 0) ? CPY_STARTING : rc;
 }
 
-enum cpy_rc list_all(struct cpy_target *t)
+enum cpy_rc thread_list_all(struct cpy_target *t)
 {
     enum cpy_rc rc = CPY_RACED;
     cpy_addr head;
@@ -392,14 +395,14 @@ enum cpy_rc list_all(struct cpy_target *t)
 
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
         if (tries > 0) /* what was fetched is too old by now */
-            light_forget_all(t);
+            gil_skip_forget_all(t);
         begin_common(t);
-        keep_begin_list(&t->keep);
-        rc = list_heads(t, &head);
+        thread_cache_begin_list(&t->thread_cache);
+        rc = thread_list_heads(t, &head);
         if (rc == CPY_OK)
             rc = list_interps(t, head);
     }
-    keep_end_list(&t->keep, &t->ahead);
+    thread_cache_end_list(&t->thread_cache, &t->prefetch);
     begin_common(t);
     if (rc == CPY_OK)
         rc = find_main_thread(t);

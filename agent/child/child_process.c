@@ -45,8 +45,8 @@ static void take_environment(char *out[KEPT + 1])
     out[count] = NULL;
 }
 
-int helper_spawn(pid_t *pid, const char *program, char *const *argv,
-                 const posix_spawn_file_actions_t *files)
+int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
+                        const posix_spawn_file_actions_t *files)
 {
     char *environment[KEPT + 1];
     posix_spawnattr_t attributes;
@@ -78,9 +78,9 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
         return cause;
     (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[0], HELPER_LINK_FD);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[1], HELPER_BEAT_FD);
-    cause = helper_spawn(pid, program, argv, &files);
+    (void)posix_spawn_file_actions_adddup2(&files, fds[0], CHILD_PROCESS_LINK_FD);
+    (void)posix_spawn_file_actions_adddup2(&files, fds[1], CHILD_PROCESS_BEAT_FD);
+    cause = child_process_spawn(pid, program, argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
 }
@@ -88,7 +88,7 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
 /* A copy of a descriptor above those that a helper gets, so that none is in another's way. */
 static int move_up(int fd)
 {
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, HELPER_BEAT_FD + 1) : -1;
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_BEAT_FD + 1) : -1;
 
     if (fd >= 0)
         (void)close(fd);
@@ -96,113 +96,114 @@ static int move_up(int fd)
 }
 
 /* Makes the memory that both see. Gives its descriptor; -1: it cannot be had. */
-static int share_beat(struct helper *helper)
+static int share_heartbeat(struct child_process *child)
 {
     int fd = move_up(memfd_create("pystrobe-beat", MFD_CLOEXEC));
     void *at;
 
-    if (fd < 0 || ftruncate(fd, sizeof(struct beat)) != 0)
+    if (fd < 0 || ftruncate(fd, sizeof(struct heartbeat)) != 0)
         return fd; /* the mapping stays away */
-    at = mmap(NULL, sizeof(struct beat), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    helper->beat = at == MAP_FAILED ? NULL : at;
+    at = mmap(NULL, sizeof(struct heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    child->heartbeat = at == MAP_FAILED ? NULL : at;
     return fd;
 }
 
-bool helper_start(struct helper *helper, const char *program, char *const *argv, uint64_t now_ns,
-                  struct err *err)
+bool child_process_start(struct child_process *child, const char *program, char *const *argv,
+                         uint64_t now_ns, struct err *err)
 {
     int pair[2] = {-1, -1}, fds[2], cause;
 
-    *helper = (struct helper){.pidfd = -1, .started_ns = now_ns, .turned_ns = now_ns};
-    fds[1] = share_beat(helper);
+    *child = (struct child_process){.pidfd = -1, .started_ns = now_ns, .turned_ns = now_ns};
+    fds[1] = share_heartbeat(child);
     cause = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 ? 0 : errno;
     fds[0] = move_up(pair[1]);
-    link_init(&helper->link, pair[0]);
+    ipc_channel_init(&child->channel, pair[0]);
     if (cause == 0)
-        cause = helper->beat && fds[0] >= 0 ? spawn(&helper->pid, program, argv, fds) : EMFILE;
+        cause = child->heartbeat && fds[0] >= 0 ? spawn(&child->pid, program, argv, fds) : EMFILE;
     if (fds[0] >= 0)
         (void)close(fds[0]);
     if (fds[1] >= 0)
         (void)close(fds[1]);
     if (cause == 0) {
-        helper->pidfd = (int)syscall(SYS_pidfd_open, helper->pid, 0);
+        child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
         return true;
     }
     err_set(err, "a helper process cannot be started: %s", strerror(cause));
-    helper_end(helper);
+    child_process_end(child);
     return false;
 }
 
-pid_t helper_reads(const struct helper *helper)
+pid_t child_process_reads(const struct child_process *child)
 {
-    uint64_t since = beat_since(helper->beat);
+    uint64_t since = heartbeat_since(child->heartbeat);
 
-    return since ? atomic_load_explicit(&helper->beat->pid, memory_order_relaxed) : 0;
+    return since ? atomic_load_explicit(&child->heartbeat->pid, memory_order_relaxed) : 0;
 }
 
 /* True if the kernel has put it to sleep, whoever may have done so. */
-static char state_of(const struct helper *helper)
+static char state_of(const struct child_process *child)
 {
     struct proc_stat stat;
 
-    return proc_read_stat(helper->pid, &stat) ? stat.state : 'Z';
+    return proc_read_stat(child->pid, &stat) ? stat.state : 'Z';
 }
 
-enum helper_look helper_look(struct helper *helper, uint64_t now_ns)
+enum child_process_look child_process_look(struct child_process *child, uint64_t now_ns)
 {
-    uint64_t since = beat_since(helper->beat);
-    uint64_t turns = atomic_load_explicit(&helper->beat->turns, memory_order_relaxed);
-    bool again = since && since == helper->blocked_ns;
+    uint64_t since = heartbeat_since(child->heartbeat);
+    uint64_t turns = atomic_load_explicit(&child->heartbeat->turns, memory_order_relaxed);
+    bool again = since && since == child->blocked_ns;
     char state;
 
-    helper->blocked_ns = 0;
-    if (turns != helper->turns)
-        helper->turned_ns = now_ns;
-    helper->turns = turns;
-    if (now_ns < since + BLOCKED_NS || (!since && now_ns < helper->turned_ns + SILENT_NS))
-        return HELPER_WELL;
-    state = state_of(helper);
+    child->blocked_ns = 0;
+    if (turns != child->turns)
+        child->turned_ns = now_ns;
+    child->turns = turns;
+    if (now_ns < since + BLOCKED_NS || (!since && now_ns < child->turned_ns + SILENT_NS))
+        return CHILD_PROCESS_WELL;
+    state = state_of(child);
     if (state == 'Z' || state == 'X')
-        return HELPER_WELL; /* it has ended, which its pidfd tells */
+        return CHILD_PROCESS_WELL; /* it has ended, which its pidfd tells */
     if (state == 'T' || state == 't' || !since)
-        return now_ns < helper->turned_ns + (state == 'R' ? RUNS_NS : SILENT_NS) ? HELPER_WELL
-                                                                                 : HELPER_SILENT;
+        return now_ns < child->turned_ns + (state == 'R' ? RUNS_NS : SILENT_NS)
+                   ? CHILD_PROCESS_WELL
+                   : CHILD_PROCESS_SILENT;
     if (state == 'R')
-        return now_ns < since + RUNS_NS ? HELPER_WELL : HELPER_BLOCKED;
-    helper->blocked_ns = since;
-    return again ? HELPER_BLOCKED : HELPER_WELL;
+        return now_ns < since + RUNS_NS ? CHILD_PROCESS_WELL : CHILD_PROCESS_BLOCKED;
+    child->blocked_ns = since;
+    return again ? CHILD_PROCESS_BLOCKED : CHILD_PROCESS_WELL;
 }
 
 /* How it stands with our child of that pid; false: it is none any more, somebody else has reaped
  * it. info->si_pid 0: it runs. */
-static bool child_of_ours(const struct helper *helper, siginfo_t *info)
+static bool child_of_ours(const struct child_process *child, siginfo_t *info)
 {
     *info = (siginfo_t){0};
-    return waitid(P_PID, (id_t)helper->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return waitid(P_PID, (id_t)child->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /* Gives it a moment to end: its link is closed before its end can be told. */
-static bool wait_end(const struct helper *helper, siginfo_t *info)
+static bool wait_end(const struct child_process *child, siginfo_t *info)
 {
     const struct timespec step = {.tv_nsec = REAP_STEP_NS};
-    struct pollfd end = {.fd = helper->pidfd, .events = POLLIN};
+    struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
     int i;
 
-    if (helper->pidfd > 0)
+    if (child->pidfd > 0)
         (void)poll(&end, 1, REAP_MS);
-    for (i = 0; helper->pidfd <= 0 && i < REAP_MS; i++) { /* before Linux 5.3 */
-        if (!child_of_ours(helper, info) || info->si_pid != 0)
+    for (i = 0; child->pidfd <= 0 && i < REAP_MS; i++) { /* before Linux 5.3 */
+        if (!child_of_ours(child, info) || info->si_pid != 0)
             break;
         (void)nanosleep(&step, NULL);
     }
-    return child_of_ours(helper, info);
+    return child_of_ours(child, info);
 }
 
-int helper_status(struct helper *helper)
+int child_process_status(struct child_process *child)
 {
     siginfo_t info;
 
-    if (!wait_end(helper, &info))
+    if (!wait_end(child, &info))
         return STATUS_UNKNOWN;
     if (info.si_pid == 0)
         return STATUS_RUNS;
@@ -211,25 +212,25 @@ int helper_status(struct helper *helper)
 
 /* Kills and reaps it, if it is still ours: its pid could be another's by now. One that the kernel
  * does not let go of at once is left alone. */
-static void kill_it(const struct helper *helper)
+static void kill_it(const struct child_process *child)
 {
     siginfo_t info;
 
-    if (child_of_ours(helper, &info) && info.si_pid == 0)
-        (void)kill(helper->pid, SIGKILL);
-    if (wait_end(helper, &info) && info.si_pid != 0)
-        (void)waitpid(helper->pid, NULL, WNOHANG);
+    if (child_of_ours(child, &info) && info.si_pid == 0)
+        (void)kill(child->pid, SIGKILL);
+    if (wait_end(child, &info) && info.si_pid != 0)
+        (void)waitpid(child->pid, NULL, WNOHANG);
 }
 
-void helper_end(struct helper *helper)
+void child_process_end(struct child_process *child)
 {
-    if (helper->link.fd > 0)
-        link_finish(&helper->link);
-    if (helper->pid > 0)
-        kill_it(helper);
-    if (helper->pidfd > 0)
-        (void)close(helper->pidfd);
-    if (helper->beat)
-        (void)munmap(helper->beat, sizeof(*helper->beat));
-    *helper = (struct helper){.pidfd = -1, .link = {.fd = -1}};
+    if (child->channel.fd > 0)
+        ipc_channel_finish(&child->channel);
+    if (child->pid > 0)
+        kill_it(child);
+    if (child->pidfd > 0)
+        (void)close(child->pidfd);
+    if (child->heartbeat)
+        (void)munmap(child->heartbeat, sizeof(*child->heartbeat));
+    *child = (struct child_process){.pidfd = -1, .channel = {.fd = -1}};
 }

@@ -49,7 +49,7 @@ static bool keep_capabilities(const unsigned *keep, size_t count)
 
 bool confine_may_help(void)
 {
-    return obstacle_yama() <= 0 || capability_has(CAP_SYS_PTRACE);
+    return ptrace_access_yama() <= 0 || capability_has(CAP_SYS_PTRACE);
 }
 
 void confine_close_from(unsigned first)

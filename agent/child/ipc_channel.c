@@ -15,26 +15,26 @@ struct head {
     uint32_t kind, size;
 };
 
-void link_init(struct link *link, int fd)
+void ipc_channel_init(struct ipc_channel *channel, int fd)
 {
-    *link = (struct link){.fd = fd};
-    buf_init(&link->in, LINK_MESSAGE_MAX + sizeof(struct head) + READ_BYTES);
-    buf_init(&link->out, LINK_WAITING_MAX);
+    *channel = (struct ipc_channel){.fd = fd};
+    buf_init(&channel->in, IPC_CHANNEL_MESSAGE_MAX + sizeof(struct head) + READ_BYTES);
+    buf_init(&channel->out, IPC_CHANNEL_WAITING_MAX);
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
-void link_finish(struct link *link)
+void ipc_channel_finish(struct ipc_channel *channel)
 {
-    if (link->fd >= 0)
-        (void)close(link->fd);
-    link->fd = -1;
-    buf_finish(&link->in);
-    buf_finish(&link->out);
+    if (channel->fd >= 0)
+        (void)close(channel->fd);
+    channel->fd = -1;
+    buf_finish(&channel->in);
+    buf_finish(&channel->out);
 }
 
-bool link_waits(const struct link *link)
+bool ipc_channel_waits(const struct ipc_channel *channel)
 {
-    return link->sent < link->out.size;
+    return channel->sent < channel->out.size;
 }
 
 /* Forgets the content; memory that only a rare long message needed is given back. */
@@ -47,112 +47,114 @@ static void empty(struct buf *buf)
 }
 
 /* Gives the room of what is gone back. */
-static void pack(struct link *link)
+static void pack(struct ipc_channel *channel)
 {
-    if (link->sent < link->out.size / 2)
+    if (channel->sent < channel->out.size / 2)
         return;
-    memmove(link->out.data, link->out.data + link->sent, link->out.size - link->sent);
-    link->out.size -= link->sent;
-    link->sent = 0;
+    memmove(channel->out.data, channel->out.data + channel->sent,
+            channel->out.size - channel->sent);
+    channel->out.size -= channel->sent;
+    channel->sent = 0;
 }
 
-enum link_rc link_flush(struct link *link)
+enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel)
 {
     ssize_t size;
 
-    while (link_waits(link)) {
-        size = send(link->fd, link->out.data + link->sent, link->out.size - link->sent,
-                    MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (ipc_channel_waits(channel)) {
+        size = send(channel->fd, channel->out.data + channel->sent,
+                    channel->out.size - channel->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (size < 0 && errno == EINTR)
             continue;
         if (size < 0 && errno != EAGAIN)
-            return LINK_CLOSED;
+            return IPC_CHANNEL_CLOSED;
         if (size < 0) {
-            pack(link);
-            return LINK_OK;
+            pack(channel);
+            return IPC_CHANNEL_OK;
         }
-        link->sent += (size_t)size;
+        channel->sent += (size_t)size;
     }
-    empty(&link->out);
-    link->sent = 0;
-    return LINK_OK;
+    empty(&channel->out);
+    channel->sent = 0;
+    return IPC_CHANNEL_OK;
 }
 
-enum link_rc link_send(struct link *link, uint32_t kind, const void *first, size_t first_size,
-                       const void *second, size_t second_size)
+enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uint32_t kind, const void *first,
+                                     size_t first_size, const void *second, size_t second_size)
 {
     struct head head = {.kind = kind};
 
-    if (first_size > LINK_MESSAGE_MAX || second_size > LINK_MESSAGE_MAX - first_size)
-        return LINK_BROKEN;
+    if (first_size > IPC_CHANNEL_MESSAGE_MAX || second_size > IPC_CHANNEL_MESSAGE_MAX - first_size)
+        return IPC_CHANNEL_BROKEN;
     head.size = (uint32_t)(first_size + second_size);
-    buf_add(&link->out, &head, sizeof(head));
-    buf_add(&link->out, first, first_size);
-    buf_add(&link->out, second, second_size);
-    return buf_failed(&link->out) ? LINK_BROKEN : link_flush(link);
+    buf_add(&channel->out, &head, sizeof(head));
+    buf_add(&channel->out, first, first_size);
+    buf_add(&channel->out, second, second_size);
+    return buf_failed(&channel->out) ? IPC_CHANNEL_BROKEN : ipc_channel_flush(channel);
 }
 
 /* Gives out the whole messages of `in`; false: one is too long. *stop: `each` said so. */
-static bool give(struct link *link,
+static bool give(struct ipc_channel *channel,
                  bool (*each)(void *ctx, uint32_t kind, const void *bytes, size_t size), void *ctx,
                  bool *stop)
 {
-    size_t at = 0, left = link->in.size;
+    size_t at = 0, left = channel->in.size;
     struct head head;
 
     while (!*stop && left >= sizeof(head)) {
-        memcpy(&head, link->in.data + at, sizeof(head));
-        if (head.size > LINK_MESSAGE_MAX)
+        memcpy(&head, channel->in.data + at, sizeof(head));
+        if (head.size > IPC_CHANNEL_MESSAGE_MAX)
             return false;
         if (left - sizeof(head) < head.size)
             break;
-        *stop = !each(ctx, head.kind, link->in.data + at + sizeof(head), head.size);
+        *stop = !each(ctx, head.kind, channel->in.data + at + sizeof(head), head.size);
         at += sizeof(head) + head.size;
-        left = link->in.size - at;
+        left = channel->in.size - at;
     }
     if (at > 0 && left > 0)
-        memmove(link->in.data, link->in.data + at, left);
+        memmove(channel->in.data, channel->in.data + at, left);
     if (left == 0)
-        empty(&link->in);
+        empty(&channel->in);
     else
-        link->in.size = left;
+        channel->in.size = left;
     return true;
 }
 
 /* Reads once. *size 0: there is nothing more now. */
-static enum link_rc fill(struct link *link, size_t *size)
+static enum ipc_channel_rc fill(struct ipc_channel *channel, size_t *size)
 {
-    size_t before = link->in.size;
-    unsigned char *room = buf_extend(&link->in, READ_BYTES);
+    size_t before = channel->in.size;
+    unsigned char *room = buf_extend(&channel->in, READ_BYTES);
     ssize_t got;
 
     *size = 0;
     if (!room)
-        return LINK_BROKEN;
+        return IPC_CHANNEL_BROKEN;
     do
-        got = recv(link->fd, room, READ_BYTES, MSG_DONTWAIT);
+        got = recv(channel->fd, room, READ_BYTES, MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
-    link->in.size = before + (got > 0 ? (size_t)got : 0);
+    channel->in.size = before + (got > 0 ? (size_t)got : 0);
     if (got > 0)
         *size = (size_t)got;
-    return got > 0 || (got < 0 && errno == EAGAIN) ? LINK_OK : LINK_CLOSED;
+    return got > 0 || (got < 0 && errno == EAGAIN) ? IPC_CHANNEL_OK : IPC_CHANNEL_CLOSED;
 }
 
-enum link_rc link_receive(struct link *link,
-                          bool (*each)(void *ctx, uint32_t kind, const void *bytes, size_t size),
-                          void *ctx)
+enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,
+                                        bool (*each)(void *ctx, uint32_t kind, const void *bytes,
+                                                     size_t size),
+                                        void *ctx)
 {
     bool stop = false;
-    enum link_rc rc = LINK_OK;
+    enum ipc_channel_rc rc = IPC_CHANNEL_OK;
     size_t size = 1;
 
     while (!stop && size > 0) {
-        if (!give(link, each, ctx, &stop))
-            return LINK_BROKEN;
+        if (!give(channel, each, ctx, &stop))
+            return IPC_CHANNEL_BROKEN;
         if (stop)
-            return LINK_OK;
-        rc = fill(link, &size);
-        if (rc != LINK_OK)
+            return IPC_CHANNEL_OK;
+        rc = fill(channel, &size);
+        if (rc != IPC_CHANNEL_OK)
             return rc;
     }
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_run_captured.c - see run_captured.h. */
+/* run_captured.c - see run_captured.h. */
 #include "agent/child/run_captured.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 enum { STEP = 65536, LOOK_MS = 200 };
 
 /* Starts the program with its output in `fd`. Gives errno. */
-static int spawn(pid_t *pid, const struct captured_command *command, int fd)
+static int spawn(pid_t *pid, const struct run_captured_command *command, int fd)
 {
     posix_spawn_file_actions_t files;
     int cause = posix_spawn_file_actions_init(&files);
@@ -29,13 +29,13 @@ static int spawn(pid_t *pid, const struct captured_command *command, int fd)
         (void)posix_spawn_file_actions_adddup2(&files, fd, STDERR_FILENO);
     else
         (void)posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    cause = helper_spawn(pid, command->program, command->argv, &files);
+    cause = child_process_spawn(pid, command->program, command->argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
 }
 
 /* Reads until the other end is closed. False: it took too long, or there is too much. */
-static bool read_all(int fd, const struct captured_limits *limits, struct buf *out)
+static bool read_all(int fd, const struct run_captured_limits *limits, struct buf *out)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     unsigned char bytes[STEP];
@@ -75,13 +75,13 @@ static int reap(pid_t pid)
     return status;
 }
 
-uint64_t captured_cpu_ns(void)
+uint64_t run_captured_cpu_ns(void)
 {
     return atomic_load(&cpu_of_all_ns);
 }
 
 /* Those that run now; 0: a free place. */
-static _Atomic pid_t running[CAPTURED_RUNNING_MAX];
+static _Atomic pid_t running[RUN_CAPTURED_RUNNING_MAX];
 
 /* Puts `pid` where `old` is, if it is anywhere. */
 static void replace(pid_t old, pid_t pid)
@@ -89,19 +89,19 @@ static void replace(pid_t old, pid_t pid)
     pid_t expected;
     size_t i;
 
-    for (i = 0; i < CAPTURED_RUNNING_MAX; i++) {
+    for (i = 0; i < RUN_CAPTURED_RUNNING_MAX; i++) {
         expected = old;
         if (atomic_compare_exchange_strong(&running[i], &expected, pid))
             return;
     }
 }
 
-size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX])
+size_t run_captured_count(pid_t out[RUN_CAPTURED_RUNNING_MAX])
 {
     size_t count = 0, i;
     pid_t pid;
 
-    for (i = 0; i < CAPTURED_RUNNING_MAX; i++) {
+    for (i = 0; i < RUN_CAPTURED_RUNNING_MAX; i++) {
         pid = atomic_load(&running[i]);
         if (pid)
             out[count++] = pid;
@@ -109,8 +109,8 @@ size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX])
     return count;
 }
 
-bool captured_run(const struct captured_command *command, const struct captured_limits *limits,
-                  struct buf *out)
+bool run_captured(const struct run_captured_command *command,
+                  const struct run_captured_limits *limits, struct buf *out)
 {
     int pipes[2], status, cause;
     bool good;

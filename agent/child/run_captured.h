@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_run_captured.h - runs this program with another command, and keeps what it prints.
+ * run_captured.h - runs this program with another command, and keeps what it prints.
  *
  * What reads the memory of a target may hang in it; such a process can be killed.
  */
@@ -14,16 +14,16 @@
 
 #include "base/buf.h"
 
-struct captured_command {
-    const char *program; /* borrowed, a path: CAPTURED_SELF, but in tests */
+struct run_captured_command {
+    const char *program; /* borrowed, a path: RUN_CAPTURED_SELF, but in tests */
     char *const *argv;   /* borrowed */
     bool errors;         /* keep what comes on its standard error, too */
 };
 
-#define CAPTURED_SELF "/proc/self/exe"
+#define RUN_CAPTURED_SELF "/proc/self/exe"
 
 /* When to kill it. */
-struct captured_limits {
+struct run_captured_limits {
     uint64_t deadline_ns; /* monotonic */
     atomic_bool *stop;    /* borrowed: as soon as it is true */
 };
@@ -34,16 +34,16 @@ struct captured_limits {
  *
  * Gives: false: it could not be started, was killed, or failed.
  */
-MUST_CHECK bool captured_run(const struct captured_command *command,
-                             const struct captured_limits *limits, struct buf *out);
+MUST_CHECK bool run_captured(const struct run_captured_command *command,
+                             const struct run_captured_limits *limits, struct buf *out);
 
 /* The CPU time of all commands that have ended, so far. From any thread. */
-uint64_t captured_cpu_ns(void);
+uint64_t run_captured_cpu_ns(void);
 
 /* Commands that are known while they run; what runs beyond that is not. */
-enum { CAPTURED_RUNNING_MAX = 16 };
+enum { RUN_CAPTURED_RUNNING_MAX = 16 };
 
 /* Gives how many commands run now, and their processes. From any thread. */
-size_t captured_running(pid_t out[CAPTURED_RUNNING_MAX]);
+size_t run_captured_count(pid_t out[RUN_CAPTURED_RUNNING_MAX]);
 
 #endif

@@ -46,7 +46,7 @@ static void add_text(struct findings *f, enum finding finding, const char *check
     buf_add_str(&f->text, kinds[finding].word);
     buf_add_str(&f->text, f->colour ? "\033[0m" : "");
     buf_add_fmt(&f->text, "  %-20s  ", check);
-    visible_add_str(&f->text, text);
+    escape_add_str(&f->text, text);
     if (cure[0])
         buf_add_str(&f->text, "\n      do: ");
     buf_add_str(&f->text, cure);

@@ -178,13 +178,13 @@ void options_service(char **argv, char *out, size_t size)
     cmdline_name(words, out, size);
 }
 
-int options_open_failed(enum cpy_rc rc, enum obstacle obstacle, const struct err *err)
+int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct err *err)
 {
     char cure[320];
 
     (void)fprintf(stderr, "pystrobe: %s\n", err->text[0] ? err->text : cpy_rc_text(rc));
     if (rc == CPY_DENIED) {
-        obstacle_explain(obstacle, cure, sizeof(cure));
+        ptrace_access_explain(access, cure, sizeof(cure));
         (void)fprintf(stderr, "pystrobe: %s\n", cure);
         return EXIT_NO_PERMISSION;
     }

@@ -78,6 +78,6 @@ void options_service(char **argv, char *out, size_t size);
 
 /* Says why a process could not be opened, and the cure where it was denied; gives the exit status.
  */
-int options_open_failed(enum cpy_rc rc, enum obstacle obstacle, const struct err *err);
+int options_open_failed(enum cpy_rc rc, enum ptrace_access access, const struct err *err);
 
 #endif

@@ -19,7 +19,7 @@ enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, WHY_MAX = 4096 };
 
 struct sight {
     struct matcher *matcher; /* owned */
-    struct facts *facts;     /* owned */
+    struct proc_info *info;  /* owned */
     struct buf wanted, left; /* owned: the lines of both kinds */
     size_t wanted_count, left_count, others;
 };
@@ -31,7 +31,7 @@ static void add_command(struct buf *out, pid_t pid)
 
     proc_command_line(pid, command);
     size = strlen(command);
-    visible_add(out, command, size < COMMAND_SHOWN ? size : COMMAND_SHOWN);
+    escape_add(out, command, size < COMMAND_SHOWN ? size : COMMAND_SHOWN);
     buf_add_str(out, size < COMMAND_SHOWN ? "\n" : "...\n");
 }
 
@@ -44,16 +44,16 @@ static void add_labels(struct buf *out, const struct labels *labels)
         buf_add_str(out, " ");
         buf_add_str(out, name);
         buf_add_str(out, "=");
-        visible_add_str(out, value);
+        escape_add_str(out, value);
     }
 }
 
-static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choice,
+static void add_wanted(struct sight *sight, pid_t pid, const struct target_profile *profile,
                        const char *version)
 {
-    buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, choice->rate_hz);
-    visible_add_str(&sight->wanted, choice->service);
-    add_labels(&sight->wanted, &choice->labels);
+    buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, profile->rate_hz);
+    escape_add_str(&sight->wanted, profile->service);
+    add_labels(&sight->wanted, &profile->labels);
     buf_add_str(&sight->wanted, "\n           ");
     add_command(&sight->wanted, pid);
     sight->wanted_count++;
@@ -62,7 +62,7 @@ static void add_wanted(struct sight *sight, pid_t pid, const struct choice *choi
 static void add_left(struct sight *sight, pid_t pid, const char *why)
 {
     buf_add_fmt(&sight->left, "  %7d  ", (int)pid);
-    visible_add_str(&sight->left, why);
+    escape_add_str(&sight->left, why);
     buf_add_str(&sight->left, "\n           ");
     add_command(&sight->left, pid);
     sight->left_count++;
@@ -74,8 +74,8 @@ static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid
     struct buf why;
 
     buf_init(&why, WHY_MAX);
-    facts_begin(sight->facts, pid);
-    if (naming_is_disabled(sight->facts)) {
+    proc_info_begin(sight->info, pid);
+    if (naming_is_disabled(sight->info)) {
         buf_add_str(&why, "PYSTROBE_DISABLE is set in its environment");
     } else if (conf->target_count == 0) {
         buf_add_str(&why, "there is no [target] section");
@@ -98,7 +98,7 @@ static void look_at_closed(struct sight *sight, const struct proc_stat *stat, pi
         sight->others++;
         return;
     }
-    obstacle_explain(obstacle_find(pid), why, sizeof(why));
+    ptrace_access_explain(ptrace_access_find(pid), why, sizeof(why));
     add_left(sight, pid, why);
 }
 
@@ -111,7 +111,7 @@ static bool looks_like_python(const struct proc_stat *stat, const struct err *er
 
 static void look(struct sight *sight, const struct conf *conf, pid_t pid)
 {
-    struct choice choice = {0};
+    struct target_profile profile = {0};
     struct cpy_target *target = NULL;
     struct proc_stat stat;
     struct err err = {""};
@@ -124,11 +124,11 @@ static void look(struct sight *sight, const struct conf *conf, pid_t pid)
         sight->others++;
         return;
     }
-    wanted = matcher_choose(sight->matcher, pid, &choice);
+    wanted = matcher_choose(sight->matcher, pid, &profile);
     rc = cpy_open(pid, &target, &err);
     if (rc == CPY_OK && wanted) {
-        naming_complete(&choice, pid, cpy_info(target)->version);
-        add_wanted(sight, pid, &choice, cpy_info(target)->version);
+        naming_complete(&profile, pid, cpy_info(target)->version);
+        add_wanted(sight, pid, &profile, cpy_info(target)->version);
     } else if (rc == CPY_OK) {
         add_unwanted(sight, conf, pid);
     } else if (rc == CPY_DENIED) {
@@ -167,8 +167,8 @@ static void add_part(struct buf *out, const char *title, size_t count, const str
 bool preview(const struct conf *conf, struct buf *out)
 {
     const struct buf nothing = {NULL, 0, 0, 0, false};
-    struct sight sight = {.matcher = matcher_new(conf), .facts = facts_new()};
-    bool good = sight.matcher && sight.facts;
+    struct sight sight = {.matcher = matcher_new(conf), .info = proc_info_new()};
+    bool good = sight.matcher && sight.info;
 
     buf_init(&sight.wanted, OUTPUT_MAX);
     buf_init(&sight.left, OUTPUT_MAX);
@@ -182,6 +182,6 @@ bool preview(const struct conf *conf, struct buf *out)
     buf_finish(&sight.wanted);
     buf_finish(&sight.left);
     matcher_free(sight.matcher);
-    facts_free(sight.facts);
+    proc_info_free(sight.info);
     return good;
 }

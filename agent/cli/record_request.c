@@ -62,8 +62,8 @@ static void add_mode(struct record_request *request, enum service_value mode)
         if (request->modes[i] == mode)
             return;
     request->modes[request->mode_count++] = mode;
-    request->wants.exception |= mode == VALUE_EXCEPTION;
-    request->wants.gil |= mode == VALUE_GIL;
+    request->options.exception |= mode == VALUE_EXCEPTION;
+    request->options.gil |= mode == VALUE_GIL;
 }
 
 /* Reads modes with commas between. */
@@ -93,12 +93,12 @@ static bool take_word(int c, struct record_request *request)
     case 't':
         if (!options_word("threads", optarg, thread_words, &value))
             return false;
-        request->wants.main_only = value != 0;
+        request->options.main_only = value != 0;
         return true;
     case OPTION_ASYNC:
         if (!options_word("async-aware", optarg, task_words, &value))
             return false;
-        request->wants.tasks = (enum wants_tasks)value;
+        request->options.tasks = (enum sample_options_tasks)value;
         return true;
     case OPTION_SPLIT:
         if (!options_word("split", optarg, split_words, &value))
@@ -120,16 +120,16 @@ static bool set_flag(int c, struct reading *reading)
 {
     switch (c) {
     case 'c':
-        reading->request->aim.children = true;
+        reading->request->selection.children = true;
         return true;
     case 'n':
-        reading->request->wants.frames |= CPY_FRAME_NATIVE;
+        reading->request->options.frames |= CPY_FRAME_NATIVE;
         return true;
     case 'g':
-        reading->request->wants.frames |= CPY_FRAME_GC;
+        reading->request->options.frames |= CPY_FRAME_GC;
         return true;
     case OPTION_OPCODES:
-        reading->request->wants.frames |= CPY_FRAME_OPCODES;
+        reading->request->options.frames |= CPY_FRAME_OPCODES;
         return true;
     case 'h':
         reading->wants_help = true;
@@ -146,9 +146,9 @@ static bool take_option(int c, struct reading *reading)
 
     switch (c) {
     case 'p':
-        return options_pid(optarg, &request->aim.pid);
+        return options_pid(optarg, &request->selection.pid);
     case OPTION_TARGET:
-        request->aim.target = optarg;
+        request->selection.target = optarg;
         return true;
     case 'd':
         return options_duration(optarg, &request->duration_ns);
@@ -191,9 +191,9 @@ static bool choose_format(struct reading *reading)
 /* Says what is wrong with the words as a whole. */
 static bool words_fit(const struct record_request *request)
 {
-    if (!aim_fits(&request->aim, "record"))
+    if (!target_selection_fits(&request->selection, "record"))
         return false;
-    if (request->wants.tasks == TASKS_ALL && request->wants.main_only)
+    if (request->options.tasks == TASKS_ALL && request->options.main_only)
         (void)fputs("pystrobe: --async-aware all shows tasks of all threads, and --threads main no "
                     "other thread: leave one of the two out\n",
                     stderr);
@@ -211,11 +211,11 @@ int record_request_read(int argc, char **argv, struct record_request *out, bool 
         if (!take_option(c, &reading))
             return options_usage("record");
     *wants_help = reading.wants_help;
-    out->aim.command = optind < argc ? argv + optind : NULL;
+    out->selection.command = optind < argc ? argv + optind : NULL;
     if (!*wants_help && (!words_fit(out) || !choose_format(&reading)))
         return options_usage("record");
     out->each = strstr(out->output, RECORD_EACH) != NULL;
-    if (!out->aim.command && out->duration_ns == 0)
+    if (!out->selection.command && out->duration_ns == 0)
         out->duration_ns = 10 * NS_PER_S;
     return EXIT_OK;
 }

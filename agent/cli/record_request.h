@@ -3,7 +3,7 @@
 #ifndef AGENT_CLI_RECORD_REQUEST_H
 #define AGENT_CLI_RECORD_REQUEST_H
 
-#include "agent/cli/command_targets.h"
+#include "agent/cli/target_selection.h"
 #include "agent/discover/sample_options.h"
 #include "agent/sampling/service.h"
 #include "formats/format.h"
@@ -12,15 +12,15 @@ enum record_stats { RECORD_STATS_NONE, RECORD_STATS_TEXT, RECORD_STATS_JSON };
 
 /* All strings are borrowed from the command line. */
 struct record_request {
-    struct aim aim;       /* whom */
-    uint64_t duration_ns; /* 0: not given */
+    struct target_selection selection; /* whom */
+    uint64_t duration_ns;              /* 0: not given */
     double rate_hz;
     const char *output;
     bool each;                        /* `output` has RECORD_EACH in it: a file for each process */
     const struct format *format;      /* static */
     enum service_value modes[VALUES]; /* what the profile has, the one that is shown first; */
     size_t mode_count;                /* 0: all that is usual */
-    struct wants wants;
+    struct sample_options options;
     enum service_split split;
     enum record_stats stats;
 };

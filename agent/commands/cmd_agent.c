@@ -13,8 +13,8 @@
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/sampling/resolve_target.h"
 #include "agent/sampling/stats.h"
-#include "agent/sampling/target_selection.h"
 #include "agent/supervisor/supervisor.h"
 
 static const char help[] =
@@ -38,7 +38,7 @@ static const char help[] =
 
 enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     const struct run *run = ctx;
 
@@ -50,24 +50,24 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
-    pulls_deliver(run->watch.pulls, service);
-    ship_service(&run->ship, service, now_ns);
+    on_demand_deliver(run->monitoring.on_demand, service);
+    publisher_service(&run->publisher, service, now_ns);
 }
 
 static void interval_ended(void *ctx)
 {
     struct run *run = ctx;
 
-    ship_interval_end(&run->ship);
+    publisher_interval_end(&run->publisher);
 }
 
-static void log_stopped(struct fleet *fleet)
+static void log_stopped(struct supervisor *supervisor)
 {
-    const struct engine_stats *stats = fleet_engine_stats(fleet);
+    const struct engine_stats *stats = supervisor_engine_stats(supervisor);
     struct cpy_stats unwinder;
     struct buf dropped;
 
-    fleet_unwinder(fleet, &unwinder);
+    supervisor_unwinder(supervisor, &unwinder);
     buf_init(&dropped, DROPPED_MAX);
     stats_dropped(stats, &unwinder, &dropped);
     buf_add(&dropped, "", 1);
@@ -79,14 +79,14 @@ static void log_stopped(struct fleet *fleet)
 
 static void order_burst(struct run *run, const struct control_request *request)
 {
-    struct burst burst = whom(run->conf, request->target);
+    struct burst burst = resolve_target(run->conf, request->target);
     char text[128];
     size_t count;
 
     burst.rate_hz = request->rate_hz;
-    count = fleet_burst(run->fleet, &burst, request->duration_ns);
+    count = supervisor_burst(run->supervisor, &burst, request->duration_ns);
     if (count == SIZE_MAX) {
-        control_done(run->watch.control, false, "there are too many bursts already");
+        control_done(run->monitoring.control, false, "there are too many bursts already");
         return;
     }
     log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu processes now", request->target,
@@ -95,12 +95,12 @@ static void order_burst(struct run *run, const struct control_request *request)
                    count > 0        ? ""
                    : burst.pid != 0 ? ": it is not sampled now"
                                     : " now; those that come are sampled so, too");
-    control_done(run->watch.control, true, text);
+    control_done(run->monitoring.control, true, text);
 }
 
 static void order_reload(struct run *run)
 {
-    struct control *asked = run->watch.control; /* the settings may have another */
+    struct control *asked = run->monitoring.control; /* the settings may have another */
     struct err err;
     bool good = reload(run, &err);
 
@@ -112,7 +112,7 @@ static void obey_orders(struct run *run)
 {
     struct control_request request;
 
-    if (!control_next(run->watch.control, &request))
+    if (!control_next(run->monitoring.control, &request))
         return;
     if (request.kind == CONTROL_BURST)
         order_burst(run, &request);
@@ -122,10 +122,10 @@ static void obey_orders(struct run *run)
 
 static void publish(struct run *run)
 {
-    const struct watched watched = {run->conf, run->fleet, &run->ship};
+    const struct watched watched = {run->conf, run->supervisor, &run->publisher};
 
-    if (clock_mono_ns() >= run->watch.next_ns)
-        watch_publish(&run->watch, &watched);
+    if (clock_mono_ns() >= run->monitoring.next_ns)
+        monitoring_publish(&run->monitoring, &watched);
 }
 
 static bool ends_it(uint32_t signal)
@@ -142,23 +142,23 @@ static int sample_until_stopped(struct run *run)
 
     do {
         publish(run);
-        pulls_step(run->watch.pulls, run->fleet, run->conf);
-        wake_ns = pulls_next_ns(run->watch.pulls);
-        wake_ns = wake_ns < run->watch.next_ns ? wake_ns : run->watch.next_ns;
-        event = fleet_run(run->fleet, wake_ns, &info);
-        if (event == ENGINE_SIGNAL && info.ssi_signo == WATCH_SIGNAL)
+        on_demand_step(run->monitoring.on_demand, run->supervisor, run->conf);
+        wake_ns = on_demand_next_ns(run->monitoring.on_demand);
+        wake_ns = wake_ns < run->monitoring.next_ns ? wake_ns : run->monitoring.next_ns;
+        event = supervisor_run(run->supervisor, wake_ns, &info);
+        if (event == ENGINE_SIGNAL && info.ssi_signo == MONITORING_SIGNAL)
             obey_orders(run);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
             (void)reload(run, &err); /* which the log and the status tell */
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
-    watch_ending(&run->watch);
-    watch_close(&run->watch);
-    fleet_flush(run->fleet);
+    monitoring_ending(&run->monitoring);
+    monitoring_close(&run->monitoring);
+    supervisor_flush(run->supervisor);
     end_ns = clock_mono_ns() + STOP_NS;
-    run->hangs = !ship_close(&run->ship, end_ns);
-    run->hangs = !reload_settle(end_ns) || run->hangs;
-    log_stopped(run->fleet);
+    run->hangs = !publisher_close(&run->publisher, end_ns);
+    run->hangs = !reload_wait(end_ns) || run->hangs;
+    log_stopped(run->supervisor);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -189,29 +189,29 @@ static int run_agent(struct run *run)
     struct err err = {""};
     sigset_t before;
 
-    child_block_signals(&settings.signals, &before); /* before threads start */
+    command_block_signals(&settings.signals, &before); /* before threads start */
     run->matcher = matcher_new(run->conf);
-    run->fleet = fleet_new(&settings, &budget);
-    if (!run->matcher || !run->fleet) {
+    run->supervisor = supervisor_new(&settings, &budget);
+    if (!run->matcher || !run->supervisor) {
         log_line(LOG_LEVEL_ERROR, "out of memory or file descriptors");
         return EXIT_FAILED;
     }
     run_choose_spool(run, run->conf);
-    if (!ship_open(&run->ship, run->conf, false, &err)) {
+    if (!publisher_open(&run->publisher, run->conf, false, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_CONFIG;
     }
-    if (!watch_open(&run->watch, run->source.path, run->conf, &err)) {
+    if (!monitoring_open(&run->monitoring, run->source.path, run->conf, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
-        run->hangs = !ship_close(&run->ship, 0);
-        watch_close(&run->watch);
+        run->hangs = !publisher_close(&run->publisher, 0);
+        monitoring_close(&run->monitoring);
         return EXIT_FAILED;
     }
     log_line(LOG_LEVEL_INFO, "started: %zu targets, %zu exporters", run->conf->target_count,
              run->conf->exporter_count);
     if (run->conf->target_count == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [target] section: nothing will be sampled");
-    if (run->conf->exporter_count == 0 && delivery_count(run->ship.delivery) == 0)
+    if (run->conf->exporter_count == 0 && delivery_count(run->publisher.delivery) == 0)
         log_line(LOG_LEVEL_WARNING, "there is no [exporter] section: profiles will go nowhere");
     return sample_until_stopped(run);
 }
@@ -272,7 +272,7 @@ int cmd_agent(int argc, char **argv)
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
     status = run_agent(&run);
-    fleet_free(run.fleet);
+    supervisor_free(run.supervisor);
     matcher_free(run.matcher);
     conf_free(run.conf);
     if (!run.hangs)

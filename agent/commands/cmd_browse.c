@@ -41,10 +41,10 @@ static bool read_number(const char *text, int64_t *out)
 static bool browse(int count, char **words, struct buf *out, struct err *err)
 {
     const uint64_t deadline_ns = clock_mono_ns() + READING_NS;
-    struct browse range = {.deadline_ns = deadline_ns}, before;
+    struct store_query range = {.deadline_ns = deadline_ns}, before;
 
     if (count == 2 && strcmp(words[0], "services") == 0)
-        return browse_services(words[1], out, err);
+        return store_query_services(words[1], out, err);
     err_set(err, "browse takes other words");
     if (count < RANGE_WORDS || !read_number(words[3], &range.from_ms) ||
         !read_number(words[4], &range.to_ms) || !read_number(words[5], &range.pid))
@@ -52,15 +52,15 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
     range.store = words[1];
     range.folder = words[2];
     if (strcmp(words[0], "timeline") == 0 && count == RANGE_WORDS)
-        return browse_timeline(&range, out, err);
+        return store_query_timeline(&range, out, err);
     if (strcmp(words[0], "graph") == 0 && count <= RANGE_WORDS + 1)
-        return browse_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
+        return store_query_graph(&range, count > RANGE_WORDS ? words[6] : NULL, out, err);
     before = range;
     before.deadline_ns = deadline_ns - READING_NS / 2;
     if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||
         !read_number(words[7], &before.from_ms) || !read_number(words[8], &before.to_ms))
         return false;
-    return browse_difference(&before, &range, words[6], out, err);
+    return store_query_difference(&before, &range, words[6], out, err);
 }
 
 /*

@@ -6,7 +6,7 @@
 
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "exporters/exporter.h"
 
 static const char help[] =
@@ -62,12 +62,12 @@ static int check_exporters(const struct conf *conf)
     struct exporter *exporter = NULL;
     struct err err = {""};
     int status = EXIT_OK;
-    size_t i, count = ship_wanted(conf, &wanted);
+    size_t i, count = publisher_wanted(conf, &wanted);
 
     for (i = 0; i < count; i++) {
         if (wanted[i].path)
             continue;
-        if (ship_exporter(&wanted[i], &exporter, &err)) {
+        if (publisher_exporter(&wanted[i], &exporter, &err)) {
             exporter_close(exporter);
             continue;
         }

@@ -10,7 +10,7 @@
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/examine.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/host/log.h"
 #include "exporters/exporter.h"
 
@@ -73,7 +73,7 @@ static void examine_settings(struct findings *out, const char *path, const struc
     else
         findings_add(out, FINDING_NOTE, "settings", "name your ini file by -c",
                      "there is no %s, only what variables say: %zu exporters", usual,
-                     ship_wanted(conf, &(const struct conf_exporter *){NULL}));
+                     publisher_wanted(conf, &(const struct conf_exporter *){NULL}));
 }
 
 static int examine(const struct request *request, const struct conf *conf)

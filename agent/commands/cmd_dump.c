@@ -111,7 +111,7 @@ static int show(const struct request *request, const struct cpy_info *info,
     proc_command_line(pid, command);
     if (!request->json && !request->no_source)
         dump.source = source_open(pid);
-    if (dump.source && !rights_take_on(pid)) {
+    if (dump.source && !assume_credentials(pid)) {
         source_close(dump.source);
         dump.source = NULL;
     }
@@ -122,27 +122,27 @@ static int show(const struct request *request, const struct cpy_info *info,
 
 static int dump_process(const struct request *request)
 {
-    struct beat *beat = stall_beat();
+    struct heartbeat *heartbeat = read_watchdog_heartbeat();
     struct cpy_target *target = NULL;
     struct dump_taken taken;
     struct err err = {""};
     enum cpy_rc rc;
     int status;
 
-    stall_watch(NULL, NULL);
-    beat_read(beat, request->take.pid, clock_mono_ns());
+    read_watchdog_start(NULL, NULL);
+    heartbeat_begin_read(heartbeat, request->take.pid, clock_mono_ns());
     rc = cpy_open(request->take.pid, &target, &err);
     if (rc != CPY_OK)
-        return options_open_failed(rc, obstacle_find(request->take.pid), &err);
+        return options_open_failed(rc, ptrace_access_find(request->take.pid), &err);
     if (request->tasks != ASYNC_NONE) {
-        status =
-            dump_async(request->take.pid, target, beat, request->tasks == ASYNC_ALL, request->json);
+        status = dump_async(request->take.pid, target, heartbeat, request->tasks == ASYNC_ALL,
+                            request->json);
         cpy_close(target);
         return status;
     }
     dump_taken_init(&taken);
     status = dump_take(&request->take, target, &taken);
-    beat_rest(beat); /* to write may take as long as it likes */
+    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
         status = show(request, cpy_info(target), &taken);
     dump_taken_finish(&taken);

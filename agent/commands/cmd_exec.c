@@ -10,7 +10,7 @@
 #include "agent/child/confine.h"
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/discover/lineage.h"
 #include "agent/discover/match.h"
 #include "agent/discover/naming.h"
@@ -52,7 +52,7 @@ static const char help[] =
 /* The command is gone: what is not delivered after this is lost. */
 #define STOP_NS (2 * NS_PER_S)
 /* How often the front sees that we live. */
-#define BEAT_NS (2 * NS_PER_S)
+#define HEARTBEAT_NS (2 * NS_PER_S)
 
 enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, OPTION_STRICT = 512 };
 
@@ -67,17 +67,17 @@ struct request {
 
 struct run {
     const struct request *request;
-    const struct front_seat *seat;
+    const struct exec_profiler *profiler;
     struct conf *conf; /* owned */
-    struct ship ship;
-    struct fleet *fleet;   /* owned; or, where a helper may not read the command, */
-    struct engine *engine; /* owned: samples in this process */
-    struct choice choice;
+    struct publisher publisher;
+    struct supervisor *supervisor; /* owned; or, where a helper may not read the command, */
+    struct engine *engine;         /* owned: samples in this process */
+    struct target_profile profile;
     bool named;                  /* by an option: no other name counts */
     bool is_named;               /* by an option or the environment: all have one name */
     double asked_hz;             /* the rate by an option; 0: none */
     struct naming naming;        /* of the labels */
-    struct facts *facts;         /* owned */
+    struct proc_info *info;      /* owned */
     struct matcher *matcher;     /* owned */
     bool ships;                  /* the exporters are open */
     bool speaks;                 /* some of them with servers */
@@ -91,10 +91,10 @@ static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
 {
     char name[256];
 
-    (void)snprintf(out, size, "%s", run->choice.service);
+    (void)snprintf(out, size, "%s", run->profile.service);
     if (run->is_named)
         return true;
-    if (!lineage_name(run->facts, pid, run->seat->root, name, sizeof(name)))
+    if (!lineage_name(run->info, pid, run->profiler->root, name, sizeof(name)))
         return false;
     if (name[0])
         labels_clean(name, out, size);
@@ -105,25 +105,25 @@ static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
  * A Python and all that it starts are one service, unless the ini file has a [target] for them.
  * Their labels are their own.
  */
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     struct run *run = ctx;
 
     (void)stat;
-    if (!proc_descends(pid, run->seat->root))
+    if (!proc_descends(pid, run->profiler->root))
         return false;
     if (!run->named && matcher_choose(run->matcher, pid, out)) {
         out->rate_hz = run->asked_hz > 0 ? run->asked_hz : out->rate_hz;
         return true;
     }
-    facts_begin(run->facts, pid);
-    if (naming_is_disabled(run->facts))
+    proc_info_begin(run->info, pid);
+    if (naming_is_disabled(run->info))
         return false;
-    naming_apply(&run->naming, run->facts, out);
+    naming_apply(&run->naming, run->info, out);
     if (!name_process(run, pid, out->service, sizeof(out->service)))
         return false;
     out->otel_name = !run->named;
-    out->rate_hz = run->choice.rate_hz;
+    out->rate_hz = run->profile.rate_hz;
     out->split = SPLIT_NONE;
     return true;
 }
@@ -133,7 +133,7 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     struct run *run = ctx;
 
     if (run->ships)
-        ship_service(&run->ship, service, now_ns);
+        publisher_service(&run->publisher, service, now_ns);
 }
 
 static void interval_ended(void *ctx)
@@ -141,14 +141,14 @@ static void interval_ended(void *ctx)
     struct run *run = ctx;
 
     if (run->ships)
-        ship_interval_end(&run->ship);
+        publisher_interval_end(&run->publisher);
 }
 
 /* A process hangs that this process samples itself. */
 static void tell_hang(void *ctx, const struct engine_hang *news)
 {
     struct run *run = ctx;
-    char service[sizeof(run->choice.service)];
+    char service[sizeof(run->profile.service)];
     struct buf dump;
 
     run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
@@ -234,8 +234,8 @@ static bool name_by_otel(char *out, size_t size)
 static bool fill_choice(struct run *run)
 {
     const struct request *request = run->request;
-    struct choice *choice = &run->choice;
-    char name[sizeof(choice->service)];
+    struct target_profile *profile = &run->profile;
+    char name[sizeof(profile->service)];
 
     run->named = run->is_named = request->service != NULL;
     run->asked_hz = request->rate_hz;
@@ -245,23 +245,23 @@ static bool fill_choice(struct run *run)
         options_service(request->command, name, sizeof(name));
     else
         run->is_named = true;
-    labels_clean(name, choice->service, sizeof(choice->service));
-    choice->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
+    labels_clean(name, profile->service, sizeof(profile->service));
+    profile->rate_hz = request->rate_hz > 0 ? request->rate_hz : run->conf->agent.rate_hz;
     run->naming = naming_usual;
     run->naming.env_allow = run->conf->agent.env_allow;
     run->naming.auto_labels = run->conf->agent.auto_labels;
-    run->facts = facts_new();
+    run->info = proc_info_new();
     run->matcher = matcher_new(run->conf);
-    return run->facts && run->matcher;
+    return run->info && run->matcher;
 }
 
 static enum engine_event sample(struct run *run, struct signalfd_siginfo *info)
 {
-    uint64_t until_ns = clock_mono_ns() + BEAT_NS;
+    uint64_t until_ns = clock_mono_ns() + HEARTBEAT_NS;
 
-    beat_rest(run->seat->beat);
-    return run->fleet ? fleet_run(run->fleet, until_ns, info)
-                      : engine_run(run->engine, until_ns, info);
+    heartbeat_end_read(run->profiler->heartbeat);
+    return run->supervisor ? supervisor_run(run->supervisor, until_ns, info)
+                           : engine_run(run->engine, until_ns, info);
 }
 
 /* Profiles until the command has ended, as the front tells. */
@@ -275,10 +275,10 @@ static void sample_to_the_end(struct run *run)
     do {
         event = sample(run, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)
-            front_reap_others(run->seat);
+            exec_parent_reap_others(run->profiler);
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && info.ssi_signo == SIGTERM));
-    if (run->fleet)
-        fleet_flush(run->fleet);
+    if (run->supervisor)
+        supervisor_flush(run->supervisor);
     else
         engine_flush(run->engine);
 }
@@ -313,22 +313,22 @@ static bool open_run(struct run *run)
 
     (void)sigemptyset(&settings.signals);
     (void)sigaddset(&settings.signals, SIGTERM);
-    if (run->seat->command)
+    if (run->profiler->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
     run->speaks = speaks_with_servers(run->conf);
     if (run->speaks && exporter_global_init() != EXPORTER_OK) {
         run->speaks = false;
         err_set(&err, "libcurl cannot be used");
     } else {
-        run->ships = ship_open(&run->ship, run->conf, false, &err);
+        run->ships = publisher_open(&run->publisher, run->conf, false, &err);
     }
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())
-        run->fleet = fleet_new(&settings, &(struct budget_limits){0});
+        run->supervisor = supervisor_new(&settings, &(struct budget_limits){0});
     else
         run->engine = engine_new(&settings);
-    return fill_choice(run) && (run->fleet || run->engine);
+    return fill_choice(run) && (run->supervisor || run->engine);
 }
 
 /* True if the command has ended already: there is nothing to open anything for. */
@@ -340,9 +340,9 @@ static bool is_over(void)
 }
 
 /* Profiles the command, in a process beside it. */
-static int profile(void *ctx, const struct front_seat *seat)
+static int profile(void *ctx, const struct exec_profiler *profiler)
 {
-    struct run run = {.request = ctx, .seat = seat};
+    struct run run = {.request = ctx, .profiler = profiler};
     int status = read_conf(run.request, &run.conf);
 
     (void)signal(SIGPIPE, SIG_IGN);
@@ -361,11 +361,11 @@ static int profile(void *ctx, const struct front_seat *seat)
         status = EXIT_FAILED;
     }
     if (run.ships)
-        run.hangs = !ship_close(&run.ship, clock_mono_ns() + STOP_NS);
-    fleet_free(run.fleet);
+        run.hangs = !publisher_close(&run.publisher, clock_mono_ns() + STOP_NS);
+    supervisor_free(run.supervisor);
     engine_free(run.engine);
     matcher_free(run.matcher);
-    facts_free(run.facts);
+    proc_info_free(run.info);
     conf_free(run.conf);
     if (run.speaks && !run.hangs)
         exporter_global_finish();
@@ -427,7 +427,7 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
 int cmd_exec(int argc, char **argv)
 {
     struct request request = {.rate_hz = 0};
-    struct front front = {.profile = profile, .ctx = &request};
+    struct exec_parent parent = {.profile = profile, .ctx = &request};
     bool wants_help = false;
     struct conf *conf = NULL;
     int status = read_request(argc, argv, &request, &wants_help);
@@ -440,8 +440,8 @@ int cmd_exec(int argc, char **argv)
     conf_free(conf);
     if (status != EXIT_OK)
         return status;
-    front.command = request.command;
-    front.group = request.group;
-    front.above = !confine_may_help();
-    return front_run(&front);
+    parent.command = request.command;
+    parent.group = request.group;
+    parent.above = !confine_may_help();
+    return exec_parent_run(&parent);
 }

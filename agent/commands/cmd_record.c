@@ -10,7 +10,7 @@
 #include "agent/cli/record_request.h"
 #include "agent/cli/record_text.h"
 #include "agent/commands/commands.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/dump/read_watchdog.h"
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
@@ -70,13 +70,13 @@ enum { BYTES_MAX = 256 << 20, STATS_MAX = 64 << 10, PATH_BYTES = 4096 };
 
 struct run {
     const struct record_request *request;
-    struct aim *aim;               /* borrowed: the request's */
-    struct engine *engine;         /* owned */
-    struct buf bytes;              /* owned: a profile as it is written */
-    int64_t cpu_ns, unseen_cpu_ns; /* of the profiles */
-    size_t written;                /* files */
-    bool any, failed;              /* there was a profile; one could not be written */
-    uint32_t told;                 /* what the Pythons lack, as far as it was said */
+    struct target_selection *selection; /* borrowed: the request's */
+    struct engine *engine;              /* owned */
+    struct buf bytes;                   /* owned: a profile as it is written */
+    int64_t cpu_ns, unseen_cpu_ns;      /* of the profiles */
+    size_t written;                     /* files */
+    bool any, failed;                   /* there was a profile; one could not be written */
+    uint32_t told;                      /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
 };
 
@@ -85,19 +85,19 @@ static int give_up(void *ctx)
 {
     struct run *run = ctx;
 
-    return run->aim->child.pid > 0 ? child_wait(&run->aim->child) : EXIT_UNAVAILABLE;
+    return run->selection->child.pid > 0 ? command_wait(&run->selection->child) : EXIT_UNAVAILABLE;
 }
 
 /* The label that makes a service of each process, where each gets a file. */
 static const char process_label[] = "pid";
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     const struct run *run = ctx;
     char id[16];
 
     (void)stat;
-    if (!aim_choose(run->aim, pid, out))
+    if (!target_selection_choose(run->selection, pid, out))
         return false;
     (void)snprintf(id, sizeof(id), "%d", (int)pid);
     if (run->request->each)
@@ -150,7 +150,7 @@ static enum pprof_rc encode(struct run *run, const struct service *service, size
 {
     buf_reset(&run->bytes);
     if (run->request->format == format_named("pprof"))
-        return ship_encode(service, now_ns, NULL, 0, type, &run->bytes);
+        return publisher_encode(service, now_ns, NULL, 0, type, &run->bytes);
     return write_format(run, service, shown, now_ns);
 }
 
@@ -206,17 +206,17 @@ static bool write_out(struct run *run, const struct service *service, enum pprof
 }
 
 /* Says what a service's Python does not tell of what was asked, once. */
-static void tell_lacks(struct run *run, const struct service *service)
+static void tell_missing(struct run *run, const struct service *service)
 {
-    uint32_t lacks = service->lacks & ~run->told;
+    uint32_t missing = service->missing & ~run->told;
     size_t i;
 
     for (i = 0; i < WANTS_LACK_COUNT; i++)
-        if (lacks & 1U << i)
+        if (missing & 1U << i)
             (void)fprintf(stderr, "%spystrobe: Python %s %s\n",
                           isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", service->python,
-                          wants_lack_text((enum wants_lack)i));
-    run->told |= lacks;
+                          missing_option_text((enum missing_option)i));
+    run->told |= missing;
 }
 
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
@@ -226,8 +226,8 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     enum pprof_rc encoded;
 
     /* Tasks that wait take no CPU time. */
-    shown = run->request->wants.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU;
-    tell_lacks(run, service);
+    shown = run->request->options.tasks == TASKS_ALL ? VALUE_WALL : VALUE_CPU;
+    tell_missing(run, service);
     if (pprof_total(service->profile, VALUE_SAMPLES) == 0 || (run->any && !run->request->each))
         return;
     run->any = true;
@@ -261,7 +261,7 @@ static void print_progress(struct run *run, bool last)
     struct buf out;
 
     for (service = engine_services(run->engine); service; service = service->next)
-        tell_lacks(run, service);
+        tell_missing(run, service);
     if (!isatty(STDERR_FILENO))
         return;
     text = text_of(run);
@@ -276,8 +276,8 @@ static void print_progress(struct run *run, bool last)
 /* Handles a signal; gives true if it ends the recording. */
 static bool handle(struct run *run, const struct signalfd_siginfo *info)
 {
-    if (run->aim->command)
-        child_handle(&run->aim->child, info);
+    if (run->selection->command)
+        command_handle(&run->selection->child, info);
     return info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM;
 }
 
@@ -289,7 +289,7 @@ static bool record(struct run *run)
     enum engine_event event;
     uint64_t until;
 
-    while (!aim_is_over(run->aim, engine_stats(run->engine), run->start_ns)) {
+    while (!target_selection_is_over(run->selection, engine_stats(run->engine), run->start_ns)) {
         until = clock_mono_ns() + PROGRESS_NS;
         event = engine_run(run->engine, until < end_ns ? until : end_ns, &info);
         if (event == ENGINE_FAILED)
@@ -340,7 +340,7 @@ static void print_place(const struct run *run)
 static int summarize(const struct run *run)
 {
     if (!run->any)
-        return aim_explain_nothing(run->aim, engine_stats(run->engine));
+        return target_selection_explain_nothing(run->selection, engine_stats(run->engine));
     print_stats(run);
     if (run->written > 0)
         print_place(run);
@@ -354,46 +354,46 @@ static int run_record(struct run *run)
                                        .ctx = run,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
-                                       .exception = run->request->wants.exception,
-                                       .only = run->aim->children ? 0 : run->aim->pid};
+                                       .exception = run->request->options.exception,
+                                       .only = run->selection->children ? 0 : run->selection->pid};
     struct err err = {""};
     sigset_t before;
     int status;
 
-    child_block_signals(&settings.signals, &before);
-    settings.beat = stall_beat();
+    command_block_signals(&settings.signals, &before);
+    settings.heartbeat = read_watchdog_heartbeat();
     settings.scratch = cpy_scratch_new();
-    if (run->request->rate_hz >= ENGINE_ONSITE_HZ)
-        (void)cpy_scratch_read_onsite(settings.scratch);
+    if (run->request->rate_hz >= ENGINE_BPF_MIN_HZ)
+        (void)cpy_scratch_use_bpf(settings.scratch);
     run->engine = engine_new(&settings);
     if (!run->engine) {
         (void)fprintf(stderr, "pystrobe: out of memory or file descriptors\n");
         return EXIT_FAILED;
     }
-    if (run->aim->command) {
-        status = child_start(&run->aim->child, run->aim->command, &before, &err);
+    if (run->selection->command) {
+        status = command_start(&run->selection->child, run->selection->command, &before, &err);
         if (status != EXIT_OK) {
             (void)fprintf(stderr, "pystrobe: %s\n", err.text);
             return status;
         }
     }
-    stall_watch(give_up, run); /* from here on there is more than one thread */
+    read_watchdog_start(give_up, run); /* from here on there is more than one thread */
     slice_shorten(ENGINE_SLICE_NS);
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);
     if (status == EXIT_OK)
         status = summarize(run);
-    if (!run->aim->command)
+    if (!run->selection->command)
         return status;
     /* The command's own status counts, unless it succeeded and we did not. */
-    return child_wait(&run->aim->child) ? run->aim->child.exit_status : status;
+    return command_wait(&run->selection->child) ? run->selection->child.exit_status : status;
 }
 
 int cmd_record(int argc, char **argv)
 {
     struct record_request request = {.rate_hz = 100, .output = "profile.pb.gz"};
-    struct run run = {.request = &request, .aim = &request.aim};
+    struct run run = {.request = &request, .selection = &request.selection};
     struct err err = {""};
     bool wants_help = false;
     int status = record_request_read(argc, argv, &request, &wants_help);
@@ -405,9 +405,9 @@ int cmd_record(int argc, char **argv)
         return EXIT_FAILED;
     }
     log_init(LOG_LEVEL_ERROR);
-    request.aim.choice =
-        (struct choice){.rate_hz = request.rate_hz, .split = request.split, .wants = request.wants};
-    if (!aim_begin(&request.aim)) {
+    request.selection.profile = (struct target_profile){
+        .rate_hz = request.rate_hz, .split = request.split, .options = request.options};
+    if (!target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -415,6 +415,6 @@ int cmd_record(int argc, char **argv)
     status = run_record(&run);
     buf_finish(&run.bytes);
     engine_free(run.engine);
-    aim_finish(&request.aim);
+    target_selection_finish(&request.selection);
     return status;
 }

@@ -34,16 +34,16 @@ enum { PIECE_BYTES = 64 << 10, HAND_LATER_MS = 2000 };
 /* What was handed over of one service. */
 struct hand {
     const struct service *service; /* borrowed */
-    struct pprof_giver giver;
+    struct pprof_delta_encoder encoder;
     bool began; /* in this interval */
     struct hand *next;
 };
 
 struct sampler {
-    struct link link;
-    struct beat *beat;     /* shared */
-    struct engine *engine; /* owned */
-    struct hand *hands;    /* owned list */
+    struct ipc_channel channel;
+    struct heartbeat *heartbeat; /* shared */
+    struct engine *engine;       /* owned */
+    struct hand *hands;          /* owned list */
     struct buf piece;
     uint64_t samples; /* when it handed over last */
     uint64_t hand_ns; /* when it is to hand over next */
@@ -55,7 +55,7 @@ struct sampler {
 
 static void report(struct sampler *s, enum report kind, const void *message, size_t size)
 {
-    if (link_send(&s->link, kind, message, size, NULL, 0) != LINK_OK)
+    if (ipc_channel_send(&s->channel, kind, message, size, NULL, 0) != IPC_CHANNEL_OK)
         s->over = true;
 }
 
@@ -98,9 +98,10 @@ static void tell_hang(void *ctx, const struct engine_hang *hang)
     head.tid = hang->tid;
     head.lasted_ns = hang->lasted_ns;
     buf_init(&dump, HANG_DUMP_MAX);
-    if (hang->kind != HANG_NONE && !link_waits(&s->link))
+    if (hang->kind != HANG_NONE && !ipc_channel_waits(&s->channel))
         hang_dump(hang->id.pid, &dump);
-    if (link_send(&s->link, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) != LINK_OK)
+    if (ipc_channel_send(&s->channel, REPORT_HANG, &head, sizeof(head), dump.data, dump.size) !=
+        IPC_CHANNEL_OK)
         s->over = true;
     buf_finish(&dump);
 }
@@ -129,7 +130,7 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
     bool more = false;
 
     buf_reset(&s->piece);
-    if (pprof_give(&hand->giver, service->profile, PIECE_BYTES, &s->piece, &more) != PPROF_OK) {
+    if (pprof_give(&hand->encoder, service->profile, PIECE_BYTES, &s->piece, &more) != PPROF_OK) {
         s->over = true; /* out of memory: what it has is lost, and it is started anew */
         return false;
     }
@@ -142,8 +143,8 @@ static bool hand_piece(struct sampler *s, struct hand *hand)
     head.period_ns = service->period_ns;
     head.begins = !hand->began;
     hand->began = true;
-    if (link_send(&s->link, REPORT_ROWS, &head, sizeof(head), s->piece.data, s->piece.size) !=
-        LINK_OK)
+    if (ipc_channel_send(&s->channel, REPORT_ROWS, &head, sizeof(head), s->piece.data,
+                         s->piece.size) != IPC_CHANNEL_OK)
         s->over = true;
     return more && !s->over;
 }
@@ -155,13 +156,13 @@ static void hand_counts(struct sampler *s)
     memset(&counts, 0, sizeof(counts));
     counts.stats = *engine_stats(s->engine);
     counts.unwinder = s->unwinder;
-    if (!s->over && !link_waits(&s->link))
+    if (!s->over && !ipc_channel_waits(&s->channel))
         report(s, REPORT_COUNTS, &counts, sizeof(counts));
 }
 
 static void send_each(struct sampler *s)
 {
-    if (s->each.count > 0 && !s->over && !link_waits(&s->link))
+    if (s->each.count > 0 && !s->over && !ipc_channel_waits(&s->channel))
         report(s, REPORT_EACH, &s->each, sizeof(s->each));
     s->each.count = 0;
 }
@@ -195,11 +196,11 @@ static void hand_over(struct sampler *s)
     const struct service *service;
     struct hand *hand;
 
-    if (link_flush(&s->link) != LINK_OK)
+    if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
         s->over = true;
     for (service = engine_services(s->engine); service && !s->over; service = service->next) {
         hand = hand_of(s, service);
-        while (hand && !link_waits(&s->link) && hand_piece(s, hand)) {
+        while (hand && !ipc_channel_waits(&s->channel) && hand_piece(s, hand)) {
         }
     }
     hand_each(s);
@@ -210,12 +211,12 @@ static void hand_over(struct sampler *s)
 static void drain(struct sampler *s)
 {
     uint64_t end_ns = clock_mono_ns() + HAND_LATER_MS * NS_PER_MS;
-    struct pollfd socket = {.fd = s->link.fd, .events = POLLOUT};
+    struct pollfd socket = {.fd = s->channel.fd, .events = POLLOUT};
 
-    while (!s->over && link_waits(&s->link) && clock_mono_ns() < end_ns) {
+    while (!s->over && ipc_channel_waits(&s->channel) && clock_mono_ns() < end_ns) {
         (void)poll(&socket, 1, 100);
-        beat_rest(s->beat);
-        if (link_flush(&s->link) != LINK_OK)
+        heartbeat_end_read(s->heartbeat);
+        if (ipc_channel_flush(&s->channel) != IPC_CHANNEL_OK)
             s->over = true;
     }
 }
@@ -228,18 +229,18 @@ static void hand_all(struct sampler *s, struct hand *hand)
     while (hand_piece(s, hand));
 }
 
-static void settle(struct sampler *s, const struct order_settle *order)
+static void commit_time(struct sampler *s, const struct ipc_commit *ipc_message)
 {
     const struct service *service;
     struct hand *hand;
 
-    engine_settle(s->engine, &order->apart);
+    engine_commit(s->engine, &ipc_message->apart);
     for (service = engine_services(s->engine); service && !s->over; service = service->next) {
         hand = hand_of(s, service);
         if (hand)
             hand_all(s, hand);
     }
-    report(s, REPORT_SETTLED, &order->number, sizeof(order->number));
+    report(s, REPORT_COMMITTED, &ipc_message->number, sizeof(ipc_message->number));
 }
 
 /* Hands over all that the interval has of a service. */
@@ -252,13 +253,13 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     if (!hand)
         return;
     hand_all(s, hand);
-    pprof_giver_reset(&hand->giver);
+    pprof_delta_encoder_reset(&hand->encoder);
     hand->began = false;
 }
 
-static void end_interval(struct sampler *s, const struct order_end *order)
+static void end_interval(struct sampler *s, const struct ipc_end *ipc_message)
 {
-    if (order->last)
+    if (ipc_message->last)
         engine_flush(s->engine);
     else
         engine_end_interval(s->engine);
@@ -266,33 +267,33 @@ static void end_interval(struct sampler *s, const struct order_end *order)
     engine_unwinder(s->engine, &s->unwinder);
     hand_counts(s);
     /* No rows before this: they would be of the next interval. */
-    report(s, REPORT_DONE, &order->number, sizeof(order->number));
+    report(s, REPORT_DONE, &ipc_message->number, sizeof(ipc_message->number));
     drain(s);
 }
 
 static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
 {
     struct sampler *s = ctx;
-    struct order_take take;
-    struct order_burst burst;
-    struct order_settle settling;
-    struct order_end end;
+    struct ipc_take take;
+    struct ipc_burst burst;
+    struct ipc_commit settling;
+    struct ipc_end end;
     struct proc_id id;
     double factor;
 
-    if (kind == ORDER_TAKE && orders_read(&take, sizeof(take), bytes, size)) {
+    if (kind == IPC_TAKE && ipc_read(&take, sizeof(take), bytes, size)) {
         hand_over(s); /* opening is where a target blocks first: nothing is lost by it */
-        engine_take(s->engine, take.id, &take.choice);
-    } else if (kind == ORDER_DROP && orders_read(&id, sizeof(id), bytes, size)) {
+        engine_take(s->engine, take.id, &take.profile);
+    } else if (kind == IPC_DROP && ipc_read(&id, sizeof(id), bytes, size)) {
         engine_drop(s->engine, id);
-    } else if (kind == ORDER_END && orders_read(&end, sizeof(end), bytes, size)) {
+    } else if (kind == IPC_END && ipc_read(&end, sizeof(end), bytes, size)) {
         end_interval(s, &end);
-    } else if (kind == ORDER_BURST && orders_read(&burst, sizeof(burst), bytes, size)) {
+    } else if (kind == IPC_BURST && ipc_read(&burst, sizeof(burst), bytes, size)) {
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
-    } else if (kind == ORDER_STRETCH && orders_read(&factor, sizeof(factor), bytes, size)) {
+    } else if (kind == IPC_STRETCH && ipc_read(&factor, sizeof(factor), bytes, size)) {
         engine_stretch(s->engine, factor);
-    } else if (kind == ORDER_SETTLE && orders_read(&settling, sizeof(settling), bytes, size)) {
-        settle(s, &settling);
+    } else if (kind == IPC_COMMIT && ipc_read(&settling, sizeof(settling), bytes, size)) {
+        commit_time(s, &settling);
     } else {
         s->over = true;
     }
@@ -308,10 +309,10 @@ static int sample(struct sampler *s)
 
     while (!s->over) {
         event = engine_run(s->engine, s->hand_ns, &info);
-        beat_rest(s->beat);
+        heartbeat_end_read(s->heartbeat);
         if (event == ENGINE_FAILED)
             return EXIT_FAILED;
-        if (event == ENGINE_ORDERS && link_receive(&s->link, obey, s) != LINK_OK)
+        if (event == ENGINE_MESSAGES && ipc_channel_receive(&s->channel, obey, s) != IPC_CHANNEL_OK)
             break;
         if (clock_mono_ns() < s->hand_ns)
             continue;
@@ -342,19 +343,19 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
                                        .deliver = deliver,
                                        .hangs = tell_hang,
                                        .ctx = s,
-                                       .orders_fd = HELPER_LINK_FD,
+                                       .messages_fd = CHILD_PROCESS_LINK_FD,
                                        .scratch = scratch};
-    void *beat =
-        mmap(NULL, sizeof(*s->beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
+    void *heartbeat = mmap(NULL, sizeof(*s->heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED,
+                           CHILD_PROCESS_BEAT_FD, 0);
 
-    if (beat == MAP_FAILED) {
+    if (heartbeat == MAP_FAILED) {
         cpy_scratch_free(scratch);
         return false;
     }
-    s->beat = beat;
-    settings.beat = beat;
+    s->heartbeat = heartbeat;
+    settings.heartbeat = heartbeat;
     (void)sigemptyset(&settings.signals);
-    link_init(&s->link, HELPER_LINK_FD);
+    ipc_channel_init(&s->channel, CHILD_PROCESS_LINK_FD);
     buf_init(&s->piece, PIECE_BYTES + PPROF_PIECE_MAX);
     s->engine = engine_new(&settings);
     return s->engine != NULL;
@@ -366,19 +367,19 @@ static void close_sampler(struct sampler *s)
 
     for (hand = s->hands; hand; hand = next) {
         next = hand->next;
-        pprof_giver_finish(&hand->giver);
+        pprof_delta_encoder_finish(&hand->encoder);
         free(hand);
     }
     engine_free(s->engine);
     buf_finish(&s->piece);
-    link_finish(&s->link);
+    ipc_channel_finish(&s->channel);
 }
 
 int cmd_sampler(int argc, char **argv)
 {
     const long parent = argc == 2 || argc == 3 ? strtol(argv[1], NULL, 10) : 0;
-    const bool onsite = argc == 3 && strcmp(argv[2], "onsite") == 0;
-    struct sampler sampler = {.link = {.fd = -1}};
+    const bool bpf_reader = argc == 3 && strcmp(argv[2], "onsite") == 0;
+    struct sampler sampler = {.channel = {.fd = -1}};
     struct cpy_scratch *scratch;
     struct err err = {""};
     int status = EXIT_FAILED;
@@ -390,10 +391,10 @@ int cmd_sampler(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
     raise_files();
     slice_shorten(ENGINE_SLICE_NS);
-    confine_close_from(HELPER_BEAT_FD + 1);
+    confine_close_from(CHILD_PROCESS_BEAT_FD + 1);
     scratch = cpy_scratch_new();
-    if (onsite) /* while we have the rights for that */
-        (void)cpy_scratch_read_onsite(scratch);
+    if (bpf_reader) /* while we have the rights for that */
+        (void)cpy_scratch_use_bpf(scratch);
     if (!confine((pid_t)parent, &err)) {
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
         cpy_scratch_free(scratch);

@@ -11,7 +11,7 @@
 
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/host/clock.h"
 #include "agent/host/json.h"
 #include "exporters/spool.h"
@@ -328,7 +328,7 @@ static int run_push(struct request *request, const struct spool_list *list)
     }
     if (exporter_global_init() != EXPORTER_OK)
         return EXIT_FAILED;
-    if (ship_exporter(&request->conf->exporters[i], &push.exporter, &err)) {
+    if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err)) {
         request->words++;
         request->count--;
         status = for_each(request, list, push_one, &push);

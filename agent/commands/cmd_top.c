@@ -44,7 +44,7 @@ enum { PLAIN_WIDTH = 120, PLAIN_ROWS = 20, PLAIN_MAX = 1 << 20, ITERATIONS_MAX =
 #define DELAY_MIN_NS (50 * NS_PER_MS)
 
 struct request {
-    struct aim aim;
+    struct target_selection selection;
     uint64_t delay_ns;
     double rate_hz;
     unsigned long iterations; /* 0: on the terminal */
@@ -52,7 +52,7 @@ struct request {
 
 struct run {
     const struct request *request;
-    struct aim *aim; /* borrowed: the request's */
+    struct target_selection *selection; /* borrowed: the request's */
     struct top_live live;
     struct top_state state;
     struct top_list list; /* owned */
@@ -65,13 +65,13 @@ static int give_up(void *ctx)
     struct run *run = ctx;
 
     screen_restore();
-    return run->aim->child.pid > 0 ? child_wait(&run->aim->child) : EXIT_UNAVAILABLE;
+    return run->selection->child.pid > 0 ? command_wait(&run->selection->child) : EXIT_UNAVAILABLE;
 }
 
 /* The rows of the list that are on the screen. */
 static size_t page_of(const struct run *run, size_t height)
 {
-    return top_view_page(&run->live.facts, height);
+    return top_view_page(&run->live.info, height);
 }
 
 /* Lays out what there is. False: out of memory. */
@@ -84,9 +84,9 @@ static bool lay_out(struct run *run, size_t width, size_t height, struct top_cel
     top_state_fit(&run->state, &run->list, page);
     if (run->state.kind == TOP_THREADS)
         top_live_states(&run->live, &run->list, run->state.first, page);
-    if (!top_cells_init(cells, width, height, !run->live.facts.plain && !screen_has_utf8()))
+    if (!top_cells_init(cells, width, height, !run->live.info.plain && !screen_has_utf8()))
         return false;
-    top_view(run->live.model, &run->list, &run->state, &run->live.facts, cells);
+    top_view(run->live.model, &run->list, &run->state, &run->live.info, cells);
     return true;
 }
 
@@ -162,8 +162,8 @@ static enum next take_signal(struct run *run, const struct signalfd_siginfo *inf
     }
     if (number == SIGWINCH)
         return NEXT_GO_ON; /* whoever draws looks at the size */
-    if (run->aim->command)
-        child_handle(&run->aim->child, info);
+    if (run->selection->command)
+        command_handle(&run->selection->child, info);
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT
                ? NEXT_LEAVE
                : NEXT_GO_ON;
@@ -173,7 +173,7 @@ static enum next take_signal(struct run *run, const struct signalfd_siginfo *inf
 static enum next update(struct run *run)
 {
     run->next_ns = clock_mono_ns() + run->request->delay_ns;
-    if (run->state.paused || run->live.facts.ended)
+    if (run->state.paused || run->live.info.ended)
         return NEXT_GO_ON; /* what comes meanwhile is in the next slice */
     return top_live_slice(&run->live) ? NEXT_GO_ON : NEXT_FAILED;
 }
@@ -188,7 +188,7 @@ static enum next step(struct run *run)
         return NEXT_FAILED;
     if (event == ENGINE_SIGNAL)
         return take_signal(run, &info);
-    return event == ENGINE_ORDERS ? take_keys(run) : update(run);
+    return event == ENGINE_MESSAGES ? take_keys(run) : update(run);
 }
 
 /* Waits until there is something to show, or will never be. */
@@ -233,7 +233,7 @@ static enum next show_as_text(struct run *run)
         done++;
         if (next == NEXT_GO_ON && !print_plain(run, done == run->request->iterations))
             next = NEXT_FAILED;
-        if (run->live.facts.ended)
+        if (run->live.info.ended)
             break;
     }
     return next;
@@ -271,7 +271,7 @@ static int start_command(struct run *run, const sigset_t *mask)
 
     if (run->request->iterations == 0)
         silence(saved);
-    status = child_start(&run->aim->child, run->aim->command, mask, &err);
+    status = command_start(&run->selection->child, run->selection->command, mask, &err);
     unsilence(saved);
     if (status != EXIT_OK)
         (void)fprintf(stderr, "pystrobe: %s\n", err.text);
@@ -284,7 +284,7 @@ static int run_live(struct run *run)
     enum next next = await_first(run);
 
     if (next == NEXT_GO_ON && engine_stats(run->live.engine)->attached == 0)
-        return aim_explain_nothing(run->aim, engine_stats(run->live.engine));
+        return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine));
     if (next == NEXT_GO_ON)
         next = run->request->iterations ? show_as_text(run) : show_on_screen(run);
     return next == NEXT_FAILED ? EXIT_FAILED : EXIT_OK;
@@ -295,25 +295,25 @@ static int run_top(struct run *run)
     sigset_t signals, before;
     int status;
 
-    child_block_signals(&signals, &before);
+    command_block_signals(&signals, &before);
     if (run->request->iterations == 0) {
         (void)sigaddset(&signals, SIGWINCH);
         (void)sigaddset(&signals, SIGTSTP);
         (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     }
-    if (!top_live_open(&run->live, run->aim, &signals, run->request->iterations == 0)) {
+    if (!top_live_open(&run->live, run->selection, &signals, run->request->iterations == 0)) {
         (void)fputs("pystrobe: out of memory or file descriptors\n", stderr);
         return EXIT_FAILED;
     }
-    status = run->aim->command ? start_command(run, &before) : EXIT_OK;
+    status = run->selection->command ? start_command(run, &before) : EXIT_OK;
     if (status != EXIT_OK)
         return status;
-    stall_watch(give_up, run); /* from here on there is more than one thread */
+    read_watchdog_start(give_up, run); /* from here on there is more than one thread */
     status = run_live(run);
-    if (!run->aim->command)
+    if (!run->selection->command)
         return status;
     /* The command's own status counts, unless it succeeded and we did not. */
-    return child_wait(&run->aim->child) ? run->aim->child.exit_status : status;
+    return command_wait(&run->selection->child) ? run->selection->child.exit_status : status;
 }
 
 static bool read_iterations(const char *text, unsigned long *out)
@@ -345,12 +345,12 @@ static bool take_option(int c, struct request *request, bool *wants_help)
 {
     switch (c) {
     case 'p':
-        return options_pid(optarg, &request->aim.pid);
+        return options_pid(optarg, &request->selection.pid);
     case 'c':
-        request->aim.children = true;
+        request->selection.children = true;
         return true;
     case OPTION_TARGET:
-        request->aim.target = optarg;
+        request->selection.target = optarg;
         return true;
     case 'd':
         return options_duration(optarg, &request->delay_ns);
@@ -384,8 +384,9 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
     while ((c = getopt_long(argc, argv, "+p:cd:r:n:h", longs, NULL)) != -1)
         if (!take_option(c, request, wants_help))
             return options_usage("top");
-    request->aim.command = optind < argc ? argv + optind : NULL;
-    if (!*wants_help && (!aim_fits(&request->aim, "top") || !has_terminal(request)))
+    request->selection.command = optind < argc ? argv + optind : NULL;
+    if (!*wants_help &&
+        (!target_selection_fits(&request->selection, "top") || !has_terminal(request)))
         return options_usage("top");
     if (request->delay_ns < DELAY_MIN_NS)
         request->delay_ns = DELAY_MIN_NS;
@@ -395,15 +396,16 @@ static int read_request(int argc, char **argv, struct request *request, bool *wa
 int cmd_top(int argc, char **argv)
 {
     struct request request = {.delay_ns = NS_PER_S, .rate_hz = 100};
-    struct run run = {.request = &request, .aim = &request.aim};
+    struct run run = {.request = &request, .selection = &request.selection};
     bool wants_help = false;
     int status = read_request(argc, argv, &request, &wants_help);
 
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);
     log_init(LOG_LEVEL_ERROR);
-    request.aim.choice = (struct choice){.rate_hz = request.rate_hz, .split = SPLIT_THREAD};
-    if (!aim_begin(&request.aim)) {
+    request.selection.profile =
+        (struct target_profile){.rate_hz = request.rate_hz, .split = SPLIT_THREAD};
+    if (!target_selection_begin(&request.selection)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
         return EXIT_FAILED;
     }
@@ -411,6 +413,6 @@ int cmd_top(int argc, char **argv)
     status = run_top(&run);
     top_live_close(&run.live);
     top_list_finish(&run.list);
-    aim_finish(&request.aim);
+    target_selection_finish(&request.selection);
     return status;
 }

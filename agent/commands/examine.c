@@ -67,21 +67,21 @@ static void report_gone(struct findings *out, pid_t pid)
                      (int)pid);
     else
         findings_add(out, FINDING_BAD, "process",
-                     place_is_hosts_processes()
+                     namespaces_are_hosts_processes()
                          ? "look for its number: pgrep -af python"
                          : "take the number that it has in here (pgrep -af python), or run "
                            "pystrobe on the host (a container: --pid=host)",
-                     "%d: %s%s", (int)pid, obstacle_text(OBSTACLE_GONE),
-                     place_is_hosts_processes() ? "" : " in this pid namespace");
+                     "%d: %s%s", (int)pid, ptrace_access_text(PTRACE_ACCESS_GONE),
+                     namespaces_are_hosts_processes() ? "" : " in this pid namespace");
 }
 
 /* A security module decides by what it calls both. */
 static void report_labels(struct findings *out, pid_t pid)
 {
-    char ours[PLACE_LABEL_MAX], theirs[PLACE_LABEL_MAX];
+    char ours[NAMESPACES_LABEL_MAX], theirs[NAMESPACES_LABEL_MAX];
 
-    place_label(getpid(), ours);
-    place_label(pid, theirs);
+    namespaces_label(getpid(), ours);
+    namespaces_label(pid, theirs);
     if (ours[0] || theirs[0])
         findings_add(out, FINDING_NOTE, "security module", "",
                      "pystrobe runs as %s, process %d as %s", ours[0] ? ours : "(nothing)",
@@ -90,23 +90,23 @@ static void report_labels(struct findings *out, pid_t pid)
 
 void examine_process(struct findings *out, pid_t pid)
 {
-    enum obstacle obstacle = obstacle_find(pid);
+    enum ptrace_access access = ptrace_access_find(pid);
     struct cpy_target *target = NULL;
     struct err err = {""};
     enum cpy_rc rc;
 
-    if (obstacle == OBSTACLE_GONE) {
+    if (access == PTRACE_ACCESS_GONE) {
         report_gone(out, pid);
         return;
     }
-    if (obstacle != OBSTACLE_NONE) {
-        findings_add(out, FINDING_BAD, "process", obstacle_cure(obstacle), "%d: %s", (int)pid,
-                     obstacle_text(obstacle));
-        if (obstacle == OBSTACLE_LSM || obstacle == OBSTACLE_NOT_DUMPABLE_OR_LSM)
+    if (access != PTRACE_ACCESS_NONE) {
+        findings_add(out, FINDING_BAD, "process", ptrace_access_cure(access), "%d: %s", (int)pid,
+                     ptrace_access_text(access));
+        if (access == PTRACE_ACCESS_LSM || access == PTRACE_ACCESS_NOT_DUMPABLE_OR_LSM)
             report_labels(out, pid);
         return;
     }
-    findings_add(out, FINDING_GOOD, "process", "", "%d: %s", (int)pid, obstacle_text(obstacle));
+    findings_add(out, FINDING_GOOD, "process", "", "%d: %s", (int)pid, ptrace_access_text(access));
     rc = cpy_open(pid, &target, &err);
     if (rc == CPY_DENIED) {
         findings_add(out, FINDING_BAD, "process",

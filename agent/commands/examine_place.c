@@ -34,30 +34,30 @@ static const struct {
 
 static void examine_yama(struct findings *out)
 {
-    long scope = obstacle_yama();
+    long scope = ptrace_access_yama();
     bool capable = capability_has(CAP_SYS_PTRACE);
 
     if (scope <= 0)
         findings_add(out, FINDING_GOOD, "yama", "", "%s",
                      scope < 0 ? "the kernel has no Yama" : "kernel.yama.ptrace_scope is 0");
     else if (scope >= 3)
-        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_OFF), "%s",
-                     obstacle_text(OBSTACLE_YAMA_OFF));
+        findings_add(out, FINDING_BAD, "yama", ptrace_access_cure(PTRACE_ACCESS_YAMA_OFF), "%s",
+                     ptrace_access_text(PTRACE_ACCESS_YAMA_OFF));
     else if (capable)
         findings_add(out, FINDING_GOOD, "yama", "",
                      "kernel.yama.ptrace_scope is %ld, which CAP_SYS_PTRACE overrides", scope);
     else if (scope == 2)
-        findings_add(out, FINDING_BAD, "yama", obstacle_cure(OBSTACLE_YAMA_ADMIN), "%s",
-                     obstacle_text(OBSTACLE_YAMA_ADMIN));
+        findings_add(out, FINDING_BAD, "yama", ptrace_access_cure(PTRACE_ACCESS_YAMA_ADMIN), "%s",
+                     ptrace_access_text(PTRACE_ACCESS_YAMA_ADMIN));
     else
-        findings_add(out, FINDING_NOTE, "yama", obstacle_cure(OBSTACLE_YAMA), "%s",
-                     obstacle_text(OBSTACLE_YAMA));
+        findings_add(out, FINDING_NOTE, "yama", ptrace_access_cure(PTRACE_ACCESS_YAMA), "%s",
+                     ptrace_access_text(PTRACE_ACCESS_YAMA));
 }
 
 /* What came of trying to read the processes of the machine. */
 struct tried {
     unsigned readable, refused;
-    unsigned by[OBSTACLES_COUNT];
+    unsigned by[PTRACE_ACCESS_COUNT];
 };
 
 static void try_all(struct tried *tried)
@@ -65,17 +65,17 @@ static void try_all(struct tried *tried)
     DIR *dir = opendir("/proc");
     const struct dirent *entry;
     struct proc_stat stat;
-    enum obstacle obstacle;
+    enum ptrace_access access;
     pid_t pid;
 
     while (dir && (entry = readdir(dir)) && tried->readable + tried->refused < PROCESSES_MAX) {
         pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid <= 0 || pid == getpid() || !proc_read_stat(pid, &stat) || stat.is_kernels)
             continue;
-        obstacle = obstacle_find(pid);
-        tried->by[obstacle]++;
-        tried->readable += obstacle == OBSTACLE_NONE;
-        tried->refused += obstacle != OBSTACLE_NONE && obstacle != OBSTACLE_GONE;
+        access = ptrace_access_find(pid);
+        tried->by[access]++;
+        tried->readable += access == PTRACE_ACCESS_NONE;
+        tried->refused += access != PTRACE_ACCESS_NONE && access != PTRACE_ACCESS_GONE;
     }
     if (dir)
         (void)closedir(dir);
@@ -86,20 +86,20 @@ static void examine_others(struct findings *out)
 {
     struct proc_stat first;
     struct tried tried = {0};
-    enum obstacle i, most = OBSTACLE_HIDDEN;
+    enum ptrace_access i, most = PTRACE_ACCESS_HIDDEN;
 
     if (getpid() != 1 && !proc_read_stat(1, &first)) { /* which there is in each namespace */
-        findings_add(out, FINDING_NOTE, "other processes", obstacle_cure(OBSTACLE_HIDDEN), "%s",
-                     obstacle_text(OBSTACLE_HIDDEN));
+        findings_add(out, FINDING_NOTE, "other processes", ptrace_access_cure(PTRACE_ACCESS_HIDDEN),
+                     "%s", ptrace_access_text(PTRACE_ACCESS_HIDDEN));
         return;
     }
     try_all(&tried);
-    for (i = OBSTACLE_HIDDEN; i < OBSTACLES_COUNT; i++)
+    for (i = PTRACE_ACCESS_HIDDEN; i < PTRACE_ACCESS_COUNT; i++)
         most = tried.by[i] > tried.by[most] ? i : most;
     if (tried.refused > 0)
-        findings_add(out, FINDING_NOTE, "other processes", obstacle_cure(most),
+        findings_add(out, FINDING_NOTE, "other processes", ptrace_access_cure(most),
                      "%u can be read, %u cannot; of these, %u: %s", tried.readable, tried.refused,
-                     tried.by[most], obstacle_text(most));
+                     tried.by[most], ptrace_access_text(most));
     else if (tried.readable > 0)
         findings_add(out, FINDING_GOOD, "other processes", "",
                      "each of the %u that /proc shows can be read", tried.readable);
@@ -108,14 +108,14 @@ static void examine_others(struct findings *out)
 }
 
 /* What high rates cost the programs that are sampled. */
-static void examine_onsite(struct findings *out)
+static void examine_bpf_reader(struct findings *out)
 {
     struct cpy_scratch *scratch = cpy_scratch_new();
 
-    if (cpy_scratch_read_onsite(scratch))
+    if (cpy_scratch_use_bpf(scratch))
         findings_add(out, FINDING_GOOD, "high rates", "",
                      "from %d Hz on the kernel reads programs for pystrobe, in an interrupt",
-                     ENGINE_ONSITE_HZ);
+                     ENGINE_BPF_MIN_HZ);
     else
         findings_add(
             out, FINDING_NOTE, "high rates",
@@ -128,16 +128,16 @@ static void examine_onsite(struct findings *out)
 
 static void examine_rights(struct findings *out)
 {
-    enum obstacle own = obstacle_find(getpid());
+    enum ptrace_access own = ptrace_access_find(getpid());
     size_t i;
 
-    if (own != OBSTACLE_NONE)
-        findings_add(out, FINDING_BAD, "reading memory", obstacle_cure(own), "%s",
-                     obstacle_text(own));
-    else if (obstacle_in_calls())
-        findings_add(out, FINDING_NOTE, "reading memory", obstacle_cure(OBSTACLE_SECCOMP),
+    if (own != PTRACE_ACCESS_NONE)
+        findings_add(out, FINDING_BAD, "reading memory", ptrace_access_cure(own), "%s",
+                     ptrace_access_text(own));
+    else if (ptrace_access_in_calls())
+        findings_add(out, FINDING_NOTE, "reading memory", ptrace_access_cure(PTRACE_ACCESS_SECCOMP),
                      "%s; /proc/PID/mem is read instead, which costs more",
-                     obstacle_text(OBSTACLE_SECCOMP));
+                     ptrace_access_text(PTRACE_ACCESS_SECCOMP));
     else
         findings_add(out, FINDING_GOOD, "reading memory", "", "the kernel lets pystrobe read");
     for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
@@ -146,9 +146,9 @@ static void examine_rights(struct findings *out)
         findings_add(out, has ? FINDING_GOOD : FINDING_NOTE, capabilities[i].name,
                      has ? "" : capabilities[i].cure, "%s%s",
                      has ? capabilities[i].with : capabilities[i].without,
-                     has && !place_is_hosts_users() ? ", in this user namespace" : "");
+                     has && !namespaces_are_hosts_users() ? ", in this user namespace" : "");
     }
-    examine_onsite(out);
+    examine_bpf_reader(out);
     examine_yama(out);
     examine_others(out);
 }
@@ -172,7 +172,7 @@ static bool kills_readers(void)
 /* True if /proc shows the processes that we are among, as all that follows needs it. */
 static bool examine_proc(struct findings *out)
 {
-    if (place_has_own_proc())
+    if (namespaces_have_own_proc())
         return true;
     findings_add(out, FINDING_BAD, "proc", "mount -t proc proc /proc (of unshare: --mount-proc)",
                  access("/proc/1", F_OK) == 0
@@ -183,21 +183,22 @@ static bool examine_proc(struct findings *out)
 
 static void examine_namespaces(struct findings *out)
 {
-    char label[PLACE_LABEL_MAX];
+    char label[NAMESPACES_LABEL_MAX];
 
-    if (place_is_hosts_processes())
+    if (namespaces_are_hosts_processes())
         findings_add(out, FINDING_GOOD, "pid namespace", "", "the host's");
     else
         findings_add(out, FINDING_NOTE, "pid namespace",
                      "for others: run pystrobe on the host, or share its processes (--pid=host, "
                      "hostPID: true)",
                      "one of its own, a container's say: only the processes in it can be seen");
-    if (place_is_hosts_users())
+    if (namespaces_are_hosts_users())
         findings_add(out, FINDING_GOOD, "user namespace", "", "the host's");
     else
-        findings_add(out, FINDING_NOTE, "user namespace", obstacle_cure(OBSTACLE_USER_NAMESPACE),
+        findings_add(out, FINDING_NOTE, "user namespace",
+                     ptrace_access_cure(PTRACE_ACCESS_USER_NAMESPACE),
                      "one of its own: capabilities reach no process outside of it");
-    place_label(getpid(), label);
+    namespaces_label(getpid(), label);
     if (label[0] && strcmp(label, "unconfined") != 0)
         findings_add(out, FINDING_NOTE, "security module", "", "it runs pystrobe as %s", label);
 }
@@ -205,7 +206,7 @@ static void examine_namespaces(struct findings *out)
 bool examine_place(struct findings *out)
 {
     if (kills_readers()) {
-        findings_add(out, FINDING_BAD, "reading memory", obstacle_cure(OBSTACLE_SECCOMP),
+        findings_add(out, FINDING_BAD, "reading memory", ptrace_access_cure(PTRACE_ACCESS_SECCOMP),
                      "a seccomp filter on pystrobe kills whoever calls process_vm_readv");
         return false;
     }

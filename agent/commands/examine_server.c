@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/commands/examine.h"
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/host/clock.h"
 #include "exporters/exporter.h"
 
@@ -74,7 +74,7 @@ static void examine_server(struct findings *out, const struct conf_exporter *con
     char check[128];
 
     (void)snprintf(check, sizeof(check), "exporter %s", conf->name);
-    if (!ship_exporter(conf, &exporter, &err)) {
+    if (!publisher_exporter(conf, &exporter, &err)) {
         findings_add(out, FINDING_BAD, check, "mend the ini file, see pystrobe.ini(5)", "%s",
                      err.text);
     } else if (exporter_probe(exporter, clock_utc_ns(), &probe)) {
@@ -97,7 +97,7 @@ static void examine_server(struct findings *out, const struct conf_exporter *con
 void examine_servers(struct findings *out, const struct conf *conf)
 {
     const struct conf_exporter *wanted;
-    size_t i, count = ship_wanted(conf, &wanted);
+    size_t i, count = publisher_wanted(conf, &wanted);
 
     for (i = 0; i < count; i++)
         if (wanted[i].url || strcmp(wanted[i].type, "otlp") == 0)

@@ -27,17 +27,17 @@ static atomic_uint ending;
 
 /* What has to be ended: all exporters of settings with another spool, or those that are no more. */
 struct ended {
-    struct ship ship;           /* owned */
+    struct publisher publisher; /* owned */
     struct conf *conf;          /* owned: the labels of `ship` */
     struct delivery_left *left; /* owned */
 };
 
-static void *end_ship(void *arg)
+static void *end_publisher(void *arg)
 {
     struct ended *ended = arg;
     uint64_t deadline_ns = clock_mono_ns() + END_NS;
     bool good = ended->left ? delivery_left_end(ended->left, deadline_ns)
-                            : ship_close(&ended->ship, deadline_ns);
+                            : publisher_close(&ended->publisher, deadline_ns);
 
     conf_free(ended->conf);
     free(ended);
@@ -56,15 +56,15 @@ static void end_later(struct ended *ended)
     atomic_fetch_add(&ending, 1);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&thread, NULL, end_ship, ended) == 0;
+    good = pthread_create(&thread, NULL, end_publisher, ended) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (good)
         (void)pthread_detach(thread);
     else
-        (void)end_ship(ended);
+        (void)end_publisher(ended);
 }
 
-bool reload_settle(uint64_t deadline_ns)
+bool reload_wait(uint64_t deadline_ns)
 {
     static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
 
@@ -128,35 +128,35 @@ static bool share_spool(const struct conf *a, const struct conf *b)
 static bool try_exporters(struct conf *conf, struct err *err)
 {
     const char *spool = conf->agent.spool;
-    struct ship ship;
+    struct publisher publisher;
     bool good;
 
     conf->agent.spool = "off";
-    good = ship_open(&ship, conf, false, err);
+    good = publisher_open(&publisher, conf, false, err);
     conf->agent.spool = spool;
-    return good && ship_close(&ship, 0);
+    return good && publisher_close(&publisher, 0);
 }
 
 /*
  * Hands a spool over: what the exporters hold goes to the disk, and from there to the new ones.
  * Once they have been tried, only a want of memory can keep them from being opened.
  */
-static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, struct err *err)
+static bool hand_over(struct run *run, struct conf *conf, struct publisher *opened, struct err *err)
 {
-    uint64_t profiles = run->ship.profiles;
+    uint64_t profiles = run->publisher.profiles;
     struct err again;
 
     if (!try_exporters(conf, err))
         return false;
-    if (!ship_close(&run->ship, clock_mono_ns() + HAND_OVER_NS))
+    if (!publisher_close(&run->publisher, clock_mono_ns() + HAND_OVER_NS))
         run->hangs = true;
-    if (ship_open(opened, conf, run->hangs, err))
+    if (publisher_open(opened, conf, run->hangs, err))
         return true;
-    if (!ship_open(&run->ship, run->conf, run->hangs, &again)) {
+    if (!publisher_open(&run->publisher, run->conf, run->hangs, &again)) {
         log_line(LOG_LEVEL_ERROR, "the exporters of before cannot go on either: %s", again.text);
         _exit(EXIT_FAILED); /* out of memory; what was held is in the spool */
     }
-    run->ship.profiles = profiles;
+    run->publisher.profiles = profiles;
     return false;
 }
 
@@ -164,17 +164,17 @@ static bool hand_over(struct run *run, struct conf *conf, struct ship *opened, s
 static bool replace_exporters(struct run *run, struct conf *conf, struct ended *ended,
                               struct err *err)
 {
-    uint64_t profiles = run->ship.profiles;
-    struct ship opened;
+    uint64_t profiles = run->publisher.profiles;
+    struct publisher opened;
 
     if (!(share_spool(run->conf, conf) ? hand_over(run, conf, &opened, err)
-                                       : ship_open(&opened, conf, false, err)))
+                                       : publisher_open(&opened, conf, false, err)))
         return false;
     opened.profiles = profiles;
-    ended->ship = run->ship; /* nothing, if it was handed over */
+    ended->publisher = run->publisher; /* nothing, if it was handed over */
     ended->conf = run->conf;
     run->conf = NULL;
-    run->ship = opened;
+    run->publisher = opened;
     return true;
 }
 
@@ -189,8 +189,8 @@ static bool change_exporters(struct run *run, struct conf *conf, struct err *err
         return false;
     }
     good = conf_same_spool(run->conf, conf)
-               ? ship_change(&run->ship, run->conf, conf, clock_mono_ns() + HAND_OVER_NS,
-                             &ended->left, err)
+               ? publisher_change(&run->publisher, run->conf, conf, clock_mono_ns() + HAND_OVER_NS,
+                                  &ended->left, err)
                : replace_exporters(run, conf, ended, err);
     if (good)
         end_later(ended);
@@ -204,22 +204,22 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
     struct matcher *matcher = matcher_new(conf);
     struct engine_settings settings;
     struct budget_limits budget;
-    struct watch_change change;
+    struct monitoring_change change;
 
     if (!matcher) {
         err_set(err, "out of memory");
         return false;
     }
-    if (!watch_prepare(&run->watch, run->conf, conf, &change, err)) {
+    if (!monitoring_prepare(&run->monitoring, run->conf, conf, &change, err)) {
         matcher_free(matcher);
         return false;
     }
     if (!change_exporters(run, conf, err)) {
-        watch_abandon(&change);
+        monitoring_abandon(&change);
         matcher_free(matcher);
         return false;
     }
-    watch_apply(&run->watch, conf, &change);
+    monitoring_apply(&run->monitoring, conf, &change);
     matcher_free(run->matcher);
     run->matcher = matcher;
     conf_free(run->conf);
@@ -231,7 +231,7 @@ static bool apply(struct run *run, struct conf *conf, struct err *err)
         .max_services = conf->agent.max_services,
     };
     budget = (struct budget_limits){conf->agent.max_cpu, conf->agent.max_memory};
-    fleet_change(run->fleet, &settings, &budget);
+    supervisor_change(run->supervisor, &settings, &budget);
     return true;
 }
 
@@ -240,12 +240,12 @@ bool reload(struct run *run, struct err *err)
     struct conf *conf;
     bool good;
 
-    watch_reloading(&run->watch);
+    monitoring_reloading(&run->monitoring);
     conf = read_conf(run, err);
     good = conf && apply(run, conf, err);
     if (conf && !good)
         conf_free(conf);
-    watch_reloaded(&run->watch, good, err);
+    monitoring_reloaded(&run->monitoring, good, err);
     if (good)
         log_line(LOG_LEVEL_INFO, "reloaded: %zu targets, %zu exporters", run->conf->target_count,
                  run->conf->exporter_count);

@@ -6,18 +6,18 @@
 
 #include <limits.h>
 
-#include "agent/delivery/publish.h"
+#include "agent/delivery/publisher.h"
 #include "agent/discover/match.h"
-#include "agent/serve/debug_api.h"
+#include "agent/serve/monitoring.h"
 #include "agent/supervisor/supervisor.h"
 
 struct run {
     struct conf_source source; /* of the settings; borrowed */
     struct conf *conf;         /* owned: in effect */
     struct matcher *matcher;   /* owned */
-    struct ship ship;
-    struct fleet *fleet; /* owned */
-    struct watch watch;
+    struct publisher publisher;
+    struct supervisor *supervisor; /* owned */
+    struct monitoring monitoring;
     char spool[PATH_MAX]; /* of a service manager, where the settings name none */
     bool hangs;           /* an exporter could not be ended */
 };
@@ -34,6 +34,6 @@ void run_choose_spool(struct run *run, struct conf *conf);
 bool reload(struct run *run, struct err *err);
 
 /* Waits up to `deadline_ns` for exporters that a reload ended. False: one hangs. */
-MUST_CHECK bool reload_settle(uint64_t deadline_ns);
+MUST_CHECK bool reload_wait(uint64_t deadline_ns);
 
 #endif

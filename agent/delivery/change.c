@@ -9,8 +9,8 @@
 
 /* An exporter that is no more. */
 struct leaver {
-    struct lane *lane; /* owned */
-    struct lane *heir; /* borrowed; NULL: it has none */
+    struct export_worker *worker;    /* owned */
+    struct export_worker *successor; /* borrowed; NULL: it has none */
 };
 
 struct delivery_left {
@@ -20,11 +20,11 @@ struct delivery_left {
 };
 
 struct delivery_change {
-    struct delivery *delivery;  /* borrowed */
-    struct lane **lanes;        /* owned: those that there will be */
-    bool *added;                /* owned: of these, the ones that are not there yet */
-    bool *kept;                 /* owned: of those of before */
-    struct delivery_left *left; /* owned: with room for all of before */
+    struct delivery *delivery;      /* borrowed */
+    struct export_worker **workers; /* owned: those that there will be */
+    bool *added;                    /* owned: of these, the ones that are not there yet */
+    bool *kept;                     /* owned: of those of before */
+    struct delivery_left *left;     /* owned: with room for all of before */
     size_t count, capacity;
 };
 
@@ -38,7 +38,7 @@ static void free_left(struct delivery_left *left)
 static void free_change(struct delivery_change *change)
 {
     free_left(change->left);
-    free(change->lanes);
+    free(change->workers);
     free(change->added);
     free(change->kept);
     free(change);
@@ -52,13 +52,13 @@ struct delivery_change *delivery_change_new(struct delivery *delivery, size_t co
         return NULL;
     change->delivery = delivery;
     change->capacity = count;
-    change->lanes = calloc(count + 1, sizeof(struct lane *));
+    change->workers = calloc(count + 1, sizeof(struct export_worker *));
     change->added = calloc(count + 1, sizeof(bool));
     change->kept = calloc(delivery->count + 1, sizeof(bool));
     change->left = calloc(1, sizeof(*change->left));
     if (change->left)
         change->left->leavers = calloc(delivery->count + 1, sizeof(struct leaver));
-    if (change->lanes && change->added && change->kept && change->left && change->left->leavers)
+    if (change->workers && change->added && change->kept && change->left && change->left->leavers)
         return change;
     free_change(change);
     return NULL;
@@ -66,27 +66,29 @@ struct delivery_change *delivery_change_new(struct delivery *delivery, size_t co
 
 void delivery_change_keep(struct delivery_change *change, size_t i)
 {
-    change->lanes[change->count++] = change->delivery->lanes[i];
+    change->workers[change->count++] = change->delivery->workers[i];
     change->kept[i] = true;
 }
 
 bool delivery_change_add(struct delivery_change *change, const char *name, enum exporter_form form,
                          const struct delivery_sink *sink, const struct delivery_limits *limits)
 {
-    if (!delivery_make_lane(change->delivery, name, form, sink, limits,
-                            &change->lanes[change->count]))
+    if (!delivery_make_worker(change->delivery, name, form, sink, limits,
+                              &change->workers[change->count]))
         return false;
     change->added[change->count++] = true;
     return true;
 }
 
 /* The new lane that goes on with what an old one has; NULL: none does. */
-static struct lane *heir_of(const struct delivery_change *change, const struct lane *lane)
+static struct export_worker *successor_of(const struct delivery_change *change,
+                                          const struct export_worker *worker)
 {
     for (size_t i = 0; i < change->count; i++) {
-        if (change->added[i] && lane_form(change->lanes[i]) == lane_form(lane) &&
-            strcmp(lane_name(change->lanes[i]), lane_name(lane)) == 0)
-            return change->lanes[i];
+        if (change->added[i] &&
+            export_worker_form(change->workers[i]) == export_worker_form(worker) &&
+            strcmp(export_worker_name(change->workers[i]), export_worker_name(worker)) == 0)
+            return change->workers[i];
     }
     return NULL;
 }
@@ -99,28 +101,28 @@ static void find_leavers(struct delivery_change *change)
 
     left->world = delivery->world;
     for (size_t i = 0; i < delivery->count; i++) {
-        struct lane *lane = delivery->lanes[i], *heir;
+        struct export_worker *worker = delivery->workers[i], *successor;
 
         if (change->kept[i])
             continue;
-        heir = heir_of(change, lane);
-        if (heir)
-            lane_inherit(heir, lane);
-        left->leavers[left->count++] = (struct leaver){lane, heir};
+        successor = successor_of(change, worker);
+        if (successor)
+            export_worker_take_over(successor, worker);
+        left->leavers[left->count++] = (struct leaver){worker, successor};
     }
 }
 
 static void hand_on(const struct delivery_left *left, uint64_t deadline_ns)
 {
     for (size_t i = 0; i < left->count; i++) {
-        if (left->leavers[i].heir)
-            lane_leave(left->leavers[i].lane);
+        if (left->leavers[i].successor)
+            export_worker_leave(left->leavers[i].worker);
     }
     for (size_t i = 0; i < left->count; i++) {
-        if (!left->leavers[i].heir)
+        if (!left->leavers[i].successor)
             continue;
-        (void)lane_wait(left->leavers[i].lane, deadline_ns);
-        lane_bequeath(left->leavers[i].lane, left->leavers[i].heir);
+        (void)export_worker_wait(left->leavers[i].worker, deadline_ns);
+        export_worker_hand_over(left->leavers[i].worker, left->leavers[i].successor);
     }
 }
 
@@ -130,13 +132,13 @@ struct delivery_left *delivery_change_apply(struct delivery_change *change, uint
     struct delivery_left *left = change->left;
 
     find_leavers(change);
-    if (delivery->shelf)
-        shelf_set_lanes(delivery->shelf, change->lanes, change->count);
-    free(delivery->lanes);
-    delivery->lanes = change->lanes;
+    if (delivery->spooler)
+        spooler_set_workers(delivery->spooler, change->workers, change->count);
+    free(delivery->workers);
+    delivery->workers = change->workers;
     delivery->count = change->count;
     hand_on(left, deadline_ns);
-    change->lanes = NULL;
+    change->workers = NULL;
     change->left = NULL;
     free_change(change);
     return left;
@@ -149,9 +151,9 @@ void delivery_change_abandon(struct delivery_change *change)
     for (size_t i = 0; i < change->count; i++) {
         if (!change->added[i])
             continue;
-        lane_stop(change->lanes[i]); /* which has had nothing to do, and ends at once */
-        (void)lane_wait(change->lanes[i], UINT64_MAX);
-        (void)lane_free(change->lanes[i]);
+        export_worker_stop(change->workers[i]); /* which has had nothing to do, and ends at once */
+        (void)export_worker_wait(change->workers[i], UINT64_MAX);
+        (void)export_worker_free(change->workers[i]);
     }
     free_change(change);
 }
@@ -163,25 +165,25 @@ bool delivery_left_end(struct delivery_left *left, uint64_t deadline_ns)
     bool whole = true;
 
     for (size_t i = 0; i < left->count; i++) {
-        if (!left->leavers[i].heir)
-            lane_hurry(left->leavers[i].lane, true);
+        if (!left->leavers[i].successor)
+            export_worker_expedite(left->leavers[i].worker, true);
     }
     for (size_t i = 0; i < left->count; i++) {
-        if (left->leavers[i].heir)
+        if (left->leavers[i].successor)
             continue;
-        (void)lane_wait(left->leavers[i].lane, deadline_ns);
-        lane_retire(left->leavers[i].lane);
+        (void)export_worker_wait(left->leavers[i].worker, deadline_ns);
+        export_worker_retire(left->leavers[i].worker);
     }
     for (size_t i = 0; i < left->count; i++) {
-        if (!lane_wait(left->leavers[i].lane, 0))
-            lane_stop(left->leavers[i].lane);
+        if (!export_worker_wait(left->leavers[i].worker, 0))
+            export_worker_stop(left->leavers[i].worker);
     }
     for (size_t i = 0; i < left->count; i++) {
-        struct lane *lane = left->leavers[i].lane;
+        struct export_worker *worker = left->leavers[i].worker;
 
-        (void)lane_wait(lane, last_ns);
-        (void)delivery_take_stock(&left->world, lane);
-        whole = lane_free(lane) && whole;
+        (void)export_worker_wait(worker, last_ns);
+        (void)delivery_take_stock(&left->world, worker);
+        whole = export_worker_free(worker) && whole;
     }
     free_left(left);
     return whole;

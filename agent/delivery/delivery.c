@@ -20,7 +20,7 @@ bool delivery_new(const struct delivery_world *world, const struct delivery_spoo
         return false;
     delivery->world = *world;
     atomic_init(&delivery->order, 1);
-    if (spool && !shelf_new(world, spool, &delivery->shelf, err)) {
+    if (spool && !spooler_new(world, spool, &delivery->spooler, err)) {
         free(delivery);
         return false;
     }
@@ -30,7 +30,8 @@ bool delivery_new(const struct delivery_world *world, const struct delivery_spoo
 
 bool delivery_start(struct delivery *delivery)
 {
-    return !delivery->shelf || shelf_start(delivery->shelf, delivery->lanes, delivery->count);
+    return !delivery->spooler ||
+           spooler_start(delivery->spooler, delivery->workers, delivery->count);
 }
 
 static enum exporter_rc sink_send(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
@@ -75,21 +76,21 @@ static struct delivery_limits with_defaults(const struct delivery_limits *limits
     return full;
 }
 
-bool delivery_make_lane(struct delivery *delivery, const char *name, enum exporter_form form,
-                        const struct delivery_sink *sink, const struct delivery_limits *limits,
-                        struct lane **out)
+bool delivery_make_worker(struct delivery *delivery, const char *name, enum exporter_form form,
+                          const struct delivery_sink *sink, const struct delivery_limits *limits,
+                          struct export_worker **out)
 {
-    const struct lane_settings settings = {
+    const struct export_worker_settings settings = {
         .name = name,
         .form = form,
         .sink = *sink,
         .limits = with_defaults(limits),
         .world = delivery->world,
-        .shelf = delivery->shelf,
+        .spooler = delivery->spooler,
         .id = ++delivery->last_id,
     };
 
-    if (lane_new(&settings, out))
+    if (export_worker_new(&settings, out))
         return true;
     sink->close(sink->ctx);
     return false;
@@ -98,15 +99,15 @@ bool delivery_make_lane(struct delivery *delivery, const char *name, enum export
 bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
                   const struct delivery_sink *sink, const struct delivery_limits *limits)
 {
-    size_t bytes = (delivery->count + 1) * sizeof(delivery->lanes[0]);
-    struct lane **lanes = realloc(delivery->lanes, bytes);
+    size_t bytes = (delivery->count + 1) * sizeof(delivery->workers[0]);
+    struct export_worker **workers = realloc(delivery->workers, bytes);
 
-    if (!lanes) {
+    if (!workers) {
         sink->close(sink->ctx);
         return false;
     }
-    delivery->lanes = lanes;
-    if (!delivery_make_lane(delivery, name, form, sink, limits, &lanes[delivery->count]))
+    delivery->workers = workers;
+    if (!delivery_make_worker(delivery, name, form, sink, limits, &workers[delivery->count]))
         return false;
     delivery->count++;
     return true;
@@ -117,15 +118,15 @@ size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
     size_t wanted = 0;
 
     for (size_t i = 0; i < delivery->count; i++)
-        wanted += lane_form(delivery->lanes[i]) == form ? 1 : 0;
+        wanted += export_worker_form(delivery->workers[i]) == form ? 1 : 0;
     return wanted;
 }
 
 /* Without a spool: to each exporter of the form at once. */
 static void put_in_memory(struct delivery *delivery, enum exporter_form form,
-                          struct delivery_parcel *parcel)
+                          struct payload *payload)
 {
-    const struct exporter_profile *profile = delivery_parcel_profile(parcel);
+    const struct exporter_profile *profile = payload_profile(payload);
     uint64_t now_ns = delivery->world.now_ns(delivery->world.ctx);
     struct delivery_item item = {
         .order = atomic_fetch_add(&delivery->order, 1),
@@ -134,36 +135,36 @@ static void put_in_memory(struct delivery *delivery, enum exporter_form form,
     };
 
     for (size_t i = 0; i < delivery->count; i++) {
-        if (lane_form(delivery->lanes[i]) != form)
+        if (export_worker_form(delivery->workers[i]) != form)
             continue;
-        item.parcel = delivery_parcel_keep(parcel);
-        lane_put(delivery->lanes[i], &item);
+        item.payload = payload_ref(payload);
+        export_worker_put(delivery->workers[i], &item);
     }
 }
 
 static void count_lost(struct delivery *delivery, enum exporter_form form)
 {
     for (size_t i = 0; i < delivery->count; i++) {
-        if (lane_form(delivery->lanes[i]) == form)
-            lane_count_lost(delivery->lanes[i]);
+        if (export_worker_form(delivery->workers[i]) == form)
+            export_worker_count_lost(delivery->workers[i]);
     }
 }
 
 void delivery_put(struct delivery *delivery, enum exporter_form form,
                   const struct exporter_profile *profile)
 {
-    struct delivery_parcel *parcel;
+    struct payload *payload;
 
     if (delivery_wanted(delivery, form) == 0)
         return;
-    parcel = delivery_parcel_new(profile);
-    if (!parcel)
+    payload = payload_new(profile);
+    if (!payload)
         count_lost(delivery, form);
-    else if (!delivery->shelf || delivery->flushed)
-        put_in_memory(delivery, form, parcel);
-    else if (!shelf_put(delivery->shelf, form, parcel))
-        put_in_memory(delivery, form, parcel);
-    delivery_parcel_drop(parcel);
+    else if (!delivery->spooler || delivery->flushed)
+        put_in_memory(delivery, form, payload);
+    else if (!spooler_put(delivery->spooler, form, payload))
+        put_in_memory(delivery, form, payload);
+    payload_unref(payload);
 }
 
 size_t delivery_count(const struct delivery *delivery)
@@ -173,31 +174,31 @@ size_t delivery_count(const struct delivery *delivery)
 
 const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_stats *out)
 {
-    lane_stats(delivery->lanes[i], out);
-    return lane_name(delivery->lanes[i]);
+    export_worker_stats(delivery->workers[i], out);
+    return export_worker_name(delivery->workers[i]);
 }
 
 void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats *out)
 {
     *out = (struct delivery_spool_stats){0};
-    if (delivery->shelf)
-        shelf_stats(delivery->shelf, out);
+    if (delivery->spooler)
+        spooler_stats(delivery->spooler, out);
 }
 
-bool delivery_take_stock(const struct delivery_world *world, struct lane *lane)
+bool delivery_take_stock(const struct delivery_world *world, struct export_worker *worker)
 {
     struct delivery_stats stats;
     char line[LINE_SIZE];
     uint64_t lost;
 
-    lane_stats(lane, &stats);
+    export_worker_stats(worker, &stats);
     /* What is queued still is under way in a thread that is stuck. */
     lost = stats.dropped_stop + stats.queued - stats.in_spool;
     if (lost == 0)
         return true;
     (void)snprintf(line, sizeof(line),
                    "exporter %.64s: %" PRIu64 " profiles could not be delivered before the end",
-                   lane_name(lane), lost);
+                   export_worker_name(worker), lost);
     world->log(world->ctx, DELIVERY_WARNING, line);
     return false;
 }
@@ -208,23 +209,23 @@ bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
     uint64_t last_ns = (deadline_ns > now_ns ? deadline_ns : now_ns) + GRACE_NS;
     bool whole = true;
 
-    if (delivery->shelf)
-        shelf_settle(delivery->shelf, now_ns + (last_ns - GRACE_NS - now_ns) / 2);
+    if (delivery->spooler)
+        spooler_drain(delivery->spooler, now_ns + (last_ns - GRACE_NS - now_ns) / 2);
     delivery->flushed = true;
     for (size_t i = 0; i < delivery->count; i++)
-        lane_hurry(delivery->lanes[i], false);
+        export_worker_expedite(delivery->workers[i], false);
     for (size_t i = 0; i < delivery->count; i++)
-        (void)lane_wait(delivery->lanes[i], deadline_ns);
+        (void)export_worker_wait(delivery->workers[i], deadline_ns);
     for (size_t i = 0; i < delivery->count; i++) {
-        if (!lane_wait(delivery->lanes[i], 0))
-            lane_stop(delivery->lanes[i]);
+        if (!export_worker_wait(delivery->workers[i], 0))
+            export_worker_stop(delivery->workers[i]);
     }
     for (size_t i = 0; i < delivery->count; i++)
-        (void)lane_wait(delivery->lanes[i], last_ns);
-    if (delivery->shelf)
-        shelf_end(delivery->shelf, last_ns);
+        (void)export_worker_wait(delivery->workers[i], last_ns);
+    if (delivery->spooler)
+        spooler_end(delivery->spooler, last_ns);
     for (size_t i = 0; i < delivery->count; i++)
-        whole = delivery_take_stock(&delivery->world, delivery->lanes[i]) && whole;
+        whole = delivery_take_stock(&delivery->world, delivery->workers[i]) && whole;
     return whole;
 }
 
@@ -237,9 +238,9 @@ bool delivery_free(struct delivery *delivery)
     if (!delivery->flushed)
         (void)delivery_flush(delivery, 0);
     for (size_t i = 0; i < delivery->count; i++)
-        whole = lane_free(delivery->lanes[i]) && whole;
-    whole = shelf_free(delivery->shelf) && whole;
-    free(delivery->lanes);
+        whole = export_worker_free(delivery->workers[i]) && whole;
+    whole = spooler_free(delivery->spooler) && whole;
+    free(delivery->workers);
     free(delivery);
     return whole;
 }

@@ -58,7 +58,8 @@ struct delivery_limits {
     uint64_t backoff_min_ns; /* 0.5 s */
     uint64_t backoff_max_ns; /* 30 s */
     uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
-    uint64_t spread_ns;    /* profiles wait for a share of it, each agent for its own: not at all */
+    uint64_t
+        send_jitter_ns;    /* profiles wait for a share of it, each agent for its own: not at all */
     uint64_t log_every_ns; /* the least time between two lines about failures: 1 min */
 };
 

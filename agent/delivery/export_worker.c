@@ -17,120 +17,122 @@
 #define BUSY_NS (500 * MS_NS)  /* for somebody else to send an entry */
 #define DISK_NS (5000 * MS_NS) /* for a disk to work again */
 
-enum lane_mode {
-    LANE_RUNNING,
-    LANE_WAITING, /* for what it inherits */
-    LANE_HURRIED, /* ends when the queue is empty */
-    LANE_LEAVING, /* ends after the send under way; another one goes on with the queue */
-    LANE_STOPPED  /* ends at once, and uses nothing that is not its own any more */
+enum export_worker_mode {
+    EXPORT_WORKER_RUNNING,
+    EXPORT_WORKER_WAITING, /* for what it inherits */
+    EXPORT_WORKER_HURRIED, /* ends when the queue is empty */
+    EXPORT_WORKER_LEAVING, /* ends after the send under way; another one goes on with the queue */
+    EXPORT_WORKER_STOPPED  /* ends at once, and uses nothing that is not its own any more */
 };
 
-struct lane {
+struct export_worker {
     char *name; /* owned */
     enum exporter_form form;
     uint64_t id;
     struct delivery_sink sink; /* owned */
     struct delivery_world world;
-    struct shelf *shelf; /* kept; NULL: there is none */
+    struct spooler *spooler; /* kept; NULL: there is none */
     pthread_t thread;
     struct delivery_talk talk; /* the lane's thread only */
 
     pthread_mutex_t lock; /* guards all below; never held while sending or logging */
     pthread_cond_t changed, over;
-    enum lane_mode mode;
+    enum export_worker_mode mode;
     bool ended;     /* the thread is about to return */
     bool abandoned; /* nobody waits for it: it ends the lane itself */
     bool retired;   /* nobody is to send what it does not */
-    struct delivery_plan plan;
+    struct retry_queue queue;
     struct delivery_item *under_way; /* borrowed from the thread: is being sent; NULL: nothing is */
     bool left;                       /* what was under way is another one's now */
     struct delivery_stats stats;
 };
 
-static uint64_t now(const struct lane *lane)
+static uint64_t now(const struct export_worker *worker)
 {
-    return lane->world.now_ns(lane->world.ctx);
+    return worker->world.now_ns(worker->world.ctx);
 }
 
 /* Counts what the plan gives up. Called with the lock. */
 static void lose(void *ctx, const struct delivery_item *item, enum delivery_loss why)
 {
-    struct lane *lane = ctx;
+    struct export_worker *worker = ctx;
 
     if (why == DELIVERY_LOST_OLD)
-        lane->stats.dropped_old++;
+        worker->stats.dropped_old++;
     else
-        lane->stats.dropped_full++;
-    if (!item->parcel && why != DELIVERY_LOST_GONE)
-        shelf_done(lane->shelf, item);
+        worker->stats.dropped_full++;
+    if (!item->payload && why != DELIVERY_LOST_GONE)
+        spooler_done(worker->spooler, item);
 }
 
 /* With a spool there is no point in trying until the last moment. */
-static bool may_rest(const struct lane *lane)
+static bool may_pause(const struct export_worker *worker)
 {
-    return lane->mode == LANE_HURRIED &&
-           (lane->plan.count == 0 ||
-            (lane->plan.parcels == 0 && (lane->plan.failures > 0 || lane->plan.denials > 0)));
+    return worker->mode == EXPORT_WORKER_HURRIED &&
+           (worker->queue.count == 0 ||
+            (worker->queue.payloads == 0 &&
+             (worker->queue.failures > 0 || worker->queue.denials > 0)));
 }
 
 /* Takes the next item to try, when it is time; false: the lane is to end. Called with the lock. */
-static bool next_item(struct lane *lane, struct delivery_item *out)
+static bool next_item(struct export_worker *worker, struct delivery_item *out)
 {
     uint64_t due_ns;
 
-    while (lane->mode != LANE_STOPPED && lane->mode != LANE_LEAVING) {
-        if (may_rest(lane))
+    while (worker->mode != EXPORT_WORKER_STOPPED && worker->mode != EXPORT_WORKER_LEAVING) {
+        if (may_pause(worker))
             return false;
         due_ns = UINT64_MAX;
-        if (lane->mode != LANE_WAITING && delivery_plan_take(&lane->plan, now(lane), out, &due_ns))
+        if (worker->mode != EXPORT_WORKER_WAITING &&
+            retry_queue_take(&worker->queue, now(worker), out, &due_ns))
             return true;
-        if (!may_rest(lane))
-            delivery_thread_wait(&lane->world, &lane->changed, &lane->lock, due_ns);
+        if (!may_pause(worker))
+            delivery_thread_wait(&worker->world, &worker->changed, &worker->lock, due_ns);
     }
     return false;
 }
 
 /* Takes account of an answer. Called with the lock. */
-static void settle(struct lane *lane, struct delivery_item *item, enum exporter_rc rc,
-                   const struct exporter_answer *answer, size_t size)
+static void complete(struct export_worker *worker, struct delivery_item *item, enum exporter_rc rc,
+                     const struct exporter_answer *answer, size_t size)
 {
     if (rc != EXPORTER_OK)
-        lane->stats.last_error = answer->err;
+        worker->stats.last_error = answer->err;
     if (rc == EXPORTER_OK) {
-        lane->stats.sent++;
-        lane->stats.sent_bytes += size;
-        lane->stats.rejected += answer->dropped;
+        worker->stats.sent++;
+        worker->stats.sent_bytes += size;
+        worker->stats.rejected += answer->dropped;
     } else if (rc == EXPORTER_REFUSED) {
-        lane->stats.refused++;
+        worker->stats.refused++;
     } else {
-        lane->stats.retried++;
-        lane->stats.denied += answer->denied ? 1 : 0;
+        worker->stats.retried++;
+        worker->stats.denied += answer->denied ? 1 : 0;
     }
-    if (!item->parcel && (rc == EXPORTER_OK || rc == EXPORTER_REFUSED))
-        shelf_done(lane->shelf, item);
-    delivery_plan_settle(&lane->plan, item, rc, answer, now(lane));
+    if (!item->payload && (rc == EXPORTER_OK || rc == EXPORTER_REFUSED))
+        spooler_done(worker->spooler, item);
+    retry_queue_complete(&worker->queue, item, rc, answer, now(worker));
 }
 
 /* What was read from the spool is no profile, or nobody wants it, or the disk fails. With the lock.
  */
-static void settle_unread(struct lane *lane, struct delivery_item *item, enum spool_rc rc,
-                          bool lost, const struct err *err)
+static void complete_unread(struct export_worker *worker, struct delivery_item *item,
+                            enum spool_rc rc, bool lost, const struct err *err)
 {
     switch (rc) {
     case SPOOL_BUSY:
-        delivery_plan_put_aside(&lane->plan, item, now(lane), BUSY_NS);
+        retry_queue_put_aside(&worker->queue, item, now(worker), BUSY_NS);
         break;
     case SPOOL_FAILED:
     case SPOOL_NOMEM:
-        lane->stats.last_error = *err;
-        delivery_plan_put_off(&lane->plan, item, now(lane), DISK_NS);
+        worker->stats.last_error = *err;
+        retry_queue_put_off(&worker->queue, item, now(worker), DISK_NS);
         break;
     case SPOOL_CORRUPT:
     case SPOOL_NEWER:
-        lane->stats.dropped_full++;
+        worker->stats.dropped_full++;
         break;
     case SPOOL_GONE: /* or somebody else has taken care of it */
-        lane->stats.dropped_full += lost ? 1 : 0;
+        worker->stats.dropped_full += lost ? 1 : 0;
         break;
     case SPOOL_OK:
     case SPOOL_LOCKED:
@@ -139,35 +141,35 @@ static void settle_unread(struct lane *lane, struct delivery_item *item, enum sp
     }
 }
 
-static void snapshot(const struct lane *lane, struct delivery_stats *out)
+static void snapshot(const struct export_worker *worker, struct delivery_stats *out)
 {
-    *out = lane->stats;
-    const struct delivery_item *item = lane->left ? NULL : lane->under_way;
+    *out = worker->stats;
+    const struct delivery_item *item = worker->left ? NULL : worker->under_way;
 
-    *out = lane->stats;
-    out->queued = lane->plan.count + (item ? 1 : 0);
-    out->queued_bytes = lane->plan.parcel_bytes;
-    if (item && item->parcel)
-        out->queued_bytes += delivery_parcel_bytes(item->parcel);
-    out->in_spool = lane->plan.count - lane->plan.parcels + (item && !item->parcel ? 1 : 0);
+    *out = worker->stats;
+    out->queued = worker->queue.count + (item ? 1 : 0);
+    out->queued_bytes = worker->queue.payload_bytes;
+    if (item && item->payload)
+        out->queued_bytes += payload_bytes(item->payload);
+    out->in_spool = worker->queue.count - worker->queue.payloads + (item && !item->payload ? 1 : 0);
 }
 
 /*
  * Stopped meanwhile: what is in memory is lost, what is on disk stays there, unless nobody is
  * to send it. Another one may have both already. Called with the lock.
  */
-static void leave(struct lane *lane, struct delivery_item *item)
+static void leave(struct export_worker *worker, struct delivery_item *item)
 {
-    bool given_up = item->parcel || lane->retired;
+    bool given_up = item->payload || worker->retired;
 
-    lane->stats.dropped_stop += given_up && !lane->left ? 1 : 0;
-    if (!item->parcel && lane->retired)
-        shelf_forget(lane->shelf, item);
-    delivery_parcel_drop(item->parcel);
+    worker->stats.dropped_stop += given_up && !worker->left ? 1 : 0;
+    if (!item->payload && worker->retired)
+        spooler_forget(worker->spooler, item);
+    payload_unref(item->payload);
 }
 
 /* Sends one item. Called with the lock, which it gives up meanwhile. False: stopped. */
-static bool try_item(struct lane *lane, struct delivery_item *item)
+static bool try_item(struct export_worker *worker, struct delivery_item *item)
 {
     struct exporter_answer answer = {0};
     struct spool_held held = {.fd = -1};
@@ -178,269 +180,270 @@ static bool try_item(struct lane *lane, struct delivery_item *item)
     struct delivery_stats stats;
     size_t size;
 
-    lane->under_way = item;
-    (void)pthread_mutex_unlock(&lane->lock);
-    if (!item->parcel)
-        read = shelf_take(lane->shelf, item, &held, &lost, &answer.err);
-    profile = item->parcel ? delivery_parcel_profile(item->parcel) : &held.head.profile;
+    worker->under_way = item;
+    (void)pthread_mutex_unlock(&worker->lock);
+    if (!item->payload)
+        read = spooler_take(worker->spooler, item, &held, &lost, &answer.err);
+    profile = item->payload ? payload_profile(item->payload) : &held.head.profile;
     size = profile->size;
     if (read == SPOOL_OK)
-        rc = lane->sink.send(lane->sink.ctx, profile, lane->world.utc_ns(lane->world.ctx), &answer);
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->under_way = NULL;
-    stopped = lane->mode == LANE_STOPPED;
+        rc = worker->sink.send(worker->sink.ctx, profile, worker->world.utc_ns(worker->world.ctx),
+                               &answer);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->under_way = NULL;
+    stopped = worker->mode == EXPORT_WORKER_STOPPED;
     if (stopped && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
-        leave(lane, item);
+        leave(worker, item);
     else if (read != SPOOL_OK)
-        settle_unread(lane, item, read, lost, &answer.err);
+        complete_unread(worker, item, read, lost, &answer.err);
     else
-        settle(lane, item, rc, &answer, size);
-    snapshot(lane, &stats);
-    (void)pthread_mutex_unlock(&lane->lock);
+        complete(worker, item, rc, &answer, size);
+    snapshot(worker, &stats);
+    (void)pthread_mutex_unlock(&worker->lock);
     if (held.fd >= 0) /* only now: whoever takes it next is to see that it was sent */
-        shelf_let_go(lane->shelf, item, &held);
+        spooler_release(worker->spooler, item, &held);
     if (stopped) {
-        (void)pthread_mutex_lock(&lane->lock);
+        (void)pthread_mutex_lock(&worker->lock);
         return false;
     }
     if (answer.note.text[0])
-        delivery_note(&lane->talk, answer.note.text);
+        delivery_note(&worker->talk, answer.note.text);
     if (read != SPOOL_GONE && read != SPOOL_BUSY)
-        delivery_tell(&lane->talk, rc, now(lane), &stats);
-    (void)pthread_mutex_lock(&lane->lock);
+        delivery_tell(&worker->talk, rc, now(worker), &stats);
+    (void)pthread_mutex_lock(&worker->lock);
     return true;
 }
 
 /* Frees a lane that has no thread any more, or whose thread calls this last of all. */
-static void release(struct lane *lane)
+static void release(struct export_worker *worker)
 {
-    shelf_drop(lane->shelf);
-    lane->sink.close(lane->sink.ctx);
-    delivery_plan_finish(&lane->plan);
-    (void)pthread_cond_destroy(&lane->over);
-    (void)pthread_cond_destroy(&lane->changed);
-    (void)pthread_mutex_destroy(&lane->lock);
-    free(lane->name);
-    free(lane);
+    spooler_drop(worker->spooler);
+    worker->sink.close(worker->sink.ctx);
+    retry_queue_finish(&worker->queue);
+    (void)pthread_cond_destroy(&worker->over);
+    (void)pthread_cond_destroy(&worker->changed);
+    (void)pthread_mutex_destroy(&worker->lock);
+    free(worker->name);
+    free(worker);
 }
 
 static void *run(void *ctx)
 {
-    struct lane *lane = ctx;
+    struct export_worker *worker = ctx;
     struct delivery_item item;
     bool abandoned;
 
-    (void)pthread_mutex_lock(&lane->lock);
-    while (next_item(lane, &item) && try_item(lane, &item))
+    (void)pthread_mutex_lock(&worker->lock);
+    while (next_item(worker, &item) && try_item(worker, &item))
         ;
-    lane->ended = true;
-    abandoned = lane->abandoned;
-    (void)pthread_cond_broadcast(&lane->over);
-    (void)pthread_mutex_unlock(&lane->lock);
+    worker->ended = true;
+    abandoned = worker->abandoned;
+    (void)pthread_cond_broadcast(&worker->over);
+    (void)pthread_mutex_unlock(&worker->lock);
     if (abandoned)
-        release(lane);
+        release(worker);
     return NULL;
 }
 
-bool lane_new(const struct lane_settings *settings, struct lane **out)
+bool export_worker_new(const struct export_worker_settings *settings, struct export_worker **out)
 {
-    struct lane *lane = calloc(1, sizeof(*lane));
+    struct export_worker *worker = calloc(1, sizeof(*worker));
     uint64_t random = 0;
     char title[16];
 
-    if (!lane)
+    if (!worker)
         return false;
-    lane->form = settings->form;
-    lane->id = settings->id;
-    lane->sink = settings->sink;
-    lane->world = settings->world;
-    lane->shelf = shelf_keep(settings->shelf);
-    lane->name = strdup(settings->name);
+    worker->form = settings->form;
+    worker->id = settings->id;
+    worker->sink = settings->sink;
+    worker->world = settings->world;
+    worker->spooler = spooler_store(settings->spooler);
+    worker->name = strdup(settings->name);
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = now(lane);
-    delivery_plan_init(&lane->plan, &settings->limits, random, now(lane));
-    lane->plan.lose = lose;
-    lane->plan.ctx = lane;
-    delivery_talk_init(&lane->talk, lane->name, &lane->world, settings->limits.log_every_ns);
+        random = now(worker);
+    retry_queue_init(&worker->queue, &settings->limits, random, now(worker));
+    worker->queue.lose = lose;
+    worker->queue.ctx = worker;
+    delivery_talk_init(&worker->talk, worker->name, &worker->world, settings->limits.log_every_ns);
     (void)snprintf(title, sizeof(title), "send %.10s", settings->name);
-    if (lane->name && pthread_mutex_init(&lane->lock, NULL) == 0 &&
-        delivery_thread_cond(&lane->changed) && delivery_thread_cond(&lane->over) &&
-        delivery_thread_start(&lane->thread, run, lane, title)) {
-        *out = lane;
+    if (worker->name && pthread_mutex_init(&worker->lock, NULL) == 0 &&
+        delivery_thread_cond(&worker->changed) && delivery_thread_cond(&worker->over) &&
+        delivery_thread_start(&worker->thread, run, worker, title)) {
+        *out = worker;
         return true;
     }
-    shelf_drop(lane->shelf);
-    free(lane->name);
-    free(lane);
+    spooler_drop(worker->spooler);
+    free(worker->name);
+    free(worker);
     return false;
 }
 
-enum exporter_form lane_form(const struct lane *lane)
+enum exporter_form export_worker_form(const struct export_worker *worker)
 {
-    return lane->form;
+    return worker->form;
 }
 
-const char *lane_name(const struct lane *lane)
+const char *export_worker_name(const struct export_worker *worker)
 {
-    return lane->name;
+    return worker->name;
 }
 
-uint64_t lane_id(const struct lane *lane)
+uint64_t export_worker_id(const struct export_worker *worker)
 {
-    return lane->id;
+    return worker->id;
 }
 
-void lane_stats(struct lane *lane, struct delivery_stats *out)
+void export_worker_stats(struct export_worker *worker, struct delivery_stats *out)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    snapshot(lane, out);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    snapshot(worker, out);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void lane_put(struct lane *lane, const struct delivery_item *item)
+void export_worker_put(struct export_worker *worker, const struct delivery_item *item)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    if (lane->mode == LANE_RUNNING || lane->mode == LANE_WAITING) {
-        delivery_plan_add(&lane->plan, item);
+    (void)pthread_mutex_lock(&worker->lock);
+    if (worker->mode == EXPORT_WORKER_RUNNING || worker->mode == EXPORT_WORKER_WAITING) {
+        retry_queue_add(&worker->queue, item);
     } else {
-        lane->stats.dropped_stop += item->parcel ? 1 : 0;
-        delivery_parcel_drop(item->parcel);
+        worker->stats.dropped_stop += item->payload ? 1 : 0;
+        payload_unref(item->payload);
     }
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void lane_gone(struct lane *lane, uint64_t order)
+void export_worker_gone(struct export_worker *worker, uint64_t order)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    delivery_plan_gone(&lane->plan, order);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    retry_queue_gone(&worker->queue, order);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void lane_count_lost(struct lane *lane)
+void export_worker_count_lost(struct export_worker *worker)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->stats.dropped_full++;
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->stats.dropped_full++;
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void lane_hurry(struct lane *lane, bool again)
+void export_worker_expedite(struct export_worker *worker, bool again)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->mode = LANE_HURRIED;
-    delivery_plan_hurry(&lane->plan);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->mode = EXPORT_WORKER_HURRIED;
+    retry_queue_expedite(&worker->queue);
     if (again) {
-        lane->plan.failures = 0;
-        lane->plan.denials = 0;
+        worker->queue.failures = 0;
+        worker->queue.denials = 0;
     }
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void lane_stop(struct lane *lane)
+void export_worker_stop(struct export_worker *worker)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->mode = LANE_STOPPED;
-    lane->stats.dropped_stop += delivery_plan_clear(&lane->plan);
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
-    lane->sink.cancel(lane->sink.ctx);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->mode = EXPORT_WORKER_STOPPED;
+    worker->stats.dropped_stop += retry_queue_clear(&worker->queue);
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
+    worker->sink.cancel(worker->sink.ctx);
 }
 
-void lane_inherit(struct lane *heir, const struct lane *lane)
+void export_worker_take_over(struct export_worker *successor, const struct export_worker *worker)
 {
-    (void)pthread_mutex_lock(&heir->lock);
-    heir->id = lane->id;
-    heir->mode = LANE_WAITING;
-    (void)pthread_mutex_unlock(&heir->lock);
+    (void)pthread_mutex_lock(&successor->lock);
+    successor->id = worker->id;
+    successor->mode = EXPORT_WORKER_WAITING;
+    (void)pthread_mutex_unlock(&successor->lock);
 }
 
-void lane_leave(struct lane *lane)
+void export_worker_leave(struct export_worker *worker)
 {
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->mode = LANE_LEAVING;
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->mode = EXPORT_WORKER_LEAVING;
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
 /* Gives another plan an item of which nothing is known but that it is to be sent. */
-static void pass_on(struct delivery_plan *plan, const struct delivery_item *item)
+static void pass_on(struct retry_queue *queue, const struct delivery_item *item)
 {
     const struct delivery_item fresh = {.order = item->order,
                                         .born_ns = item->born_ns,
                                         .put_ns = item->put_ns,
-                                        .parcel = item->parcel,
+                                        .payload = item->payload,
                                         .bit = item->bit};
 
-    delivery_plan_add(plan, &fresh);
+    retry_queue_add(queue, &fresh);
 }
 
-void lane_bequeath(struct lane *lane, struct lane *heir)
+void export_worker_hand_over(struct export_worker *worker, struct export_worker *successor)
 {
     struct delivery_item item;
 
-    (void)pthread_mutex_lock(&lane->lock);
-    (void)pthread_mutex_lock(&heir->lock);
-    if (lane->under_way) {
-        item = *lane->under_way;
-        if (item.parcel)
-            item.parcel = delivery_parcel_keep(item.parcel);
-        lane->left = true;
-        pass_on(&heir->plan, &item);
+    (void)pthread_mutex_lock(&worker->lock);
+    (void)pthread_mutex_lock(&successor->lock);
+    if (worker->under_way) {
+        item = *worker->under_way;
+        if (item.payload)
+            item.payload = payload_ref(item.payload);
+        worker->left = true;
+        pass_on(&successor->queue, &item);
     }
-    while (delivery_plan_pop(&lane->plan, &item))
-        pass_on(&heir->plan, &item);
-    heir->mode = LANE_RUNNING;
-    (void)pthread_cond_signal(&heir->changed);
-    (void)pthread_mutex_unlock(&heir->lock);
-    lane->mode = LANE_STOPPED;
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
-    lane->sink.cancel(lane->sink.ctx);
+    while (retry_queue_pop(&worker->queue, &item))
+        pass_on(&successor->queue, &item);
+    successor->mode = EXPORT_WORKER_RUNNING;
+    (void)pthread_cond_signal(&successor->changed);
+    (void)pthread_mutex_unlock(&successor->lock);
+    worker->mode = EXPORT_WORKER_STOPPED;
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
+    worker->sink.cancel(worker->sink.ctx);
 }
 
-void lane_retire(struct lane *lane)
+void export_worker_retire(struct export_worker *worker)
 {
     struct delivery_item item;
 
-    (void)pthread_mutex_lock(&lane->lock);
-    lane->retired = true;
-    while (delivery_plan_pop(&lane->plan, &item)) {
-        lane->stats.dropped_stop++;
-        if (!item.parcel)
-            shelf_forget(lane->shelf, &item);
-        delivery_parcel_drop(item.parcel);
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->retired = true;
+    while (retry_queue_pop(&worker->queue, &item)) {
+        worker->stats.dropped_stop++;
+        if (!item.payload)
+            spooler_forget(worker->spooler, &item);
+        payload_unref(item.payload);
     }
-    (void)pthread_cond_signal(&lane->changed);
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_cond_signal(&worker->changed);
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
-bool lane_wait(struct lane *lane, uint64_t deadline_ns)
+bool export_worker_wait(struct export_worker *worker, uint64_t deadline_ns)
 {
     bool ended;
 
-    (void)pthread_mutex_lock(&lane->lock);
-    while (!lane->ended && now(lane) < deadline_ns)
-        delivery_thread_wait(&lane->world, &lane->over, &lane->lock, deadline_ns);
-    ended = lane->ended;
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    while (!worker->ended && now(worker) < deadline_ns)
+        delivery_thread_wait(&worker->world, &worker->over, &worker->lock, deadline_ns);
+    ended = worker->ended;
+    (void)pthread_mutex_unlock(&worker->lock);
     return ended;
 }
 
-bool lane_free(struct lane *lane)
+bool export_worker_free(struct export_worker *worker)
 {
-    pthread_t thread = lane->thread; /* the lane may be gone once it is unlocked */
+    pthread_t thread = worker->thread; /* the lane may be gone once it is unlocked */
     bool ended;
 
-    (void)pthread_mutex_lock(&lane->lock);
-    ended = lane->ended;
-    lane->abandoned = !ended;
-    (void)pthread_mutex_unlock(&lane->lock);
+    (void)pthread_mutex_lock(&worker->lock);
+    ended = worker->ended;
+    worker->abandoned = !ended;
+    (void)pthread_mutex_unlock(&worker->lock);
     if (!ended) {
         (void)pthread_detach(thread);
         return false;
     }
     (void)pthread_join(thread, NULL);
-    release(lane);
+    release(worker);
     return true;
 }

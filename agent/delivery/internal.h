@@ -18,20 +18,21 @@
 
 struct delivery {
     struct delivery_world world;
-    struct lane **lanes; /* owned, and so is each */
+    struct export_worker **workers; /* owned, and so is each */
     size_t count;
     uint64_t last_id;           /* of a lane */
-    struct shelf *shelf;        /* owned; NULL: there is no spool */
+    struct spooler *spooler;    /* owned; NULL: there is no spool */
     atomic_uint_fast64_t order; /* of the profiles put, without a spool */
     bool flushed;
 };
 
 /* As delivery_add, but the lane is the caller's, and gets no profiles yet. */
-MUST_CHECK bool delivery_make_lane(struct delivery *delivery, const char *name,
-                                   enum exporter_form form, const struct delivery_sink *sink,
-                                   const struct delivery_limits *limits, struct lane **out);
+MUST_CHECK bool delivery_make_worker(struct delivery *delivery, const char *name,
+                                     enum exporter_form form, const struct delivery_sink *sink,
+                                     const struct delivery_limits *limits,
+                                     struct export_worker **out);
 
 /* Says what a lane that has ended has lost. True: nothing is. */
-bool delivery_take_stock(const struct delivery_world *world, struct lane *lane);
+bool delivery_take_stock(const struct delivery_world *world, struct export_worker *worker);
 
 #endif

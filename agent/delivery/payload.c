@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARCEL_LABELS_MAX = 1024 };
+enum { PAYLOAD_LABELS_MAX = 1024 };
 
-struct delivery_parcel {
+struct payload {
     atomic_size_t references;
     size_t bytes; /* of the whole allocation */
     struct exporter_profile profile;
@@ -26,13 +26,13 @@ static size_t measure(const struct exporter_profile *profile)
 {
     size_t size = text_size(profile->service) + text_size(profile->type);
 
-    if (profile->label_count > PARCEL_LABELS_MAX || profile->size > SIZE_MAX / 4)
+    if (profile->label_count > PAYLOAD_LABELS_MAX || profile->size > SIZE_MAX / 4)
         return 0;
     for (size_t i = 0; i < profile->label_count; i++) {
         size += text_size(profile->labels[i].name) + text_size(profile->labels[i].value);
         size += sizeof(profile->labels[0]);
     }
-    return sizeof(struct delivery_parcel) + size + profile->size;
+    return sizeof(struct payload) + size + profile->size;
 }
 
 static const char *copy_text(unsigned char **at, const char *text)
@@ -47,55 +47,55 @@ static const char *copy_text(unsigned char **at, const char *text)
     return copy;
 }
 
-static void fill(struct delivery_parcel *parcel, const struct exporter_profile *profile)
+static void fill(struct payload *payload, const struct exporter_profile *profile)
 {
-    struct exporter_label *labels = (struct exporter_label *)(void *)parcel->data;
-    unsigned char *at = parcel->data + profile->label_count * sizeof(labels[0]);
+    struct exporter_label *labels = (struct exporter_label *)(void *)payload->data;
+    unsigned char *at = payload->data + profile->label_count * sizeof(labels[0]);
 
-    parcel->profile = *profile;
-    parcel->profile.labels = labels;
-    parcel->profile.service = copy_text(&at, profile->service);
-    parcel->profile.type = copy_text(&at, profile->type);
+    payload->profile = *profile;
+    payload->profile.labels = labels;
+    payload->profile.service = copy_text(&at, profile->service);
+    payload->profile.type = copy_text(&at, profile->type);
     for (size_t i = 0; i < profile->label_count; i++) {
         labels[i].name = copy_text(&at, profile->labels[i].name);
         labels[i].value = copy_text(&at, profile->labels[i].value);
     }
     if (profile->size > 0)
         memcpy(at, profile->bytes, profile->size);
-    parcel->profile.bytes = at;
+    payload->profile.bytes = at;
 }
 
-struct delivery_parcel *delivery_parcel_new(const struct exporter_profile *profile)
+struct payload *payload_new(const struct exporter_profile *profile)
 {
     size_t bytes = measure(profile);
-    struct delivery_parcel *parcel = bytes > 0 ? malloc(bytes) : NULL;
+    struct payload *payload = bytes > 0 ? malloc(bytes) : NULL;
 
-    if (!parcel)
+    if (!payload)
         return NULL;
-    atomic_init(&parcel->references, 1);
-    parcel->bytes = bytes;
-    fill(parcel, profile);
-    return parcel;
+    atomic_init(&payload->references, 1);
+    payload->bytes = bytes;
+    fill(payload, profile);
+    return payload;
 }
 
-struct delivery_parcel *delivery_parcel_keep(struct delivery_parcel *parcel)
+struct payload *payload_ref(struct payload *payload)
 {
-    (void)atomic_fetch_add(&parcel->references, 1);
-    return parcel;
+    (void)atomic_fetch_add(&payload->references, 1);
+    return payload;
 }
 
-void delivery_parcel_drop(struct delivery_parcel *parcel)
+void payload_unref(struct payload *payload)
 {
-    if (parcel && atomic_fetch_sub(&parcel->references, 1) == 1)
-        free(parcel);
+    if (payload && atomic_fetch_sub(&payload->references, 1) == 1)
+        free(payload);
 }
 
-const struct exporter_profile *delivery_parcel_profile(const struct delivery_parcel *parcel)
+const struct exporter_profile *payload_profile(const struct payload *payload)
 {
-    return &parcel->profile;
+    return &payload->profile;
 }
 
-size_t delivery_parcel_bytes(const struct delivery_parcel *parcel)
+size_t payload_bytes(const struct payload *payload)
 {
-    return parcel->bytes;
+    return payload->bytes;
 }

@@ -2,8 +2,8 @@
 /*
  * payload.h - a copy of a profile and all it points to, shared by those who deliver it.
  *
- * Shape:   delivery_parcel_new makes the copy with one reference, delivery_parcel_keep adds
- *          one, delivery_parcel_drop gives one back.
+ * Shape:   payload_new makes the copy with one reference, payload_ref adds
+ *          one, payload_unref gives one back.
  * Threads: any; a parcel is only read.
  */
 #ifndef AGENT_DELIVERY_PAYLOAD_H
@@ -13,21 +13,21 @@
 
 #include "exporters/exporter.h"
 
-struct delivery_parcel; /* private */
+struct payload; /* private */
 
 /* Gives: a copy of `profile` with one reference; NULL: out of memory. */
-struct delivery_parcel *delivery_parcel_new(const struct exporter_profile *profile);
+struct payload *payload_new(const struct exporter_profile *profile);
 
 /* Gives: one more reference to it. */
-struct delivery_parcel *delivery_parcel_keep(struct delivery_parcel *parcel);
+struct payload *payload_ref(struct payload *payload);
 
 /* Gives back one reference. NULL is fine. */
-void delivery_parcel_drop(struct delivery_parcel *parcel);
+void payload_unref(struct payload *payload);
 
 /* What was copied. Lends it while there is a reference. */
-const struct exporter_profile *delivery_parcel_profile(const struct delivery_parcel *parcel);
+const struct exporter_profile *payload_profile(const struct payload *payload);
 
 /* The memory that it takes. */
-size_t delivery_parcel_bytes(const struct delivery_parcel *parcel);
+size_t payload_bytes(const struct payload *payload);
 
 #endif

@@ -8,12 +8,13 @@
 
 static const char who[] = "spool";
 
-void shelf_talk_init(struct shelf_talk *talk, const struct delivery_world *world, uint64_t every_ns)
+void spooler_talk_init(struct spooler_talk *talk, const struct delivery_world *world,
+                       uint64_t every_ns)
 {
-    *talk = (struct shelf_talk){.world = world, .every_ns = every_ns};
+    *talk = (struct spooler_talk){.world = world, .every_ns = every_ns};
 }
 
-static void tell_state(struct shelf_talk *talk, uint64_t now_ns,
+static void tell_state(struct spooler_talk *talk, uint64_t now_ns,
                        const struct delivery_spool_stats *stats)
 {
     uint64_t in_memory = stats->in_memory - talk->told.in_memory;
@@ -30,7 +31,7 @@ static void tell_state(struct shelf_talk *talk, uint64_t now_ns,
     }
 }
 
-static void tell_losses(struct shelf_talk *talk, uint64_t now_ns,
+static void tell_losses(struct spooler_talk *talk, uint64_t now_ns,
                         const struct delivery_spool_stats *stats)
 {
     uint64_t size = stats->dropped_size - talk->told.dropped_size;
@@ -48,8 +49,8 @@ static void tell_losses(struct shelf_talk *talk, uint64_t now_ns,
     talk->told.dropped_free = stats->dropped_free;
 }
 
-void shelf_talk_tell(struct shelf_talk *talk, uint64_t now_ns,
-                     const struct delivery_spool_stats *stats)
+void spooler_talk_tell(struct spooler_talk *talk, uint64_t now_ns,
+                       const struct delivery_spool_stats *stats)
 {
     uint64_t unknown = stats->dropped_unknown - talk->told.dropped_unknown;
 
@@ -74,7 +75,7 @@ void shelf_talk_tell(struct shelf_talk *talk, uint64_t now_ns,
     }
 }
 
-void shelf_talk_stuck(const struct delivery_world *world, const struct err *err)
+void spooler_talk_stuck(const struct delivery_world *world, const struct err *err)
 {
     delivery_say(world, who, DELIVERY_WARNING, "%s; profiles wait in memory instead", err->text);
 }

@@ -9,24 +9,24 @@ enum {
     PENDING_BYTES_MAX = 32 << 20, /* of those */
 };
 
-void shelf_give_parcel(struct shelf *shelf, const struct pending *node)
+void spooler_give_payload(struct spooler *spooler, const struct pending *node)
 {
-    for (size_t i = 0; i < shelf->lane_count; i++) {
+    for (size_t i = 0; i < spooler->export_worker_count; i++) {
         struct delivery_item item = {
             .order = node->order,
             .born_ns = node->born_ns,
             .put_ns = node->put_ns,
         };
 
-        if (lane_form(shelf->lanes[i]) != node->form)
+        if (export_worker_form(spooler->workers[i]) != node->form)
             continue;
-        item.parcel = delivery_parcel_keep(node->parcel);
-        lane_put(shelf->lanes[i], &item);
+        item.payload = payload_ref(node->payload);
+        export_worker_put(spooler->workers[i], &item);
     }
 }
 
-uint16_t shelf_give_entry(struct shelf *shelf, const struct pending *node,
-                          const struct shelf_owers *owers)
+uint16_t spooler_give_entry(struct spooler *spooler, const struct pending *node,
+                            const struct spooler_pending_exporters *owers)
 {
     uint16_t given = 0;
 
@@ -38,130 +38,132 @@ uint16_t shelf_give_entry(struct shelf *shelf, const struct pending *node,
             .bit = (unsigned char)bit,
         };
 
-        for (size_t i = 0; i < shelf->lane_count; i++) {
-            if (lane_id(shelf->lanes[i]) != owers->ids[bit])
+        for (size_t i = 0; i < spooler->export_worker_count; i++) {
+            if (export_worker_id(spooler->workers[i]) != owers->ids[bit])
                 continue;
-            lane_put(shelf->lanes[i], &item);
+            export_worker_put(spooler->workers[i], &item);
             given |= (uint16_t)(1U << bit);
         }
     }
     return given;
 }
 
-void shelf_free_pending(struct pending *node)
+void spooler_free_pending(struct pending *node)
 {
-    delivery_parcel_drop(node->parcel);
+    payload_unref(node->payload);
     free(node);
 }
 
-struct pending *shelf_pop(struct shelf *shelf)
+struct pending *spooler_pop(struct spooler *spooler)
 {
-    struct pending *node = shelf->first;
+    struct pending *node = spooler->first;
 
-    shelf->first = node->next;
-    if (!shelf->first)
-        shelf->last = &shelf->first;
+    spooler->first = node->next;
+    if (!spooler->first)
+        spooler->last = &spooler->first;
     node->next = NULL;
-    shelf->pending--;
-    shelf->pending_bytes -= delivery_parcel_bytes(node->parcel);
+    spooler->pending--;
+    spooler->pending_bytes -= payload_bytes(node->payload);
     return node;
 }
 
-void shelf_number(struct shelf *shelf, struct pending *node)
+void spooler_number(struct spooler *spooler, struct pending *node)
 {
     if (node->order == 0)
-        node->order = shelf->next_order++;
+        node->order = spooler->next_order++;
 }
 
-struct pending *shelf_give_up(struct shelf *shelf, struct pending *under_way)
+struct pending *spooler_give_up(struct spooler *spooler, struct pending *under_way)
 {
-    struct pending *node = shelf->first, *all = NULL, **last = &all;
+    struct pending *node = spooler->first, *all = NULL, **last = &all;
 
-    under_way->parcel = NULL;
-    if (shelf->under_way && node) {
+    under_way->payload = NULL;
+    if (spooler->under_way && node) {
         if (!node->handed) {
             node->handed = true;
             *under_way = *node;
-            (void)delivery_parcel_keep(node->parcel);
-            shelf->stats.in_memory++;
+            (void)payload_ref(node->payload);
+            spooler->stats.in_memory++;
         }
         node = node->next;
-        shelf->first->next = NULL;
-        shelf->last = &shelf->first->next;
+        spooler->first->next = NULL;
+        spooler->last = &spooler->first->next;
     } else {
-        shelf->first = NULL;
-        shelf->last = &shelf->first;
+        spooler->first = NULL;
+        spooler->last = &spooler->first;
     }
     for (*last = node; *last; last = &(*last)->next) {
-        shelf_number(shelf, *last);
-        shelf->pending--;
-        shelf->pending_bytes -= delivery_parcel_bytes((*last)->parcel);
-        shelf->stats.in_memory++;
+        spooler_number(spooler, *last);
+        spooler->pending--;
+        spooler->pending_bytes -= payload_bytes((*last)->payload);
+        spooler->stats.in_memory++;
     }
     return all;
 }
 
-void shelf_hand_over(struct shelf *shelf, struct pending *all, const struct pending *under_way)
+void spooler_hand_over(struct spooler *spooler, struct pending *all,
+                       const struct pending *under_way)
 {
-    if (under_way->parcel) {
-        shelf_give_parcel(shelf, under_way);
-        delivery_parcel_drop(under_way->parcel);
+    if (under_way->payload) {
+        spooler_give_payload(spooler, under_way);
+        payload_unref(under_way->payload);
     }
     while (all) {
         struct pending *node = all;
 
         all = node->next;
-        shelf_give_parcel(shelf, node);
-        shelf_free_pending(node);
+        spooler_give_payload(spooler, node);
+        spooler_free_pending(node);
     }
 }
 
 /* True if the disk has had its time, or there is no room to wait for it. */
-static bool is_stuck(const struct shelf *shelf)
+static bool is_stuck(const struct spooler *spooler)
 {
-    return shelf->pending > PENDING_MAX || shelf->pending_bytes > PENDING_BYTES_MAX ||
-           (shelf->under_way && shelf_now(shelf) - shelf->since_ns > shelf->settings.patience_ns);
+    return spooler->pending > PENDING_MAX || spooler->pending_bytes > PENDING_BYTES_MAX ||
+           (spooler->under_way &&
+            spooler_now(spooler) - spooler->since_ns > spooler->settings.patience_ns);
 }
 
 /* The thread cannot say so itself. True: it is time to. Called with the lock. */
-static bool note_stuck(struct shelf *shelf, struct err *err)
+static bool note_stuck(struct spooler *spooler, struct err *err)
 {
-    uint64_t now_ns = shelf_now(shelf);
+    uint64_t now_ns = spooler_now(spooler);
 
-    err_set(err, "%s: the disk does not answer", shelf->settings.path);
-    shelf->stats.failing = true;
-    shelf->stats.last_error = *err;
-    if (shelf->stuck_ns != 0 && now_ns - shelf->stuck_ns < shelf->settings.log_every_ns)
+    err_set(err, "%s: the disk does not answer", spooler->settings.path);
+    spooler->stats.failing = true;
+    spooler->stats.last_error = *err;
+    if (spooler->stuck_ns != 0 && now_ns - spooler->stuck_ns < spooler->settings.log_every_ns)
         return false;
-    shelf->stuck_ns = now_ns;
+    spooler->stuck_ns = now_ns;
     return true;
 }
 
-bool shelf_put(struct shelf *shelf, enum exporter_form form, struct delivery_parcel *parcel)
+bool spooler_put(struct spooler *spooler, enum exporter_form form, struct payload *payload)
 {
     struct pending *node = calloc(1, sizeof(*node)), *all = NULL, under_way = {0};
-    const struct exporter_profile *profile = delivery_parcel_profile(parcel);
+    const struct exporter_profile *profile = payload_profile(payload);
     bool said = true;
     struct err err;
 
     if (!node)
         return false;
-    *node = (struct pending){.parcel = delivery_parcel_keep(parcel), .form = form};
-    node->put_ns = shelf_now(shelf);
+    *node = (struct pending){.payload = payload_ref(payload), .form = form};
+    node->put_ns = spooler_now(spooler);
     node->born_ns = delivery_born_ns(node->put_ns, profile->start_ns, profile->end_ns);
-    (void)pthread_mutex_lock(&shelf->lock);
-    *shelf->last = node;
-    shelf->last = &node->next;
-    shelf->pending++;
-    shelf->pending_bytes += delivery_parcel_bytes(parcel);
-    if (is_stuck(shelf)) {
-        said = !note_stuck(shelf, &err);
-        all = shelf_give_up(shelf, &under_way);
+    (void)pthread_mutex_lock(&spooler->lock);
+    *spooler->last = node;
+    spooler->last = &node->next;
+    spooler->pending++;
+    spooler->pending_bytes += payload_bytes(payload);
+    if (is_stuck(spooler)) {
+        said = !note_stuck(spooler, &err);
+        all = spooler_give_up(spooler, &under_way);
     }
-    (void)pthread_cond_signal(&shelf->changed);
-    (void)pthread_mutex_unlock(&shelf->lock);
-    shelf_hand_over(shelf, all, &under_way);
+    (void)pthread_cond_signal(&spooler->changed);
+    (void)pthread_mutex_unlock(&spooler->lock);
+    spooler_hand_over(spooler, all, &under_way);
     if (!said)
-        shelf_talk_stuck(&shelf->world, &err);
+        spooler_talk_stuck(&spooler->world, &err);
     return true;
 }

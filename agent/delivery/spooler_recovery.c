@@ -5,38 +5,38 @@
 #include "agent/delivery/spooler_internal.h"
 
 /* Of those who owe an entry, the ones that are configured still are given it. */
-static uint16_t give_found(struct shelf *shelf, const struct delivery_entry *entry,
+static uint16_t give_found(struct spooler *spooler, const struct delivery_entry *entry,
                            const struct spool_head *head)
 {
     uint16_t known = 0;
 
-    if (!shelf_begin_giving(shelf))
+    if (!spooler_begin_giving(spooler))
         return entry->owed;
     for (unsigned bit = 0; bit < head->ower_count; bit++) {
         struct delivery_item item = {
             .order = entry->order, .born_ns = entry->born_ns, .bit = (unsigned char)bit};
 
-        for (size_t i = 0; (entry->owed >> bit & 1) != 0 && i < shelf->lane_count; i++) {
-            if (strcmp(lane_name(shelf->lanes[i]), head->owers[bit]) != 0 ||
-                (unsigned)lane_form(shelf->lanes[i]) != head->form)
+        for (size_t i = 0; (entry->owed >> bit & 1) != 0 && i < spooler->export_worker_count; i++) {
+            if (strcmp(export_worker_name(spooler->workers[i]), head->owers[bit]) != 0 ||
+                (unsigned)export_worker_form(spooler->workers[i]) != head->form)
                 continue;
-            lane_put(shelf->lanes[i], &item);
+            export_worker_put(spooler->workers[i], &item);
             known |= (uint16_t)(1U << bit);
             break;
         }
     }
-    shelf_end_giving(shelf);
+    spooler_end_giving(spooler);
     return known;
 }
 
 /* Puts an entry into the index and gives it. SPOOL_CORRUPT: another one has its number. */
-static enum spool_rc take_in(struct shelf *shelf, const struct spool_item *found,
+static enum spool_rc take_in(struct spooler *spooler, const struct spool_item *found,
                              const struct spool_head *head)
 {
-    int64_t utc_ns = shelf->world.utc_ns(shelf->world.ctx);
+    int64_t utc_ns = spooler->world.utc_ns(spooler->world.ctx);
     const struct delivery_entry entry = {
         .order = found->name.order,
-        .born_ns = delivery_born_ns(shelf_now(shelf), head->profile.start_ns, utc_ns),
+        .born_ns = delivery_born_ns(spooler_now(spooler), head->profile.start_ns, utc_ns),
         .kib = (uint32_t)(found->size / KIB),
         .on_disk = found->name.owed,
         .owed = found->name.owed,
@@ -45,20 +45,20 @@ static enum spool_rc take_in(struct shelf *shelf, const struct spool_item *found
     enum spool_rc rc = SPOOL_CORRUPT;
     uint16_t known;
 
-    (void)pthread_mutex_lock(&shelf->lock);
-    if (!delivery_index_find(&shelf->index, entry.order))
-        rc = delivery_index_add(&shelf->index, &entry) ? SPOOL_OK : SPOOL_NOMEM;
-    (void)pthread_mutex_unlock(&shelf->lock);
+    (void)pthread_mutex_lock(&spooler->lock);
+    if (!delivery_index_find(&spooler->index, entry.order))
+        rc = delivery_index_add(&spooler->index, &entry) ? SPOOL_OK : SPOOL_NOMEM;
+    (void)pthread_mutex_unlock(&spooler->lock);
     if (rc != SPOOL_OK)
         return rc;
-    known = give_found(shelf, &entry, head);
-    (void)pthread_mutex_lock(&shelf->lock);
-    kept = delivery_index_find(&shelf->index, entry.order);
+    known = give_found(spooler, &entry, head);
+    (void)pthread_mutex_lock(&spooler->lock);
+    kept = delivery_index_find(&spooler->index, entry.order);
     if (kept)
-        delivery_index_set(&shelf->index, kept, kept->owed & known, kept->bad);
-    shelf->stats.dropped_unknown += known == 0 ? 1 : 0;
-    shelf->stats.found += known != 0 ? 1 : 0;
-    (void)pthread_mutex_unlock(&shelf->lock);
+        delivery_index_set(&spooler->index, kept, kept->owed & known, kept->bad);
+    spooler->stats.dropped_unknown += known == 0 ? 1 : 0;
+    spooler->stats.found += known != 0 ? 1 : 0;
+    (void)pthread_mutex_unlock(&spooler->lock);
     return rc;
 }
 
@@ -66,76 +66,76 @@ static enum spool_rc take_in(struct shelf *shelf, const struct spool_item *found
  * Takes up an entry that an earlier run left. The order in which all are met is theirs. What
  * cannot be read now, as there are no descriptors or no memory, stays for the next run.
  */
-static void take_up(struct shelf *shelf, const struct spool_item *found)
+static void take_up(struct spooler *spooler, const struct spool_item *found)
 {
     struct spool_held held;
     struct err err;
-    enum spool_rc rc = spool_look(shelf->spool, &found->name, &held, &err);
+    enum spool_rc rc = spool_look(spooler->spool, &found->name, &held, &err);
 
     if (rc == SPOOL_OK) {
-        rc = take_in(shelf, found, &held.head);
+        rc = take_in(spooler, found, &held.head);
         spool_let_go(&held);
     }
     if (rc != SPOOL_CORRUPT && rc != SPOOL_NEWER)
         return;
-    spool_set_aside(shelf->spool, &found->name);
-    (void)pthread_mutex_lock(&shelf->lock);
-    shelf->stats.bad++;
-    (void)pthread_mutex_unlock(&shelf->lock);
+    spool_set_aside(spooler->spool, &found->name);
+    (void)pthread_mutex_lock(&spooler->lock);
+    spooler->stats.bad++;
+    (void)pthread_mutex_unlock(&spooler->lock);
 }
 
-static bool is_stopped(struct shelf *shelf)
+static bool is_stopped(struct spooler *spooler)
 {
     bool stopped;
 
-    (void)pthread_mutex_lock(&shelf->lock);
-    stopped = shelf->mode == SHELF_STOPPED;
-    (void)pthread_mutex_unlock(&shelf->lock);
+    (void)pthread_mutex_lock(&spooler->lock);
+    stopped = spooler->mode == SPOOLER_STOPPED;
+    (void)pthread_mutex_unlock(&spooler->lock);
     return stopped;
 }
 
 /* Reads what an earlier run left. */
-static bool list(struct shelf *shelf, struct err *err)
+static bool list(struct spooler *spooler, struct err *err)
 {
     struct spool_list found;
     uint64_t dropped = 0;
     size_t i = 0;
 
-    if (spool_list(shelf->spool, &found, err) != SPOOL_OK)
+    if (spool_list(spooler->spool, &found, err) != SPOOL_OK)
         return false;
-    (void)pthread_mutex_lock(&shelf->lock);
-    shelf->stats.bad += found.bad;
-    if (found.count > 0 && found.items[found.count - 1].name.order >= shelf->next_order)
-        shelf->next_order = found.items[found.count - 1].name.order + 1;
-    (void)pthread_mutex_unlock(&shelf->lock);
+    (void)pthread_mutex_lock(&spooler->lock);
+    spooler->stats.bad += found.bad;
+    if (found.count > 0 && found.items[found.count - 1].name.order >= spooler->next_order)
+        spooler->next_order = found.items[found.count - 1].name.order + 1;
+    (void)pthread_mutex_unlock(&spooler->lock);
     for (; found.count - i > DELIVERY_INDEX_MAX; i++) {
-        if (spool_set_owed(shelf->spool, &found.items[i].name, 0, err) == SPOOL_OK)
+        if (spool_set_owed(spooler->spool, &found.items[i].name, 0, err) == SPOOL_OK)
             dropped++;
     }
-    (void)pthread_mutex_lock(&shelf->lock);
-    shelf->stats.dropped_size += dropped;
-    (void)pthread_mutex_unlock(&shelf->lock);
-    for (; i < found.count && !is_stopped(shelf); i++)
-        take_up(shelf, &found.items[i]);
+    (void)pthread_mutex_lock(&spooler->lock);
+    spooler->stats.dropped_size += dropped;
+    (void)pthread_mutex_unlock(&spooler->lock);
+    for (; i < found.count && !is_stopped(spooler); i++)
+        take_up(spooler, &found.items[i]);
     spool_list_finish(&found);
     return true;
 }
 
-void shelf_open_spool(struct shelf *shelf)
+void spooler_open_spool(struct spooler *spooler)
 {
     enum spool_rc rc = SPOOL_OK;
     struct err err = {""};
     bool good;
 
-    if (shelf_now(shelf) < shelf->open_ns)
+    if (spooler_now(spooler) < spooler->open_ns)
         return;
-    if (!shelf->spool)
-        rc = spool_open(shelf->settings.path, true, &shelf->spool, &err);
-    if (rc == SPOOL_LOCKED && shelf->settings.held)
+    if (!spooler->spool)
+        rc = spool_open(spooler->settings.path, true, &spooler->spool, &err);
+    if (rc == SPOOL_LOCKED && spooler->settings.held)
         err_set(&err, "%s: a write from before the settings changed has the spool still",
-                shelf->settings.path);
-    good = rc == SPOOL_OK && list(shelf, &err);
-    shelf->listed = good;
-    shelf->open_ns = shelf_now(shelf) + RETRY_EVERY_NS;
-    shelf_tell(shelf, good ? NULL : &err);
+                spooler->settings.path);
+    good = rc == SPOOL_OK && list(spooler, &err);
+    spooler->listed = good;
+    spooler->open_ns = spooler_now(spooler) + RETRY_EVERY_NS;
+    spooler_tell(spooler, good ? NULL : &err);
 }

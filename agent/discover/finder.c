@@ -71,7 +71,7 @@ struct finder {
 /* What is handed through candidates_each. */
 struct reconsidered {
     struct finder *finder;
-    bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice);
+    bool (*holds)(void *ctx, struct proc_id id, const struct target_profile *profile);
 };
 
 struct finder *finder_new(const struct finder_settings *settings)
@@ -84,7 +84,8 @@ struct finder *finder_new(const struct finder_settings *settings)
     f->factor = 1;
     f->self = getpid();
     f->execs_fd = settings->polls ? -1 : execs_open();
-    f->census_fd = place_has_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
+    f->census_fd =
+        namespaces_have_own_proc() && proc_is_process(f->self) ? proc_open_running() : -1;
     return f;
 }
 
@@ -135,18 +136,18 @@ static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const
 {
     bool early = rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_TOLD_NS : c->wait_ns < NS_PER_S;
     enum log_level level = LOG_LEVEL_INFO;
-    enum obstacle obstacle;
+    enum ptrace_access access;
     char cure[320] = "";
 
     if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || early)
         return;
     if (rc == CPY_DENIED) {
-        obstacle = obstacle_find(c->id.pid);
-        if (obstacle == OBSTACLE_GONE)
+        access = ptrace_access_find(c->id.pid);
+        if (access == PTRACE_ACCESS_GONE)
             return;
-        level = (f->warned & 1u << obstacle) != 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
-        f->warned |= 1u << obstacle;
-        obstacle_explain(obstacle, cure, sizeof(cure));
+        level = (f->warned & 1u << access) != 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+        f->warned |= 1u << access;
+        ptrace_access_explain(access, cure, sizeof(cure));
     }
     c->told = true;
     log_line(level, "not sampled for now: %s%s%s", err->text, cure[0] ? "; " : "", cure);
@@ -239,12 +240,12 @@ static void reconsider(void *ctx, struct candidate *c)
 {
     struct reconsidered *r = ctx;
     struct finder *f = r->finder;
-    struct choice choice = {0};
+    struct target_profile profile = {0};
     struct proc_stat stat;
 
     if (c->state == CANDIDATE_TAKEN && proc_read_stat(c->id.pid, &stat) &&
-        f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &choice) &&
-        r->holds(f->settings.ctx, c->id, &choice))
+        f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &profile) &&
+        r->holds(f->settings.ctx, c->id, &profile))
         return;
     let_go(f, c);
     c->wait_ns = c->next_try_ns = 0;
@@ -252,7 +253,8 @@ static void reconsider(void *ctx, struct candidate *c)
 }
 
 void finder_reconsider(struct finder *f, uint64_t scan_ns,
-                       bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice))
+                       bool (*holds)(void *ctx, struct proc_id id,
+                                     const struct target_profile *profile))
 {
     struct reconsidered all = {f, holds};
 
@@ -289,12 +291,12 @@ static double used_ns(void)
 static void look(struct finder *f, struct candidate *c, const struct proc_stat *stat,
                  uint64_t now_ns)
 {
-    struct choice choice = {0};
+    struct target_profile profile = {0};
 
     f->looks++;
     f->stats.looks++;
     keep_mark(f, c, stat);
-    if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &choice)) {
+    if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &profile)) {
         set_state(f, c, CANDIDATE_UNWANTED);
         wait_longer(c, c->old_ns > UNWANTED_FIRST_NS ? c->old_ns : UNWANTED_FIRST_NS,
                     UNWANTED_MAX_NS, now_ns);
@@ -306,7 +308,7 @@ static void look(struct finder *f, struct candidate *c, const struct proc_stat *
     }
     f->takes++;
     set_state(f, c, CANDIDATE_TAKEN);
-    f->settings.take(f->settings.ctx, c->id, &choice);
+    f->settings.take(f->settings.ctx, c->id, &profile);
 }
 
 /*

@@ -25,10 +25,11 @@
 
 struct finder_settings {
     /* Is this process wanted? Not called for pystrobe itself nor for zombies. */
-    bool (*choose)(void *choose_ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
+    bool (*choose)(void *choose_ctx, pid_t pid, const struct proc_stat *stat,
+                   struct target_profile *out);
     void *choose_ctx;
     /* A wanted process is there: sample it. May call finder_put_off at once. */
-    void (*take)(void *ctx, struct proc_id id, const struct choice *choice);
+    void (*take)(void *ctx, struct proc_id id, const struct target_profile *profile);
     /* A process that was taken is not there any more. It is forgotten already. */
     void (*lost)(void *ctx, struct proc_id id);
     void *ctx;        /* of take and lost */
@@ -62,7 +63,8 @@ MUST_CHECK struct finder *finder_new(const struct finder_settings *settings);
  * sampled just so; its ctx is that of `take`.
  */
 void finder_reconsider(struct finder *finder, uint64_t scan_ns,
-                       bool (*holds)(void *ctx, struct proc_id id, const struct choice *choice));
+                       bool (*holds)(void *ctx, struct proc_id id,
+                                     const struct target_profile *profile));
 
 /*
  * Looks up to `factor` times more rarely from now on, as far as that is needed for scans to take no

@@ -54,7 +54,7 @@ void labels_clean(const char *text, char *out, size_t size)
     size_t used;
 
     buf_init(&clean, 64 * size + 64);
-    visible_add(&clean, text, strnlen(text, 4 * size));
+    escape_add(&clean, text, strnlen(text, 4 * size));
     used = buf_failed(&clean) ? 0 : clean.size;
     if (used >= size)
         for (used = size - 1; used > 0 && (clean.data[used] & 0xc0) == 0x80; used--)

@@ -25,12 +25,12 @@ static const char *base_of(const char *path)
 }
 
 /* The program of a process: its file, or where we may not see that, the first word of its line. */
-static void program_of(struct facts *facts, char *out, size_t size)
+static void program_of(struct proc_info *info, char *out, size_t size)
 {
-    const char *path = facts_exe(facts);
+    const char *path = proc_info_exe(info);
 
     if (!path[0])
-        path = facts_command_line(facts);
+        path = proc_info_command_line(info);
     path = path[0] == '-' ? path + 1 : path; /* a login shell */
     (void)snprintf(out, size, "%.*s", (int)strcspn(path, " "), path);
     memmove(out, base_of(out), strlen(base_of(out)) + 1);
@@ -51,25 +51,25 @@ static bool is_launcher(const char *program)
     return false;
 }
 
-bool lineage_name(struct facts *facts, pid_t pid, pid_t root, char *out, size_t size)
+bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size_t size)
 {
     char program[256];
     struct proc_stat stat;
     int i;
 
-    facts_begin(facts, pid);
-    program_of(facts, program, sizeof(program));
+    proc_info_begin(info, pid);
+    program_of(info, program, sizeof(program));
     if (is_launcher(program))
         return false;
-    (void)snprintf(out, size, "%s", facts_script(facts));
+    (void)snprintf(out, size, "%s", proc_info_script(info));
     for (i = 0;
          i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 1 && stat.parent != root;
          i++) {
         pid = stat.parent;
-        facts_begin(facts, pid);
-        program_of(facts, program, sizeof(program));
+        proc_info_begin(info, pid);
+        program_of(info, program, sizeof(program));
         if (is_python(program))
-            (void)snprintf(out, size, "%s", facts_script(facts));
+            (void)snprintf(out, size, "%s", proc_info_script(info));
     }
     return true;
 }

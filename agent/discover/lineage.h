@@ -16,6 +16,6 @@
  *
  * Gives: false: it is a shell or the like, which will run another program or start one.
  */
-MUST_CHECK bool lineage_name(struct facts *facts, pid_t pid, pid_t root, char *out, size_t size);
+MUST_CHECK bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size_t size);
 
 #endif

@@ -30,9 +30,9 @@ struct rule {
 };
 
 struct matcher {
-    const struct conf *conf; /* borrowed */
-    struct facts *facts;     /* owned: of the process that is tried */
-    struct facts *others;    /* owned: of its ancestors */
+    const struct conf *conf;  /* borrowed */
+    struct proc_info *info;   /* owned: of the process that is tried */
+    struct proc_info *others; /* owned: of its ancestors */
     size_t count;
     struct rule rules[];
 };
@@ -63,8 +63,8 @@ void matcher_free(struct matcher *matcher)
         conditions_finish(&matcher->rules[i].when);
         conditions_finish(&matcher->rules[i].unless);
     }
-    facts_free(matcher->facts);
-    facts_free(matcher->others);
+    proc_info_free(matcher->info);
+    proc_info_free(matcher->others);
     free(matcher);
 }
 
@@ -114,9 +114,9 @@ struct matcher *matcher_new(const struct conf *conf)
     if (!matcher)
         return NULL;
     matcher->conf = conf;
-    matcher->facts = facts_new();
-    matcher->others = facts_new();
-    if (!matcher->facts || !matcher->others)
+    matcher->info = proc_info_new();
+    matcher->others = proc_info_new();
+    if (!matcher->info || !matcher->others)
         goto fail;
     while (matcher->count < conf->target_count) {
         rule = &matcher->rules[matcher->count];
@@ -144,14 +144,14 @@ static bool matches(const char *pattern, const char *text)
 }
 
 /* A name or a number, looked up at each try: users come and go. */
-static bool user_is(const char *user, struct facts *facts)
+static bool user_is(const char *user, struct proc_info *info)
 {
     struct passwd entry, *found = NULL;
     char buffer[4096], *end;
     unsigned long number;
     uid_t uid;
 
-    if (!facts_user(facts, &uid))
+    if (!proc_info_user(info, &uid))
         return false;
     errno = 0;
     number = strtoul(user, &end, 10);
@@ -165,25 +165,25 @@ static bool user_is(const char *user, struct facts *facts)
 static bool container_is(const struct matcher *matcher, const char *pattern)
 {
     const char *allow = matcher->conf->agent.env_allow;
-    const char *id = facts_cgroup(matcher->facts)->container;
+    const char *id = proc_info_cgroup(matcher->info)->container;
     char shown[13];
 
     (void)snprintf(shown, sizeof(shown), "%.12s", id);
     return matches(pattern, id) || matches(pattern, shown) ||
-           matches(pattern, naming_container_name(allow, matcher->facts));
+           matches(pattern, naming_container_name(allow, matcher->info));
 }
 
 /* True if an ancestor's command line has what is searched. */
 static bool descends(const struct matcher *matcher, const regex_t *regex)
 {
-    pid_t pid = facts_pid(matcher->facts);
+    pid_t pid = proc_info_pid(matcher->info);
     struct proc_stat stat;
     int i;
 
     for (i = 0; i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 0; i++) {
         pid = stat.parent;
-        facts_begin(matcher->others, pid);
-        if (is_found(regex, facts_command_line(matcher->others)))
+        proc_info_begin(matcher->others, pid);
+        if (is_found(regex, proc_info_command_line(matcher->others)))
             return true;
     }
     return false;
@@ -192,7 +192,7 @@ static bool descends(const struct matcher *matcher, const regex_t *regex)
 static bool variable_fits(const struct matcher *matcher, const struct conditions *conditions,
                           size_t i)
 {
-    const char *value = naming_variable(matcher->conf->agent.env_allow, matcher->facts,
+    const char *value = naming_variable(matcher->conf->agent.env_allow, matcher->info,
                                         conditions->conf->env[i].name);
 
     return value && regexec(&conditions->env[i], value, 0, NULL, 0) == 0;
@@ -214,17 +214,17 @@ static bool variables_hold(const struct matcher *matcher, const struct condition
 static const char *against(const struct matcher *matcher, const struct conditions *c, bool wanted)
 {
     const struct conf_conditions *conf = c->conf;
-    struct facts *facts = matcher->facts;
+    struct proc_info *info = matcher->info;
 
-    if (conf->exe && matches(conf->exe, facts_exe(facts)) != wanted)
+    if (conf->exe && matches(conf->exe, proc_info_exe(info)) != wanted)
         return "exe";
-    if (c->cmdline && is_found(c->cmdline, facts_command_line(facts)) != wanted)
+    if (c->cmdline && is_found(c->cmdline, proc_info_command_line(info)) != wanted)
         return "cmdline";
-    if (conf->user && user_is(conf->user, facts) != wanted)
+    if (conf->user && user_is(conf->user, info) != wanted)
         return "user";
-    if (conf->cgroup && matches(conf->cgroup, facts_cgroup(facts)->path) != wanted)
+    if (conf->cgroup && matches(conf->cgroup, proc_info_cgroup(info)->path) != wanted)
         return "cgroup";
-    if (conf->systemd_unit && matches(conf->systemd_unit, facts_cgroup(facts)->unit) != wanted)
+    if (conf->systemd_unit && matches(conf->systemd_unit, proc_info_cgroup(info)->unit) != wanted)
         return "systemd_unit";
     if (conf->container && container_is(matcher, conf->container) != wanted)
         return "container";
@@ -248,7 +248,7 @@ enum service_split match_split(enum conf_split split)
 }
 
 static void choose(const struct matcher *matcher, const struct conf_target *target,
-                   struct choice *out)
+                   struct target_profile *out)
 {
     const struct naming naming = {
         .env_allow = matcher->conf->agent.env_allow,
@@ -259,24 +259,24 @@ static void choose(const struct matcher *matcher, const struct conf_target *targ
         .label_count = target->label_count,
     };
 
-    naming_apply(&naming, matcher->facts, out);
+    naming_apply(&naming, matcher->info, out);
     out->rate_hz = target->rate_hz;
     out->split = match_split(target->split);
-    out->wants.hang_ns = target->hang_after_ns;
+    out->options.hang_ns = target->hang_after_ns;
     out->max_split = matcher->conf->agent.max_split;
 }
 
-bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out)
+bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_profile *out)
 {
     const struct rule *rule;
     size_t i;
 
-    facts_begin(matcher->facts, pid);
+    proc_info_begin(matcher->info, pid);
     for (i = 0; i < matcher->count; i++) {
         rule = &matcher->rules[i];
         if (against(matcher, &rule->when, true) || against(matcher, &rule->unless, false))
             continue;
-        if (naming_is_disabled(matcher->facts))
+        if (naming_is_disabled(matcher->info))
             return false;
         choose(matcher, rule->target, out);
         return true;
@@ -289,7 +289,7 @@ void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out)
     const char *key, *unless;
     size_t i;
 
-    facts_begin(matcher->facts, pid);
+    proc_info_begin(matcher->info, pid);
     for (i = 0; i < matcher->count && i < EXPLAINED_MAX; i++) {
         key = against(matcher, &matcher->rules[i].when, true);
         unless = key ? NULL : against(matcher, &matcher->rules[i].unless, false);

@@ -14,7 +14,8 @@ MUST_CHECK struct matcher *matcher_new(const struct conf *conf);
 void matcher_free(struct matcher *matcher);
 
 /* The first target all of whose conditions a process fulfils. False: none. */
-MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid, struct choice *out);
+MUST_CHECK bool matcher_choose(const struct matcher *matcher, pid_t pid,
+                               struct target_profile *out);
 
 /* Appends why no section is for the process: of each, the first condition that keeps it off. */
 void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out);

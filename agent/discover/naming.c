@@ -36,44 +36,44 @@ static const char otel_first[] = "${otel:service.name";
 
 struct run {
     const struct naming *naming;
-    struct facts *facts;
+    struct proc_info *info;
     char value[1024]; /* lent until the next name is looked up */
 };
 
-const char *naming_variable(const char *allow, struct facts *facts, const char *name)
+const char *naming_variable(const char *allow, struct proc_info *info, const char *name)
 {
     static const char always[] = "OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES";
 
     if (!conf_is_listed(always, name) && !conf_is_listed(allow, name))
         return NULL;
-    return facts_variable(facts, name);
+    return proc_info_variable(info, name);
 }
 
-bool naming_is_disabled(struct facts *facts)
+bool naming_is_disabled(struct proc_info *info)
 {
-    const char *value = facts_variable(facts, "PYSTROBE_DISABLE");
+    const char *value = proc_info_variable(info, "PYSTROBE_DISABLE");
 
     return value && *value && strcmp(value, "0") != 0;
 }
 
-const char *naming_container_name(const char *allow, struct facts *facts)
+const char *naming_container_name(const char *allow, struct proc_info *info)
 {
-    const struct cgroup *cgroup = facts_cgroup(facts);
+    const struct cgroup *cgroup = proc_info_cgroup(info);
     const char *host;
 
     if (cgroup->machine[0])
         return cgroup->machine;
     if (!cgroup->container[0] && !cgroup->pod[0])
         return "";
-    host = naming_variable(allow, facts, "HOSTNAME");
+    host = naming_variable(allow, info, "HOSTNAME");
     return host ? host : "";
 }
 
-const char *naming_container(const char *allow, struct facts *facts)
+const char *naming_container(const char *allow, struct proc_info *info)
 {
-    const struct cgroup *cgroup = facts_cgroup(facts);
+    const struct cgroup *cgroup = proc_info_cgroup(info);
 
-    return cgroup->container[0] ? cgroup->container : naming_container_name(allow, facts);
+    return cgroup->container[0] ? cgroup->container : naming_container_name(allow, info);
 }
 
 static int hex_digit(char c)
@@ -123,10 +123,10 @@ static const char *attribute(struct run *run, const char *key)
     const char *text = NULL;
 
     if (strcmp(key, "service.name") == 0)
-        text = facts_variable(run->facts, "OTEL_SERVICE_NAME");
+        text = proc_info_variable(run->info, "OTEL_SERVICE_NAME");
     if (text && *text)
         return text;
-    text = facts_variable(run->facts, "OTEL_RESOURCE_ATTRIBUTES");
+    text = proc_info_variable(run->info, "OTEL_RESOURCE_ATTRIBUTES");
     return text && naming_attribute(text, key, run->value, sizeof(run->value)) ? run->value : NULL;
 }
 
@@ -136,7 +136,7 @@ static const char *user_name(struct run *run)
     char buffer[4096];
     uid_t uid;
 
-    if (!facts_user(run->facts, &uid))
+    if (!proc_info_user(run->info, &uid))
         return NULL;
     if (getpwuid_r(uid, &entry, buffer, sizeof(buffer), &found) == 0 && found)
         (void)snprintf(run->value, sizeof(run->value), "%s", entry.pw_name);
@@ -157,21 +157,21 @@ static const char *look_up(void *ctx, const char *name)
     struct run *run = ctx;
 
     if (strncmp(name, "env:", 4) == 0)
-        return naming_variable(run->naming->env_allow, run->facts, name + 4);
+        return naming_variable(run->naming->env_allow, run->info, name + 4);
     if (strncmp(name, "otel:", 5) == 0)
         return attribute(run, name + 5);
     if (strcmp(name, "script") == 0)
-        return facts_script(run->facts);
+        return proc_info_script(run->info);
     if (strcmp(name, "exe") == 0)
-        return base_of(facts_exe(run->facts));
+        return base_of(proc_info_exe(run->info));
     if (strcmp(name, "user") == 0)
         return user_name(run);
     if (strcmp(name, "systemd_unit") == 0)
-        return facts_cgroup(run->facts)->unit;
+        return proc_info_cgroup(run->info)->unit;
     if (strcmp(name, "container") == 0)
-        return naming_container(run->naming->env_allow, run->facts);
+        return naming_container(run->naming->env_allow, run->info);
     if (strcmp(name, "cgroup") == 0)
-        return facts_cgroup(run->facts)->path;
+        return proc_info_cgroup(run->info)->path;
     return strcmp(name, "target") == 0 ? run->naming->target : NULL;
 }
 
@@ -186,7 +186,7 @@ static void trim(char *text)
 }
 
 /* The service: by its template, else what it runs, else the section. */
-static void name_service(struct run *run, struct choice *out)
+static void name_service(struct run *run, struct target_profile *out)
 {
     const char *const otherwise[] = {run->naming->service, "${script}", "${exe}", "${target}",
                                      "python"};
@@ -207,7 +207,7 @@ static const char *first_variable(struct run *run, const char *const *names)
     const char *value = NULL;
 
     for (; *names && !(value && *value); names++)
-        value = naming_variable(run->naming->env_allow, run->facts, *names);
+        value = naming_variable(run->naming->env_allow, run->info, *names);
     return value;
 }
 
@@ -217,7 +217,7 @@ static const char *found_by_itself(struct run *run, const char *label)
     static const char *const pod[] = {"POD_NAME", "K8S_POD_NAME", NULL};
     static const char *const space[] = {"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_NAMESPACE_NAME",
                                         "K8S_POD_NAMESPACE", NULL};
-    const struct cgroup *cgroup = facts_cgroup(run->facts);
+    const struct cgroup *cgroup = proc_info_cgroup(run->info);
 
     if (strcmp(label, "host.name") == 0)
         return gethostname(run->value, sizeof(run->value) - 1) == 0 ? run->value : NULL;
@@ -241,9 +241,9 @@ static void add_found(struct run *run, const char *label, struct labels *labels)
         labels_put(labels, label, value);
 }
 
-void naming_apply(const struct naming *naming, struct facts *facts, struct choice *out)
+void naming_apply(const struct naming *naming, struct proc_info *info, struct target_profile *out)
 {
-    struct run run = {.naming = naming, .facts = facts};
+    struct run run = {.naming = naming, .info = info};
     char text[1024];
     size_t i;
 
@@ -266,33 +266,33 @@ void naming_apply(const struct naming *naming, struct facts *facts, struct choic
 /* One attribute that the process publishes. What an SDK makes up for want of a name is none. */
 static void take_published(void *ctx, const char *name, const char *value)
 {
-    struct choice *choice = ctx;
+    struct target_profile *profile = ctx;
     size_t i;
 
-    if (choice->otel_name && strcmp(name, "service.name") == 0 &&
+    if (profile->otel_name && strcmp(name, "service.name") == 0 &&
         strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
-        labels_clean(value, choice->service, sizeof(choice->service));
-        trim(choice->service);
+        labels_clean(value, profile->service, sizeof(profile->service));
+        trim(profile->service);
     }
     for (i = 0; naming_auto[i]; i++)
-        if ((choice->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)
-            labels_put(&choice->labels, name, value);
+        if ((profile->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)
+            labels_put(&profile->labels, name, value);
 }
 
-bool naming_complete(struct choice *choice, pid_t pid, const char *version)
+bool naming_complete(struct target_profile *profile, pid_t pid, const char *version)
 {
-    char before[sizeof(choice->service)];
+    char before[sizeof(profile->service)];
     bool complete = true;
     size_t i;
 
-    memcpy(before, choice->service, sizeof(before));
-    if (choice->otel_name || choice->auto_labels)
-        complete = otel_context_read(pid, take_published, choice);
-    if (!choice->service[0])
-        memcpy(choice->service, before, sizeof(before));
+    memcpy(before, profile->service, sizeof(before));
+    if (profile->otel_name || profile->auto_labels)
+        complete = otel_context_read(pid, take_published, profile);
+    if (!profile->service[0])
+        memcpy(profile->service, before, sizeof(before));
     for (i = 0; naming_auto[i]; i++)
-        if ((choice->auto_labels & 1U << i) &&
+        if ((profile->auto_labels & 1U << i) &&
             strcmp(naming_auto[i], "process.runtime.version") == 0)
-            labels_put(&choice->labels, naming_auto[i], version);
+            labels_put(&profile->labels, naming_auto[i], version);
     return complete;
 }

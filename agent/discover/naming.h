@@ -29,7 +29,7 @@ extern const char *const naming_auto[];
 extern const struct naming naming_usual;
 
 /* Writes service and labels of a process into `out`. The service is never "". */
-void naming_apply(const struct naming *naming, struct facts *facts, struct choice *out);
+void naming_apply(const struct naming *naming, struct proc_info *info, struct target_profile *out);
 
 /*
  * Completes what only those who may read the process's memory can: the version of Python, and
@@ -38,19 +38,19 @@ void naming_apply(const struct naming *naming, struct facts *facts, struct choic
  * Gives: false if that resource is wanted, and there is none yet.
  * Cost:  where it is wanted, /proc/PID/maps is read.
  */
-bool naming_complete(struct choice *choice, pid_t pid, const char *version);
+bool naming_complete(struct target_profile *profile, pid_t pid, const char *version);
 
 /* True if the process asks not to be profiled: PYSTROBE_DISABLE. */
-MUST_CHECK bool naming_is_disabled(struct facts *facts);
+MUST_CHECK bool naming_is_disabled(struct proc_info *info);
 
 /* The variable, if `allow` lists it or it is one that anybody may know. */
-const char *naming_variable(const char *allow, struct facts *facts, const char *name);
+const char *naming_variable(const char *allow, struct proc_info *info, const char *name);
 
 /* The id of the container that a process runs in, else its name; "" if it runs in none. */
-const char *naming_container(const char *allow, struct facts *facts);
+const char *naming_container(const char *allow, struct proc_info *info);
 
 /* The name of the container; "" if it is not known. */
-const char *naming_container_name(const char *allow, struct facts *facts);
+const char *naming_container_name(const char *allow, struct proc_info *info);
 
 /*
  * Copies the value of `key` from text as OTEL_RESOURCE_ATTRIBUTES has it: "a=b,c=d", with

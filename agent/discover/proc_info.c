@@ -12,7 +12,7 @@
 
 enum { CGROUP_TEXT_MAX = 16 << 10 };
 
-struct facts {
+struct proc_info {
     pid_t pid;
     bool has_exe, has_arguments, has_cgroup, has_environment, has_user;
     char exe[PROC_COMMAND_MAX];
@@ -25,48 +25,48 @@ struct facts {
     size_t environment_size;
 };
 
-struct facts *facts_new(void)
+struct proc_info *proc_info_new(void)
 {
-    struct facts *facts = calloc(1, sizeof(*facts));
+    struct proc_info *info = calloc(1, sizeof(*info));
 
-    if (!facts)
+    if (!info)
         return NULL;
-    facts->environment = malloc(FACTS_ENVIRONMENT_MAX + 1);
-    if (facts->environment)
-        return facts;
-    free(facts);
+    info->environment = malloc(PROC_INFO_ENVIRONMENT_MAX + 1);
+    if (info->environment)
+        return info;
+    free(info);
     return NULL;
 }
 
-void facts_free(struct facts *facts)
+void proc_info_free(struct proc_info *info)
 {
-    if (!facts)
+    if (!info)
         return;
-    free(facts->environment);
-    free(facts);
+    free(info->environment);
+    free(info);
 }
 
-void facts_begin(struct facts *facts, pid_t pid)
+void proc_info_begin(struct proc_info *info, pid_t pid)
 {
-    facts->pid = pid;
-    facts->has_exe = facts->has_arguments = facts->has_cgroup = false;
-    facts->has_environment = facts->has_user = false;
+    info->pid = pid;
+    info->has_exe = info->has_arguments = info->has_cgroup = false;
+    info->has_environment = info->has_user = false;
 }
 
-pid_t facts_pid(const struct facts *facts)
+pid_t proc_info_pid(const struct proc_info *info)
 {
-    return facts->pid;
+    return info->pid;
 }
 
 /* Reads a file of the process, up to `max` bytes, and puts a 0 behind it. */
-static size_t read_file(const struct facts *facts, const char *name, char *out, size_t max)
+static size_t read_file(const struct proc_info *info, const char *name, char *out, size_t max)
 {
     char path[64];
     size_t size = 0;
     ssize_t got = 1;
     int fd;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)facts->pid, name);
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)info->pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && got > 0 && size < max) {
         got = read(fd, out + size, max - size);
@@ -78,70 +78,70 @@ static size_t read_file(const struct facts *facts, const char *name, char *out, 
     return size;
 }
 
-const char *facts_exe(struct facts *facts)
+const char *proc_info_exe(struct proc_info *info)
 {
-    if (!facts->has_exe)
-        proc_executable(facts->pid, facts->exe);
-    facts->has_exe = true;
-    return facts->exe;
+    if (!info->has_exe)
+        proc_executable(info->pid, info->exe);
+    info->has_exe = true;
+    return info->exe;
 }
 
-static void read_arguments(struct facts *facts)
+static void read_arguments(struct proc_info *info)
 {
     size_t size, i;
 
-    if (facts->has_arguments)
+    if (info->has_arguments)
         return;
-    facts->has_arguments = true;
-    size = read_file(facts, "cmdline", facts->command_line, PROC_COMMAND_MAX - 1);
-    cmdline_name_of_text(facts->command_line, size, facts->script, sizeof(facts->script));
+    info->has_arguments = true;
+    size = read_file(info, "cmdline", info->command_line, PROC_COMMAND_MAX - 1);
+    cmdline_name_of_text(info->command_line, size, info->script, sizeof(info->script));
     for (i = 0; i + 1 < size; i++)
-        if (facts->command_line[i] == '\0')
-            facts->command_line[i] = ' ';
+        if (info->command_line[i] == '\0')
+            info->command_line[i] = ' ';
 }
 
-const char *facts_command_line(struct facts *facts)
+const char *proc_info_command_line(struct proc_info *info)
 {
-    read_arguments(facts);
-    return facts->command_line;
+    read_arguments(info);
+    return info->command_line;
 }
 
-const char *facts_script(struct facts *facts)
+const char *proc_info_script(struct proc_info *info)
 {
-    read_arguments(facts);
-    return facts->script;
+    read_arguments(info);
+    return info->script;
 }
 
-const struct cgroup *facts_cgroup(struct facts *facts)
+const struct cgroup *proc_info_cgroup(struct proc_info *info)
 {
     char text[CGROUP_TEXT_MAX + 1];
 
-    if (!facts->has_cgroup)
-        cgroup_parse(text, read_file(facts, "cgroup", text, CGROUP_TEXT_MAX), &facts->cgroup);
-    facts->has_cgroup = true;
-    return &facts->cgroup;
+    if (!info->has_cgroup)
+        cgroup_parse(text, read_file(info, "cgroup", text, CGROUP_TEXT_MAX), &info->cgroup);
+    info->has_cgroup = true;
+    return &info->cgroup;
 }
 
-bool facts_user(struct facts *facts, uid_t *out)
+bool proc_info_user(struct proc_info *info, uid_t *out)
 {
-    if (!facts->has_user)
-        facts->user_known = proc_user(facts->pid, &facts->user);
-    facts->has_user = true;
-    *out = facts->user;
-    return facts->user_known;
+    if (!info->has_user)
+        info->user_known = proc_user(info->pid, &info->user);
+    info->has_user = true;
+    *out = info->user;
+    return info->user_known;
 }
 
-const char *facts_variable(struct facts *facts, const char *name)
+const char *proc_info_variable(struct proc_info *info, const char *name)
 {
     size_t size = strlen(name), at = 0;
     const char *entry;
 
-    if (!facts->has_environment)
-        facts->environment_size =
-            read_file(facts, "environ", facts->environment, FACTS_ENVIRONMENT_MAX);
-    facts->has_environment = true;
-    for (; at < facts->environment_size; at += strlen(entry) + 1) {
-        entry = facts->environment + at;
+    if (!info->has_environment)
+        info->environment_size =
+            read_file(info, "environ", info->environment, PROC_INFO_ENVIRONMENT_MAX);
+    info->has_environment = true;
+    for (; at < info->environment_size; at += strlen(entry) + 1) {
+        entry = info->environment + at;
         if (strncmp(entry, name, size) == 0 && entry[size] == '=')
             return entry + size + 1;
     }

@@ -5,7 +5,7 @@
  * Only command line, environment and the like: never its memory. All of it is the process's
  * own to choose, but for the user, the executable and the cgroup.
  *
- * Shape:   facts_new once, facts_begin for each process, ask, facts_free.
+ * Shape:   proc_info_new once, proc_info_begin for each process, ask, proc_info_free.
  */
 #ifndef AGENT_DISCOVER_PROC_INFO_H
 #define AGENT_DISCOVER_PROC_INFO_H
@@ -14,29 +14,29 @@
 #include "agent/proc/proc.h"
 
 /* More of an environment is not read. */
-enum { FACTS_ENVIRONMENT_MAX = 256 << 10 };
+enum { PROC_INFO_ENVIRONMENT_MAX = 256 << 10 };
 
-struct facts;
+struct proc_info;
 
-/* Gives: facts, ended with facts_free; NULL: out of memory. */
-MUST_CHECK struct facts *facts_new(void);
-void facts_free(struct facts *facts);
+/* Gives: facts, ended with proc_info_free; NULL: out of memory. */
+MUST_CHECK struct proc_info *proc_info_new(void);
+void proc_info_free(struct proc_info *info);
 
 /* Forgets the process before, and goes on with this one. */
-void facts_begin(struct facts *facts, pid_t pid);
+void proc_info_begin(struct proc_info *info, pid_t pid);
 
-pid_t facts_pid(const struct facts *facts);
+pid_t proc_info_pid(const struct proc_info *info);
 
-/* All that follow lend their text until facts_begin; "" where it cannot be read. */
-const char *facts_exe(struct facts *facts);
-const char *facts_command_line(struct facts *facts); /* arguments joined by blanks */
-const char *facts_script(struct facts *facts);       /* as cmdline.h has it */
-const struct cgroup *facts_cgroup(struct facts *facts);
+/* All that follow lend their text until proc_info_begin; "" where it cannot be read. */
+const char *proc_info_exe(struct proc_info *info);
+const char *proc_info_command_line(struct proc_info *info); /* arguments joined by blanks */
+const char *proc_info_script(struct proc_info *info);       /* as cmdline.h has it */
+const struct cgroup *proc_info_cgroup(struct proc_info *info);
 
 /* False: it is gone. */
-MUST_CHECK bool facts_user(struct facts *facts, uid_t *out);
+MUST_CHECK bool proc_info_user(struct proc_info *info, uid_t *out);
 
 /* The value of a variable in the environment that it began with; NULL: it has none. */
-const char *facts_variable(struct facts *facts, const char *name);
+const char *proc_info_variable(struct proc_info *info, const char *name);
 
 #endif

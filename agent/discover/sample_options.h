@@ -6,41 +6,42 @@
 #include "unwind/cpy.h"
 
 /* Which stacks go on through the asyncio tasks that await what runs. */
-enum wants_tasks {
+enum sample_options_tasks {
     TASKS_NONE,
     TASKS_RUNNING, /* those of threads that run a task */
     TASKS_ALL      /* and tasks that wait, by themselves, have stacks of their own */
 };
 
 /* All 0: nothing. It holds no pointer: see target_profile.h. */
-struct wants {
-    uint32_t frames;        /* enum cpy_frame_option */
-    bool exception;         /* VALUE_EXCEPTION */
-    bool gil;               /* VALUE_GIL is what somebody wants to know */
-    bool main_only;         /* no thread but each interpreter's main one */
-    enum wants_tasks tasks; /* CPython 3.14 and later */
-    uint64_t hang_ns;       /* what does nothing for so long hangs; 0: nothing does */
+struct sample_options {
+    uint32_t frames;                 /* enum cpy_frame_option */
+    bool exception;                  /* VALUE_EXCEPTION */
+    bool gil;                        /* VALUE_GIL is what somebody wants to know */
+    bool main_only;                  /* no thread but each interpreter's main one */
+    enum sample_options_tasks tasks; /* CPython 3.14 and later */
+    uint64_t hang_ns;                /* what does nothing for so long hangs; 0: nothing does */
 };
 
 /* What the memory of some versions does not tell: bit, what of it is said. */
-#define WANTS_LACKS(X)                                                                          \
+#define MISSING_OPTIONS(X)                                                                      \
     X(NATIVE, "keeps no mark where C code calls Python (3.11 and later do): no <native>")       \
     X(GC, "does not tell which thread collects garbage (3.7 and later with a GIL do): no <GC>") \
     X(GIL, "has no GIL that a thread could hold: no GIL time, and no thread is seen stuck")     \
     X(TASKS, "keeps asyncio's tasks where nobody finds them (3.14 and later do not): threads' " \
              "own stacks instead")
 
-enum wants_lack {
-#define WANTS_LACK(name, text) WANTS_LACK_##name,
-    WANTS_LACKS(WANTS_LACK)
-#undef WANTS_LACK
+enum missing_option {
+#define MISSING_OPTION(name, text) WANTS_LACK_##name,
+    MISSING_OPTIONS(MISSING_OPTION)
+#undef MISSING_OPTION
         WANTS_LACK_COUNT
 };
 
-/* What of `wants` a target's version does not tell: a bit for each enum wants_lack. */
-uint32_t wants_lacking(const struct wants *wants, const struct cpy_target *target);
+/* What of `wants` a target's version does not tell: a bit for each enum missing_option. */
+uint32_t sample_options_missing(const struct sample_options *options,
+                                const struct cpy_target *target);
 
 /* The end of a sentence that begins with the version. Static. */
-const char *wants_lack_text(enum wants_lack lack);
+const char *missing_option_text(enum missing_option lack);
 
 #endif

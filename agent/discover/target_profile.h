@@ -13,7 +13,7 @@
 /* How finely the samples of one service are told apart. */
 enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 
-struct choice {
+struct target_profile {
     char service[256];
     struct labels labels;
     uint32_t auto_labels; /* which of naming_auto are wanted, a bit each */
@@ -21,7 +21,7 @@ struct choice {
     double rate_hz;
     enum service_split split;
     size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
-    struct wants wants;
+    struct sample_options options;
 };
 
 #endif

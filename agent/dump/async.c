@@ -145,7 +145,8 @@ static int failed(pid_t pid, enum cpy_rc rc, const struct cpy_info *info)
     return rc == CPY_NOMEM ? EXIT_FAILED : rc == CPY_DENIED ? EXIT_NO_PERMISSION : EXIT_UNAVAILABLE;
 }
 
-int dump_async(pid_t pid, struct cpy_target *target, struct beat *beat, bool all, bool json)
+int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat, bool all,
+               bool json)
 {
     const struct cpy_info *info = cpy_info(target);
     struct async_tasks tasks;
@@ -160,7 +161,7 @@ int dump_async(pid_t pid, struct cpy_target *target, struct beat *beat, bool all
         async_tasks_init(&tasks);
         rc = async_tasks_take(&tasks, target);
     }
-    beat_rest(beat); /* to write may take as long as it likes */
+    heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     buf_init(&out, OUTPUT_MAX);
     if (rc == CPY_OK) {
         good = json ? write_json(&out, pid, info, &tasks, all)

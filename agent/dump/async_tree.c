@@ -50,9 +50,9 @@ static void add_prefix(struct tree *tree, size_t levels)
 static void add_frame(struct tree *tree, const struct async_frame *frame)
 {
     add_prefix(tree, tree->depth);
-    visible_add_str(tree->out, frame->func);
+    escape_add_str(tree->out, frame->func);
     buf_add_str(tree->out, " (");
-    visible_add_str(tree->out, frame->file);
+    escape_add_str(tree->out, frame->file);
     if (frame->line > 0)
         buf_add_fmt(tree->out, ":%" PRId32, frame->line);
     buf_add_str(tree->out, ")\n");
@@ -69,7 +69,7 @@ static void add_head(struct tree *tree, const struct async_task *task, const cha
         buf_add_str(tree->out, tree->up ? "awaited by " : "");
     }
     buf_add_str(tree->out, "Task \"");
-    visible_add_str(tree->out, task->name ? task->name : "?");
+    escape_add_str(tree->out, task->name ? task->name : "?");
     buf_add_fmt(tree->out, "\" 0x%" PRIx64, task->id);
     if (*note) {
         buf_add_fmt(tree->out, ": %s\n", note);
@@ -78,7 +78,7 @@ static void add_head(struct tree *tree, const struct async_task *task, const cha
     buf_add_str(tree->out, task->running ? ", running" : ", waiting");
     if (task->tid != 0) {
         buf_add_fmt(tree->out, ", thread %d \"", (int)task->tid);
-        visible_add_str(tree->out, task->thread_name ? task->thread_name : "?");
+        escape_add_str(tree->out, task->thread_name ? task->thread_name : "?");
         buf_add_str(tree->out, "\"");
     } else if (task->state == 0)
         buf_add_str(tree->out, ", its thread has ended");

@@ -14,8 +14,8 @@
 
 struct pause {
     pid_t holder;
-    int fd;            /* its closing tells the holder to let go */
-    struct hold *hold; /* owned: a mapping that the holder shares */
+    int fd;                       /* its closing tells the holder to let go */
+    struct ptrace_holder *shared; /* owned: a mapping that the holder shares */
 };
 
 /* Starts the holder; it never returns from here. */
@@ -31,7 +31,7 @@ static bool start_holder(pid_t pid, struct pause *pause, struct err *err)
     pause->holder = fork();
     if (pause->holder == 0) {
         (void)close(fds[0]);
-        hold_process(pid, pause->hold, fds[1]);
+        ptrace_holder_run(pid, pause->shared, fds[1]);
     }
     if (pause->holder < 0)
         err_set(err, "fork: %s", strerror(errno));
@@ -62,23 +62,23 @@ enum pause_rc pause_begin(pid_t pid, struct pause **out, struct err *err)
         return rc;
     }
     pause->fd = -1;
-    shared =
-        mmap(NULL, sizeof(*pause->hold), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pause->hold = shared == MAP_FAILED ? NULL : shared;
-    if (!pause->hold)
+    shared = mmap(NULL, sizeof(*pause->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                  -1, 0);
+    pause->shared = shared == MAP_FAILED ? NULL : shared;
+    if (!pause->shared)
         err_set(err, "out of memory");
-    if (!pause->hold || !start_holder(pid, pause, err))
+    if (!pause->shared || !start_holder(pid, pause, err))
         goto fail;
     if (!is_ready(pause)) {
         err_set(err, "it could not be stopped within %d ms", PAUSE_MAX_MS);
         goto fail;
     }
-    rc = pause->hold->rc;
+    rc = pause->shared->rc;
     if (rc == PAUSE_OK) {
         *out = pause;
         return rc;
     }
-    err_set(err, "%s", pause->hold->err.text);
+    err_set(err, "%s", pause->shared->err.text);
 
 fail:
     err_within(err, "process %d", (int)pid);
@@ -88,10 +88,10 @@ fail:
 
 size_t pause_late(const struct pause *pause)
 {
-    size_t i, count = !pause->hold->all;
+    size_t i, count = !pause->shared->all;
 
-    for (i = 0; i < pause->hold->count; i++)
-        count += !pause->hold->threads[i].stopped && !pause->hold->threads[i].ended;
+    for (i = 0; i < pause->shared->count; i++)
+        count += !pause->shared->threads[i].stopped && !pause->shared->threads[i].ended;
     return count;
 }
 
@@ -99,9 +99,9 @@ bool pause_ran(const struct pause *pause, pid_t tid)
 {
     size_t i;
 
-    for (i = 0; i < pause->hold->count; i++)
-        if (pause->hold->threads[i].tid == tid)
-            return pause->hold->threads[i].ran;
+    for (i = 0; i < pause->shared->count; i++)
+        if (pause->shared->threads[i].tid == tid)
+            return pause->shared->threads[i].ran;
     return false;
 }
 
@@ -119,8 +119,8 @@ bool pause_end(struct pause *pause)
             continue;
         held = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
-    if (pause->hold)
-        (void)munmap(pause->hold, sizeof(*pause->hold));
+    if (pause->shared)
+        (void)munmap(pause->shared, sizeof(*pause->shared));
     free(pause);
     return held;
 }

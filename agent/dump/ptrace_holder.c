@@ -62,56 +62,56 @@ static pid_t tracer_of(pid_t pid, pid_t tid)
 }
 
 /* Says why a thread could not be seized. False: it has just ended, which is no reason. */
-static bool explain(pid_t pid, pid_t tid, int cause, struct hold *hold)
+static bool explain(pid_t pid, pid_t tid, int cause, struct ptrace_holder *shared)
 {
     char state = '\0';
     pid_t tracer = tracer_of(pid, tid);
 
     if (!proc_thread_state(pid, tid, &state) || state == 'Z' || state == 'X')
         return false;
-    hold->rc = cause == EPERM ? PAUSE_DENIED : PAUSE_FAILED;
+    shared->rc = cause == EPERM ? PAUSE_DENIED : PAUSE_FAILED;
     if (tracer != 0) {
-        hold->rc = PAUSE_FAILED;
-        err_set(&hold->err, "process %d traces it already", (int)tracer);
+        shared->rc = PAUSE_FAILED;
+        err_set(&shared->err, "process %d traces it already", (int)tracer);
     } else {
-        err_set(&hold->err, "it cannot be stopped: %s", strerror(cause));
+        err_set(&shared->err, "it cannot be stopped: %s", strerror(cause));
     }
     return true;
 }
 
 /* `guess`: where it stands if the list is in the same order as before, as it mostly is. */
-static bool is_known(const struct hold *hold, pid_t tid, size_t *guess)
+static bool is_known(const struct ptrace_holder *shared, pid_t tid, size_t *guess)
 {
     size_t i;
 
-    for (i = *guess; i < hold->count; i++)
-        if (hold->threads[i].tid == tid) {
+    for (i = *guess; i < shared->count; i++)
+        if (shared->threads[i].tid == tid) {
             *guess = i + 1;
             return true;
         }
-    for (i = 0; i < hold->count && i < *guess; i++)
-        if (hold->threads[i].tid == tid)
+    for (i = 0; i < shared->count && i < *guess; i++)
+        if (shared->threads[i].tid == tid)
             return true;
     return false;
 }
 
 /* Takes hold of one thread and asks it to stop. False: `hold` says why not. */
-static bool seize(pid_t pid, pid_t tid, struct hold *hold)
+static bool seize(pid_t pid, pid_t tid, struct ptrace_holder *shared)
 {
-    struct hold_thread *thread = &hold->threads[hold->count];
+    struct ptrace_held_thread *thread = &shared->threads[shared->count];
     char state = '\0';
 
-    if (hold->count == HOLD_THREADS_MAX) {
-        hold->rc = PAUSE_FAILED;
-        err_set(&hold->err, "it has more than %d threads", HOLD_THREADS_MAX);
+    if (shared->count == PTRACE_HOLDER_THREADS_MAX) {
+        shared->rc = PAUSE_FAILED;
+        err_set(&shared->err, "it has more than %d threads", PTRACE_HOLDER_THREADS_MAX);
         return false;
     }
-    *thread = (struct hold_thread){.tid = tid};
+    *thread = (struct ptrace_held_thread){.tid = tid};
     thread->ran = proc_thread_state(pid, tid, &state) && state == 'R';
     /* No PTRACE_O_EXITKILL: our end must not be the target's. */
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-        return !explain(pid, tid, errno, hold);
-    hold->count++;
+        return !explain(pid, tid, errno, shared);
+    shared->count++;
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails for one that has ended since */
     return true;
 }
@@ -123,9 +123,9 @@ static bool seize(pid_t pid, pid_t tid, struct hold *hold)
  * ends meanwhile. What is held stays in the list even then; so it must have nothing else, but
  * for a first thread that has ended, and be as long as the process has threads.
  */
-static bool seize_new(pid_t pid, struct hold *hold, bool *all)
+static bool seize_new(pid_t pid, struct ptrace_holder *shared, bool *all)
 {
-    size_t before = hold->count, guess = 0, listed = 0, held = 0;
+    size_t before = shared->count, guess = 0, listed = 0, held = 0;
     const struct dirent *entry;
     struct proc_stat stat;
     char path[64];
@@ -136,21 +136,21 @@ static bool seize_new(pid_t pid, struct hold *hold, bool *all)
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     dir = opendir(path);
     if (!dir) {
-        hold->rc = PAUSE_GONE;
-        err_set(&hold->err, "there is no such process");
+        shared->rc = PAUSE_GONE;
+        err_set(&shared->err, "there is no such process");
         return false;
     }
     while (done && (entry = readdir(dir)) != NULL) {
         tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid <= 0)
             continue;
-        known = is_known(hold, tid, &guess);
-        done = known || seize(pid, tid, hold);
+        known = is_known(shared, tid, &guess);
+        done = known || seize(pid, tid, shared);
         held += known || tid == pid;
         listed++;
     }
     (void)closedir(dir);
-    *all = hold->count == before && held == listed && proc_read_stat(pid, &stat) &&
+    *all = shared->count == before && held == listed && proc_read_stat(pid, &stat) &&
            stat.threads == listed;
     return done;
 }
@@ -159,7 +159,7 @@ static bool seize_new(pid_t pid, struct hold *hold, bool *all)
  * Looks whether a thread has stopped or ended. The report is left in the kernel (WNOWAIT):
  * a signal that the thread was about to handle then reaches it even if we are killed.
  */
-static bool has_stopped(struct hold_thread *thread)
+static bool has_stopped(struct ptrace_held_thread *thread)
 {
     siginfo_t info = {0};
 
@@ -180,7 +180,7 @@ static bool has_stopped(struct hold_thread *thread)
 }
 
 /* Waits until all threads from `first` on have stopped, or the time is up. */
-static void wait_stopped(struct hold *hold, size_t first, uint64_t deadline_ns)
+static void wait_stopped(struct ptrace_holder *shared, size_t first, uint64_t deadline_ns)
 {
     struct timespec left;
     sigset_t child;
@@ -189,8 +189,8 @@ static void wait_stopped(struct hold *hold, size_t first, uint64_t deadline_ns)
 
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    for (i = first; i < hold->count; i++)
-        while (!has_stopped(&hold->threads[i])) {
+    for (i = first; i < shared->count; i++)
+        while (!has_stopped(&shared->threads[i])) {
             now = now_ns();
             if (now >= deadline_ns)
                 break;
@@ -200,7 +200,7 @@ static void wait_stopped(struct hold *hold, size_t first, uint64_t deadline_ns)
 }
 
 /* Stops the threads, and those that they started meanwhile, until there is no new one. */
-static void stop_all(pid_t pid, struct hold *hold)
+static void stop_all(pid_t pid, struct ptrace_holder *shared)
 {
     uint64_t deadline_ns = now_ns() + (uint64_t)PAUSE_STOP_MS * NS_PER_MS;
     size_t before;
@@ -208,44 +208,44 @@ static void stop_all(pid_t pid, struct hold *hold)
 
     do { /* at least once behind all waiting */
         in_time = now_ns() < deadline_ns;
-        before = hold->count;
-        if (!seize_new(pid, hold, &hold->all))
+        before = shared->count;
+        if (!seize_new(pid, shared, &shared->all))
             return;
-        wait_stopped(hold, before, deadline_ns);
-    } while (!hold->all && in_time);
-    if (hold->count == 0) {
-        hold->rc = PAUSE_GONE;
-        err_set(&hold->err, "it has exited");
+        wait_stopped(shared, before, deadline_ns);
+    } while (!shared->all && in_time);
+    if (shared->count == 0) {
+        shared->rc = PAUSE_GONE;
+        err_set(&shared->err, "it has exited");
     }
 }
 
 /* Lets all go on, each with the signal that it was about to handle. */
-static void release(const struct hold *hold)
+static void release(const struct ptrace_holder *shared)
 {
-    const struct hold_thread *thread;
+    const struct ptrace_held_thread *thread;
     size_t i;
 
-    for (i = 0; i < hold->count; i++) {
-        thread = &hold->threads[i];
+    for (i = 0; i < shared->count; i++) {
+        thread = &shared->threads[i];
         if (thread->stopped)
             (void)ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
     }
 }
 
-_Noreturn void hold_process(pid_t pid, struct hold *hold, int fd)
+_Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd)
 {
     struct pollfd other = {.fd = fd, .events = POLLIN};
     uint64_t end_ns = now_ns() + (uint64_t)PAUSE_HOLD_MS * NS_PER_MS, now;
     int told = 0;
 
     arm();
-    stop_all(pid, hold);
-    if (hold->rc != PAUSE_OK)
-        release(hold);
-    if (write(fd, "", 1) == 1 && hold->rc == PAUSE_OK) {
+    stop_all(pid, shared);
+    if (shared->rc != PAUSE_OK)
+        release(shared);
+    if (write(fd, "", 1) == 1 && shared->rc == PAUSE_OK) {
         now = now_ns();
         told = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
-        release(hold);
+        release(shared);
     }
     _exit(told > 0 ? 0 : 1);
 }

@@ -9,9 +9,9 @@
 
 #include "agent/dump/pause.h"
 
-enum { HOLD_THREADS_MAX = 16384 };
+enum { PTRACE_HOLDER_THREADS_MAX = 16384 };
 
-struct hold_thread {
+struct ptrace_held_thread {
     pid_t tid;
     int signal; /* what it was about to handle when it stopped, 0: nothing */
     bool ran;   /* it ran, or could have, before */
@@ -20,18 +20,18 @@ struct hold_thread {
 };
 
 /* What the holder tells, in memory that both processes see. */
-struct hold {
+struct ptrace_holder {
     enum pause_rc rc;
     struct err err; /* why, unless rc is PAUSE_OK */
     bool all;       /* there are no other threads than these */
     size_t count;
-    struct hold_thread threads[HOLD_THREADS_MAX];
+    struct ptrace_held_thread threads[PTRACE_HOLDER_THREADS_MAX];
 };
 
 /*
  * The holder's whole life: stops the process, writes a byte to `fd`, waits until the other
  * side closes it, and lets the process run on. Exit status 0: it was held until then.
  */
-_Noreturn void hold_process(pid_t pid, struct hold *hold, int fd);
+_Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* Of the one thread that is watched: it may end before the watcher does. */
 static struct {
-    struct beat beat;
+    struct heartbeat heartbeat;
     pid_t tid;
     int (*give_up)(void *ctx);
     void *ctx;
@@ -28,12 +28,12 @@ static struct {
 /* True if it sleeps in a read that began too long ago: one that runs is not stuck. */
 static bool hangs(void)
 {
-    uint64_t since = beat_since(&stall.beat);
+    uint64_t since = heartbeat_since(&stall.heartbeat);
     char state = 'R';
 
     return since != 0 && clock_mono_ns() > since + STALLED_NS &&
            proc_thread_state(getpid(), stall.tid, &state) && state != 'R' &&
-           since == beat_since(&stall.beat);
+           since == heartbeat_since(&stall.heartbeat);
 }
 
 static void *watch(void *arg)
@@ -47,19 +47,19 @@ static void *watch(void *arg)
     (void)fprintf(stderr,
                   "pystrobe: process %d blocks whoever reads it: memory of it does not come (a "
                   "file system or a debugger that does not answer); given up after %d s\n",
-                  (int)atomic_load_explicit(&stall.beat.pid, memory_order_relaxed),
+                  (int)atomic_load_explicit(&stall.heartbeat.pid, memory_order_relaxed),
                   (int)(STALLED_NS / NS_PER_S));
     if (stall.give_up)
         status = stall.give_up(stall.ctx);
     _exit(status); /* which ends the other thread, wherever it hangs */
 }
 
-struct beat *stall_beat(void)
+struct heartbeat *read_watchdog_heartbeat(void)
 {
-    return &stall.beat;
+    return &stall.heartbeat;
 }
 
-void stall_watch(int (*give_up)(void *ctx), void *ctx)
+void read_watchdog_start(int (*give_up)(void *ctx), void *ctx)
 {
     sigset_t all, before;
     pthread_t thread;

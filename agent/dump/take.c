@@ -64,7 +64,7 @@ static int pause_failed(pid_t pid, enum pause_rc rc, const struct err *err)
     (void)fprintf(stderr, "pystrobe: %s\n", err->text);
     if (rc != PAUSE_DENIED)
         return EXIT_UNAVAILABLE;
-    obstacle_explain(obstacle_find(pid), cure, sizeof(cure));
+    ptrace_access_explain(ptrace_access_find(pid), cure, sizeof(cure));
     (void)fprintf(stderr, "pystrobe: %s\n", cure);
     return EXIT_NO_PERMISSION;
 }

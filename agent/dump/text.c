@@ -41,15 +41,15 @@ static void add_head(const struct dump *dump, struct buf *out)
     if (!dump->command)
         return;
     buf_add_fmt(out, "Process %d: ", (int)dump->pid);
-    visible_add_str(out, dump->command);
+    escape_add_str(out, dump->command);
     buf_add_str(out, "\nPython ");
-    visible_add_str(out, dump->python);
+    escape_add_str(out, dump->python);
     buf_add_str(out, dump->free_threaded ? ", free-threaded\n" : "\n");
     if (!dump->warning)
         return;
     paint(dump, out, YELLOW);
     buf_add_str(out, "Warning: ");
-    visible_add_str(out, dump->warning);
+    escape_add_str(out, dump->warning);
     paint(dump, out, PLAIN);
     buf_add_str(out, "\n");
 }
@@ -83,7 +83,7 @@ static void add_thread_line(const struct dump *dump, const struct cpy_thread *th
         buf_add_str(out, "Thread ?");
     if (thread->name) {
         buf_add_str(out, " \"");
-        visible_add_str(out, thread->name);
+        escape_add_str(out, thread->name);
         buf_add_str(out, "\"");
     }
     paint(dump, out, PLAIN);
@@ -108,11 +108,11 @@ static void add_marker(const struct dump *dump, const struct cpy_frame *frame,
     if (from < skipped || to > line->size || from >= to)
         return; /* the file is another one by now, or the line was cut */
     buf_add_str(out, "        ");
-    width = visible_width(line->text + skipped, from - skipped);
+    width = escape_width(line->text + skipped, from - skipped);
     for (i = 0; i < width; i++)
         buf_add_str(out, " ");
     paint(dump, out, RED);
-    width = visible_width(line->text + from, to - from);
+    width = escape_width(line->text + from, to - from);
     for (i = 0; i < width; i++)
         buf_add_str(out, "^");
     paint(dump, out, PLAIN);
@@ -135,7 +135,7 @@ static void add_source(const struct dump *dump, const struct cpy_frame *frame, s
         return;
     buf_add_str(out, "        ");
     paint(dump, out, DIM);
-    visible_add(out, line.text + skipped, line.size - skipped);
+    escape_add(out, line.text + skipped, line.size - skipped);
     paint(dump, out, PLAIN);
     buf_add_str(out, "\n");
     add_marker(dump, frame, &line, skipped, out);
@@ -152,7 +152,7 @@ static void add_frame(const struct dump *dump, const struct cpy_frame *frame, st
 {
     buf_add_str(out, "    ");
     if (has_file(frame->code)) {
-        visible_add_str(out, frame->code->file);
+        escape_add_str(out, frame->code->file);
         if (frame->line > 0)
             buf_add_fmt(out, ":%" PRId32, frame->line);
         if (frame->line > 0 && frame->column > 0)
@@ -160,7 +160,7 @@ static void add_frame(const struct dump *dump, const struct cpy_frame *frame, st
         buf_add_str(out, " in ");
     }
     paint(dump, out, MAGENTA);
-    visible_add_str(out, frame->code->func);
+    escape_add_str(out, frame->code->func);
     paint(dump, out, PLAIN);
     if (frame->opcode) {
         paint(dump, out, DIM);

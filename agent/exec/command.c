@@ -15,7 +15,7 @@
 /* What SIGPIPE did before us: what the command is to find. */
 static void (*pipe_before)(int) = SIG_DFL;
 
-void child_block_signals(sigset_t *reported, sigset_t *before)
+void command_block_signals(sigset_t *reported, sigset_t *before)
 {
     static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
@@ -41,12 +41,12 @@ static void become(char **argv, const sigset_t *mask, int report_fd)
     _exit(EXIT_CANNOT_RUN);
 }
 
-int child_start(struct child *child, char **argv, const sigset_t *mask, struct err *err)
+int command_start(struct command *child, char **argv, const sigset_t *mask, struct err *err)
 {
     int report[2], cause = 0;
     ssize_t got;
 
-    *child = (struct child){0};
+    *child = (struct command){0};
     /* Daemons among the descendants stay ours: found by ancestry, readable under Yama. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (pipe2(report, O_CLOEXEC) != 0 || (child->pid = fork()) < 0) {
@@ -67,7 +67,7 @@ int child_start(struct child *child, char **argv, const sigset_t *mask, struct e
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
-void child_reap(struct child *child)
+void command_reap(struct command *child)
 {
     int status;
     pid_t pid;
@@ -80,17 +80,17 @@ void child_reap(struct child *child)
     }
 }
 
-void child_handle(struct child *child, const struct signalfd_siginfo *info)
+void command_handle(struct command *child, const struct signalfd_siginfo *info)
 {
     int number = (int)info->ssi_signo;
 
     if (number == SIGCHLD)
-        child_reap(child);
+        command_reap(child);
     else if (!child->ended && info->ssi_code != SI_KERNEL)
         (void)kill(child->pid, number);
 }
 
-int child_wait(struct child *child)
+int command_wait(struct command *child)
 {
     siginfo_t info;
     sigset_t all;
@@ -99,12 +99,12 @@ int child_wait(struct child *child)
     while (!child->ended) {
         if (sigwaitinfo(&all, &info) > 0 && info.si_signo != SIGCHLD && info.si_code != SI_KERNEL)
             (void)kill(child->pid, info.si_signo);
-        child_reap(child);
+        command_reap(child);
     }
     return child->exit_status;
 }
 
-bool child_is_ours(pid_t pid)
+bool command_is_ours(pid_t pid)
 {
     return proc_descends(pid, getpid());
 }

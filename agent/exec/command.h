@@ -15,31 +15,32 @@
 
 #include "base/err.h"
 
-struct child {
+struct command {
     pid_t pid;
     bool ended;
     int exit_status; /* once it has ended: its own, or 128 + the signal that killed it */
 };
 
 /* Blocks the signals that the engine is to report; `before` gets the mask that was there. */
-void child_block_signals(sigset_t *reported, sigset_t *before);
+void command_block_signals(sigset_t *reported, sigset_t *before);
 
 /* Starts a command. Gives EXIT_OK, or the exit status for a command that cannot be run. */
-MUST_CHECK int child_start(struct child *child, char **argv, const sigset_t *mask, struct err *err);
+MUST_CHECK int command_start(struct command *child, char **argv, const sigset_t *mask,
+                             struct err *err);
 
 /* Collects all children that have ended: ours, and orphans that came to us. */
-void child_reap(struct child *child);
+void command_reap(struct command *child);
 
 /*
  * Handles a signal that the engine reported: reaps, or passes it on to the command.
  * What the terminal sent, the command has got already.
  */
-void child_handle(struct child *child, const struct signalfd_siginfo *info);
+void command_handle(struct command *child, const struct signalfd_siginfo *info);
 
 /* Waits for the command if it runs still; gives its exit status. Signals are passed on. */
-int child_wait(struct child *child);
+int command_wait(struct command *child);
 
 /* True if the process descends from us. */
-MUST_CHECK bool child_is_ours(pid_t pid);
+MUST_CHECK bool command_is_ours(pid_t pid);
 
 #endif

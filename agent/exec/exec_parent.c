@@ -29,14 +29,14 @@
 enum { SILENT_LOOKS = 6 };
 
 struct state {
-    const struct front *front;
+    const struct exec_parent *parent;
     struct launch launch;
     pid_t self, command, profiler; /* 0: it does not run */
     int signal_fd, command_fd;     /* owned; command_fd: -1: the kernel has none, or not needed */
     bool gone;                     /* the command has ended, */
     bool reaped;                   /* and is a zombie no more: */
     int status;                    /* its exit status then */
-    struct beat *beat;             /* owned mapping, which the profiler sees, too */
+    struct heartbeat *heartbeat;   /* owned mapping, which the profiler sees, too */
     uint64_t turns;
     unsigned silent; /* looks that saw the same turns */
     uint64_t look_ns, end_ns, again_ns, began_ns, wait_ns;
@@ -45,7 +45,7 @@ struct state {
 /* In the new process: profiles. `launches`: as the parent of the command, which it starts. */
 static void be_profiler(struct state *s, bool launches)
 {
-    struct front_seat seat = {.root = s->self, .beat = s->beat};
+    struct exec_profiler profiler = {.root = s->self, .heartbeat = s->heartbeat};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != s->self)
@@ -53,12 +53,12 @@ static void be_profiler(struct state *s, bool launches)
     (void)prctl(PR_SET_NAME, "pystrobe-prof");
     if (launches) {
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-        seat.command = launch_start(&s->launch);
-        seat.root = getpid();
+        profiler.command = launch_start(&s->launch);
+        profiler.root = getpid();
     }
     launch_let_go();
     (void)setsid(); /* what a terminal sends is for the command */
-    exit(s->front->profile(s->front->ctx, &seat));
+    exit(s->parent->profile(s->parent->ctx, &profiler));
 }
 
 static void start_profiler(struct state *s, bool launches)
@@ -91,9 +91,9 @@ static void lose_profiler(struct state *s, int status)
              "the profiler was ended by signal %d (%s), the command runs on; another one starts in "
              "%d s%s",
              WTERMSIG(status), strsignal(WTERMSIG(status)), (int)(s->wait_ns / NS_PER_S),
-             s->front->above ? ", and may read no process that the command has started: that "
-                               "takes CAP_SYS_PTRACE or kernel.yama.ptrace_scope = 0"
-                             : "");
+             s->parent->above ? ", and may read no process that the command has started: that "
+                                "takes CAP_SYS_PTRACE or kernel.yama.ptrace_scope = 0"
+                              : "");
 }
 
 /* The command is over: the profiler may finish. */
@@ -168,7 +168,7 @@ static void pass_on(const struct state *s, const struct signalfd_siginfo *info)
     const union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
     int number = (int)info->ssi_signo;
 
-    if (s->front->group && s->launch.place != LAUNCH_SHARED)
+    if (s->parent->group && s->launch.place != LAUNCH_SHARED)
         (void)kill(-s->command, number);
     else if (info->ssi_code == SI_QUEUE)
         (void)sigqueue(s->command, number, value);
@@ -195,14 +195,14 @@ static void look_for_zombie(struct state *s)
 {
     struct proc_stat stat;
 
-    if (!s->gone && s->front->above && s->command_fd < 0 &&
+    if (!s->gone && s->parent->above && s->command_fd < 0 &&
         (!proc_read_stat(s->command, &stat) || stat.state == 'Z'))
         note_gone(s);
 }
 
 static void look_at_profiler(struct state *s)
 {
-    uint64_t turns = atomic_load_explicit(&s->beat->turns, memory_order_relaxed);
+    uint64_t turns = atomic_load_explicit(&s->heartbeat->turns, memory_order_relaxed);
 
     s->silent = turns == s->turns ? s->silent + 1 : 0;
     s->turns = turns;
@@ -233,7 +233,7 @@ static uint64_t next_turn(const struct state *s)
 {
     uint64_t next_ns = s->gone ? s->end_ns : s->profiler == 0 ? s->again_ns : s->look_ns;
 
-    if (!s->gone && s->front->above && s->command_fd < 0 && next_ns > clock_mono_ns() + NS_PER_S)
+    if (!s->gone && s->parent->above && s->command_fd < 0 && next_ns > clock_mono_ns() + NS_PER_S)
         return clock_mono_ns() + NS_PER_S;
     return next_ns;
 }
@@ -265,7 +265,7 @@ static int start(struct state *s, struct err *err)
 {
     int status;
 
-    if (s->front->above) {
+    if (s->parent->above) {
         start_profiler(s, true);
         (void)close(s->launch.report[1]);
     } else {
@@ -275,7 +275,7 @@ static int start(struct state *s, struct err *err)
     launch_let_go();
     if (status != EXIT_OK && s->profiler > 0)
         (void)kill(s->profiler, SIGKILL);
-    if (status == EXIT_OK && !s->front->above)
+    if (status == EXIT_OK && !s->parent->above)
         start_profiler(s, false);
     return status;
 }
@@ -287,7 +287,7 @@ static bool open_state(struct state *s, struct err *err)
 
     (void)sigprocmask(SIG_BLOCK, NULL, &passed);
     s->signal_fd = signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
-    s->command_fd = s->front->above ? (int)syscall(SYS_pidfd_open, s->command, 0) : -1;
+    s->command_fd = s->parent->above ? (int)syscall(SYS_pidfd_open, s->command, 0) : -1;
     if (s->signal_fd < 0)
         err_set(err, "signals cannot be passed on: %s", strerror(errno));
     return s->signal_fd >= 0;
@@ -297,7 +297,7 @@ static int run(struct state *s, struct err *err)
 {
     int status;
 
-    if (!launch_prepare(&s->launch, s->front->command, err))
+    if (!launch_prepare(&s->launch, s->parent->command, err))
         return EXIT_NOT_STARTED;
     status = start(s, err);
     if (status != EXIT_OK)
@@ -312,10 +312,10 @@ static int run(struct state *s, struct err *err)
     return s->status;
 }
 
-int front_run(const struct front *front)
+int exec_parent_run(const struct exec_parent *parent)
 {
     struct state s = {
-        .front = front,
+        .parent = parent,
         .self = getpid(),
         .signal_fd = -1,
         .command_fd = -1,
@@ -327,15 +327,16 @@ int front_run(const struct front *front)
     struct err err = {""};
     int status;
 
-    s.beat = mmap(NULL, sizeof(*s.beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (s.beat == MAP_FAILED) {
+    s.heartbeat =
+        mmap(NULL, sizeof(*s.heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s.heartbeat == MAP_FAILED) {
         log_line(LOG_LEVEL_ERROR, "out of memory");
         return EXIT_NOT_STARTED;
     }
     status = run(&s, &err);
     if (err.text[0])
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
-    (void)munmap(s.beat, sizeof(*s.beat));
+    (void)munmap(s.heartbeat, sizeof(*s.heartbeat));
     if (s.command_fd >= 0)
         (void)close(s.command_fd);
     if (s.signal_fd >= 0)
@@ -343,16 +344,16 @@ int front_run(const struct front *front)
     return status;
 }
 
-void front_reap_others(const struct front_seat *seat)
+void exec_parent_reap_others(const struct exec_profiler *profiler)
 {
     siginfo_t info = {0};
 
     /* Once the command is a zombie it stands before others: the front reaps them soon. */
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0 &&
-           info.si_pid != seat->command)
+           info.si_pid != profiler->command)
         (void)waitpid(info.si_pid, NULL, WNOHANG);
     info.si_pid = 0;
-    if (waitid(P_PID, (id_t)seat->command, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid > 0 &&
+    if (waitid(P_PID, (id_t)profiler->command, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid > 0 &&
         info.si_status != SIGSTOP)
         (void)kill(getppid(), SIGTSTP);
 }

@@ -27,28 +27,28 @@
 #include "base/err.h"
 
 /* What a profiler works with. */
-struct front_seat {
-    pid_t root;        /* whose descendants it is to profile */
-    pid_t command;     /* if it is its parent, else 0 */
-    struct beat *beat; /* turns must count on, or it is held for hung */
+struct exec_profiler {
+    pid_t root;                  /* whose descendants it is to profile */
+    pid_t command;               /* if it is its parent, else 0 */
+    struct heartbeat *heartbeat; /* turns must count on, or it is held for hung */
 };
 
-struct front {
+struct exec_parent {
     char **command;
     bool above; /* the profiler is to be the command's parent */
     bool
         group; /* signals are for all of the command's process group, where it has one of its own */
     /* Profiles until SIGTERM, which is blocked, in a process of its own; gives its exit status. */
-    int (*profile)(void *ctx, const struct front_seat *seat);
+    int (*profile)(void *ctx, const struct exec_profiler *profiler);
     void *ctx;
 };
 
 /* Runs the command to its end. Gives the exit status: its own, 128 + the signal that killed it, or
  * why it could not be run, which has been logged. */
-MUST_CHECK int front_run(const struct front *front);
+MUST_CHECK int exec_parent_run(const struct exec_parent *parent);
 
 /* In a profiler that is the command's parent, when a child has ended or stopped: reaps all but the
  * command. */
-void front_reap_others(const struct front_seat *seat);
+void exec_parent_reap_others(const struct exec_profiler *profiler);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOT_UTF8 = -1, ESCAPE_MAX = sizeof(((struct visible_char *)NULL)->text) };
+enum { NOT_UTF8 = -1, ESCAPE_MAX = sizeof(((struct escape_char *)NULL)->text) };
 
 struct range {
     int32_t first, last;
@@ -78,9 +78,9 @@ static size_t escape(int32_t c, unsigned char byte, char out[ESCAPE_MAX])
     return 0;
 }
 
-struct visible_char visible_next(const char *text, size_t size)
+struct escape_char escape_next(const char *text, size_t size)
 {
-    struct visible_char out;
+    struct escape_char out;
     int32_t c;
 
     out.taken = next_char((const unsigned char *)text, size, &c);
@@ -93,29 +93,29 @@ struct visible_char visible_next(const char *text, size_t size)
     return out;
 }
 
-void visible_add(struct buf *out, const char *text, size_t size)
+void escape_add(struct buf *out, const char *text, size_t size)
 {
-    struct visible_char next;
+    struct escape_char next;
     size_t at;
 
     for (at = 0; at < size; at += next.taken) {
-        next = visible_next(text + at, size - at);
+        next = escape_next(text + at, size - at);
         buf_add(out, next.text, next.size);
     }
 }
 
-void visible_add_str(struct buf *out, const char *text)
+void escape_add_str(struct buf *out, const char *text)
 {
-    visible_add(out, text, strlen(text));
+    escape_add(out, text, strlen(text));
 }
 
-size_t visible_width(const char *text, size_t size)
+size_t escape_width(const char *text, size_t size)
 {
-    struct visible_char next;
+    struct escape_char next;
     size_t at, width = 0;
 
     for (at = 0; at < size; at += next.taken) {
-        next = visible_next(text + at, size - at);
+        next = escape_next(text + at, size - at);
         width += next.width;
     }
     return width;

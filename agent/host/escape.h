@@ -15,7 +15,7 @@
 #include "base/buf.h"
 
 /* A character as it is shown: itself, or an escape. */
-struct visible_char {
+struct escape_char {
     char text[12];
     size_t size;  /* bytes of it */
     size_t width; /* columns: 0 for one that joins the character before it */
@@ -23,15 +23,15 @@ struct visible_char {
 };
 
 /* The first character of a text that is not empty. */
-struct visible_char visible_next(const char *text, size_t size);
+struct escape_char escape_next(const char *text, size_t size);
 
 /* Appends `size` bytes of text. */
-void visible_add(struct buf *out, const char *text, size_t size);
+void escape_add(struct buf *out, const char *text, size_t size);
 
 /* The same for a string. */
-void visible_add_str(struct buf *out, const char *text);
+void escape_add_str(struct buf *out, const char *text);
 
 /* How many columns of a terminal the text takes, written like that. */
-size_t visible_width(const char *text, size_t size);
+size_t escape_width(const char *text, size_t size);
 
 #endif

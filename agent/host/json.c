@@ -37,7 +37,7 @@ void json_foreign(struct buf *out, const char *str)
         return;
     }
     buf_init(&shown, JSON_FOREIGN_MAX);
-    visible_add_str(&shown, str);
+    escape_add_str(&shown, str);
     buf_add(&shown, "", 1);
     json_string(out, buf_failed(&shown) ? "" : (const char *)shown.data);
     buf_finish(&shown);

@@ -180,7 +180,7 @@ static void make_text(struct line *line, enum log_level level, const char *text,
         buf_add_fmt(&line->buf, "%s pystrobe %s%s%s: ", when, color, levels[level].name,
                     color[0] ? "\x1b[0m" : "");
     }
-    visible_add_str(&line->buf, text);
+    escape_add_str(&line->buf, text);
     line_widen(line, TAIL_MAX_BYTES - 1);
     add_left_out(&line->buf, left_out, lost);
     line_widen(line, 1);
@@ -199,7 +199,7 @@ static void make_json(struct line *line, enum log_level level, const char *text,
     (void)gmtime_r(&now.tv_sec, &tm);
     (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
     line_start(&shown, JSON_MAX_BYTES);
-    visible_add_str(&shown.buf, text);
+    escape_add_str(&shown.buf, text);
     line_widen(&shown, 1);
     buf_add(&shown.buf, "", 1);
 

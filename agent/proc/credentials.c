@@ -14,7 +14,7 @@
 
 enum { GROUPS_MAX = 256, STATUS_MAX = 8192, FILE_SYSTEM_ID = 3 };
 
-struct rights {
+struct credentials {
     uid_t user;
     gid_t group;
     gid_t groups[GROUPS_MAX];
@@ -38,7 +38,7 @@ static size_t numbers_of(const char *text, const char *label, gid_t *out, size_t
     return count;
 }
 
-static bool read_rights(pid_t pid, struct rights *out)
+static bool read_rights(pid_t pid, struct credentials *out)
 {
     char path[64], text[STATUS_MAX];
     gid_t ids[FILE_SYSTEM_ID + 1]; /* real, effective, saved, file system */
@@ -56,18 +56,19 @@ static bool read_rights(pid_t pid, struct rights *out)
     return true;
 }
 
-bool rights_take_on(pid_t pid)
+bool assume_credentials(pid_t pid)
 {
     const uid_t no_user = (uid_t)-1; /* changes nothing, tells what is */
-    struct rights rights;
+    struct credentials credentials;
 
-    if (!read_rights(pid, &rights))
+    if (!read_rights(pid, &credentials))
         return false;
-    if (rights.user == (uid_t)setfsuid(no_user))
+    if (credentials.user == (uid_t)setfsuid(no_user))
         return true; /* the same user: it may read what it owns */
-    if (setgroups(rights.group_count, rights.groups) != 0)
+    if (setgroups(credentials.group_count, credentials.groups) != 0)
         return false;
-    (void)setfsgid(rights.group);
-    (void)setfsuid(rights.user); /* the kernel takes away what overrides permissions, too */
-    return (gid_t)setfsgid((gid_t)-1) == rights.group && (uid_t)setfsuid(no_user) == rights.user;
+    (void)setfsgid(credentials.group);
+    (void)setfsuid(credentials.user); /* the kernel takes away what overrides permissions, too */
+    return (gid_t)setfsgid((gid_t)-1) == credentials.group &&
+           (uid_t)setfsuid(no_user) == credentials.user;
 }

@@ -20,6 +20,6 @@
  *
  * Gives: false if that is not possible; then no file should be opened on its word.
  */
-MUST_CHECK bool rights_take_on(pid_t pid);
+MUST_CHECK bool assume_credentials(pid_t pid);
 
 #endif

@@ -23,17 +23,17 @@ static bool is_namespace(const char *path, uint64_t number)
     return stat(path, &info) == 0 && info.st_ino == number;
 }
 
-bool place_is_hosts_users(void)
+bool namespaces_are_hosts_users(void)
 {
     return is_namespace("/proc/self/ns/user", first_users);
 }
 
-bool place_is_hosts_processes(void)
+bool namespaces_are_hosts_processes(void)
 {
     return is_namespace("/proc/self/ns/pid", first_processes);
 }
 
-bool place_has_own_proc(void)
+bool namespaces_have_own_proc(void)
 {
     char name[32];
     ssize_t size = readlink("/proc/self", name, sizeof(name) - 1);
@@ -45,7 +45,7 @@ bool place_has_own_proc(void)
 }
 
 /* The kernel shows a reader its own map as its parent sees it, and others as the reader does. */
-bool place_shares_users(pid_t pid)
+bool namespaces_share_users(pid_t pid)
 {
     char path[32], ours[MAP_BYTES], theirs[MAP_BYTES];
 
@@ -55,11 +55,11 @@ bool place_shares_users(pid_t pid)
            strcmp(ours, theirs) == 0;
 }
 
-void place_label(pid_t pid, char out[PLACE_LABEL_MAX])
+void namespaces_label(pid_t pid, char out[NAMESPACES_LABEL_MAX])
 {
     char path[48];
 
     (void)snprintf(path, sizeof(path), "/proc/%d/attr/current", (int)pid);
-    (void)proc_read_small(path, out, PLACE_LABEL_MAX);
+    (void)proc_read_small(path, out, NAMESPACES_LABEL_MAX);
     out[strcspn(out, "\n")] = '\0';
 }

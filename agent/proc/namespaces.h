@@ -13,21 +13,21 @@
 #include <sys/types.h>
 
 /* True if the namespace of that kind is the first one, the host's. */
-bool place_is_hosts_users(void);
-bool place_is_hosts_processes(void);
+bool namespaces_are_hosts_users(void);
+bool namespaces_are_hosts_processes(void);
 
 /* True if what /proc shows as a number is the same process to kill() and process_vm_readv. */
-bool place_has_own_proc(void);
+bool namespaces_have_own_proc(void);
 
 /*
  * True if the process is in our user namespace, as far as its map of ids shows: this can be read
  * where nothing else of the process can.
  */
-bool place_shares_users(pid_t pid);
+bool namespaces_share_users(pid_t pid);
 
-enum { PLACE_LABEL_MAX = 128 };
+enum { NAMESPACES_LABEL_MAX = 128 };
 
 /* What a security module calls the process, such as "docker-default (enforce)"; "": nothing. */
-void place_label(pid_t pid, char out[PLACE_LABEL_MAX]);
+void namespaces_label(pid_t pid, char out[NAMESPACES_LABEL_MAX]);
 
 #endif

@@ -24,27 +24,27 @@ enum { STATUS_BYTES = 8192, IDS = 3 };
 static const struct {
     const char *label, *text, *cure;
 } obstacles[] = {
-#define OBSTACLE_ROW(name, label, text, cure) {label, text, cure},
-    OBSTACLES(OBSTACLE_ROW)
-#undef OBSTACLE_ROW
+#define PTRACE_ACCESS_ROW(name, label, text, cure) {label, text, cure},
+    PTRACE_ACCESS_LIST(PTRACE_ACCESS_ROW)
+#undef PTRACE_ACCESS_ROW
 };
 
-const char *obstacle_label(enum obstacle obstacle)
+const char *ptrace_access_label(enum ptrace_access access)
 {
-    return obstacles[obstacle].label;
+    return obstacles[access].label;
 }
 
-const char *obstacle_text(enum obstacle obstacle)
+const char *ptrace_access_text(enum ptrace_access access)
 {
-    return obstacles[obstacle].text;
+    return obstacles[access].text;
 }
 
-const char *obstacle_cure(enum obstacle obstacle)
+const char *ptrace_access_cure(enum ptrace_access access)
 {
-    return obstacles[obstacle].cure;
+    return obstacles[access].cure;
 }
 
-long obstacle_yama(void)
+long ptrace_access_yama(void)
 {
     char text[32];
 
@@ -119,72 +119,72 @@ static bool is_root_only(pid_t pid, uid_t user)
     return stat(path, &info) == 0 && info.st_uid != user;
 }
 
-bool obstacle_in_calls(void)
+bool ptrace_access_in_calls(void)
 {
     return try_read(getpid()) != 0; /* which no other rule forbids */
 }
 
 /* The kernel's own rules let us: who else says no? A filter of calls refuses no file. */
-static enum obstacle refused_by_rule(int open_cause)
+static enum ptrace_access refused_by_rule(int open_cause)
 {
     bool is_refused = open_cause == EACCES || open_cause == EPERM;
 
-    return !is_refused && obstacle_in_calls() ? OBSTACLE_SECCOMP : OBSTACLE_LSM;
+    return !is_refused && ptrace_access_in_calls() ? PTRACE_ACCESS_SECCOMP : PTRACE_ACCESS_LSM;
 }
 
 /* What stands in the way of one without CAP_SYS_PTRACE. */
-static enum obstacle find_without(pid_t pid, const char *status, long yama, int open_cause)
+static enum ptrace_access find_without(pid_t pid, const char *status, long yama, int open_cause)
 {
     /* On the host, rights that are missing would reach into all namespaces. */
-    bool reaches = place_is_hosts_users() || place_shares_users(pid);
+    bool reaches = namespaces_are_hosts_users() || namespaces_share_users(pid);
 
     if (!all_are(status, "\nUid:", geteuid()) || !all_are(status, "\nGid:", getegid()))
-        return reaches ? OBSTACLE_USER : OBSTACLE_USER_NAMESPACE;
+        return reaches ? PTRACE_ACCESS_USER : PTRACE_ACCESS_USER_NAMESPACE;
     if (is_root_only(pid, geteuid()))
-        return OBSTACLE_NOT_DUMPABLE;
+        return PTRACE_ACCESS_NOT_DUMPABLE;
     if (is_permitted_more(status))
-        return reaches ? OBSTACLE_CAPABILITIES : OBSTACLE_USER_NAMESPACE;
+        return reaches ? PTRACE_ACCESS_CAPABILITIES : PTRACE_ACCESS_USER_NAMESPACE;
     if (yama == 1 && !proc_descends(pid, getpid()))
-        return OBSTACLE_YAMA;
+        return PTRACE_ACCESS_YAMA;
     /* What is root's own does not tell: /proc would give it to root in any case. */
-    return geteuid() == 0 ? OBSTACLE_NOT_DUMPABLE_OR_LSM : refused_by_rule(open_cause);
+    return geteuid() == 0 ? PTRACE_ACCESS_NOT_DUMPABLE_OR_LSM : refused_by_rule(open_cause);
 }
 
 /* A process that has a status, but cannot be read by any way. */
-static enum obstacle find_refusal(pid_t pid, const char *status, int open_cause)
+static enum ptrace_access find_refusal(pid_t pid, const char *status, int open_cause)
 {
-    long yama = obstacle_yama();
+    long yama = ptrace_access_yama();
     bool capable = capability_has(CAP_SYS_PTRACE);
 
     if (yama >= 3)
-        return OBSTACLE_YAMA_OFF;
+        return PTRACE_ACCESS_YAMA_OFF;
     if (yama == 2 && !capable)
-        return OBSTACLE_YAMA_ADMIN;
+        return PTRACE_ACCESS_YAMA_ADMIN;
     if (!capable)
         return find_without(pid, status, yama, open_cause);
-    return place_shares_users(pid) ? refused_by_rule(open_cause) : OBSTACLE_USER_NAMESPACE;
+    return namespaces_share_users(pid) ? refused_by_rule(open_cause) : PTRACE_ACCESS_USER_NAMESPACE;
 }
 
-enum obstacle obstacle_find(pid_t pid)
+enum ptrace_access ptrace_access_find(pid_t pid)
 {
     char status[STATUS_BYTES], path[32];
     int cause = try_read(pid), open_cause;
 
     if (cause == 0)
-        return OBSTACLE_NONE;
+        return PTRACE_ACCESS_NONE;
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     if (proc_read_small(path, status, sizeof(status)) <= 0)
-        return kill(pid, 0) == 0 || errno == EPERM ? OBSTACLE_HIDDEN : OBSTACLE_GONE;
+        return kill(pid, 0) == 0 || errno == EPERM ? PTRACE_ACCESS_HIDDEN : PTRACE_ACCESS_GONE;
     if (!status_line(status, "\nVmSize:")) /* which those that have ended do not have any more */
-        return OBSTACLE_GONE;
+        return PTRACE_ACCESS_GONE;
     open_cause = try_open(pid);
     if (open_cause == 0)
-        return OBSTACLE_NONE;
-    return cause == ESRCH ? OBSTACLE_GONE : find_refusal(pid, status, open_cause);
+        return PTRACE_ACCESS_NONE;
+    return cause == ESRCH ? PTRACE_ACCESS_GONE : find_refusal(pid, status, open_cause);
 }
 
-void obstacle_explain(enum obstacle obstacle, char *out, size_t size)
+void ptrace_access_explain(enum ptrace_access access, char *out, size_t size)
 {
-    (void)snprintf(out, size, "%s%s%s", obstacle_text(obstacle),
-                   obstacle_cure(obstacle)[0] ? "; " : "", obstacle_cure(obstacle));
+    (void)snprintf(out, size, "%s%s%s", ptrace_access_text(access),
+                   ptrace_access_cure(access)[0] ? "; " : "", ptrace_access_cure(access));
 }

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 /* name, label, what it is, what to do about it */
-#define OBSTACLES(X)                                                                              \
+#define PTRACE_ACCESS_LIST(X)                                                                     \
     X(NONE, "none", "its memory can be read", "")                                                 \
     X(GONE, "gone", "there is no such process", "")                                               \
     X(HIDDEN, "hidepid", "/proc is mounted with hidepid, which hides other users' processes",     \
@@ -47,28 +47,28 @@
     X(LSM, "lsm", "a security module (AppArmor, SELinux, Landlock, ...) refuses it",              \
       "allow pystrobe \"ptrace (read)\" in its profile; the audit log names it")
 
-enum obstacle {
-#define OBSTACLE_ENUM(name, label, text, cure) OBSTACLE_##name,
-    OBSTACLES(OBSTACLE_ENUM)
-#undef OBSTACLE_ENUM
-        OBSTACLES_COUNT
+enum ptrace_access {
+#define PTRACE_ACCESS_ENUM(name, label, text, cure) PTRACE_ACCESS_##name,
+    PTRACE_ACCESS_LIST(PTRACE_ACCESS_ENUM)
+#undef PTRACE_ACCESS_ENUM
+        PTRACE_ACCESS_COUNT
 };
 
 /* What keeps us from reading that process now. */
-enum obstacle obstacle_find(pid_t pid);
+enum ptrace_access ptrace_access_find(pid_t pid);
 
 /* Its label, what it is, and what to do about it. Never NULL; no cure is "". */
-const char *obstacle_label(enum obstacle obstacle);
-const char *obstacle_text(enum obstacle obstacle);
-const char *obstacle_cure(enum obstacle obstacle);
+const char *ptrace_access_label(enum ptrace_access access);
+const char *ptrace_access_text(enum ptrace_access access);
+const char *ptrace_access_cure(enum ptrace_access access);
 
 /* Why a process may not be read, and the cure, as one sentence for people. */
-void obstacle_explain(enum obstacle obstacle, char *out, size_t size);
+void ptrace_access_explain(enum ptrace_access access, char *out, size_t size);
 
 /* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */
-bool obstacle_in_calls(void);
+bool ptrace_access_in_calls(void);
 
 /* kernel.yama.ptrace_scope; -1: the kernel has no Yama. */
-long obstacle_yama(void);
+long ptrace_access_yama(void);
 
 #endif

@@ -15,35 +15,36 @@
 /* A prime above any number of files that are read: each of its multiples falls on another. */
 enum { STRIDE = 7919, TITLE_MAX = 256 };
 
-size_t browse_place(size_t turn, size_t count)
+size_t store_query_place(size_t turn, size_t count)
 {
     return turn * STRIDE % count;
 }
 
 /* Adds up what a range has. False: there is nothing of it, `err` says why. */
-static bool sum_up(const struct browse *browse, struct report_sum *sum, struct buf *out,
+static bool sum_up(const struct store_query *query, struct report_sum *sum, struct buf *out,
                    struct err *err)
 {
     struct report_files files = {0};
     size_t i, count;
-    bool good = report_files_of_range(browse->store, browse->folder, browse->from_ms, browse->to_ms,
+    bool good = report_files_of_range(query->store, query->folder, query->from_ms, query->to_ms,
                                       &files, err);
 
-    sum->max_bytes = BROWSE_BYTES_MAX;
-    sum->pid = browse->pid;
-    count = files.count < BROWSE_FILES_MAX ? files.count : BROWSE_FILES_MAX;
-    for (i = 0; good && i < count && clock_mono_ns() < browse->deadline_ns; i++)
-        if (!report_sum_add(sum, files.paths[browse_place(i, count) * files.count / count], true))
+    sum->max_bytes = STORE_QUERY_BYTES_MAX;
+    sum->pid = query->pid;
+    count = files.count < STORE_QUERY_FILES_MAX ? files.count : STORE_QUERY_FILES_MAX;
+    for (i = 0; good && i < count && clock_mono_ns() < query->deadline_ns; i++)
+        if (!report_sum_add(sum, files.paths[store_query_place(i, count) * files.count / count],
+                            true))
             continue; /* one that is bad is left out */
     buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu}", files.count, sum->file_count);
     report_files_finish(&files);
-    if (good && sum->profile && (!browse->pid || pprof_row_count(sum->profile) > 0))
+    if (good && sum->profile && (!query->pid || pprof_row_count(sum->profile) > 0))
         return true;
     if (good && sum->profile)
         err_set(err,
                 "of that time there is nothing of process %" PRId64
                 ": it was not sampled, or [target] split = none",
-                browse->pid);
+                query->pid);
     else if (good && sum->other.size > 0)
         err_set(err, "%.*s", (int)sum->other.size, (const char *)sum->other.data);
     else if (good)
@@ -51,7 +52,7 @@ static bool sum_up(const struct browse *browse, struct report_sum *sum, struct b
     return false;
 }
 
-static bool add_graph(const struct browse *browse, const struct report_sum *sum,
+static bool add_graph(const struct store_query *query, const struct report_sum *sum,
                       const struct pprof *profile, size_t base, struct buf *out)
 {
     char service[STORE_SERVICE_SIZE], title[TITLE_MAX];
@@ -62,25 +63,26 @@ static bool add_graph(const struct browse *browse, const struct report_sum *sum,
                                .time_ns = sum->first_ns,
                                .duration_ns = sum->duration_ns,
                                .period = sum->period};
-    const char *name = store_name_read_service(browse->folder, service) ? service : browse->folder;
+    const char *name = store_name_read_service(query->folder, service) ? service : query->folder;
 
-    if (browse->pid)
-        (void)snprintf(title, sizeof(title), "%s, process %" PRId64, name, browse->pid);
+    if (query->pid)
+        (void)snprintf(title, sizeof(title), "%s, process %" PRId64, name, query->pid);
     else
         (void)snprintf(title, sizeof(title), "%s", name);
-    return flame_json(&view, BROWSE_NODES_MAX, out) == PPROF_OK;
+    return flame_json(&view, STORE_QUERY_NODES_MAX, out) == PPROF_OK;
 }
 
-bool browse_graph(const struct browse *browse, const char *type, struct buf *out, struct err *err)
+bool store_query_graph(const struct store_query *query, const char *type, struct buf *out,
+                       struct err *err)
 {
     struct report_sum sum;
     bool good;
 
     report_sum_init(&sum, type);
     buf_add_str(out, "{\"after\":");
-    good = sum_up(browse, &sum, out, err);
+    good = sum_up(query, &sum, out, err);
     buf_add_str(out, ",");
-    if (good && !add_graph(browse, &sum, sum.profile, FORMAT_NO_BASE, out)) {
+    if (good && !add_graph(query, &sum, sum.profile, FORMAT_NO_BASE, out)) {
         err_set(err, "the flame graph is too large");
         good = false;
     }
@@ -89,8 +91,8 @@ bool browse_graph(const struct browse *browse, const char *type, struct buf *out
     return good;
 }
 
-bool browse_difference(const struct browse *before, const struct browse *after, const char *type,
-                       struct buf *out, struct err *err)
+bool store_query_difference(const struct store_query *before, const struct store_query *after,
+                            const char *type, struct buf *out, struct err *err)
 {
     struct report_sum sums[2];
     struct pprof *profile = NULL;

@@ -19,15 +19,15 @@
 #include "base/err.h"
 
 enum {
-    BROWSE_FILES_MAX = 4096,    /* profiles that are added up */
-    BROWSE_POINTS_MAX = 800,    /* of a time line */
-    BROWSE_NODES_MAX = 100000,  /* of a flame graph */
-    BROWSE_BYTES_MAX = 32 << 20 /* of a sum, and of each profile */
+    STORE_QUERY_FILES_MAX = 4096,    /* profiles that are added up */
+    STORE_QUERY_POINTS_MAX = 800,    /* of a time line */
+    STORE_QUERY_NODES_MAX = 100000,  /* of a flame graph */
+    STORE_QUERY_BYTES_MAX = 32 << 20 /* of a sum, and of each profile */
 };
 
 /* Profiles of one service. All borrowed. */
-struct browse {
-    const char *store, *folder; /* the folder as browse_services names it */
+struct store_query {
+    const char *store, *folder; /* the folder as store_query_services names it */
     int64_t from_ms, to_ms;     /* UTC: those that began in between */
     int64_t pid;                /* what they have of this process; 0: all */
     uint64_t deadline_ns;       /* monotonic: then no more are read */
@@ -37,20 +37,22 @@ struct browse {
  * Which of `count` things (at least 1, fewer than 7919) is read in which turn: an order that
  * leaves an even choice of them whenever it is broken off.
  */
-size_t browse_place(size_t turn, size_t count);
+size_t store_query_place(size_t turn, size_t count);
 
 /* The folders of a store: whose, how many profiles, how large, from when to when. */
-MUST_CHECK bool browse_services(const char *store, struct buf *out, struct err *err);
+MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);
 
 /* The totals of each profile. */
-MUST_CHECK bool browse_timeline(const struct browse *browse, struct buf *out, struct err *err);
+MUST_CHECK bool store_query_timeline(const struct store_query *query, struct buf *out,
+                                     struct err *err);
 
 /* The flame graph of all of them. `type`: the value that is shown first, NULL: cpu. */
-MUST_CHECK bool browse_graph(const struct browse *browse, const char *type, struct buf *out,
-                             struct err *err);
+MUST_CHECK bool store_query_graph(const struct store_query *query, const char *type,
+                                  struct buf *out, struct err *err);
 
 /* The flame graph of what `after` took more or less than `before` of the value `type`. */
-MUST_CHECK bool browse_difference(const struct browse *before, const struct browse *after,
-                                  const char *type, struct buf *out, struct err *err);
+MUST_CHECK bool store_query_difference(const struct store_query *before,
+                                       const struct store_query *after, const char *type,
+                                       struct buf *out, struct err *err);
 
 #endif

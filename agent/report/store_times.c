@@ -67,7 +67,7 @@ static void add_folder(const char *store, const char *name, struct buf *out, siz
                 folder.files, folder.bytes, folder.first_ms, folder.last_ms);
 }
 
-bool browse_services(const char *store, struct buf *out, struct err *err)
+bool store_query_services(const char *store, struct buf *out, struct err *err)
 {
     DIR *dir = opendir(store);
     const struct dirent *entry;
@@ -137,7 +137,7 @@ static void add_own_point(struct line *line, const struct pprof_decoded *file, i
     const struct pprof_rule rule = {.key = "pid", .num = pid};
     struct pprof *own;
 
-    if (pprof_new(file->types, file->type_count, BROWSE_BYTES_MAX, &own) != PPROF_OK)
+    if (pprof_new(file->types, file->type_count, STORE_QUERY_BYTES_MAX, &own) != PPROF_OK)
         return;
     if (pprof_merge_by(own, file->profile, &rule) == PPROF_OK)
         add_point(line, file, own);
@@ -153,7 +153,7 @@ static void add_file(struct line *line, const char *path, int64_t pid)
 
     buf_init(&bytes, FILE_BYTES_MAX);
     if (report_read(path, &bytes, &err) &&
-        pprof_decode(bytes.data, bytes.size, BROWSE_BYTES_MAX, &file, &err) == PPROF_OK) {
+        pprof_decode(bytes.data, bytes.size, STORE_QUERY_BYTES_MAX, &file, &err) == PPROF_OK) {
         if (pid)
             add_own_point(line, &file, pid);
         else
@@ -163,19 +163,19 @@ static void add_file(struct line *line, const char *path, int64_t pid)
     buf_finish(&bytes);
 }
 
-bool browse_timeline(const struct browse *browse, struct buf *out, struct err *err)
+bool store_query_timeline(const struct store_query *query, struct buf *out, struct err *err)
 {
     struct line line = {.out = out};
     struct report_files files = {0};
     size_t i, count, read = 0;
 
-    if (!report_files_of_range(browse->store, browse->folder, browse->from_ms, browse->to_ms,
-                               &files, err))
+    if (!report_files_of_range(query->store, query->folder, query->from_ms, query->to_ms, &files,
+                               err))
         return false;
-    count = files.count < BROWSE_POINTS_MAX ? files.count : BROWSE_POINTS_MAX;
+    count = files.count < STORE_QUERY_POINTS_MAX ? files.count : STORE_QUERY_POINTS_MAX;
     buf_add_fmt(out, "{\"files\":%zu,\"points\":[", files.count);
-    for (i = 0; i < count && clock_mono_ns() < browse->deadline_ns; i++, read++)
-        add_file(&line, files.paths[browse_place(i, count) * files.count / count], browse->pid);
+    for (i = 0; i < count && clock_mono_ns() < query->deadline_ns; i++, read++)
+        add_file(&line, files.paths[store_query_place(i, count) * files.count / count], query->pid);
     buf_add_fmt(out, "],\"read\":%zu,\"types\":[", read);
     for (i = 0; i < line.type_count; i++) {
         buf_add_str(out, i ? ",[" : "[");

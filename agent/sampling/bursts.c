@@ -35,14 +35,14 @@ bool burst_fits(const struct burst *burst, pid_t pid, const char *service)
            (burst->service[0] == '\0' || strcmp(burst->service, service) == 0);
 }
 
-const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns)
 {
     size_t i;
 
     for (i = 0; i < bursts->count; i++)
-        if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == whom->pid &&
-            strcmp(bursts->all[i].service, whom->service) == 0)
+        if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == resolve_target->pid &&
+            strcmp(bursts->all[i].service, resolve_target->service) == 0)
             return &bursts->all[i];
     return NULL;
 }

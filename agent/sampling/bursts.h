@@ -35,7 +35,7 @@ MUST_CHECK bool bursts_add(struct bursts *bursts, const struct burst *burst, uin
 bool burst_fits(const struct burst *burst, pid_t pid, const char *service);
 
 /* The running burst of the same target; NULL: there is none. */
-const struct burst *bursts_like(const struct bursts *bursts, const struct burst *whom,
+const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns);
 
 /* The fastest running burst that a process has a part in; NULL: it has none. */

@@ -4,7 +4,7 @@
 
 #include "agent/host/log.h"
 
-void heed_clock(struct services *services, struct utc *last)
+void apply_clock_step(struct services *services, struct utc *last)
 {
     struct utc now = utc_now();
     int64_t step = utc_step(last, &now), suspended = utc_suspended(last, &now);

@@ -10,6 +10,6 @@
  * To be called before an interval begins or ends: those that run are moved to where they were by
  * the clock as it was set since `last`, which becomes now. Logs that, and a suspend.
  */
-void heed_clock(struct services *services, struct utc *last);
+void apply_clock_step(struct services *services, struct utc *last);
 
 #endif

@@ -4,73 +4,73 @@
 
 #include <stdlib.h>
 
-void spread_init(struct spread *spread)
+void cpu_attribution_init(struct cpu_attribution *cpu_attribution)
 {
-    *spread = (struct spread){0};
+    *cpu_attribution = (struct cpu_attribution){0};
 }
 
-void spread_finish(struct spread *spread)
+void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
 {
-    free(spread->items);
-    spread_init(spread);
+    free(cpu_attribution->items);
+    cpu_attribution_init(cpu_attribution);
 }
 
-static bool make_room(struct spread *spread)
+static bool make_room(struct cpu_attribution *cpu_attribution)
 {
-    size_t capacity = spread->capacity ? spread->capacity * 2 : 8;
-    struct spread_item *wider;
+    size_t capacity = cpu_attribution->capacity ? cpu_attribution->capacity * 2 : 8;
+    struct cpu_attribution_item *wider;
 
-    if (spread->count < spread->capacity)
+    if (cpu_attribution->count < cpu_attribution->capacity)
         return true;
-    if (spread->count == SPREAD_MAX)
+    if (cpu_attribution->count == CPU_ATTRIBUTION_MAX)
         return false;
-    wider = realloc(spread->items, capacity * sizeof(*wider));
+    wider = realloc(cpu_attribution->items, capacity * sizeof(*wider));
     if (!wider)
         return false;
-    spread->items = wider;
-    spread->capacity = capacity;
+    cpu_attribution->items = wider;
+    cpu_attribution->capacity = capacity;
     return true;
 }
 
-bool spread_add(struct spread *spread, uint32_t row, uint64_t weight)
+bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight)
 {
     size_t i;
 
-    for (i = spread->count; i > 0; i--) /* newest first: stacks come in runs */
-        if (spread->items[i - 1].row == row) {
-            spread->items[i - 1].weight += weight;
-            spread->total += weight;
+    for (i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
+        if (cpu_attribution->items[i - 1].row == row) {
+            cpu_attribution->items[i - 1].weight += weight;
+            cpu_attribution->total += weight;
             return true;
         }
-    if (!make_room(spread))
+    if (!make_room(cpu_attribution))
         return false;
-    spread->items[spread->count++] = (struct spread_item){row, weight};
-    spread->total += weight;
+    cpu_attribution->items[cpu_attribution->count++] = (struct cpu_attribution_item){row, weight};
+    cpu_attribution->total += weight;
     return true;
 }
 
-uint64_t spread_divide(const struct spread *spread, uint64_t amount,
-                       void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx)
+uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, uint64_t amount,
+                                void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx)
 {
     uint64_t given = 0, due, weight = 0;
-    size_t i, count = spread->count;
+    size_t i, count = cpu_attribution->count;
     double share;
 
     for (i = 0; i < count; i++) {
-        weight += spread->items[i].weight;
-        share = spread->total ? (double)weight / (double)spread->total
-                              : (double)(i + 1) / (double)count;
+        weight += cpu_attribution->items[i].weight;
+        share = cpu_attribution->total ? (double)weight / (double)cpu_attribution->total
+                                       : (double)(i + 1) / (double)count;
         /* Shares are cut from a running sum, so that rounding never adds up. */
         due = i + 1 == count ? amount : (uint64_t)((double)amount * share);
         due = due < given ? given : due > amount ? amount : due;
-        give(ctx, spread->items[i].row, due - given);
+        give(ctx, cpu_attribution->items[i].row, due - given);
         given = due;
     }
     return given;
 }
 
-void spread_clear(struct spread *spread)
+void cpu_attribution_clear(struct cpu_attribution *cpu_attribution)
 {
-    spread->count = 0;
-    spread->total = 0;
+    cpu_attribution->count = 0;
+    cpu_attribution->total = 0;
 }

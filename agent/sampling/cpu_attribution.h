@@ -15,37 +15,38 @@
 
 #include "base/err.h"
 
-enum { SPREAD_MAX = 1024 }; /* different stacks; then it is time to settle */
+enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks; then it is time to settle */
 
-struct spread_item {
+struct cpu_attribution_item {
     uint32_t row;
     uint64_t weight;
 };
 
-struct spread {
-    struct spread_item *items; /* owned */
+struct cpu_attribution {
+    struct cpu_attribution_item *items; /* owned */
     size_t count, capacity;
     uint64_t total;
 };
 
-void spread_init(struct spread *spread);
-void spread_finish(struct spread *spread);
+void cpu_attribution_init(struct cpu_attribution *cpu_attribution);
+void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
  * Notes that the thread was seen running with stack `row` for `weight` ns.
  * False: it is full, or out of memory; settle and add again.
  */
-MUST_CHECK bool spread_add(struct spread *spread, uint32_t row, uint64_t weight);
+MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
+                                    uint64_t weight);
 
 /*
  * Divides `amount` over the rows, one call of `give` each.
  *
  * Gives: what was divided: all of `amount`, exactly, or 0 if no row was seen.
  */
-uint64_t spread_divide(const struct spread *spread, uint64_t amount,
-                       void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx);
+uint64_t cpu_attribution_divide(const struct cpu_attribution *cpu_attribution, uint64_t amount,
+                                void (*give)(void *ctx, uint32_t row, uint64_t share), void *ctx);
 
 /* Forgets the rows. */
-void spread_clear(struct spread *spread);
+void cpu_attribution_clear(struct cpu_attribution *cpu_attribution);
 
 #endif

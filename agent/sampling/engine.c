@@ -21,7 +21,7 @@ enum {
     CROWDED_MAX = 8 /* wake-ups, at most, until it is asked again whether we are alone */
 };
 
-#define SEAT_NS (5 * NS_PER_MS)
+#define PIN_NS (5 * NS_PER_MS)
 
 bool engine_watch(struct engine *e, int fd, void *what)
 {
@@ -63,14 +63,14 @@ void engine_free(struct engine *e)
 
 void engine_begin_reading(struct engine *e, struct proc_id id, uint64_t now_ns)
 {
-    if (e->settings.beat)
-        beat_read(e->settings.beat, id.pid, now_ns);
+    if (e->settings.heartbeat)
+        heartbeat_begin_read(e->settings.heartbeat, id.pid, now_ns);
 }
 
 void engine_end_reading(struct engine *e)
 {
-    if (e->settings.beat)
-        beat_rest(e->settings.beat);
+    if (e->settings.heartbeat)
+        heartbeat_end_read(e->settings.heartbeat);
 }
 
 void engine_scan(struct engine *e)
@@ -80,11 +80,11 @@ void engine_scan(struct engine *e)
 
 /* Before anything but the sample that it was taken for: that may take long, and we go before all
  * others there. */
-static void leave_seat(struct engine *e)
+static void unpin_cpu(struct engine *e)
 {
-    if (e->seated)
-        cpy_unseat(e->seated->process.target);
-    e->seated = NULL;
+    if (e->pinned)
+        cpy_unseat(e->pinned->process.target);
+    e->pinned = NULL;
 }
 
 /* Tells of a process that hangs, once, and of its end. */
@@ -97,7 +97,7 @@ static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
     hang->news = false;
     if (!e->settings.hangs)
         return;
-    leave_seat(e);
+    unpin_cpu(e);
     engine_begin_reading(e, t->id, now_ns);
     e->settings.hangs(e->settings.ctx, &news);
     engine_end_reading(e);
@@ -113,7 +113,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     enum cpy_rc rc;
 
     engine_begin_reading(e, id, now_ns);
-    if (e->seated == t)
+    if (e->pinned == t)
         cpy_woke(t->process.target, now_ns);
     rc = process_sample(&t->process, now_ns, alone, &read);
     engine_end_reading(e);
@@ -121,7 +121,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
         stats_took(&e->stats.times, clock_mono_ns() - now_ns);
     e->stats.samples += ticks;
     t->samples += ticks;
-    e->stats.rested += read ? ticks - 1 : ticks;
+    e->stats.idle += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
         if (t->process.hang.news) {
@@ -176,14 +176,14 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
     /* Who comes due meanwhile has to wait: signals and the interval's end have their turn. */
     for (; (due = ticks_due(&e->ticks, due_ns)); now_ns = clock_mono_ns()) {
         t = due->of;
-        if (e->seated && e->seated != t)
-            leave_seat(e);
-        if (!asked && process_may_rest(&t->process)) {
+        if (e->pinned && e->pinned != t)
+            unpin_cpu(e);
+        if (!asked && process_may_be_idle(&t->process)) {
             alone = is_alone(e);
             asked = true;
         }
         if (now_ns >= t->ask_ns) {
-            leave_seat(e);
+            unpin_cpu(e);
             engine_ask_again(e, t, now_ns);
             now_ns = clock_mono_ns();
         }
@@ -198,7 +198,7 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
     return ticks_wake_ns(&e->ticks, now_ns);
 }
 
-void engine_take(struct engine *e, struct proc_id id, const struct choice *choice)
+void engine_take(struct engine *e, struct proc_id id, const struct target_profile *profile)
 {
     struct cpy_target *opened = NULL;
     struct err err = {""};
@@ -206,19 +206,19 @@ void engine_take(struct engine *e, struct proc_id id, const struct choice *choic
 
     /* Many may be taken at once, and to open one takes some milliseconds. */
     (void)tick_all(e, clock_mono_ns());
-    leave_seat(e);
+    unpin_cpu(e);
     engine_begin_reading(e, id, clock_mono_ns());
     rc = cpy_open(id.pid, &opened, &err);
     engine_end_reading(e);
     trim_soon(&e->trim, clock_mono_ns());
-    if (rc == CPY_OK && engine_start(e, id, choice, opened))
+    if (rc == CPY_OK && engine_start(e, id, profile, opened))
         return;
     engine_put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
 }
 
-static void take(void *ctx, struct proc_id id, const struct choice *choice)
+static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
-    engine_take(ctx, id, choice);
+    engine_take(ctx, id, profile);
 }
 
 static struct finder *open_finder(struct engine *e)
@@ -259,7 +259,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
         e->signal_fd < 0 || !engine_watch(e, e->signal_fd, NULL) ||
-        (settings->orders_fd && !engine_watch(e, settings->orders_fd, e))) {
+        (settings->messages_fd && !engine_watch(e, settings->messages_fd, e))) {
         engine_free(e);
         return NULL;
     }
@@ -277,23 +277,23 @@ const struct service *engine_services(const struct engine *e)
     return e->services.first;
 }
 
-static void settle_all(struct engine *e, uint64_t now_ns)
+static void commit_all(struct engine *e, uint64_t now_ns)
 {
     size_t i;
 
     for (i = 0; i < e->stats.sampling; i++) {
         engine_begin_reading(e, e->sampling[i]->id, now_ns);
-        process_settle(&e->sampling[i]->process, now_ns);
+        process_commit(&e->sampling[i]->process, now_ns);
         engine_end_reading(e);
     }
 }
 
-void engine_settle(struct engine *e, const struct engine_apart *apart)
+void engine_commit(struct engine *e, const struct split_pids *apart)
 {
     uint64_t now_ns = clock_mono_ns();
 
     e->apart = *apart;
-    settle_all(e, now_ns);
+    commit_all(e, now_ns);
     engine_split_all(e, now_ns);
 }
 
@@ -305,8 +305,8 @@ static void end_interval(struct engine *e, bool last)
     uint64_t now_ns = clock_mono_ns();
     size_t i;
 
-    heed_clock(&e->services, &e->utc);
-    settle_all(e, now_ns);
+    apply_clock_step(&e->services, &e->utc);
+    commit_all(e, now_ns);
     for (i = 0; i < e->stats.sampling; i++)
         hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
@@ -372,7 +372,7 @@ static bool handle(struct engine *e, const struct epoll_event *events, int count
     }
     signalled = signalled &&
                 read(e->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
-    *out = signalled ? ENGINE_SIGNAL : ENGINE_ORDERS;
+    *out = signalled ? ENGINE_SIGNAL : ENGINE_MESSAGES;
     return signalled || ordered;
 }
 
@@ -390,7 +390,7 @@ static int poll_until(const struct engine *e, uint64_t until_ns)
 /* Waits until `until_ns` or something happens. */
 static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
 {
-    const struct tick *tick = e->seated && e->stats.sampling == 1 ? &e->seated->tick : NULL;
+    const struct tick *tick = e->pinned && e->stats.sampling == 1 ? &e->pinned->tick : NULL;
     uint64_t after_ns = 0;
     int count;
 
@@ -404,16 +404,16 @@ static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *e
 }
 
 /*
- * Sleeps where the next sample is best taken: see cpy_seat. To get there can take some
+ * Sleeps where the next sample is best taken: see cpy_pin_cpu. To get there can take some
  * milliseconds; with other targets to look after it is done only if there is time for that.
  */
-static void take_seat(struct engine *e, struct target *next)
+static void pin_cpu(struct engine *e, struct target *next)
 {
-    if (e->seated != next)
-        leave_seat(e);
-    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + SEAT_NS))
+    if (e->pinned != next)
+        unpin_cpu(e);
+    if (!next || (e->stats.sampling > 1 && next->tick.next_ns < clock_mono_ns() + PIN_NS))
         return;
-    e->seated = cpy_seat(next->process.target) ? next : NULL;
+    e->pinned = cpy_pin_cpu(next->process.target) ? next : NULL;
 }
 
 static uint64_t next_scan_ns(const struct engine *e)
@@ -433,32 +433,32 @@ static enum engine_event run(struct engine *e, uint64_t deadline_ns,
 
     for (;;) {
         now_ns = clock_mono_ns();
-        if (e->seated && e->seated->tick.next_ns > now_ns)
-            leave_seat(e); /* something else has come */
+        if (e->pinned && e->pinned->tick.next_ns > now_ns)
+            unpin_cpu(e); /* something else has come */
         if (now_ns >= deadline_ns)
             return ENGINE_DEADLINE;
         if (now_ns >= next_scan_ns(e)) {
-            leave_seat(e);
+            unpin_cpu(e);
             engine_scan(e);
             now_ns = clock_mono_ns();
         }
         until = tick_all(e, now_ns);
         if (trim_is_due(&e->trim, now_ns)) {
-            leave_seat(e);
+            unpin_cpu(e);
             (void)trim_now(&e->trim, now_ns);
         }
         if (now_ns >= e->interval_end_ns) { /* if it was over only since, we wake up at once */
-            leave_seat(e);
+            unpin_cpu(e);
             engine_end_interval(e);
         }
         until = until < next_scan_ns(e) ? until : next_scan_ns(e);
         until = until < e->interval_end_ns ? until : e->interval_end_ns;
         until = until < deadline_ns ? until : deadline_ns;
         first = ticks_first(&e->ticks);
-        take_seat(e, first ? first->of : NULL);
+        pin_cpu(e, first ? first->of : NULL);
         count = wait_until(e, until, events);
-        if (count != 0 && e->seated && e->seated->tick.next_ns > clock_mono_ns())
-            leave_seat(e); /* before it is handled */
+        if (count != 0 && e->pinned && e->pinned->tick.next_ns > clock_mono_ns())
+            unpin_cpu(e); /* before it is handled */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;
@@ -473,6 +473,6 @@ enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
 {
     enum engine_event event = run(e, deadline_ns, out_signal);
 
-    leave_seat(e);
+    unpin_cpu(e);
     return event;
 }

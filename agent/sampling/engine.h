@@ -37,10 +37,10 @@ struct engine_news {
 struct engine_settings {
     /* Is this process wanted? Not called for pystrobe itself nor for zombies. NULL: none is looked
      * for; engine_take and engine_drop say what is sampled, and `news` must be there. */
-    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out);
+    bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out);
     const struct engine_news *news; /* static */
-    int orders_fd;                  /* engine_run returns when it can be read; 0: there is none */
-    struct beat *beat;              /* shows which process is read; NULL: nobody watches */
+    int messages_fd;                /* engine_run returns when it can be read; 0: there is none */
+    struct heartbeat *heartbeat;    /* shows which process is read; NULL: nobody watches */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     /* A process hangs, or goes on. It may read it meanwhile. NULL: nobody asks. */
@@ -60,9 +60,9 @@ struct engine_settings {
 
 enum engine_event {
     ENGINE_DEADLINE,
-    ENGINE_SIGNAL, /* *out_signal says which */
-    ENGINE_ORDERS, /* orders_fd can be read */
-    ENGINE_FAILED  /* out of memory or descriptors; logged */
+    ENGINE_SIGNAL,   /* *out_signal says which */
+    ENGINE_MESSAGES, /* messages_fd can be read */
+    ENGINE_FAILED    /* out of memory or descriptors; logged */
 };
 
 #define ENGINE_ONE(name, label, text) +1
@@ -76,8 +76,8 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
  */
 #define ENGINE_SLICE_NS UINT64_C(500000)
 
-/* From this rate on (Hz) it pays to read targets on site: see cpy_scratch_read_onsite. */
-enum { ENGINE_ONSITE_HZ = 100 };
+/* From this rate on (Hz) it pays to read targets on site: see cpy_scratch_use_bpf. */
+enum { ENGINE_BPF_MIN_HZ = 100 };
 
 /* How long something took: how often up to each bound, and beyond the last; in all. */
 #define ENGINE_BOUNDS_US                               \
@@ -95,7 +95,7 @@ struct engine_times {
 struct engine_stats {
     uint64_t samples;                 /* of processes */
     struct engine_times times;        /* how long those took that were read */
-    uint64_t rested;                  /* of those, of processes that had not run since the last */
+    uint64_t idle;                    /* of those, of processes that had not run since the last */
     uint64_t missed;                  /* ticks that were over before their turn came */
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
     uint64_t overflow;                /* stacks that the profile had no room for */
@@ -103,7 +103,7 @@ struct engine_stats {
     uint64_t attached;                /* processes so far */
     enum cpy_rc last_rc;              /* of the process that could not be opened last */
     struct err last_error;            /* why */
-    enum obstacle last_obstacle;      /* what kept us from it, if it was denied */
+    enum ptrace_access last_access;   /* what kept us from it, if it was denied */
 };
 
 /* The same of one process. */
@@ -139,7 +139,7 @@ void engine_stretch(struct engine *engine, double factor);
 void engine_scan(struct engine *engine);
 
 /* Samples a process from now on; tells `news`, at once if it cannot be sampled now. */
-void engine_take(struct engine *engine, struct proc_id id, const struct choice *choice);
+void engine_take(struct engine *engine, struct proc_id id, const struct target_profile *profile);
 
 /* Samples a process no more. */
 void engine_drop(struct engine *engine, struct proc_id id);
@@ -148,16 +148,16 @@ void engine_drop(struct engine *engine, struct proc_id id);
 void engine_end_interval(struct engine *engine);
 
 /* Processes that are to be told apart in profiles for a while, whatever their choice says. */
-enum { ENGINE_APART_MAX = 8 };
+enum { SPLIT_PIDS_MAX = 8 };
 
-struct engine_apart {
+struct split_pids {
     size_t count;
-    pid_t pids[ENGINE_APART_MAX];
+    pid_t pids[SPLIT_PIDS_MAX];
 };
 
 /* Gives out all time that was counted so far, so that the running profiles are whole up to now;
  * from now on just the processes of `apart` have the label pid, and those that want it. */
-void engine_settle(struct engine *engine, const struct engine_apart *apart);
+void engine_commit(struct engine *engine, const struct split_pids *apart);
 
 /* The services as they are in the running interval. Lends the list until engine_free. */
 const struct service *engine_services(const struct engine *engine);

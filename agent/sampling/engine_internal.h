@@ -22,7 +22,7 @@ struct engine {
     struct cpy_scratch *scratch; /* owned: of all that are sampled */
     struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;
-    struct target *seated; /* borrowed: on whose CPU we are; NULL: nobody's */
+    struct target *pinned; /* borrowed: on whose CPU we are; NULL: nobody's */
     struct services services;
     int epoll_fd, signal_fd;
     int running_fd; /* owned: for proc_running */
@@ -34,7 +34,7 @@ struct engine {
     struct alarm alarm; /* for a single one */
     struct bursts bursts;
     struct trim trim;
-    struct engine_apart apart;
+    struct split_pids apart;
     struct utc utc; /* when it was last looked whether the clock was set */
 };
 
@@ -51,8 +51,8 @@ void engine_end_reading(struct engine *engine);
 
 /* Begins to sample a process that has been opened; takes over `opened`. False: it is gone, or out
  * of memory. */
-MUST_CHECK bool engine_start(struct engine *engine, struct proc_id id, const struct choice *choice,
-                             struct cpy_target *opened);
+MUST_CHECK bool engine_start(struct engine *engine, struct proc_id id,
+                             const struct target_profile *profile, struct cpy_target *opened);
 
 /* Stops sampling a target, and ends it; the time it took so far is given out. */
 void engine_stop(struct engine *engine, struct target *target);

@@ -61,8 +61,8 @@ void engine_stop(struct engine *e, struct target *t)
         }
     ticks_remove(&e->ticks, &t->tick);
     stats_add(&e->ended, cpy_stats(t->process.target));
-    if (e->seated == t)
-        e->seated = NULL;
+    if (e->pinned == t)
+        e->pinned = NULL;
     log_line(LOG_LEVEL_DEBUG, "process %d: no longer sampled", (int)t->id.pid);
     t->process.service->users--;
     if (t->hanging.home)
@@ -103,13 +103,13 @@ static bool make_room(struct engine *e)
 void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
                          const struct err *err)
 {
-    enum obstacle found = rc == CPY_DENIED ? obstacle_find(pid) : OBSTACLE_NONE;
+    enum ptrace_access found = rc == CPY_DENIED ? ptrace_access_find(pid) : PTRACE_ACCESS_NONE;
 
-    if (stats->last_rc == CPY_DENIED && (rc == CPY_GONE || found == OBSTACLE_GONE))
+    if (stats->last_rc == CPY_DENIED && (rc == CPY_GONE || found == PTRACE_ACCESS_GONE))
         return; /* it has ended since: why it could not be read says more */
     stats->last_rc = rc;
     stats->last_error = *err;
-    stats->last_obstacle = found;
+    stats->last_access = found;
 }
 
 void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
@@ -137,7 +137,7 @@ static uint64_t period_of(double rate_hz)
 /* Gives a process its part in a burst that runs. */
 static void join_burst(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    const struct burst *burst = bursts_of(&e->bursts, t->id.pid, t->choice.service, now_ns);
+    const struct burst *burst = bursts_of(&e->bursts, t->id.pid, t->profile.service, now_ns);
 
     if (burst)
         ticks_burst(&e->ticks, &t->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
@@ -153,7 +153,7 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     if (!bursts_add(&e->bursts, &mine, now_ns))
         return SIZE_MAX;
     for (i = 0; i < e->stats.sampling; i++)
-        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->choice.service)) {
+        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->profile.service)) {
             join_burst(e, e->sampling[i], now_ns);
             process_rouse(&e->sampling[i]->process, now_ns);
             count++;
@@ -162,19 +162,19 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
 }
 
 /* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
-static struct target *hold_target(struct engine *e, struct proc_id id, const struct choice *choice,
-                                  uint64_t now_ns)
+static struct target *hold_target(struct engine *e, struct proc_id id,
+                                  const struct target_profile *profile, uint64_t now_ns)
 {
     struct target *t = calloc(1, sizeof(*t));
 
     if (!t)
         return NULL;
     t->id = id;
-    t->choice = *choice;
+    t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
     if (make_room(e) && is_same(id) && (t->pidfd < 0 || engine_watch(e, t->pidfd, t)) &&
-        ticks_add(&e->ticks, &t->tick, t, period_of(choice->rate_hz), now_ns))
+        ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns))
         return t;
     if (t->pidfd >= 0)
         (void)close(t->pidfd);
@@ -187,10 +187,10 @@ static enum service_split split_of(const struct engine *e, const struct target *
 {
     size_t i;
 
-    for (i = 0; i < e->apart.count && i < ENGINE_APART_MAX; i++)
-        if (e->apart.pids[i] == t->id.pid && t->choice.split == SPLIT_NONE)
+    for (i = 0; i < e->apart.count && i < SPLIT_PIDS_MAX; i++)
+        if (e->apart.pids[i] == t->id.pid && t->profile.split == SPLIT_NONE)
             return SPLIT_PROCESS;
-    return t->choice.split;
+    return t->profile.split;
 }
 
 void engine_split_all(struct engine *e, uint64_t now_ns)
@@ -201,16 +201,16 @@ void engine_split_all(struct engine *e, uint64_t now_ns)
         process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 
-bool engine_start(struct engine *e, struct proc_id id, const struct choice *choice,
+bool engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
                   struct cpy_target *opened)
 {
     uint64_t now_ns = clock_mono_ns();
-    struct choice named = *choice;
+    struct target_profile named = *profile;
     bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
     struct service *service;
     struct target *t;
 
-    heed_clock(&e->services, &e->utc);
+    apply_clock_step(&e->services, &e->utc);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
     t = service ? hold_target(e, id, &named, now_ns) : NULL;
@@ -223,14 +223,14 @@ bool engine_start(struct engine *e, struct proc_id id, const struct choice *choi
     t->ask_ns = known ? UINT64_MAX : now_ns + ASK_FIRST_NS;
     service->period_ns = t->tick.period_ns;
     service->users++;
-    service->split.max = choice->max_split;
+    service->split.max = profile->max_split;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
     e->stats.attached++;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, service->name);
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
-    if (!process_set_wants(&t->process, &choice->wants))
+    if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
     if (e->finder)
         finder_began(e->finder, id);
@@ -252,7 +252,7 @@ static bool says_no_more(struct target *t)
 void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct service *before = t->process.service, *service;
-    struct choice named = t->choice;
+    struct target_profile named = t->profile;
 
     t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
     t->ask_ns = now_ns + t->ask_wait_ns;
@@ -270,7 +270,7 @@ void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
             log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
         }
         t->ask_ns = service ? UINT64_MAX : t->ask_ns;
-        t->choice = named;
+        t->profile = named;
     }
     engine_end_reading(e);
 }

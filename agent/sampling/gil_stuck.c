@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gil_gil_stuck.c - see gil_stuck.h. */
+/* gil_stuck.c - see gil_stuck.h. */
 #include "agent/sampling/gil_stuck.h"
 
 /* Looks come a little late, each of them. */
-enum { LOOKS_ROOM = STUCK_LOOKS + 4 };
+enum { LOOKS_ROOM = GIL_STUCK_LOOKS + 4 };
 
-static void begin(struct process_stuck *stuck, uint64_t now_ns)
+static void begin(struct process_gil_stuck *stuck, uint64_t now_ns)
 {
-    *stuck = (struct process_stuck){.since_ns = now_ns};
+    *stuck = (struct process_gil_stuck){.since_ns = now_ns};
 }
 
-void stuck_note(struct process_thread *thread, const struct cpy_thread *seen, uint64_t now_ns)
+void gil_stuck_note(struct process_thread *thread, const struct cpy_thread *seen, uint64_t now_ns)
 {
     if (!(seen->status & CPY_STATUS_GIL) || seen->torn)
         begin(&thread->stuck, 0);
@@ -21,7 +21,7 @@ void stuck_note(struct process_thread *thread, const struct cpy_thread *seen, ui
 /* Compares what the thread's frames hold with the last time, if that is long enough ago. */
 static void look_closer(struct process *p, struct process_thread *thread, uint64_t now_ns)
 {
-    struct process_stuck *stuck = &thread->stuck;
+    struct process_gil_stuck *stuck = &thread->stuck;
     const uint64_t last_ns = stuck->looks > 0 ? stuck->looked_ns : stuck->since_ns;
     uint64_t mark = 0;
 
@@ -41,7 +41,7 @@ static void find_longest(const struct process *p, struct hang_signs *signs)
     const struct process_thread *thread;
 
     for (thread = p->threads; thread < p->threads + p->thread_count; thread++) {
-        if (thread->stuck.since_ns == 0 || thread->stuck.looks < STUCK_LOOKS)
+        if (thread->stuck.since_ns == 0 || thread->stuck.looks < GIL_STUCK_LOOKS)
             continue;
         if (signs->stuck_ns != 0 && signs->stuck_ns <= thread->stuck.since_ns)
             continue;
@@ -50,19 +50,19 @@ static void find_longest(const struct process *p, struct hang_signs *signs)
     }
 }
 
-bool stuck_is_open(const struct process *p)
+bool gil_stuck_is_open(const struct process *p)
 {
     size_t i;
 
     for (i = 0; p->hang.after_ns != 0 && i < p->thread_count; i++)
-        if (p->threads[i].stuck.since_ns != 0 && p->threads[i].stuck.looks < STUCK_LOOKS)
+        if (p->threads[i].stuck.since_ns != 0 && p->threads[i].stuck.looks < GIL_STUCK_LOOKS)
             return true;
     return false;
 }
 
-bool stuck_look(struct process *p, uint64_t now_ns)
+bool gil_stuck_look(struct process *p, uint64_t now_ns)
 {
-    struct hang_signs signs = {.moved_ns = p->rest.moved_ns};
+    struct hang_signs signs = {.moved_ns = p->idle.moved_ns};
     struct process_thread *thread;
 
     if (p->hang.after_ns == 0)

@@ -12,32 +12,32 @@
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
 {
-    const struct cpy_options options = {.status = CPY_STATUS_CPU};
+    const struct cpy_options unwind_options = {.status = CPY_STATUS_CPU};
 
     *p = (struct process){.id = id,
                           .target = target,
                           .service = service,
                           .split = split,
                           .last_ns = now_ns,
-                          .rest = {.moved_ns = now_ns, .ticks = 1}};
+                          .idle = {.moved_ns = now_ns, .ticks = 1}};
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
-    cpy_set_options(target, &options);
+    cpy_set_options(target, &unwind_options);
     memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
 }
 
-bool process_set_wants(struct process *p, const struct wants *wants)
+bool process_set_options(struct process *p, const struct sample_options *options)
 {
-    const struct cpy_options options = {.frames = wants->frames,
-                                        .status = CPY_STATUS_CPU |
-                                                  (wants->exception ? CPY_STATUS_EXCEPTION : 0),
-                                        .tasks = wants->tasks != TASKS_NONE};
+    const struct cpy_options unwind_options = {
+        .frames = options->frames,
+        .status = CPY_STATUS_CPU | (options->exception ? CPY_STATUS_EXCEPTION : 0),
+        .tasks = options->tasks != TASKS_NONE};
 
-    p->wants = *wants;
-    p->service->lacks |= wants_lacking(wants, p->target);
-    p->hang.after_ns = wants->hang_ns;
-    cpy_set_options(p->target, &options);
-    if (wants->tasks == TASKS_NONE || !cpy_tells_tasks(p->target))
+    p->options = *options;
+    p->service->missing |= sample_options_missing(options, p->target);
+    p->hang.after_ns = options->hang_ns;
+    cpy_set_options(p->target, &unwind_options);
+    if (options->tasks == TASKS_NONE || !cpy_tells_tasks(p->target))
         return true;
     p->tasks = malloc(sizeof(*p->tasks));
     if (p->tasks)
@@ -48,7 +48,7 @@ bool process_set_wants(struct process *p, const struct wants *wants)
 /* True if tasks that wait have stacks of their own. */
 static bool shows_waiting(const struct process *p)
 {
-    return p->tasks && p->wants.tasks == TASKS_ALL;
+    return p->tasks && p->options.tasks == TASKS_ALL;
 }
 
 static struct service_tag tag_of(const struct process *p)
@@ -82,27 +82,28 @@ static uint32_t unseen_row(struct process *p)
 }
 
 /* Gives out what the kernel has counted of a thread. */
-static void settle_thread(struct process *p, struct process_thread *thread)
+static void commit_thread(struct process *p, struct process_thread *thread)
 {
-    uint64_t waited = thread->times.wait_ns - thread->settled.wait_ns;
-    uint64_t took = thread->times.cpu_ns - thread->settled.cpu_ns;
+    uint64_t waited = thread->times.wait_ns - thread->committed.wait_ns;
+    uint64_t took = thread->times.cpu_ns - thread->committed.cpu_ns;
 
     if (!thread->counts)
         return;
     /* CPU time that no running stack was seen for stays in the process's remainder, unless that has
      * other threads' time, too, which nobody asks for. */
-    if (spread_divide(&thread->spread, took, add_cpu, p) == 0 && p->wants.main_only && took > 0)
+    if (cpu_attribution_divide(&thread->cpu_attribution, took, add_cpu, p) == 0 &&
+        p->options.main_only && took > 0)
         add_cpu(p, unseen_row(p), took);
-    if (waited > 0 && spread_divide(&thread->spread, waited, add_wait, p) == 0)
+    if (waited > 0 && cpu_attribution_divide(&thread->cpu_attribution, waited, add_wait, p) == 0)
         add_wait(p, unseen_row(p), waited);
-    spread_clear(&thread->spread);
-    thread->settled = thread->times;
+    cpu_attribution_clear(&thread->cpu_attribution);
+    thread->committed = thread->times;
 }
 
 static void end_thread(struct process *p, struct process_thread *thread)
 {
-    settle_thread(p, thread);
-    spread_finish(&thread->spread);
+    commit_thread(p, thread);
+    cpu_attribution_finish(&thread->cpu_attribution);
 }
 
 /* The numbers of a sample, or of a look at the thread's file; a late one may be older. */
@@ -119,7 +120,8 @@ static void take_times(struct process_thread *thread, uint64_t cpu_ns, uint64_t 
 static uint64_t add_wall(struct process *p, struct process_thread *thread, uint64_t samples,
                          uint64_t wall_ns)
 {
-    uint64_t paid = wall_ns < thread->owed_ns ? wall_ns : thread->owed_ns, kept = wall_ns - paid;
+    uint64_t paid = wall_ns < thread->overcounted_ns ? wall_ns : thread->overcounted_ns,
+             kept = wall_ns - paid;
     const int64_t values[VALUES] = {
         [VALUE_SAMPLES] = (int64_t)samples,
         [VALUE_WALL] = (int64_t)kept,
@@ -130,25 +132,25 @@ static uint64_t add_wall(struct process *p, struct process_thread *thread, uint6
 
     pprof_add(p->service->profile, thread->row, values);
     if (paid > 0)
-        pprof_add(p->service->profile, thread->owed_row, back);
-    thread->owed_ns -= paid;
+        pprof_add(p->service->profile, thread->overcounted_row, back);
+    thread->overcounted_ns -= paid;
     return kept;
 }
 
 /* Gives threads the time in which they were known to rest, with the stack that they had. */
-static void end_rest(struct process *p)
+static void end_idle(struct process *p)
 {
     struct process_thread *thread;
-    uint64_t rested;
+    uint64_t idle;
     size_t i;
 
-    for (i = 0; p->rest.since_ns > 0 && i < p->thread_count; i++) {
+    for (i = 0; p->idle.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
-        rested = p->rest.since_ns - thread->last_ns;
-        (void)add_wall(p, thread, p->rest.count, rested);
-        thread->last_ns = p->rest.since_ns;
+        idle = p->idle.since_ns - thread->last_ns;
+        (void)add_wall(p, thread, p->idle.count, idle);
+        thread->last_ns = p->idle.since_ns;
     }
-    p->rest.since_ns = p->rest.count = 0;
+    p->idle.since_ns = p->idle.count = 0;
 }
 
 /* The numbers of a sample are old by now; those of a thread that ran are read anew. */
@@ -156,30 +158,30 @@ static void refresh_times(struct process *p, struct process_thread *thread)
 {
     struct proc_times times;
 
-    if (thread->spread.count > 0 && thread->counts &&
+    if (thread->cpu_attribution.count > 0 && thread->counts &&
         proc_thread_times(p->id.pid, thread->tid, &times))
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
-void process_settle(struct process *p, uint64_t now_ns)
+void process_commit(struct process *p, uint64_t now_ns)
 {
     bool goes_on;
     uint64_t cpu;
     size_t i;
 
-    goes_on = rest_settle(p, now_ns);
-    end_rest(p);
+    goes_on = idle_commit(p, now_ns);
+    end_idle(p);
     for (i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
-        settle_thread(p, &p->threads[i]);
+        commit_thread(p, &p->threads[i]);
     }
-    rest_forget(p);
+    idle_forget(p);
     /* The clock is not to be older than those of the threads. */
-    p->rest.goes_on = !rest_clock_moved(p) && goes_on && !p->tasks;
+    p->idle.goes_on = !idle_clock_moved(p) && goes_on && !p->tasks;
     cpu = p->cpu_ns - p->cpu_base_ns;
     /* Threads are read one by one and a little earlier: the remainder can come out negative,
      * then it is taken off the next one. */
-    if (cpu > p->cpu_given_ns && !p->wants.main_only)
+    if (cpu > p->cpu_given_ns && !p->options.main_only)
         add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
 }
 
@@ -188,8 +190,8 @@ static void forget_rows(struct process *p)
 {
     size_t i;
 
-    end_rest(p);
-    rest_forget(p);
+    end_idle(p);
+    idle_forget(p);
     for (i = 0; i < p->thread_count; i++)
         p->threads[i].row_ns = 0;
 }
@@ -198,7 +200,7 @@ void process_set_split(struct process *p, enum service_split split, uint64_t now
 {
     if (p->split == split)
         return;
-    process_settle(p, now_ns);
+    process_commit(p, now_ns);
     p->split = split;
     forget_rows(p);
 }
@@ -207,13 +209,13 @@ void process_move(struct process *p, struct service *service, uint64_t now_ns)
 {
     size_t i;
 
-    process_settle(p, now_ns);
+    process_commit(p, now_ns);
     memcpy(service->python, p->service->python, sizeof(service->python));
-    service->lacks |= p->service->lacks;
+    service->missing |= p->service->missing;
     p->service = service;
-    rest_forget(p);
+    idle_forget(p);
     for (i = 0; i < p->thread_count; i++)
-        p->threads[i].row_ns = p->threads[i].owed_ns = 0; /* rows are the service's */
+        p->threads[i].row_ns = p->threads[i].overcounted_ns = 0; /* rows are the service's */
 }
 
 void process_finish(struct process *p)
@@ -222,8 +224,8 @@ void process_finish(struct process *p)
 
     if (!p->target)
         return;
-    p->rest.whole_ns = 0; /* it is not read again */
-    process_settle(p, p->last_ns);
+    p->idle.whole_ns = 0; /* it is not read again */
+    process_commit(p, p->last_ns);
     for (i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
     free(p->threads);
@@ -239,8 +241,8 @@ void process_finish(struct process *p)
 struct sampling {
     struct process *process;
     uint64_t now_ns;
-    uint64_t odds; /* it stands for so many as to what runs */
-    bool whole;    /* all threads so far have a row */
+    uint64_t weight; /* it stands for so many as to what runs */
+    bool whole;      /* all threads so far have a row */
     struct service_tag tag;
 };
 
@@ -275,11 +277,11 @@ static uint64_t counted_from(const struct sampling *sampling, pid_t tid)
     const struct process *p = sampling->process;
     uint64_t passed = sampling->now_ns - p->last_ns, age;
 
-    if (sampling->odds <= 1)
+    if (sampling->weight <= 1)
         return p->last_ns;
     if (!proc_thread_age(p->id.pid, tid, &age))
         age = passed / 2;
-    age += passed / sampling->odds / 2;
+    age += passed / sampling->weight / 2;
     return age < passed ? sampling->now_ns - age : p->last_ns;
 }
 
@@ -300,7 +302,7 @@ static struct process_thread *new_thread(const struct sampling *sampling,
     thread = &p->threads[p->thread_count];
     *thread = (struct process_thread){
         .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
-    spread_init(&thread->spread);
+    cpu_attribution_init(&thread->cpu_attribution);
     thread->counts = seen->tid && !is_counted(p, seen->tid);
     p->thread_count++;
     return thread;
@@ -330,8 +332,8 @@ static void note_times(struct sampling *sampling, struct process_thread *thread,
     struct process *p = sampling->process;
 
     if (thread->times.cpu_ns == 0) { /* the first that is known */
-        thread->settled.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
-        thread->settled.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
+        thread->committed.cpu_ns = before_us(p, seen->cpu_ns, sampling->now_ns);
+        thread->committed.wait_ns = before_us(p, seen->wait_ns, sampling->now_ns);
     }
     take_times(thread, seen->cpu_ns, seen->wait_ns);
 }
@@ -351,10 +353,10 @@ static uint32_t row_of(const struct sampling *sampling, const struct process_thr
 static void note_running(struct process *p, struct process_thread *thread, uint32_t row,
                          uint64_t weight)
 {
-    if (spread_add(&thread->spread, row, weight))
+    if (cpu_attribution_add(&thread->cpu_attribution, row, weight))
         return;
-    settle_thread(p, thread); /* full: give out what came so far */
-    if (!spread_add(&thread->spread, row, weight))
+    commit_thread(p, thread); /* full: give out what came so far */
+    if (!cpu_attribution_add(&thread->cpu_attribution, row, weight))
         p->failed = true;
 }
 
@@ -371,14 +373,14 @@ static void weigh(struct sampling *sampling, struct process_thread *thread, uint
     thread->row_ns = p->service->start_ns;
     thread->last_ns = sampling->now_ns;
     thread->has_gil = status & CPY_STATUS_GIL;
-    thread->has_exception = p->wants.exception && status & CPY_STATUS_EXCEPTION;
-    is_met = sampling->odds > 1 && is_known && row != before;
-    if (is_met || !is_known || row == thread->owed_row)
-        thread->owed_ns = 0; /* it is back, or begins anew */
+    thread->has_exception = p->options.exception && status & CPY_STATUS_EXCEPTION;
+    is_met = sampling->weight > 1 && is_known && row != before;
+    if (is_met || !is_known || row == thread->overcounted_row)
+        thread->overcounted_ns = 0; /* it is back, or begins anew */
     kept = add_wall(p, thread, 1, weight);
     if (is_met) {
-        thread->owed_ns = weight / 2;
-        thread->owed_row = before;
+        thread->overcounted_ns = weight / 2;
+        thread->overcounted_row = before;
     }
     if (status & CPY_STATUS_CPU && thread->counts)
         note_running(p, thread, row, kept > 0 ? kept : 1);
@@ -430,7 +432,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     struct process *p = sampling->process;
     struct process_thread *thread;
 
-    if (p->wants.main_only && !(seen->status & CPY_STATUS_MAIN))
+    if (p->options.main_only && !(seen->status & CPY_STATUS_MAIN))
         return;
     thread = thread_of(sampling, seen);
     p->failed |= !thread;
@@ -438,8 +440,8 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
         return;
     thread->seen = p->sample;
     note_times(sampling, thread, seen);
-    p->rest.runs |= (seen->status & CPY_STATUS_CPU) != 0;
-    stuck_note(thread, seen, sampling->now_ns);
+    p->idle.runs |= (seen->status & CPY_STATUS_CPU) != 0;
+    gil_stuck_note(thread, seen, sampling->now_ns);
     if (seen->torn)
         sampling->whole = false; /* the next good sample of it carries this one's time */
     else
@@ -510,16 +512,16 @@ static void drop_ended(struct process *p)
 static enum cpy_rc read_threads(struct sampling *sampling)
 {
     struct process *p = sampling->process;
-    const bool known = p->rest.goes_on;
+    const bool known = p->idle.goes_on;
     enum cpy_rc rc = CPY_RACED;
 
-    end_rest(p);
-    rest_forget(p);
-    p->rest.ticks = 1;
+    end_idle(p);
+    idle_forget(p);
+    p->idle.ticks = 1;
     p->pending_count = 0;
     p->sample++;
     if (known)
-        rc = cpy_again(p->target, each_thread, sampling);
+        rc = cpy_replay_last(p->target, each_thread, sampling);
     if (rc != CPY_OK)
         rc = cpy_sample(p->target, each_thread, sampling);
     if (rc == CPY_OK && p->tasks)
@@ -529,22 +531,22 @@ static enum cpy_rc read_threads(struct sampling *sampling)
     drop_ended(p);
     p->last_ns = sampling->now_ns;
     if (sampling->whole)
-        p->rest.whole_ns = p->service->start_ns;
-    rest_set_ticks(p, sampling->now_ns);
+        p->idle.whole_ns = p->service->start_ns;
+    idle_set_ticks(p, sampling->now_ns);
     return p->failed ? CPY_NOMEM : CPY_OK;
 }
 
 enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool *out_read)
 {
-    struct sampling sampling = {p, now_ns, rest_odds(p, now_ns, alone), true, tag_of(p)};
+    struct sampling sampling = {p, now_ns, idle_sample_weight(p, now_ns, alone), true, tag_of(p)};
     enum cpy_rc rc = CPY_OK;
 
     if (out_read)
-        *out_read = sampling.odds > 0;
-    rest_set_ticks(p, now_ns);
-    if (sampling.odds > 0)
+        *out_read = sampling.weight > 0;
+    idle_set_ticks(p, now_ns);
+    if (sampling.weight > 0)
         rc = read_threads(&sampling);
-    if (rc == CPY_OK && stuck_look(p, now_ns)) {
+    if (rc == CPY_OK && gil_stuck_look(p, now_ns)) {
         p->hang.news = true;
         forget_rows(p); /* they get another label */
     }

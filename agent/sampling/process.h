@@ -14,7 +14,7 @@
  * kernel brings the clock up to date at its ticks and when a thread is switched away from. So
  * either no other thread at all runs on this host now, or each thread of the process is asked.
  *
- * One that has done nothing for 0.3 s is looked at in each REST_EACH-th tick only, or
+ * One that has done nothing for 0.3 s is looked at in each IDLE_EACH-th tick only, or
  * more rarely where ticks are short, see process_ticks: the look stands for the ticks before it.
  * Most of these looks are glances, at the clock alone: only each GLANCES-th asks for those that
  * began to run just now, and what it finds stands for the glances before it, too.
@@ -44,7 +44,7 @@
 #include "unwind/cpy.h"
 
 /* How long a thread has held the GIL in one place; see gil_stuck.h. */
-struct process_stuck {
+struct process_gil_stuck {
     uint64_t since_ns;  /* 0: it does not */
     uint64_t looked_ns; /* when its frames were last compared, */
     uint64_t mark;      /* and what they held then, by cpy_fingerprint */
@@ -58,20 +58,20 @@ struct process_thread {
     bool counts;        /* its CPU time is counted here, not in another state of it */
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
-    struct process_stuck stuck;
-    struct proc_times times;   /* as last read */
-    struct proc_times settled; /* up to here they have been given out */
-    uint64_t last_ns;          /* monotonic: its last good sample, or that it was known to rest */
-    uint64_t seen;             /* the sample in which it was last there */
-    uint32_t row;              /* what it was counted under last */
-    uint64_t row_ns;           /* in the interval that began then; 0: in none */
-    uint64_t owed_ns;          /* wall time that what it does now is to pay back, to this row */
-    uint32_t owed_row;
-    struct spread spread; /* rows of the service's profile */
+    struct process_gil_stuck stuck;
+    struct proc_times times;     /* as last read */
+    struct proc_times committed; /* up to here they have been given out */
+    uint64_t last_ns;            /* monotonic: its last good sample, or that it was known to rest */
+    uint64_t seen;               /* the sample in which it was last there */
+    uint32_t row;                /* what it was counted under last */
+    uint64_t row_ns;             /* in the interval that began then; 0: in none */
+    uint64_t overcounted_ns;     /* wall time that what it does now is to pay back, to this row */
+    uint32_t overcounted_row;
+    struct cpu_attribution cpu_attribution; /* rows of the service's profile */
 };
 
 /* What is known of how a process rests. */
-struct process_rest {
+struct process_idle {
     uint64_t moved_ns; /* monotonic: when its CPU time was last seen to have moved */
     uint64_t
         whole_ns; /* the last sample has a row of each thread, in the interval that began then */
@@ -79,13 +79,14 @@ struct process_rest {
         since_ns;   /* it is known to have rested until then since its last sample; 0: it is not */
     uint64_t count; /* samples in that time, which would have been as the one before */
     uint64_t ticks; /* that the next sample stands for */
-    uint64_t glances, glanced; /* since it was last asked: looks at the clock; their ticks */
-    uint64_t glance_ns;        /* monotonic: the last of these */
-    bool runs;                 /* a thread ran in the last sample: no use to ask the clock */
+    uint64_t cheap_checks,
+        cheap_check_ticks;   /* since it was last asked: looks at the clock; their ticks */
+    uint64_t cheap_check_ns; /* monotonic: the last of these */
+    bool runs;               /* a thread ran in the last sample: no use to ask the clock */
     bool goes_on; /* it rested at the end of the interval before, all of it known, and since */
 };
 
-enum { REST_EACH = 8, GLANCES = 8 };
+enum { IDLE_EACH = 8, CHEAP_CHECKS = 8 };
 
 /* A thread that was seen to run a task, whose stack is yet to be read. */
 struct process_pending {
@@ -100,7 +101,7 @@ struct process {
     struct cpy_target *target; /* owned */
     struct service *service;   /* borrowed */
     enum service_split split;
-    struct wants wants;
+    struct sample_options options;
     struct hang hang;
     struct async_stacks *tasks;      /* owned; NULL: they are not asked for */
     struct process_pending *pending; /* owned */
@@ -115,7 +116,7 @@ struct process {
     uint64_t cpu_ns;       /* as last read */
     uint64_t cpu_base_ns;  /* when it was opened */
     uint64_t cpu_given_ns; /* of what came since, given out so far */
-    struct process_rest rest;
+    struct process_idle idle;
     bool failed; /* out of memory */
 };
 
@@ -124,7 +125,7 @@ void process_init(struct process *process, struct proc_id id, struct cpy_target 
                   struct service *service, enum service_split split, uint64_t now_ns);
 
 /* What its samples are to have, before the first. False: out of memory. */
-MUST_CHECK bool process_set_wants(struct process *process, const struct wants *wants);
+MUST_CHECK bool process_set_options(struct process *process, const struct sample_options *options);
 
 /* Gives out what came so far, and ends it. */
 void process_finish(struct process *process);
@@ -137,7 +138,7 @@ MUST_CHECK enum cpy_rc process_sample(struct process *process, uint64_t now_ns, 
                                       bool *out_read);
 
 /* True if process_sample would like to know whether it is alone. */
-bool process_may_rest(const struct process *process);
+bool process_may_be_idle(const struct process *process);
 
 /* How many ticks after the last sample the next is to be taken: it stands for them. */
 uint64_t process_ticks(const struct process *process);
@@ -152,6 +153,6 @@ void process_set_split(struct process *process, enum service_split split, uint64
 void process_move(struct process *process, struct service *service, uint64_t now_ns);
 
 /* Gives out what came since the last settling: before its service's profile is encoded. */
-void process_settle(struct process *process, uint64_t now_ns);
+void process_commit(struct process *process, uint64_t now_ns);
 
 #endif

@@ -225,7 +225,7 @@ static bool make_set(struct split_set *set)
 }
 
 /* True if the profile tells this process or thread apart, or has room to do so. */
-static bool is_told_apart(struct split_set *set, uint64_t key)
+static bool is_split(struct split_set *set, uint64_t key)
 {
     size_t place;
 
@@ -257,7 +257,7 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
         labels[count++] = (struct pprof_label){.key = SERVICE_HANG, .str = tag->hang};
     if (tag->split == SPLIT_NONE)
         return count;
-    if (!is_told_apart(&service->split, (uint64_t)tag->pid << 32 | tid)) {
+    if (!is_split(&service->split, (uint64_t)tag->pid << 32 | tid)) {
         labels[count++] = (struct pprof_label){.key = "split", .str = "others"};
         return count;
     }

@@ -46,7 +46,7 @@ struct service {
     uint32_t unseen_row;   /* CPU time that no sample saw */
     uint32_t overflow_row; /* stands for all stacks that there is no room for */
     char python[32];       /* the version that its processes run */
-    uint32_t lacks;        /* what a version of them does not tell: see sample_options.h */
+    uint32_t missing;      /* what a version of them does not tell: see sample_options.h */
     struct service *next;
 };
 

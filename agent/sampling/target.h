@@ -11,7 +11,7 @@
 
 struct target {
     struct proc_id id;
-    struct choice choice;
+    struct target_profile profile;
     struct tick tick;             /* when it is due next */
     int pidfd;                    /* owned: tells its end; -1: the kernel has none */
     unsigned raced;               /* samples in a row that failed */

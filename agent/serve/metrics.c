@@ -32,7 +32,7 @@ static void add_value(struct buf *out, const char *text)
     size_t i;
 
     buf_init(&shown, LABEL_MAX);
-    visible_add_str(&shown, text);
+    escape_add_str(&shown, text);
     buf_add_str(out, "\"");
     for (i = 0; i < shown.size; i++) {
         if (shown.data[i] == '"' || shown.data[i] == '\\')
@@ -123,25 +123,25 @@ static void add_hangs(const struct state *s, struct buf *out)
         hanging += s->targets[i].hang != NULL;
     head(out, "pystrobe_hangs_total", "counter", "Processes that were seen to hang, by how.");
     labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_STUCK), NULL, NULL,
-             (double)s->fleet.hangs[HANG_STUCK]);
+             (double)s->supervisor.hangs[HANG_STUCK]);
     labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_DEADLOCK), NULL, NULL,
-             (double)s->fleet.hangs[HANG_DEADLOCK]);
+             (double)s->supervisor.hangs[HANG_DEADLOCK]);
     one(out, "pystrobe_targets_hanging", "gauge", "Processes that hang now.", (double)hanging);
 }
 
 static void add_samplers(const struct state *s, struct buf *out)
 {
     one(out, "pystrobe_samplers", "gauge", "Processes that read targets.",
-        (double)s->fleet.samplers);
+        (double)s->supervisor.samplers);
     one(out, "pystrobe_samplers_started_total", "counter", "Samplers started.",
-        (double)s->fleet.started);
+        (double)s->supervisor.started);
     head(out, "pystrobe_samplers_lost_total", "counter", "Samplers that were lost.");
     labelled(out, "pystrobe_samplers_lost_total", "reason", "blocked", NULL, NULL,
-             (double)s->fleet.blocked);
+             (double)s->supervisor.blocked);
     labelled(out, "pystrobe_samplers_lost_total", "reason", "crashed", NULL, NULL,
-             (double)s->fleet.crashed);
+             (double)s->supervisor.crashed);
     labelled(out, "pystrobe_samplers_lost_total", "reason", "silent", NULL, NULL,
-             (double)s->fleet.silent);
+             (double)s->supervisor.silent);
 }
 
 /* One number of each exporter. */

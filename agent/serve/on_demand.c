@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
-#include "agent/sampling/target_selection.h"
+#include "agent/sampling/resolve_target.h"
 
 /* A sampler that has not handed over by then is not waited for. */
-#define SETTLE_NS (3 * NS_PER_S)
+#define COMMIT_NS (3 * NS_PER_S)
 /* How often it is looked whether all have. */
 #define LOOK_NS (20 * NS_PER_MS)
 /* Whoever asks looks so often whether to go on waiting. */
@@ -20,306 +20,321 @@
 /* A rate is asked for a little longer than the pull takes. */
 #define BURST_MORE_NS NS_PER_S
 
-enum pull_state { PULL_FREE, PULL_ASKED, PULL_BEGINS, PULL_RUNS, PULL_ENDS, PULL_DONE };
-
-struct pull {
-    enum pull_state state;
-    bool left; /* whoever asked has gone */
-    struct pull_request request;
-    struct burst aim;
-    uint64_t settling; /* the order that it waits for, until late_ns */
-    uint64_t late_ns, begin_ns, end_ns;
-    enum pull_rc rc;
-    struct pull_answer answer;
+enum on_demand_state {
+    ON_DEMAND_FREE,
+    ON_DEMAND_ASKED,
+    ON_DEMAND_BEGINS,
+    ON_DEMAND_RUNS,
+    ON_DEMAND_ENDS,
+    ON_DEMAND_DONE
 };
 
-struct pulls {
+struct on_demand_job {
+    enum on_demand_state state;
+    bool left; /* whoever asked has gone */
+    struct on_demand_request request;
+    struct burst selection;
+    uint64_t settling; /* the order that it waits for, until late_ns */
+    uint64_t late_ns, begin_ns, end_ns;
+    enum on_demand_rc rc;
+    struct on_demand_answer answer;
+};
+
+struct on_demand {
     int signal;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t done;
-    struct pull all[PULLS_MAX];
-    struct engine_apart apart; /* whom the samplers tell apart for them */
+    struct on_demand_job all[ON_DEMAND_MAX];
+    struct split_pids apart; /* whom the samplers tell apart for them */
 };
 
-struct pulls *pulls_new(int signal)
+struct on_demand *on_demand_new(int signal)
 {
-    struct pulls *pulls = calloc(1, sizeof(*pulls));
+    struct on_demand *on_demand = calloc(1, sizeof(*on_demand));
     pthread_condattr_t clock;
 
-    if (!pulls)
+    if (!on_demand)
         return NULL;
-    pulls->signal = signal;
-    (void)pthread_mutex_init(&pulls->lock, NULL);
+    on_demand->signal = signal;
+    (void)pthread_mutex_init(&on_demand->lock, NULL);
     (void)pthread_condattr_init(&clock);
     (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&pulls->done, &clock);
+    (void)pthread_cond_init(&on_demand->done, &clock);
     (void)pthread_condattr_destroy(&clock);
-    return pulls;
+    return on_demand;
 }
 
-static void release(struct pull *pull)
+static void release(struct on_demand_job *job)
 {
-    pprof_free(pull->answer.profile);
-    *pull = (struct pull){.state = PULL_FREE};
+    pprof_free(job->answer.profile);
+    *job = (struct on_demand_job){.state = ON_DEMAND_FREE};
 }
 
-void pulls_free(struct pulls *pulls)
+void on_demand_free(struct on_demand *on_demand)
 {
     size_t i;
 
-    if (!pulls)
+    if (!on_demand)
         return;
-    for (i = 0; i < PULLS_MAX; i++)
-        release(&pulls->all[i]);
-    (void)pthread_cond_destroy(&pulls->done);
-    (void)pthread_mutex_destroy(&pulls->lock);
-    free(pulls);
+    for (i = 0; i < ON_DEMAND_MAX; i++)
+        release(&on_demand->all[i]);
+    (void)pthread_cond_destroy(&on_demand->done);
+    (void)pthread_mutex_destroy(&on_demand->lock);
+    free(on_demand);
 }
 
-static struct pull *find_free(struct pulls *pulls)
+static struct on_demand_job *find_free(struct on_demand *on_demand)
 {
     size_t i;
 
-    for (i = 0; i < PULLS_MAX; i++)
-        if (pulls->all[i].state == PULL_FREE)
-            return &pulls->all[i];
+    for (i = 0; i < ON_DEMAND_MAX; i++)
+        if (on_demand->all[i].state == ON_DEMAND_FREE)
+            return &on_demand->all[i];
     return NULL;
 }
 
 /* Waits for the main loop to be done with it; false: not any longer. */
-static bool wait_for(struct pulls *pulls, const struct pull *pull, atomic_bool *stop)
+static bool wait_for(struct on_demand *on_demand, const struct on_demand_job *job,
+                     atomic_bool *stop)
 {
     struct timespec until;
     uint64_t until_ns;
 
-    while (pull->state != PULL_DONE) {
+    while (job->state != ON_DEMAND_DONE) {
         if (atomic_load(stop))
             return false;
         until_ns = clock_mono_ns() + WAIT_NS;
         until = (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
-        (void)pthread_cond_timedwait(&pulls->done, &pulls->lock, &until);
+        (void)pthread_cond_timedwait(&on_demand->done, &on_demand->lock, &until);
     }
     return true;
 }
 
-enum pull_rc pulls_ask(struct pulls *pulls, const struct pull_request *request, atomic_bool *stop,
-                       struct pull_answer *out)
+enum on_demand_rc on_demand_ask(struct on_demand *on_demand,
+                                const struct on_demand_request *request, atomic_bool *stop,
+                                struct on_demand_answer *out)
 {
-    enum pull_rc rc = PULL_BUSY;
-    struct pull *pull;
+    enum on_demand_rc rc = ON_DEMAND_BUSY;
+    struct on_demand_job *job;
 
-    (void)pthread_mutex_lock(&pulls->lock);
-    pull = find_free(pulls);
-    if (pull) {
-        *pull = (struct pull){.state = PULL_ASKED, .request = *request};
-        (void)kill(getpid(), pulls->signal);
-        if (wait_for(pulls, pull, stop)) {
-            rc = pull->rc;
-            if (rc == PULL_OK) {
-                *out = pull->answer;
-                pull->answer.profile = NULL;
+    (void)pthread_mutex_lock(&on_demand->lock);
+    job = find_free(on_demand);
+    if (job) {
+        *job = (struct on_demand_job){.state = ON_DEMAND_ASKED, .request = *request};
+        (void)kill(getpid(), on_demand->signal);
+        if (wait_for(on_demand, job, stop)) {
+            rc = job->rc;
+            if (rc == ON_DEMAND_OK) {
+                *out = job->answer;
+                job->answer.profile = NULL;
             }
-            release(pull);
+            release(job);
         } else {
-            rc = PULL_ENDED;
-            pull->left = true; /* the main loop may be about to add to it */
+            rc = ON_DEMAND_ENDED;
+            job->left = true; /* the main loop may be about to add to it */
         }
     }
-    (void)pthread_mutex_unlock(&pulls->lock);
+    (void)pthread_mutex_unlock(&on_demand->lock);
     return rc;
 }
 
-static void finish(struct pulls *pulls, struct pull *pull, enum pull_rc rc)
+static void finish(struct on_demand *on_demand, struct on_demand_job *job, enum on_demand_rc rc)
 {
-    pull->rc = rc;
-    pull->state = PULL_DONE;
-    (void)pthread_cond_broadcast(&pulls->done);
+    job->rc = rc;
+    job->state = ON_DEMAND_DONE;
+    (void)pthread_cond_broadcast(&on_demand->done);
 }
 
 /* Adds what the running interval has of a service, or takes off what was there before. */
-static void add(struct pulls *pulls, struct pull *pull, const struct service *service,
-                bool subtract)
+static void add(struct on_demand *on_demand, struct on_demand_job *job,
+                const struct service *service, bool subtract)
 {
-    const struct burst *whom = &pull->aim;
+    const struct burst *resolve_target = &job->selection;
     struct pprof_rule rule = {.subtract = subtract};
     enum pprof_rc rc;
 
-    if (whom->pid) {
+    if (resolve_target->pid) {
         rule.key = "pid";
-        rule.num = whom->pid;
-    } else if (whom->service[0] == '\0') {
+        rule.num = resolve_target->pid;
+    } else if (resolve_target->service[0] == '\0') {
         rule.extra[0] = "service";
         rule.extra[1] = service->name;
-    } else if (strcmp(whom->service, service->name) != 0) {
+    } else if (strcmp(resolve_target->service, service->name) != 0) {
         return;
     }
-    if (pull->answer.period_ns == 0 || service->period_ns < pull->answer.period_ns)
-        pull->answer.period_ns = service->period_ns;
-    rc = pprof_merge_by(pull->answer.profile, service->profile, &rule);
+    if (job->answer.period_ns == 0 || service->period_ns < job->answer.period_ns)
+        job->answer.period_ns = service->period_ns;
+    rc = pprof_merge_by(job->answer.profile, service->profile, &rule);
     if (rc != PPROF_OK)
-        finish(pulls, pull, rc == PPROF_FULL ? PULL_FULL : PULL_NOMEM);
+        finish(on_demand, job, rc == PPROF_FULL ? ON_DEMAND_FULL : ON_DEMAND_NOMEM);
 }
 
-static void add_all(struct pulls *pulls, struct pull *pull, struct fleet *fleet, bool subtract)
+static void add_all(struct on_demand *on_demand, struct on_demand_job *job,
+                    struct supervisor *supervisor, bool subtract)
 {
-    const struct service *service = fleet_services(fleet);
+    const struct service *service = supervisor_services(supervisor);
 
-    for (; service && pull->state != PULL_DONE; service = service->next)
-        add(pulls, pull, service, subtract);
+    for (; service && job->state != ON_DEMAND_DONE; service = service->next)
+        add(on_demand, job, service, subtract);
 }
 
-void pulls_deliver(struct pulls *pulls, const struct service *service)
+void on_demand_deliver(struct on_demand *on_demand, const struct service *service)
 {
-    struct pull *pull;
+    struct on_demand_job *job;
 
-    if (!pulls)
+    if (!on_demand)
         return;
-    (void)pthread_mutex_lock(&pulls->lock);
-    for (pull = pulls->all; pull < pulls->all + PULLS_MAX; pull++)
-        if (pull->state == PULL_RUNS || pull->state == PULL_ENDS)
-            add(pulls, pull, service, false);
-    (void)pthread_mutex_unlock(&pulls->lock);
+    (void)pthread_mutex_lock(&on_demand->lock);
+    for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
+        if (job->state == ON_DEMAND_RUNS || job->state == ON_DEMAND_ENDS)
+            add(on_demand, job, service, false);
+    (void)pthread_mutex_unlock(&on_demand->lock);
 }
 
 struct finding {
-    const struct burst *whom;
+    const struct burst *resolve_target;
     size_t count;
 };
 
-static void find_one(void *ctx, const struct fleet_process *process)
+static void find_one(void *ctx, const struct supervisor_process *process)
 {
     struct finding *finding = ctx;
 
-    finding->count += burst_fits(finding->whom, process->pid, process->service);
+    finding->count += burst_fits(finding->resolve_target, process->pid, process->service);
 }
 
 /* Whom the samplers are to tell apart from now on for the pulls that there are. */
-static struct engine_apart apart_for(const struct pulls *pulls)
+static struct split_pids split_pids_for(const struct on_demand *on_demand)
 {
-    struct engine_apart apart = {0};
-    const struct pull *pull;
+    struct split_pids apart = {0};
+    const struct on_demand_job *job;
 
-    for (pull = pulls->all; pull < pulls->all + PULLS_MAX; pull++)
-        if (pull->aim.pid && (pull->state == PULL_BEGINS || pull->state == PULL_RUNS))
-            apart.pids[apart.count++] = pull->aim.pid;
+    for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
+        if (job->selection.pid && (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_RUNS))
+            apart.pids[apart.count++] = job->selection.pid;
     return apart;
 }
 
 /* Has it sampled so often, beside what else is asked of the same processes. */
-static bool raise_rate(const struct pull *pull, struct fleet *fleet, uint64_t now_ns)
+static bool raise_rate(const struct on_demand_job *job, struct supervisor *supervisor,
+                       uint64_t now_ns)
 {
-    const struct burst *running = fleet_burst_of(fleet, &pull->aim);
-    uint64_t duration_ns = pull->request.duration_ns + SETTLE_NS + BURST_MORE_NS;
-    struct burst burst = pull->aim;
+    const struct burst *running = supervisor_burst_of(supervisor, &job->selection);
+    uint64_t duration_ns = job->request.duration_ns + COMMIT_NS + BURST_MORE_NS;
+    struct burst burst = job->selection;
 
-    burst.rate_hz = pull->request.rate_hz;
+    burst.rate_hz = job->request.rate_hz;
     if (burst.rate_hz <= 0)
         return true;
     if (running && running->rate_hz > burst.rate_hz)
         burst.rate_hz = running->rate_hz;
     if (running && running->until_ns > now_ns + duration_ns)
         duration_ns = running->until_ns - now_ns;
-    return fleet_burst(fleet, &burst, duration_ns) != SIZE_MAX;
+    return supervisor_burst(supervisor, &burst, duration_ns) != SIZE_MAX;
 }
 
-static void begin(struct pulls *pulls, struct pull *pull, struct fleet *fleet,
-                  const struct conf *conf, uint64_t now_ns)
+static void begin(struct on_demand *on_demand, struct on_demand_job *job,
+                  struct supervisor *supervisor, const struct conf *conf, uint64_t now_ns)
 {
-    struct finding finding = {.whom = &pull->aim};
+    struct finding finding = {.resolve_target = &job->selection};
 
-    pull->aim = whom(conf, pull->request.target);
-    fleet_each(fleet, find_one, &finding);
-    if (finding.count == 0 && pull->request.target[0])
-        finish(pulls, pull, PULL_UNKNOWN);
-    else if (!raise_rate(pull, fleet, now_ns))
-        finish(pulls, pull, PULL_BUSY);
-    else if (pprof_new(service_types, VALUES, PULL_PROFILE_MAX, &pull->answer.profile) != PPROF_OK)
-        finish(pulls, pull, PULL_NOMEM);
+    job->selection = resolve_target(conf, job->request.target);
+    supervisor_each(supervisor, find_one, &finding);
+    if (finding.count == 0 && job->request.target[0])
+        finish(on_demand, job, ON_DEMAND_UNKNOWN);
+    else if (!raise_rate(job, supervisor, now_ns))
+        finish(on_demand, job, ON_DEMAND_BUSY);
+    else if (pprof_new(service_types, VALUES, ON_DEMAND_PROFILE_MAX, &job->answer.profile) !=
+             PPROF_OK)
+        finish(on_demand, job, ON_DEMAND_NOMEM);
     else
-        pull->state = PULL_BEGINS;
+        job->state = ON_DEMAND_BEGINS;
 }
 
-static bool wants_settling(const struct pull *pull)
+static bool needs_commit(const struct on_demand_job *job)
 {
-    return (pull->state == PULL_BEGINS || pull->state == PULL_ENDS) && !pull->settling;
+    return (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_ENDS) && !job->settling;
 }
 
 /* Has the samplers give out what they have counted, for all pulls that begin or end now. */
-static void settle(struct pulls *pulls, struct fleet *fleet, uint64_t now_ns)
+static void commit_time(struct on_demand *on_demand, struct supervisor *supervisor, uint64_t now_ns)
 {
-    const struct engine_apart apart = apart_for(pulls);
-    bool wanted = memcmp(&apart, &pulls->apart, sizeof(apart)) != 0;
-    struct pull *pull;
+    const struct split_pids apart = split_pids_for(on_demand);
+    bool wanted = memcmp(&apart, &on_demand->apart, sizeof(apart)) != 0;
+    struct on_demand_job *job;
     uint64_t number;
 
-    for (pull = pulls->all; pull < pulls->all + PULLS_MAX; pull++)
-        wanted = wanted || wants_settling(pull);
+    for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
+        wanted = wanted || needs_commit(job);
     if (!wanted)
         return;
-    number = fleet_settle(fleet, &apart);
-    pulls->apart = apart;
-    for (pull = pulls->all; pull < pulls->all + PULLS_MAX; pull++)
-        if (wants_settling(pull)) {
-            pull->settling = number;
-            pull->late_ns = now_ns + SETTLE_NS;
+    number = supervisor_commit(supervisor, &apart);
+    on_demand->apart = apart;
+    for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
+        if (needs_commit(job)) {
+            job->settling = number;
+            job->late_ns = now_ns + COMMIT_NS;
         }
 }
 
 /* What the samplers had to hand over is there: the pull begins, or is whole. */
-static void settled(struct pulls *pulls, struct pull *pull, struct fleet *fleet, uint64_t now_ns)
+static void committed(struct on_demand *on_demand, struct on_demand_job *job,
+                      struct supervisor *supervisor, uint64_t now_ns)
 {
-    pull->settling = 0;
-    if (pull->state == PULL_BEGINS) {
-        pull->state = PULL_RUNS;
-        pull->begin_ns = now_ns;
-        pull->end_ns = now_ns + pull->request.duration_ns;
-        pull->answer.start_utc_ns = clock_utc_ns();
-        add_all(pulls, pull, fleet, true);
+    job->settling = 0;
+    if (job->state == ON_DEMAND_BEGINS) {
+        job->state = ON_DEMAND_RUNS;
+        job->begin_ns = now_ns;
+        job->end_ns = now_ns + job->request.duration_ns;
+        job->answer.start_utc_ns = clock_utc_ns();
+        add_all(on_demand, job, supervisor, true);
         return;
     }
-    pull->answer.duration_ns = now_ns - pull->begin_ns;
-    add_all(pulls, pull, fleet, false);
-    if (pull->state != PULL_DONE)
-        finish(pulls, pull, PULL_OK);
+    job->answer.duration_ns = now_ns - job->begin_ns;
+    add_all(on_demand, job, supervisor, false);
+    if (job->state != ON_DEMAND_DONE)
+        finish(on_demand, job, ON_DEMAND_OK);
 }
 
-static void step(struct pulls *pulls, struct pull *pull, struct fleet *fleet,
-                 const struct conf *conf, uint64_t now_ns)
+static void step(struct on_demand *on_demand, struct on_demand_job *job,
+                 struct supervisor *supervisor, const struct conf *conf, uint64_t now_ns)
 {
-    if (pull->left)
-        release(pull);
-    if (pull->state == PULL_ASKED)
-        begin(pulls, pull, fleet, conf, now_ns);
-    if (pull->state == PULL_RUNS && now_ns >= pull->end_ns)
-        pull->state = PULL_ENDS;
-    if (pull->settling && (now_ns >= pull->late_ns || fleet_settled(fleet, pull->settling)))
-        settled(pulls, pull, fleet, now_ns);
+    if (job->left)
+        release(job);
+    if (job->state == ON_DEMAND_ASKED)
+        begin(on_demand, job, supervisor, conf, now_ns);
+    if (job->state == ON_DEMAND_RUNS && now_ns >= job->end_ns)
+        job->state = ON_DEMAND_ENDS;
+    if (job->settling &&
+        (now_ns >= job->late_ns || supervisor_committed(supervisor, job->settling)))
+        committed(on_demand, job, supervisor, now_ns);
 }
 
-void pulls_step(struct pulls *pulls, struct fleet *fleet, const struct conf *conf)
+void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
+                    const struct conf *conf)
 {
     uint64_t now_ns = clock_mono_ns();
     size_t i;
 
-    (void)pthread_mutex_lock(&pulls->lock);
-    for (i = 0; i < PULLS_MAX; i++)
-        step(pulls, &pulls->all[i], fleet, conf, now_ns);
-    settle(pulls, fleet, now_ns);
-    (void)pthread_mutex_unlock(&pulls->lock);
+    (void)pthread_mutex_lock(&on_demand->lock);
+    for (i = 0; i < ON_DEMAND_MAX; i++)
+        step(on_demand, &on_demand->all[i], supervisor, conf, now_ns);
+    commit_time(on_demand, supervisor, now_ns);
+    (void)pthread_mutex_unlock(&on_demand->lock);
 }
 
-uint64_t pulls_next_ns(struct pulls *pulls)
+uint64_t on_demand_next_ns(struct on_demand *on_demand)
 {
     uint64_t next_ns = UINT64_MAX, at_ns;
-    const struct pull *pull;
+    const struct on_demand_job *job;
 
-    (void)pthread_mutex_lock(&pulls->lock);
-    for (pull = pulls->all; pull < pulls->all + PULLS_MAX; pull++) {
-        at_ns = pull->state == PULL_FREE || pull->state == PULL_DONE ? UINT64_MAX
-                : pull->state == PULL_RUNS && !pull->left            ? pull->end_ns
-                                                                     : clock_mono_ns() + LOOK_NS;
+    (void)pthread_mutex_lock(&on_demand->lock);
+    for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++) {
+        at_ns = job->state == ON_DEMAND_FREE || job->state == ON_DEMAND_DONE ? UINT64_MAX
+                : job->state == ON_DEMAND_RUNS && !job->left                 ? job->end_ns
+                                                             : clock_mono_ns() + LOOK_NS;
         next_ns = at_ns < next_ns ? at_ns : next_ns;
     }
-    (void)pthread_mutex_unlock(&pulls->lock);
+    (void)pthread_mutex_unlock(&on_demand->lock);
     return next_ns;
 }

@@ -6,10 +6,10 @@
  * profiles of the intervals that end meanwhile, and of the running one what came since the pull
  * began. At both ends the samplers are told to give out all time that they have counted.
  *
- * Shape:   pulls_new; pulls_ask by whoever wants a profile; in the main loop pulls_step when the
- *          signal came or pulls_next_ns is over, and pulls_deliver at the end of each interval;
- *          pulls_free.
- * Threads: pulls_ask may be called by any; all else belongs to the main loop.
+ * Shape:   on_demand_new; on_demand_ask by whoever wants a profile; in the main loop on_demand_step
+ * when the signal came or on_demand_next_ns is over, and on_demand_deliver at the end of each
+ * interval; on_demand_free. Threads: on_demand_ask may be called by any; all else belongs to the
+ * main loop.
  */
 #ifndef AGENT_SERVE_ON_DEMAND_H
 #define AGENT_SERVE_ON_DEMAND_H
@@ -22,29 +22,29 @@
 #include "conf/conf.h"
 
 enum {
-    PULLS_MAX = ENGINE_APART_MAX, /* at a time */
-    PULL_SECONDS_MAX = 300,
-    PULL_PROFILE_MAX = 8 << 20 /* bytes that one may take while it is added up */
+    ON_DEMAND_MAX = SPLIT_PIDS_MAX, /* at a time */
+    ON_DEMAND_SECONDS_MAX = 300,
+    ON_DEMAND_PROFILE_MAX = 8 << 20 /* bytes that one may take while it is added up */
 };
 
-struct pulls; /* private */
+struct on_demand; /* private */
 
-struct pull_request {
-    char target[CONTROL_TARGET_MAX]; /* as command_targets.h has it */
+struct on_demand_request {
+    char target[CONTROL_TARGET_MAX]; /* as target_selection.h has it */
     uint64_t duration_ns;
     double rate_hz; /* at least; 0: as it is sampled anyway */
 };
 
-enum pull_rc {
-    PULL_OK,
-    PULL_BUSY,    /* there are PULLS_MAX, or BURSTS_MAX bursts, already */
-    PULL_UNKNOWN, /* nothing that is sampled is called so */
-    PULL_FULL,    /* it got too large */
-    PULL_NOMEM,
-    PULL_ENDED /* the agent ends, or has given up answering here */
+enum on_demand_rc {
+    ON_DEMAND_OK,
+    ON_DEMAND_BUSY,    /* there are ON_DEMAND_MAX, or BURSTS_MAX bursts, already */
+    ON_DEMAND_UNKNOWN, /* nothing that is sampled is called so */
+    ON_DEMAND_FULL,    /* it got too large */
+    ON_DEMAND_NOMEM,
+    ON_DEMAND_ENDED /* the agent ends, or has given up answering here */
 };
 
-struct pull_answer {
+struct on_demand_answer {
     struct pprof *profile; /* owned by who asked: pprof_free */
     int64_t start_utc_ns;
     uint64_t duration_ns;
@@ -52,27 +52,29 @@ struct pull_answer {
 };
 
 /* `signal` wakes the main loop when somebody asks. NULL: out of memory. */
-MUST_CHECK struct pulls *pulls_new(int signal);
+MUST_CHECK struct on_demand *on_demand_new(int signal);
 
 /*
  * Asks for a profile and waits for it, or until `*stop`. May wait some seconds longer than asked
  * for: a sampler may hang.
  *
- * Gives: *out if it is PULL_OK.
+ * Gives: *out if it is ON_DEMAND_OK.
  */
-MUST_CHECK enum pull_rc pulls_ask(struct pulls *pulls, const struct pull_request *request,
-                                  atomic_bool *stop, struct pull_answer *out);
+MUST_CHECK enum on_demand_rc on_demand_ask(struct on_demand *on_demand,
+                                           const struct on_demand_request *request,
+                                           atomic_bool *stop, struct on_demand_answer *out);
 
 /* Begins and ends what is due. */
-void pulls_step(struct pulls *pulls, struct fleet *fleet, const struct conf *conf);
+void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
+                    const struct conf *conf);
 
 /* When to call it next without a signal (monotonic); UINT64_MAX: not at all. */
-uint64_t pulls_next_ns(struct pulls *pulls);
+uint64_t on_demand_next_ns(struct on_demand *on_demand);
 
 /* An interval of a service has ended: its profile is about to be emptied. NULL is fine. */
-void pulls_deliver(struct pulls *pulls, const struct service *service);
+void on_demand_deliver(struct on_demand *on_demand, const struct service *service);
 
 /* Nobody may be waiting any more. NULL is fine. */
-void pulls_free(struct pulls *pulls);
+void on_demand_free(struct on_demand *on_demand);
 
 #endif

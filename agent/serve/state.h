@@ -73,7 +73,7 @@ struct state {
     struct budget_state budget;
     struct delivery_spool_stats spool;
     struct engine_stats engine;
-    struct fleet_stats fleet;
+    struct supervisor_stats supervisor;
     struct cpy_stats unwinder;
     struct state_target *targets; /* owned */
     size_t target_count, target_room;

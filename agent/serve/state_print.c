@@ -45,9 +45,9 @@ static double mebibytes(uint64_t bytes)
 /* Appends foreign text in a column of `width`. */
 static void add_column(struct buf *out, const char *text, size_t width)
 {
-    size_t used = visible_width(text, strlen(text));
+    size_t used = escape_width(text, strlen(text));
 
-    visible_add_str(out, text);
+    escape_add_str(out, text);
     for (; used < width; used++)
         buf_add_str(out, " ");
     buf_add_str(out, " ");
@@ -56,7 +56,7 @@ static void add_column(struct buf *out, const char *text, size_t width)
 static void config_text(const struct state_config *config, struct buf *out)
 {
     buf_add_str(out, "config:   ");
-    visible_add_str(out, config->path);
+    escape_add_str(out, config->path);
     buf_add_str(out, ", in effect since ");
     add_utc(out, config->loaded_ns);
     buf_add_str(out, "\n");
@@ -69,7 +69,7 @@ static void config_text(const struct state_config *config, struct buf *out)
         return;
     }
     buf_add_str(out, ", FAILED, settings stay as they were: ");
-    visible_add_str(out, config->error.text);
+    escape_add_str(out, config->error.text);
     buf_add_str(out, "\n");
 }
 
@@ -103,7 +103,7 @@ static void spool_text(const struct delivery_spool_stats *spool, struct buf *out
                 spool->bad, spool->failing ? "; the disk FAILS, profiles wait in memory" : "");
     if (spool->last_error.text[0]) {
         buf_add_str(out, "\n          last error: ");
-        visible_add_str(out, spool->last_error.text);
+        escape_add_str(out, spool->last_error.text);
     }
     buf_add_str(out, "\n");
 }
@@ -117,9 +117,9 @@ static void exporters_text(const struct state *state, struct buf *out)
         const struct delivery_stats *d = &exporter->delivery;
 
         buf_add_str(out, "exporter: ");
-        visible_add_str(out, exporter->name);
+        escape_add_str(out, exporter->name);
         buf_add_str(out, " (");
-        visible_add_str(out, exporter->type);
+        escape_add_str(out, exporter->type);
         buf_add_fmt(out,
                     "), %" PRIu64 " sent, %zu wait, %" PRIu64 " tries failed, %" PRIu64
                     " refused, %" PRIu64 " dropped",
@@ -127,7 +127,7 @@ static void exporters_text(const struct state *state, struct buf *out)
                     d->dropped_full + d->dropped_old + d->dropped_stop);
         if (d->last_error.text[0]) {
             buf_add_str(out, "\n          last error: ");
-            visible_add_str(out, d->last_error.text);
+            escape_add_str(out, d->last_error.text);
         }
         buf_add_str(out, "\n");
     }
@@ -168,7 +168,7 @@ static size_t count_hanging(const struct state *state)
 
 static void hangs_text(const struct state *state, struct buf *out)
 {
-    const uint64_t *hangs = state->fleet.hangs;
+    const uint64_t *hangs = state->supervisor.hangs;
 
     if (hangs[HANG_STUCK] + hangs[HANG_DEADLOCK] > 0)
         buf_add_fmt(out, "hangs:    %zu now, %" PRIu64 " stuck and %" PRIu64 " deadlocked so far\n",
@@ -219,7 +219,7 @@ void state_line(const struct state *state, struct buf *out)
         state->engine.sampling, state->engine.samples, sent, waiting);
     if (last->text[0] && (waiting > 0 || state->spool.failing)) {
         buf_add_str(out, "; last error: ");
-        visible_add_str(out, last->text);
+        escape_add_str(out, last->text);
     }
     if (count_hanging(state) > 0)
         buf_add_fmt(out, "; %zu HANG", count_hanging(state));
@@ -234,12 +234,12 @@ void state_text(const struct state *state, struct buf *out)
     buf_add_str(out, "\n");
     config_text(&state->config, out);
     buf_add_fmt(out, "targets:  %zu sampled, %" PRIu64 " so far, %zu sampled apart\n",
-                state->engine.sampling, state->engine.attached, state->fleet.suspects);
+                state->engine.sampling, state->engine.attached, state->supervisor.quarantine);
     buf_add_fmt(out,
                 "samplers: %zu, %" PRIu64 " started, %" PRIu64 " blocked by a process, %" PRIu64
                 " crashed\n",
-                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
-                state->fleet.crashed);
+                state->supervisor.samplers, state->supervisor.started, state->supervisor.blocked,
+                state->supervisor.crashed);
     hangs_text(state, out);
     buf_add_fmt(out, "samples:  %" PRIu64 ", ", state->engine.samples);
     stats_dropped(&state->engine, &state->unwinder, out);
@@ -399,11 +399,12 @@ void state_json(const struct state *state, struct buf *out)
     buf_add_fmt(out,
                 ", \"samplers\": {\"running\": %zu, \"started\": %" PRIu64 ", \"blocked\": %" PRIu64
                 ", \"crashed\": %" PRIu64 ", \"suspects\": %zu}",
-                state->fleet.samplers, state->fleet.started, state->fleet.blocked,
-                state->fleet.crashed, state->fleet.suspects);
-    buf_add_fmt(
-        out, ", \"hangs\": {\"now\": %zu, \"stuck\": %" PRIu64 ", \"deadlock\": %" PRIu64 "}",
-        count_hanging(state), state->fleet.hangs[HANG_STUCK], state->fleet.hangs[HANG_DEADLOCK]);
+                state->supervisor.samplers, state->supervisor.started, state->supervisor.blocked,
+                state->supervisor.crashed, state->supervisor.quarantine);
+    buf_add_fmt(out,
+                ", \"hangs\": {\"now\": %zu, \"stuck\": %" PRIu64 ", \"deadlock\": %" PRIu64 "}",
+                count_hanging(state), state->supervisor.hangs[HANG_STUCK],
+                state->supervisor.hangs[HANG_DEADLOCK]);
     buf_add_str(out, ", \"counts\": ");
     stats_json(&state->engine, &state->unwinder, out);
     if (out->size > 0 && out->data[out->size - 1] == '\n')

@@ -90,7 +90,7 @@ void web_refuse(struct web_answer *answer, unsigned status, const char *format, 
     (void)vsnprintf(text, sizeof(text), format, rest);
     va_end(rest);
     buf_reset(&answer->body);
-    visible_add_str(&answer->body, text); /* it may quote what was asked for */
+    escape_add_str(&answer->body, text); /* it may quote what was asked for */
     buf_add_str(&answer->body, "\n");
     answer->status = status;
     answer->type = text_plain;
@@ -360,7 +360,7 @@ struct web *web_open(const struct conf *conf, const struct web_sources *sources,
 }
 
 /* Without a word for it, what shows more than numbers is for this machine alone. */
-static bool wants(const char *setting, bool otherwise)
+static bool options(const char *setting, bool otherwise)
 {
     return setting ? strcmp(setting, "on") == 0 : otherwise;
 }
@@ -383,9 +383,9 @@ void web_change(struct web *web, const struct conf *conf)
 
     if (!web)
         return;
-    pull = wants(conf->http.pull, web->listen.place != WEB_ANYWHERE);
+    pull = options(conf->http.pull, web->listen.place != WEB_ANYWHERE);
     atomic_store(&web->parts[PART_PULL], pull);
-    atomic_store(&web->parts[PART_PAGE], wants(conf->http.page, pull));
+    atomic_store(&web->parts[PART_PAGE], options(conf->http.page, pull));
     path = store_of(conf);
     (void)pthread_mutex_lock(&web->store.lock);
     free(web->store.path);

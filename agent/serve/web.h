@@ -24,7 +24,7 @@ struct web; /* private */
 /* What it answers from. All borrowed until web_close. */
 struct web_sources {
     struct state_share *share;
-    struct pulls *pulls;
+    struct on_demand *on_demand;
 };
 
 /* True if a Host header (NULL: none) is localhost or an IP address, with a port or without. */

@@ -21,7 +21,7 @@
 
 enum {
     BROWSERS_MAX = 2,
-    BROWSE_SECONDS = 10,
+    STORE_QUERY_SECONDS = 10,
     THREADS_SECONDS = 5,
     SAMPLE_SECONDS_MAX = 60,
     SAMPLE_NODES_MAX = 50000
@@ -64,13 +64,13 @@ static void leave_store(const struct web_request *request, char *path)
 static void answer_printed(const struct web_request *request, char *const *argv, unsigned seconds,
                            struct web_answer *answer)
 {
-    const struct captured_limits limits = {clock_mono_ns() + seconds * NS_PER_S, request->stop};
-    const struct captured_command command = {CAPTURED_SELF, argv, .errors = false};
+    const struct run_captured_limits limits = {clock_mono_ns() + seconds * NS_PER_S, request->stop};
+    const struct run_captured_command command = {RUN_CAPTURED_SELF, argv, .errors = false};
     struct buf *body = &answer->body;
     char reason[400];
 
     web_takes(request, seconds);
-    if (captured_run(&command, &limits, body)) {
+    if (run_captured(&command, &limits, body)) {
         answer->type = json;
         return;
     }
@@ -89,7 +89,7 @@ void web_api_services(const struct web_request *request, struct web_answer *answ
 
     if (!path)
         return;
-    answer_printed(request, argv, BROWSE_SECONDS, answer);
+    answer_printed(request, argv, STORE_QUERY_SECONDS, answer);
     leave_store(request, path);
 }
 
@@ -120,7 +120,7 @@ static void answer_range(const struct web_request *request, const char *what, bo
         query.type[0] = '\0';
     }
     web_query_command(path, query.compares ? "difference" : what, &query, &command);
-    answer_printed(request, command.argv, BROWSE_SECONDS, answer);
+    answer_printed(request, command.argv, STORE_QUERY_SECONDS, answer);
     leave_store(request, path);
 }
 
@@ -177,7 +177,8 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
 }
 
 /* Appends the flame graph of a pulled profile. */
-static enum pprof_rc add_graph(const struct pull_answer *pulled, const char *title, struct buf *out)
+static enum pprof_rc add_graph(const struct on_demand_answer *pulled, const char *title,
+                               struct buf *out)
 {
     struct format_view view = {.profile = pulled->profile,
                                .type = VALUE_CPU,
@@ -196,8 +197,8 @@ static enum pprof_rc add_graph(const struct pull_answer *pulled, const char *tit
 
 void web_api_sample(const struct web_request *request, struct web_answer *answer)
 {
-    struct pull_request pull = {.rate_hz = 0};
-    struct pull_answer pulled = {0};
+    struct on_demand_request pull = {.rate_hz = 0};
+    struct on_demand_answer pulled = {0};
     long seconds = 5;
 
     if (!web_target(request, answer, pull.target) ||

@@ -55,8 +55,8 @@ MUST_CHECK bool web_target(const struct web_request *request, struct web_answer 
 
 /* Pulls a profile of `target` for `seconds`. False: see the answer. Gives: *out, whose profile is
  * the caller's. */
-MUST_CHECK bool web_pull(const struct web_request *request, const struct pull_request *pull,
-                         struct web_answer *answer, struct pull_answer *out);
+MUST_CHECK bool web_pull(const struct web_request *request, const struct on_demand_request *pull,
+                         struct web_answer *answer, struct on_demand_answer *out);
 
 /* /debug/pprof/, /debug/pprof/profile, /debug/stacks. */
 void web_pull_index(const struct web_request *request, struct web_answer *answer);

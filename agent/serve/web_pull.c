@@ -16,7 +16,7 @@
 #include "agent/sampling/service.h"
 #include "agent/serve/web_internal.h"
 
-enum { SECONDS_USUAL = 30, STACKS_MAX = 32, STACKS_SECONDS = 10, SETTLE_SECONDS = 10 };
+enum { SECONDS_USUAL = 30, STACKS_MAX = 32, STACKS_SECONDS = 10, COMMIT_SECONDS = 10 };
 
 void web_pull_index(const struct web_request *request, struct web_answer *answer)
 {
@@ -32,11 +32,11 @@ void web_pull_index(const struct web_request *request, struct web_answer *answer
         "    or of all with a label for the service; HZ: sampled at least so often\n"
         "/debug/stacks[?target=NAME|?pid=PID]\n"
         "    the stacks of all threads, and the asyncio tasks\n",
-        version_agent, SECONDS_USUAL, PULL_SECONDS_MAX);
+        version_agent, SECONDS_USUAL, ON_DEMAND_SECONDS_MAX);
     buf_add_fmt(&answer->body, "\n%8s %s\n", "pid", "service");
     for (i = 0; state && i < state->target_count; i++) {
         buf_add_fmt(&answer->body, "%8d ", (int)state->targets[i].pid);
-        visible_add_str(&answer->body, state->targets[i].service);
+        escape_add_str(&answer->body, state->targets[i].service);
         buf_add_str(&answer->body, "\n");
     }
     state_drop(state);
@@ -82,37 +82,38 @@ static bool read_rate(const struct web_request *request, struct web_answer *answ
     return false;
 }
 
-static void refuse(struct web_answer *answer, const struct pull_request *request, enum pull_rc rc)
+static void refuse(struct web_answer *answer, const struct on_demand_request *request,
+                   enum on_demand_rc rc)
 {
     switch (rc) {
-    case PULL_UNKNOWN:
+    case ON_DEMAND_UNKNOWN:
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
                    request->target);
         break;
-    case PULL_BUSY:
+    case ON_DEMAND_BUSY:
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
-                   "%d profiles are being made already, or too many bursts run", PULLS_MAX);
+                   "%d profiles are being made already, or too many bursts run", ON_DEMAND_MAX);
         break;
-    case PULL_FULL:
+    case ON_DEMAND_FULL:
         web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR,
                    "the profile got larger than %d bytes: ask for fewer seconds, or one service",
-                   PULL_PROFILE_MAX);
+                   ON_DEMAND_PROFILE_MAX);
         break;
-    case PULL_ENDED:
+    case ON_DEMAND_ENDED:
         web_refuse(answer, MHD_HTTP_SERVICE_UNAVAILABLE, "the agent ends, or leaves this address");
         break;
-    case PULL_OK:
-    case PULL_NOMEM:
+    case ON_DEMAND_OK:
+    case ON_DEMAND_NOMEM:
         web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
         break;
     }
 }
 
-static void encode(const struct pull_request *request, const struct pull_answer *pulled,
+static void encode(const struct on_demand_request *request, const struct on_demand_answer *pulled,
                    struct web_answer *answer)
 {
-    char whom[CONTROL_TARGET_MAX + 16];
-    const char *comments[] = {version_agent, whom};
+    char resolve_target[CONTROL_TARGET_MAX + 16];
+    const char *comments[] = {version_agent, resolve_target};
     const struct pprof_meta meta = {
         .time_ns = pulled->start_utc_ns,
         .duration_ns = (int64_t)pulled->duration_ns,
@@ -123,7 +124,7 @@ static void encode(const struct pull_request *request, const struct pull_answer 
         .comment_count = request->target[0] ? 2 : 1,
     };
 
-    (void)snprintf(whom, sizeof(whom), "target: %s", request->target);
+    (void)snprintf(resolve_target, sizeof(resolve_target), "target: %s", request->target);
     if (pprof_encode(pulled->profile, &meta, &answer->body) != PPROF_OK) {
         web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
         return;
@@ -132,26 +133,26 @@ static void encode(const struct pull_request *request, const struct pull_answer 
     answer->name = "profile";
 }
 
-bool web_pull(const struct web_request *request, const struct pull_request *pull,
-              struct web_answer *answer, struct pull_answer *out)
+bool web_pull(const struct web_request *request, const struct on_demand_request *pull,
+              struct web_answer *answer, struct on_demand_answer *out)
 {
-    enum pull_rc rc;
+    enum on_demand_rc rc;
 
-    web_takes(request, (unsigned)(pull->duration_ns / NS_PER_S) + SETTLE_SECONDS);
-    rc = pulls_ask(request->sources->pulls, pull, request->stop, out);
-    if (rc != PULL_OK)
+    web_takes(request, (unsigned)(pull->duration_ns / NS_PER_S) + COMMIT_SECONDS);
+    rc = on_demand_ask(request->sources->on_demand, pull, request->stop, out);
+    if (rc != ON_DEMAND_OK)
         refuse(answer, pull, rc);
-    return rc == PULL_OK;
+    return rc == ON_DEMAND_OK;
 }
 
 void web_pull_profile(const struct web_request *request, struct web_answer *answer)
 {
-    struct pull_request pull = {.rate_hz = 0};
-    struct pull_answer pulled = {0};
+    struct on_demand_request pull = {.rate_hz = 0};
+    struct on_demand_answer pulled = {0};
     long seconds = SECONDS_USUAL;
 
     if (!web_target(request, answer, pull.target) ||
-        !web_number(request, answer, "seconds", 1, PULL_SECONDS_MAX, &seconds) ||
+        !web_number(request, answer, "seconds", 1, ON_DEMAND_SECONDS_MAX, &seconds) ||
         !read_rate(request, answer, &pull.rate_hz))
         return;
     pull.duration_ns = (uint64_t)seconds * NS_PER_S;
@@ -164,7 +165,7 @@ void web_pull_profile(const struct web_request *request, struct web_answer *answ
 /* Adds what `pystrobe dump` prints of a process; with a word and its value more only if it can,
  * else also why it cannot. */
 static void add_dump(pid_t pid, const char *word, const char *value,
-                     const struct captured_limits *limits, struct buf *out)
+                     const struct run_captured_limits *limits, struct buf *out)
 {
     char number[16];
     char *argv[] = {(char[]){"pystrobe"},
@@ -175,12 +176,12 @@ static void add_dump(pid_t pid, const char *word, const char *value,
                     (char *)(uintptr_t)word,
                     (char *)(uintptr_t)value,
                     NULL};
-    const struct captured_command command = {CAPTURED_SELF, argv, .errors = !word};
+    const struct run_captured_command command = {RUN_CAPTURED_SELF, argv, .errors = !word};
     struct buf text;
 
     (void)snprintf(number, sizeof(number), "%d", (int)pid);
     buf_init(&text, WEB_TEXT_MAX);
-    if (!captured_run(&command, limits, &text) && !word && text.size == 0)
+    if (!run_captured(&command, limits, &text) && !word && text.size == 0)
         buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)pid);
     buf_add(out, text.data, text.size);
     if (text.size > 0)
@@ -189,26 +190,27 @@ static void add_dump(pid_t pid, const char *word, const char *value,
 }
 
 /* True if a target is what `whom` says: its number, its service, or "". */
-static bool is_meant(const struct state_target *target, const char *whom)
+static bool is_meant(const struct state_target *target, const char *resolve_target)
 {
     char number[16];
 
     (void)snprintf(number, sizeof(number), "%d", (int)target->pid);
-    return whom[0] == '\0' || strcmp(whom, number) == 0 || strcmp(whom, target->service) == 0;
+    return resolve_target[0] == '\0' || strcmp(resolve_target, number) == 0 ||
+           strcmp(resolve_target, target->service) == 0;
 }
 
 void web_pull_stacks(const struct web_request *request, struct web_answer *answer)
 {
-    const struct captured_limits limits = {clock_mono_ns() + STACKS_SECONDS * NS_PER_S,
-                                           request->stop};
+    const struct run_captured_limits limits = {clock_mono_ns() + STACKS_SECONDS * NS_PER_S,
+                                               request->stop};
     struct state *state = state_share_get(request->sources->share);
-    char whom[CONTROL_TARGET_MAX];
+    char resolve_target[CONTROL_TARGET_MAX];
     size_t i, count = 0;
-    bool good = web_target(request, answer, whom);
+    bool good = web_target(request, answer, resolve_target);
 
     web_takes(request, STACKS_SECONDS);
     for (i = 0; good && state && i < state->target_count; i++) {
-        if (!is_meant(&state->targets[i], whom) || count++ >= STACKS_MAX)
+        if (!is_meant(&state->targets[i], resolve_target) || count++ >= STACKS_MAX)
             continue;
         add_dump(state->targets[i].pid, NULL, NULL, &limits, &answer->body);
         add_dump(state->targets[i].pid, "--async", "all", &limits, &answer->body);
@@ -218,5 +220,5 @@ void web_pull_stacks(const struct web_request *request, struct web_answer *answe
         buf_add_fmt(&answer->body, "and %zu processes more\n", count - STACKS_MAX);
     if (good && count == 0)
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "nothing that is sampled now is called %s",
-                   whom[0] ? whom : "anything");
+                   resolve_target[0] ? resolve_target : "anything");
 }

@@ -4,43 +4,45 @@
 
 #include <stdlib.h>
 
-struct charge *charges_add(struct charges *charges, struct proc_id id, const struct choice *choice,
-                           struct slot *slot, struct slot *apart)
+struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
+                                   const struct target_profile *profile,
+                                   struct sampler_process *sampler, struct sampler_process *apart)
 {
-    size_t capacity = charges->capacity ? charges->capacity * 2 : 16;
-    struct charge *wider, *charge;
+    size_t capacity = assignments->capacity ? assignments->capacity * 2 : 16;
+    struct assignment *wider, *assignment;
 
-    if (charges->count == charges->capacity) {
-        wider = realloc(charges->items, capacity * sizeof(*wider));
+    if (assignments->count == assignments->capacity) {
+        wider = realloc(assignments->items, capacity * sizeof(*wider));
         if (!wider)
             return NULL;
-        charges->items = wider;
-        charges->capacity = capacity;
+        assignments->items = wider;
+        assignments->capacity = capacity;
     }
-    charge = &charges->items[charges->count++];
-    *charge = (struct charge){.id = id, .choice = *choice};
-    charge->slot = suspects_find(&charges->suspects, id) ? apart : slot;
-    charge->slot->processes++;
-    return charge;
+    assignment = &assignments->items[assignments->count++];
+    *assignment = (struct assignment){.id = id, .profile = *profile};
+    assignment->sampler = quarantine_find(&assignments->quarantine, id) ? apart : sampler;
+    assignment->sampler->processes++;
+    return assignment;
 }
 
-struct charge *charges_find(const struct charges *charges, struct proc_id id)
+struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id)
 {
     size_t i;
 
-    for (i = 0; i < charges->count; i++)
-        if (charges->items[i].id.pid == id.pid && charges->items[i].id.start == id.start)
-            return &charges->items[i];
+    for (i = 0; i < assignments->count; i++)
+        if (assignments->items[i].id.pid == id.pid && assignments->items[i].id.start == id.start)
+            return &assignments->items[i];
     return NULL;
 }
 
-struct charge *charges_reading(const struct charges *charges, const struct slot *slot, pid_t pid)
+struct assignment *assignments_reading(const struct assignments *assignments,
+                                       const struct sampler_process *sampler, pid_t pid)
 {
     size_t i;
 
-    for (i = 0; i < charges->count; i++)
-        if (charges->items[i].id.pid == pid && charges->items[i].slot == slot)
-            return &charges->items[i];
+    for (i = 0; i < assignments->count; i++)
+        if (assignments->items[i].id.pid == pid && assignments->items[i].sampler == sampler)
+            return &assignments->items[i];
     return NULL;
 }
 
@@ -61,68 +63,73 @@ static struct engine_counts sum(const struct engine_counts *a, const struct engi
     return out;
 }
 
-void charges_count(struct charges *charges, const struct slot *slot, struct proc_id id,
-                   const struct engine_counts *counts)
+void assignments_count(struct assignments *assignments, const struct sampler_process *sampler,
+                       struct proc_id id, const struct engine_counts *counts)
 {
-    struct charge *charge;
+    struct assignment *assignment;
     size_t i;
 
-    for (i = 0; i < charges->count; i++, charges->next++) { /* they come in much the same order */
-        charge = &charges->items[charges->next % charges->count];
-        if (charge->id.pid != id.pid || charge->id.start != id.start)
+    for (i = 0; i < assignments->count;
+         i++, assignments->next++) { /* they come in much the same order */
+        assignment = &assignments->items[assignments->next % assignments->count];
+        if (assignment->id.pid != id.pid || assignment->id.start != id.start)
             continue;
-        if (charge->slot == slot && charge->sent)
-            charge->counts = sum(&charge->before, counts);
-        charges->next = (charges->next + 1) % charges->count;
+        if (assignment->sampler == sampler && assignment->sent)
+            assignment->counts = sum(&assignment->before, counts);
+        assignments->next = (assignments->next + 1) % assignments->count;
         return;
     }
 }
 
-void charges_remove(struct charges *charges, struct charge *charge)
+void assignments_remove(struct assignments *assignments, struct assignment *assignment)
 {
-    if (!charge)
+    if (!assignment)
         return;
-    charge->slot->processes--;
-    *charge = charges->items[--charges->count];
+    assignment->sampler->processes--;
+    *assignment = assignments->items[--assignments->count];
 }
 
-static void unsend(struct charge *charge)
+static void unsend(struct assignment *assignment)
 {
-    charge->sent = false;
-    charge->sampling = false;
-    charge->before = charge->counts;
-    hang_forget(&charge->hang);
+    assignment->sent = false;
+    assignment->sampling = false;
+    assignment->before = assignment->counts;
+    hang_forget(&assignment->hang);
 }
 
-void charges_move(struct charge *charge, struct slot *slot)
+void assignments_move(struct assignment *assignment, struct sampler_process *sampler)
 {
-    charge->slot->processes--;
-    charge->slot = slot;
-    charge->slot->processes++;
-    unsend(charge);
+    assignment->sampler->processes--;
+    assignment->sampler = sampler;
+    assignment->sampler->processes++;
+    unsend(assignment);
 }
 
-void charges_unsend(struct charges *charges, const struct slot *slot)
+void assignments_unsend(struct assignments *assignments, const struct sampler_process *sampler)
 {
     size_t i;
 
-    for (i = 0; i < charges->count; i++)
-        if (charges->items[i].slot == slot)
-            unsend(&charges->items[i]);
+    for (i = 0; i < assignments->count; i++)
+        if (assignments->items[i].sampler == sampler)
+            unsend(&assignments->items[i]);
 }
 
-const struct suspect *charges_suspect(struct charges *charges, struct charge *charge,
-                                      struct slot *apart, uint64_t now_ns)
+const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
+                                                      struct assignment *assignment,
+                                                      struct sampler_process *apart,
+                                                      uint64_t now_ns)
 {
-    charges_move(charge, apart);
-    return suspects_blame(&charges->suspects, charge->id, now_ns);
+    assignments_move(assignment, apart);
+    return quarantine_add(&assignments->quarantine, assignment->id, now_ns);
 }
 
-uint64_t charges_try_ns(const struct charges *charges, const struct charge *charge)
+uint64_t assignments_retry_ns(const struct assignments *assignments,
+                              const struct assignment *assignment)
 {
-    const struct suspect *suspect = suspects_find(&charges->suspects, charge->id);
+    const struct quarantine_entry *entry =
+        quarantine_find(&assignments->quarantine, assignment->id);
 
-    return suspect ? suspect_next_ns(suspect) : 0;
+    return entry ? quarantine_next_ns(entry) : 0;
 }
 
 static bool is_gone(void *ctx, struct proc_id id)
@@ -133,23 +140,23 @@ static bool is_gone(void *ctx, struct proc_id id)
     return !proc_read_stat(id.pid, &stat) || stat.start != id.start;
 }
 
-void charges_sweep(struct charges *charges)
+void assignments_sweep(struct assignments *assignments)
 {
-    suspects_sweep(&charges->suspects, is_gone, NULL);
+    quarantine_sweep(&assignments->quarantine, is_gone, NULL);
 }
 
-size_t charges_sampling(const struct charges *charges)
+size_t assignments_sampling(const struct assignments *assignments)
 {
     size_t i, count = 0;
 
-    for (i = 0; i < charges->count; i++)
-        count += charges->items[i].sampling;
+    for (i = 0; i < assignments->count; i++)
+        count += assignments->items[i].sampling;
     return count;
 }
 
-void charges_finish(struct charges *charges)
+void assignments_finish(struct assignments *assignments)
 {
-    free(charges->items);
-    suspects_finish(&charges->suspects);
-    *charges = (struct charges){0};
+    free(assignments->items);
+    quarantine_finish(&assignments->quarantine);
+    *assignments = (struct assignments){0};
 }

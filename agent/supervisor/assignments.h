@@ -13,64 +13,69 @@
 #include "agent/supervisor/sampler_process.h"
 
 /* What is looked at all the time comes first: the choice has kilobytes. */
-struct charge {
+struct assignment {
     struct proc_id id;
-    struct slot *slot; /* borrowed: whose it is */
-    bool sent;         /* the sampler that runs there has got it, */
-    bool sampling;     /* and samples it */
-    bool known;        /* it was sampled before, by any */
-    uint64_t began_ns; /* since when it is sampled */
-    struct choice choice;
+    struct sampler_process *sampler; /* borrowed: whose it is */
+    bool sent;                       /* the sampler that runs there has got it, */
+    bool sampling;                   /* and samples it */
+    bool known;                      /* it was sampled before, by any */
+    uint64_t began_ns;               /* since when it is sampled */
+    struct target_profile profile;
     char python[32];             /* its version; "" as long as it is not known */
     struct engine_counts counts; /* of all samplers so far, */
     struct engine_counts before; /* and of those that have ended */
     struct hang_told hang;
 };
 
-struct charges {
-    struct charge *items; /* owned */
+struct assignments {
+    struct assignment *items; /* owned */
     size_t count, capacity;
     size_t next; /* the one that is likely counted next */
-    struct suspects suspects;
+    struct quarantine quarantine;
 };
 
 /* Adds a process for `slot`, or for `apart` if it is a suspect. Lends it until the next add or
  * remove; NULL: out of memory. */
-MUST_CHECK struct charge *charges_add(struct charges *charges, struct proc_id id,
-                                      const struct choice *choice, struct slot *slot,
-                                      struct slot *apart);
+MUST_CHECK struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
+                                              const struct target_profile *profile,
+                                              struct sampler_process *sampler,
+                                              struct sampler_process *apart);
 
 /* Lends likewise; NULL: there is none. The second: the one that `slot` was reading. */
-struct charge *charges_find(const struct charges *charges, struct proc_id id);
-struct charge *charges_reading(const struct charges *charges, const struct slot *slot, pid_t pid);
+struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id);
+struct assignment *assignments_reading(const struct assignments *assignments,
+                                       const struct sampler_process *sampler, pid_t pid);
 
 /* Notes what the sampler that has a process counted of it so far; nothing if there is no such. */
-void charges_count(struct charges *charges, const struct slot *slot, struct proc_id id,
-                   const struct engine_counts *counts);
+void assignments_count(struct assignments *assignments, const struct sampler_process *sampler,
+                       struct proc_id id, const struct engine_counts *counts);
 
 /* Removes one; NULL is fine. */
-void charges_remove(struct charges *charges, struct charge *charge);
+void assignments_remove(struct assignments *assignments, struct assignment *assignment);
 
 /* From now on another sampler is to have it. */
-void charges_move(struct charge *charge, struct slot *slot);
+void assignments_move(struct assignment *assignment, struct sampler_process *sampler);
 
 /* The sampler of a slot is lost: nothing of what was sent to it holds. */
-void charges_unsend(struct charges *charges, const struct slot *slot);
+void assignments_unsend(struct assignments *assignments, const struct sampler_process *sampler);
 
 /* A sampler was lost in it: from now on it is `apart`. Lends what is known of it until the next
  * call; NULL: out of memory. */
-const struct suspect *charges_suspect(struct charges *charges, struct charge *charge,
-                                      struct slot *apart, uint64_t now_ns);
+const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
+                                                      struct assignment *assignment,
+                                                      struct sampler_process *apart,
+                                                      uint64_t now_ns);
 
 /* When a suspect may be tried; 0: it is none. */
-uint64_t charges_try_ns(const struct charges *charges, const struct charge *charge);
+uint64_t assignments_retry_ns(const struct assignments *assignments,
+                              const struct assignment *assignment);
 
 /* Forgets suspects that have ended. */
-void charges_sweep(struct charges *charges);
+void assignments_sweep(struct assignments *assignments);
 
 /* How many are sampled now. */
-size_t charges_sampling(const struct charges *charges);
+size_t assignments_sampling(const struct assignments *assignments);
 
-void charges_finish(struct charges *charges);
+void assignments_finish(struct assignments *assignments);
 
 #endif

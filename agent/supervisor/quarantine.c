@@ -12,79 +12,81 @@
 
 enum { WAIT_GROWS = 4 };
 
-static struct suspect *find(const struct suspects *suspects, struct proc_id id)
+static struct quarantine_entry *find(const struct quarantine *quarantine, struct proc_id id)
 {
     size_t i;
 
-    for (i = 0; i < suspects->count; i++)
-        if (suspects->items[i].id.pid == id.pid && suspects->items[i].id.start == id.start)
-            return &suspects->items[i];
+    for (i = 0; i < quarantine->count; i++)
+        if (quarantine->items[i].id.pid == id.pid && quarantine->items[i].id.start == id.start)
+            return &quarantine->items[i];
     return NULL;
 }
 
-const struct suspect *suspects_find(const struct suspects *suspects, struct proc_id id)
+const struct quarantine_entry *quarantine_find(const struct quarantine *quarantine,
+                                               struct proc_id id)
 {
-    return find(suspects, id);
+    return find(quarantine, id);
 }
 
-uint64_t suspect_next_ns(const struct suspect *suspect)
+uint64_t quarantine_next_ns(const struct quarantine_entry *entry)
 {
-    return suspect->blamed_ns + suspect->wait_ns;
+    return entry->blamed_ns + entry->wait_ns;
 }
 
 /* Room for one more; where there may be no more, that of the oldest. */
-static struct suspect *make_room(struct suspects *suspects)
+static struct quarantine_entry *make_room(struct quarantine *quarantine)
 {
-    size_t i, oldest = 0, capacity = suspects->capacity ? suspects->capacity * 2 : 8;
-    struct suspect *wider;
+    size_t i, oldest = 0, capacity = quarantine->capacity ? quarantine->capacity * 2 : 8;
+    struct quarantine_entry *wider;
 
-    if (suspects->count == SUSPECTS_MAX) {
-        for (i = 1; i < suspects->count; i++)
-            if (suspects->items[i].blamed_ns < suspects->items[oldest].blamed_ns)
+    if (quarantine->count == QUARANTINE_MAX) {
+        for (i = 1; i < quarantine->count; i++)
+            if (quarantine->items[i].blamed_ns < quarantine->items[oldest].blamed_ns)
                 oldest = i;
-        return &suspects->items[oldest];
+        return &quarantine->items[oldest];
     }
-    if (suspects->count == suspects->capacity) {
-        wider = realloc(suspects->items, capacity * sizeof(*wider));
+    if (quarantine->count == quarantine->capacity) {
+        wider = realloc(quarantine->items, capacity * sizeof(*wider));
         if (!wider)
             return NULL;
-        suspects->items = wider;
-        suspects->capacity = capacity;
+        quarantine->items = wider;
+        quarantine->capacity = capacity;
     }
-    return &suspects->items[suspects->count++];
+    return &quarantine->items[quarantine->count++];
 }
 
-const struct suspect *suspects_blame(struct suspects *suspects, struct proc_id id, uint64_t now_ns)
+const struct quarantine_entry *quarantine_add(struct quarantine *quarantine, struct proc_id id,
+                                              uint64_t now_ns)
 {
-    struct suspect *suspect = find(suspects, id);
+    struct quarantine_entry *entry = find(quarantine, id);
 
-    if (!suspect) {
-        suspect = make_room(suspects);
-        if (!suspect)
+    if (!entry) {
+        entry = make_room(quarantine);
+        if (!entry)
             return NULL;
-        *suspect = (struct suspect){.id = id};
+        *entry = (struct quarantine_entry){.id = id};
     }
-    suspect->count++;
-    suspect->blamed_ns = now_ns;
-    suspect->wait_ns = suspect->wait_ns ? suspect->wait_ns * WAIT_GROWS : WAIT_FIRST_NS;
-    if (suspect->wait_ns > WAIT_MAX_NS)
-        suspect->wait_ns = WAIT_MAX_NS;
-    return suspect;
+    entry->count++;
+    entry->blamed_ns = now_ns;
+    entry->wait_ns = entry->wait_ns ? entry->wait_ns * WAIT_GROWS : WAIT_FIRST_NS;
+    if (entry->wait_ns > WAIT_MAX_NS)
+        entry->wait_ns = WAIT_MAX_NS;
+    return entry;
 }
 
-void suspects_sweep(struct suspects *suspects, bool (*is_gone)(void *ctx, struct proc_id id),
-                    void *ctx)
+void quarantine_sweep(struct quarantine *quarantine, bool (*is_gone)(void *ctx, struct proc_id id),
+                      void *ctx)
 {
     size_t i, kept = 0;
 
-    for (i = 0; i < suspects->count; i++)
-        if (!is_gone(ctx, suspects->items[i].id))
-            suspects->items[kept++] = suspects->items[i];
-    suspects->count = kept;
+    for (i = 0; i < quarantine->count; i++)
+        if (!is_gone(ctx, quarantine->items[i].id))
+            quarantine->items[kept++] = quarantine->items[i];
+    quarantine->count = kept;
 }
 
-void suspects_finish(struct suspects *suspects)
+void quarantine_finish(struct quarantine *quarantine)
 {
-    free(suspects->items);
-    *suspects = (struct suspects){0};
+    free(quarantine->items);
+    *quarantine = (struct quarantine){0};
 }

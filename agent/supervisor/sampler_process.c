@@ -16,105 +16,109 @@
 /* A sampler that was lost later than this was a good one. */
 #define GOOD_NS (10 * NS_PER_S)
 
-bool slot_start(struct slot *slot, bool onsite, uint64_t now_ns, struct err *err)
+bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uint64_t now_ns,
+                           struct err *err)
 {
     char parent[16];
     char *argv[] = {(char[]){"pystrobe"}, (char[]){"sampler"}, parent,
-                    onsite ? (char[]){"onsite"} : NULL, NULL};
+                    bpf_reader ? (char[]){"onsite"} : NULL, NULL};
 
     (void)snprintf(parent, sizeof(parent), "%d", (int)getpid());
-    slot->done = 0;
-    slot->settled = 0;
-    slot->now = (struct report_counts){0};
-    if (helper_start(&slot->helper, "/proc/self/exe", argv, now_ns, err)) {
-        slot->begun++;
+    sampler->done = 0;
+    sampler->committed = 0;
+    sampler->now = (struct report_counts){0};
+    if (child_process_start(&sampler->child, "/proc/self/exe", argv, now_ns, err)) {
+        sampler->begun++;
         return true;
     }
-    slot->next_start_ns = now_ns + PAUSE_MAX_NS;
+    sampler->next_start_ns = now_ns + PAUSE_MAX_NS;
     return false;
 }
 
-void slot_add_counts(struct report_counts *sum, const struct report_counts *more)
+void sampler_process_add_counts(struct report_counts *sum, const struct report_counts *more)
 {
     size_t i;
 
     sum->stats.samples += more->stats.samples;
     sum->stats.missed += more->stats.missed;
-    sum->stats.rested += more->stats.rested;
+    sum->stats.idle += more->stats.idle;
     for (i = 0; i < ENGINE_OUTCOMES; i++)
         sum->stats.failed[i] += more->stats.failed[i];
     stats_add_times(&sum->stats.times, &more->stats.times);
     stats_add(&sum->unwinder, &more->unwinder);
 }
 
-uint64_t slot_cpu_ns(const struct slot *slot)
+uint64_t sampler_process_cpu_ns(const struct sampler_process *sampler)
 {
     clockid_t clock;
     uint64_t cpu;
 
-    if (slot->helper.pid == 0 || !proc_clock(slot->helper.pid, &clock) ||
+    if (sampler->child.pid == 0 || !proc_clock(sampler->child.pid, &clock) ||
         !proc_clock_ns(clock, &cpu))
         cpu = 0;
-    return slot->cpu_ns + cpu;
+    return sampler->cpu_ns + cpu;
 }
 
-static void free_feeds(struct slot *slot)
+static void free_feeds(struct sampler_process *sampler)
 {
-    struct slot_feed *feed, *next;
+    struct sampler_process_feed *feed, *next;
 
-    for (feed = slot->feeds; feed; feed = next) {
+    for (feed = sampler->feeds; feed; feed = next) {
         next = feed->next;
-        pprof_taker_finish(&feed->taker);
+        pprof_delta_decoder_finish(&feed->decoder);
         free(feed);
     }
-    slot->feeds = NULL;
+    sampler->feeds = NULL;
 }
 
-void slot_stop(struct slot *slot, bool failed, uint64_t now_ns, struct report_counts *sum)
+void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t now_ns,
+                          struct report_counts *sum)
 {
-    if (slot->helper.pid == 0)
+    if (sampler->child.pid == 0)
         return;
-    if (now_ns > slot->helper.started_ns + GOOD_NS)
-        slot->pause_ns = 0;
-    slot->next_start_ns = failed ? now_ns + slot->pause_ns : now_ns;
+    if (now_ns > sampler->child.started_ns + GOOD_NS)
+        sampler->pause_ns = 0;
+    sampler->next_start_ns = failed ? now_ns + sampler->pause_ns : now_ns;
     if (failed)
-        slot->pause_ns = slot->pause_ns ? slot->pause_ns * 2 : PAUSE_FIRST_NS;
-    if (slot->pause_ns > PAUSE_MAX_NS)
-        slot->pause_ns = PAUSE_MAX_NS;
-    slot->cpu_ns = slot_cpu_ns(slot);
-    helper_end(&slot->helper);
-    slot_add_counts(sum, &slot->now);
-    slot->now = (struct report_counts){0};
-    free_feeds(slot);
+        sampler->pause_ns = sampler->pause_ns ? sampler->pause_ns * 2 : PAUSE_FIRST_NS;
+    if (sampler->pause_ns > PAUSE_MAX_NS)
+        sampler->pause_ns = PAUSE_MAX_NS;
+    sampler->cpu_ns = sampler_process_cpu_ns(sampler);
+    child_process_end(&sampler->child);
+    sampler_process_add_counts(sum, &sampler->now);
+    sampler->now = (struct report_counts){0};
+    free_feeds(sampler);
 }
 
-void slot_finish(struct slot *slot)
+void sampler_process_finish(struct sampler_process *sampler)
 {
-    helper_end(&slot->helper);
-    free_feeds(slot);
+    child_process_end(&sampler->child);
+    free_feeds(sampler);
 }
 
-bool slot_order(struct slot *slot, enum order order, const void *message, size_t size)
+bool sampler_process_send(struct sampler_process *sampler, enum ipc_message ipc_message,
+                          const void *message, size_t size)
 {
-    return link_send(&slot->helper.link, order, message, size, NULL, 0) == LINK_OK;
+    return ipc_channel_send(&sampler->child.channel, ipc_message, message, size, NULL, 0) ==
+           IPC_CHANNEL_OK;
 }
 
 /* What is being received. */
 struct receiving {
-    struct slot *slot;
+    struct sampler_process *sampler;
     struct services *services;
-    const struct slot_news *news;
+    const struct sampler_process_news *news;
     void *ctx;
     uint64_t running;
     bool bad;
 };
 
 /* The feed of a service. A new one waits for the first piece of an interval. */
-static struct slot_feed *feed_of(struct receiving *r, const struct report_rows *head)
+static struct sampler_process_feed *feed_of(struct receiving *r, const struct report_rows *head)
 {
-    struct slot_feed *feed;
+    struct sampler_process_feed *feed;
 
-    for (feed = r->slot->feeds; feed; feed = feed->next)
+    for (feed = r->sampler->feeds; feed; feed = feed->next)
         if (strcmp(feed->name, head->service) == 0 && labels_equal(&feed->labels, &head->labels))
             return feed;
     feed = calloc(1, sizeof(*feed));
@@ -123,13 +127,13 @@ static struct slot_feed *feed_of(struct receiving *r, const struct report_rows *
     memcpy(feed->name, head->service, sizeof(feed->name));
     feed->labels = head->labels;
     feed->stale = true;
-    feed->next = r->slot->feeds;
-    r->slot->feeds = feed;
+    feed->next = r->sampler->feeds;
+    r->sampler->feeds = feed;
     return feed;
 }
 
 /* The service that a feed is for; NULL: out of memory. It is kept while pieces come. */
-static struct service *service_of(struct receiving *r, const struct slot_feed *feed)
+static struct service *service_of(struct receiving *r, const struct sampler_process_feed *feed)
 {
     uint64_t now_ns = clock_mono_ns();
     int64_t since_ns = (int64_t)(now_ns - r->services->begin_ns);
@@ -146,7 +150,7 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
 {
     struct report_rows head;
     struct service *service;
-    struct slot_feed *feed;
+    struct sampler_process_feed *feed;
     uint64_t overflow;
     enum pprof_rc rc;
 
@@ -159,19 +163,19 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
     if (!feed)
         return false;
     if (head.begins)
-        pprof_taker_reset(&feed->taker);
+        pprof_delta_decoder_reset(&feed->decoder);
     feed->stale = feed->stale && !head.begins;
     if (feed->stale) {
-        r->slot->lost_pieces++;
+        r->sampler->lost_pieces++;
         return true;
     }
     service = service_of(r, feed);
     if (!service)
         return false;
-    overflow = feed->taker.overflow;
-    rc = pprof_take(&feed->taker, service->profile, service->overflow_row,
+    overflow = feed->decoder.overflow;
+    rc = pprof_take(&feed->decoder, service->profile, service->overflow_row,
                     (const char *)bytes + sizeof(head), size - sizeof(head));
-    service->overflow += feed->taker.overflow - overflow;
+    service->overflow += feed->decoder.overflow - overflow;
     service->period_ns = head.period_ns;
     memcpy(service->python, head.python, sizeof(head.python));
     return rc == PPROF_OK;
@@ -181,8 +185,7 @@ static bool take_put_off(struct receiving *r, const void *bytes, size_t size)
 {
     struct report_put_off message;
 
-    if (!orders_read(&message, sizeof(message), bytes, size) ||
-        (size_t)message.rc >= ENGINE_OUTCOMES)
+    if (!ipc_read(&message, sizeof(message), bytes, size) || (size_t)message.rc >= ENGINE_OUTCOMES)
         return false;
     message.err.text[sizeof(message.err.text) - 1] = '\0';
     r->news->put_off(r->ctx, message.id, message.rc, &message.err);
@@ -193,7 +196,7 @@ static bool take_began(struct receiving *r, const void *bytes, size_t size)
 {
     struct report_began message;
 
-    if (!orders_read(&message, sizeof(message), bytes, size))
+    if (!ipc_read(&message, sizeof(message), bytes, size))
         return false;
     message.version[sizeof(message.version) - 1] = '\0';
     r->news->began(r->ctx, message.id, message.version);
@@ -204,7 +207,7 @@ static bool take_ended(struct receiving *r, const void *bytes, size_t size)
 {
     struct proc_id id;
 
-    if (!orders_read(&id, sizeof(id), bytes, size))
+    if (!ipc_read(&id, sizeof(id), bytes, size))
         return false;
     r->news->ended(r->ctx, id);
     return true;
@@ -215,7 +218,7 @@ static bool take_each(struct receiving *r, const void *bytes, size_t size)
     struct report_each message;
     size_t i;
 
-    if (!orders_read(&message, sizeof(message), bytes, size) || message.count > REPORT_EACH_MAX)
+    if (!ipc_read(&message, sizeof(message), bytes, size) || message.count > REPORT_EACH_MAX)
         return false;
     for (i = 0; i < message.count; i++)
         r->news->counted(r->ctx, message.items[i].id, &message.items[i].counts);
@@ -243,9 +246,9 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
     if (kind == REPORT_ROWS)
         good = take_rows(r, bytes, size);
     else if (kind == REPORT_COUNTS)
-        good = orders_read(&r->slot->now, sizeof(r->slot->now), bytes, size);
+        good = ipc_read(&r->sampler->now, sizeof(r->sampler->now), bytes, size);
     else if (kind == REPORT_DONE)
-        good = orders_read(&r->slot->done, sizeof(r->slot->done), bytes, size);
+        good = ipc_read(&r->sampler->done, sizeof(r->sampler->done), bytes, size);
     else if (kind == REPORT_BEGAN)
         good = take_began(r, bytes, size);
     else if (kind == REPORT_PUT_OFF)
@@ -256,23 +259,23 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
         good = take_each(r, bytes, size);
     else if (kind == REPORT_HANG)
         good = take_hang(r, bytes, size);
-    else if (kind == REPORT_SETTLED)
-        good = orders_read(&r->slot->settled, sizeof(r->slot->settled), bytes, size);
+    else if (kind == REPORT_COMMITTED)
+        good = ipc_read(&r->sampler->committed, sizeof(r->sampler->committed), bytes, size);
     r->bad |= !good;
-    return good && r->slot->done != r->running;
+    return good && r->sampler->done != r->running;
 }
 
-bool slot_receive(struct slot *slot, struct services *services, uint64_t running,
-                  const struct slot_news *news, void *ctx)
+bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
+                             uint64_t running, const struct sampler_process_news *news, void *ctx)
 {
-    struct receiving r = {slot, services, news, ctx, running, false};
+    struct receiving r = {sampler, services, news, ctx, running, false};
 
-    if (slot->done == running)
+    if (sampler->done == running)
         return true;
-    return link_receive(&slot->helper.link, receive, &r) == LINK_OK && !r.bad;
+    return ipc_channel_receive(&sampler->child.channel, receive, &r) == IPC_CHANNEL_OK && !r.bad;
 }
 
-void slot_renew(struct slot *slot)
+void sampler_process_renew(struct sampler_process *sampler)
 {
-    free_feeds(slot);
+    free_feeds(sampler);
 }

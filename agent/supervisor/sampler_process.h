@@ -13,30 +13,31 @@
 #include "pprof/feed.h"
 
 /* One service's profile as it comes from one sampler. */
-struct slot_feed {
-    char name[sizeof(((struct choice *)NULL)->service)]; /* of the service, with its labels */
+struct sampler_process_feed {
+    char name[sizeof(
+        ((struct target_profile *)NULL)->service)]; /* of the service, with its labels */
     struct labels labels;
-    struct pprof_taker taker;
+    struct pprof_delta_decoder decoder;
     bool stale; /* what the numbers stood for is gone: not before a first piece comes */
-    struct slot_feed *next;
+    struct sampler_process_feed *next;
 };
 
-struct slot {
-    struct helper helper;     /* runs if its pid is not 0 */
-    struct slot_feed *feeds;  /* owned list */
-    struct report_counts now; /* of the sampler that runs */
-    size_t processes;         /* that it is to sample */
-    uint64_t begun;           /* samplers so far */
-    uint64_t next_start_ns;   /* not started before */
-    uint64_t pause_ns;        /* before it is started again if it is lost soon */
-    uint64_t done;            /* the interval that it has ended last */
-    uint64_t settled;         /* the order to settle that it has carried out last */
-    uint64_t lost_pieces;     /* that came too late for their interval */
-    uint64_t cpu_ns;          /* of the samplers that have ended */
+struct sampler_process {
+    struct child_process child;         /* runs if its pid is not 0 */
+    struct sampler_process_feed *feeds; /* owned list */
+    struct report_counts now;           /* of the sampler that runs */
+    size_t processes;                   /* that it is to sample */
+    uint64_t begun;                     /* samplers so far */
+    uint64_t next_start_ns;             /* not started before */
+    uint64_t pause_ns;                  /* before it is started again if it is lost soon */
+    uint64_t done;                      /* the interval that it has ended last */
+    uint64_t committed;                 /* the order to settle that it has carried out last */
+    uint64_t lost_pieces;               /* that came too late for their interval */
+    uint64_t cpu_ns;                    /* of the samplers that have ended */
 };
 
 /* What a sampler reports. */
-struct slot_news {
+struct sampler_process_news {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
@@ -46,32 +47,36 @@ struct slot_news {
 
 /* Starts the sampler; `onsite`: it is to read on site, if it may. False: `err` says why; it is to
  * be tried again at next_start_ns. */
-MUST_CHECK bool slot_start(struct slot *slot, bool onsite, uint64_t now_ns, struct err *err);
+MUST_CHECK bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader,
+                                      uint64_t now_ns, struct err *err);
 
 /* Ends the sampler at once, if it runs. `sum` gets its counters. One that `failed` by itself is
  * started again after a pause, which grows. */
-void slot_stop(struct slot *slot, bool failed, uint64_t now_ns, struct report_counts *sum);
+void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t now_ns,
+                          struct report_counts *sum);
 
 /* Frees what is left of it once it is stopped. */
-void slot_finish(struct slot *slot);
+void sampler_process_finish(struct sampler_process *sampler);
 
 /* Sends an order. False: the sampler is lost. */
-MUST_CHECK bool slot_order(struct slot *slot, enum order order, const void *message, size_t size);
+MUST_CHECK bool sampler_process_send(struct sampler_process *sampler, enum ipc_message ipc_message,
+                                     const void *message, size_t size);
 
 /*
- * Reads what has come, up to the end of interval `running`: what follows waits for slot_renew.
- * False: the sampler has ended, or reports what makes no sense.
+ * Reads what has come, up to the end of interval `running`: what follows waits for
+ * sampler_process_renew. False: the sampler has ended, or reports what makes no sense.
  */
-MUST_CHECK bool slot_receive(struct slot *slot, struct services *services, uint64_t running,
-                             const struct slot_news *news, void *ctx);
+MUST_CHECK bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
+                                        uint64_t running, const struct sampler_process_news *news,
+                                        void *ctx);
 
 /* The services begin a new interval: what still comes of the old one is lost, and counted. */
-void slot_renew(struct slot *slot);
+void sampler_process_renew(struct sampler_process *sampler);
 
 /* The CPU time of all its samplers so far. */
-uint64_t slot_cpu_ns(const struct slot *slot);
+uint64_t sampler_process_cpu_ns(const struct sampler_process *sampler);
 
 /* Adds the counters of one sampler to others. */
-void slot_add_counts(struct report_counts *sum, const struct report_counts *more);
+void sampler_process_add_counts(struct report_counts *sum, const struct report_counts *more);
 
 #endif

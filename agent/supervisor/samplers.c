@@ -14,27 +14,28 @@
 
 /* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
  * that it read. */
-static void lose(struct fleet *f, struct slot *slot, bool failed, bool blame)
+static void lose(struct supervisor *f, struct sampler_process *sampler, bool failed, bool blame)
 {
     uint64_t now_ns = clock_mono_ns();
-    pid_t pid = helper_reads(&slot->helper);
-    struct charge *charge = pid ? charges_reading(&f->charges, slot, pid) : NULL;
-    const struct suspect *suspect = NULL;
+    pid_t pid = child_process_reads(&sampler->child);
+    struct assignment *assignment = pid ? assignments_reading(&f->assignments, sampler, pid) : NULL;
+    const struct quarantine_entry *entry = NULL;
 
-    slot_stop(slot, failed, now_ns, &f->ended);
-    charges_unsend(&f->charges, slot);
-    if (charge && blame)
-        suspect = charges_suspect(&f->charges, charge, &f->slots[APART], now_ns);
-    if (suspect && suspect->count == 1)
+    sampler_process_stop(sampler, failed, now_ns, &f->ended);
+    assignments_unsend(&f->assignments, sampler);
+    if (assignment && blame)
+        entry = assignments_quarantine(&f->assignments, assignment,
+                                       &f->samplers[QUARANTINE_SAMPLER], now_ns);
+    if (entry && entry->count == 1)
         log_line(LOG_LEVEL_WARNING,
                  "process %d %s the sampler that read it; it is sampled apart from all others from "
                  "now on, and tried ever more rarely",
                  (int)pid, failed ? "crashed" : "blocked");
 }
 
-void fleet_lose_ended(struct fleet *f, struct slot *slot)
+void supervisor_replace_ended(struct supervisor *f, struct sampler_process *sampler)
 {
-    int status = helper_status(&slot->helper);
+    int status = child_process_status(&sampler->child);
     bool crashed = status == 128 + SIGSEGV || status == 128 + SIGBUS || status == 128 + SIGABRT ||
                    status == 128 + SIGILL || status == 128 + SIGFPE;
 
@@ -44,200 +45,202 @@ void fleet_lose_ended(struct fleet *f, struct slot *slot)
              status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
                                       "process_vm_readv; pystrobe doctor says more"
                                     : "");
-    lose(f, slot, true, crashed);
+    lose(f, sampler, true, crashed);
 }
 
-void fleet_order(struct fleet *f, struct slot *slot, enum order kind, const void *message,
-                 size_t size)
+void supervisor_send(struct supervisor *f, struct sampler_process *sampler, enum ipc_message kind,
+                     const void *message, size_t size)
 {
-    if (slot_runs(slot) && !slot_order(slot, kind, message, size))
-        fleet_lose_ended(f, slot);
+    if (sampler_process_runs(sampler) && !sampler_process_send(sampler, kind, message, size))
+        supervisor_replace_ended(f, sampler);
 }
 
-void fleet_order_end(struct fleet *f, struct slot *slot, bool last)
+void supervisor_send_end(struct supervisor *f, struct sampler_process *sampler, bool last)
 {
-    struct order_end message;
+    struct ipc_end message;
 
     memset(&message, 0, sizeof(message));
     message.number = f->interval;
     message.last = last;
-    fleet_order(f, slot, ORDER_END, &message, sizeof(message));
+    supervisor_send(f, sampler, IPC_END, &message, sizeof(message));
 }
 
-static void order_burst(struct fleet *f, struct slot *slot, const struct burst *burst,
-                        uint64_t now_ns)
+static void ipc_burst(struct supervisor *f, struct sampler_process *sampler,
+                      const struct burst *burst, uint64_t now_ns)
 {
-    struct order_burst message;
+    struct ipc_burst message;
 
     if (burst->until_ns <= now_ns)
         return;
     memset(&message, 0, sizeof(message));
     message.burst = *burst;
     message.duration_ns = burst->until_ns - now_ns;
-    fleet_order(f, slot, ORDER_BURST, &message, sizeof(message));
+    supervisor_send(f, sampler, IPC_BURST, &message, sizeof(message));
 }
 
-size_t fleet_burst(struct fleet *f, const struct burst *burst, uint64_t duration_ns)
+size_t supervisor_burst(struct supervisor *f, const struct burst *burst, uint64_t duration_ns)
 {
     uint64_t now_ns = clock_mono_ns();
     struct burst mine = *burst;
-    const struct charge *charge;
+    const struct assignment *assignment;
     size_t i, count = 0;
 
     mine.until_ns = duration_ns < UINT64_MAX - now_ns ? now_ns + duration_ns : UINT64_MAX;
     if (!bursts_add(&f->bursts, &mine, now_ns))
         return SIZE_MAX;
-    for (i = 0; i < SLOTS; i++)
-        order_burst(f, &f->slots[i], &mine, now_ns);
-    for (i = 0; i < f->charges.count; i++) {
-        charge = &f->charges.items[i];
-        count += charge->sampling && burst_fits(&mine, charge->id.pid, charge->choice.service);
+    for (i = 0; i < SAMPLERS; i++)
+        ipc_burst(f, &f->samplers[i], &mine, now_ns);
+    for (i = 0; i < f->assignments.count; i++) {
+        assignment = &f->assignments.items[i];
+        count += assignment->sampling &&
+                 burst_fits(&mine, assignment->id.pid, assignment->profile.service);
     }
     return count;
 }
 
-const struct burst *fleet_burst_of(const struct fleet *f, const struct burst *whom)
+const struct burst *supervisor_burst_of(const struct supervisor *f, const struct burst *whom)
 {
     return bursts_like(&f->bursts, whom, clock_mono_ns());
 }
 
-static void order_settle(struct fleet *f, struct slot *slot)
+static void ipc_commit(struct supervisor *f, struct sampler_process *sampler)
 {
-    struct order_settle message;
+    struct ipc_commit message;
 
     memset(&message, 0, sizeof(message));
     message.number = f->settling;
     message.apart = f->apart;
-    fleet_order(f, slot, ORDER_SETTLE, &message, sizeof(message));
+    supervisor_send(f, sampler, IPC_COMMIT, &message, sizeof(message));
 }
 
-uint64_t fleet_settle(struct fleet *f, const struct engine_apart *apart)
+uint64_t supervisor_commit(struct supervisor *f, const struct split_pids *apart)
 {
     size_t i;
 
     f->apart = *apart;
     f->settling++;
-    for (i = 0; i < SLOTS; i++)
-        order_settle(f, &f->slots[i]);
+    for (i = 0; i < SAMPLERS; i++)
+        ipc_commit(f, &f->samplers[i]);
     return f->settling;
 }
 
-bool fleet_settled(const struct fleet *f, uint64_t number)
+bool supervisor_committed(const struct supervisor *f, uint64_t number)
 {
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        if (slot_runs(&f->slots[i]) && f->slots[i].settled < number)
+    for (i = 0; i < SAMPLERS; i++)
+        if (sampler_process_runs(&f->samplers[i]) && f->samplers[i].committed < number)
             return false;
     return true;
 }
 
-void fleet_order_stretch(struct fleet *f, struct slot *slot)
+void supervisor_send_stretch(struct supervisor *f, struct sampler_process *sampler)
 {
     const double factor = f->budget.state.factor;
 
-    fleet_order(f, slot, ORDER_STRETCH, &factor, sizeof(factor));
+    supervisor_send(f, sampler, IPC_STRETCH, &factor, sizeof(factor));
 }
 
-static void start(struct fleet *f, struct slot *slot, uint64_t now_ns)
+static void start(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
 {
     struct err err = {""};
     size_t i;
 
-    if (!slot_start(slot, fleet_fastest_hz(f, now_ns) >= ENGINE_ONSITE_HZ, now_ns, &err)) {
+    if (!sampler_process_start(sampler, supervisor_fastest_hz(f, now_ns) >= ENGINE_BPF_MIN_HZ,
+                               now_ns, &err)) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return;
     }
     f->counts.started++;
     for (i = 0; i < f->bursts.count; i++)
-        order_burst(f, slot, &f->bursts.all[i], now_ns);
-    fleet_order_stretch(f, slot);
+        ipc_burst(f, sampler, &f->bursts.all[i], now_ns);
+    supervisor_send_stretch(f, sampler);
     if (f->settling > 0)
-        order_settle(f, slot);
+        ipc_commit(f, sampler);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
-        fleet_order_end(f, slot, false);
+        supervisor_send_end(f, sampler, false);
 }
 
 /* Looks whether a sampler still does its work, or may be started. */
-static void look_at(struct fleet *f, struct slot *slot, uint64_t now_ns)
+static void look_at(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
 {
-    enum helper_look look;
+    enum child_process_look look;
 
-    if (!slot_runs(slot)) {
-        if (slot->processes > 0 && now_ns >= slot->next_start_ns)
-            start(f, slot, now_ns);
+    if (!sampler_process_runs(sampler)) {
+        if (sampler->processes > 0 && now_ns >= sampler->next_start_ns)
+            start(f, sampler, now_ns);
         return;
     }
-    look = helper_look(&slot->helper, now_ns);
-    if (look == HELPER_WELL)
+    look = child_process_look(&sampler->child, now_ns);
+    if (look == CHILD_PROCESS_WELL)
         return;
-    f->counts.blocked += look == HELPER_BLOCKED;
-    f->counts.silent += look == HELPER_SILENT;
-    if (look == HELPER_SILENT)
+    f->counts.blocked += look == CHILD_PROCESS_BLOCKED;
+    f->counts.silent += look == CHILD_PROCESS_SILENT;
+    if (look == CHILD_PROCESS_SILENT)
         log_line(LOG_LEVEL_WARNING, "a sampler did nothing for seconds and is started again");
-    lose(f, slot, false, look == HELPER_BLOCKED);
+    lose(f, sampler, false, look == CHILD_PROCESS_BLOCKED);
 }
 
-struct slot *fleet_least_busy(struct fleet *f)
+struct sampler_process *supervisor_least_busy(struct supervisor *f)
 {
     enum { BUSY = 64 };
-    struct slot *best = &f->slots[0];
+    struct sampler_process *best = &f->samplers[0];
     size_t i, load, least = SIZE_MAX;
 
-    for (i = 0; i < f->slot_count; i++) {
-        load = f->slots[i].processes + (f->slots[i].processes == 0 && i > 0 ? BUSY : 0);
+    for (i = 0; i < f->sampler_count; i++) {
+        load = f->samplers[i].processes + (f->samplers[i].processes == 0 && i > 0 ? BUSY : 0);
         if (load < least) {
             least = load;
-            best = &f->slots[i];
+            best = &f->samplers[i];
         }
     }
     return best;
 }
 
-static void send_take(struct fleet *f, struct charge *charge)
+static void send_take(struct supervisor *f, struct assignment *assignment)
 {
-    struct order_take message;
+    struct ipc_take message;
 
     memset(&message, 0, sizeof(message));
-    message.id = charge->id;
-    message.choice = charge->choice;
-    charge->sent = true;
-    fleet_order(f, charge->slot, ORDER_TAKE, &message, sizeof(message));
+    message.id = assignment->id;
+    message.profile = assignment->profile;
+    assignment->sent = true;
+    supervisor_send(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
 }
 
 /* A suspect has behaved well for a while. */
-static void end_trial(struct fleet *f, struct charge *charge)
+static void end_trial(struct supervisor *f, struct assignment *assignment)
 {
-    fleet_order(f, charge->slot, ORDER_DROP, &charge->id, sizeof(charge->id));
-    charges_move(charge, fleet_least_busy(f));
+    supervisor_send(f, assignment->sampler, IPC_DROP, &assignment->id, sizeof(assignment->id));
+    assignments_move(assignment, supervisor_least_busy(f));
 }
 
 /* Gives a process to its sampler if it has not got it, and its time has come. */
-static void look_after(struct fleet *f, struct charge *charge, uint64_t now_ns)
+static void look_after(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
-    bool apart = charge->slot == &f->slots[APART];
+    bool apart = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER];
 
-    if (apart && charge->sampling && now_ns > charge->began_ns + TRIAL_NS)
-        end_trial(f, charge);
-    if (!charge->sent && slot_runs(charge->slot) &&
-        (!apart || now_ns >= charges_try_ns(&f->charges, charge)))
-        send_take(f, charge);
+    if (apart && assignment->sampling && now_ns > assignment->began_ns + TRIAL_NS)
+        end_trial(f, assignment);
+    if (!assignment->sent && sampler_process_runs(assignment->sampler) &&
+        (!apart || now_ns >= assignments_retry_ns(&f->assignments, assignment)))
+        send_take(f, assignment);
 }
 
-void fleet_give(struct fleet *f, struct charge *charge, uint64_t now_ns)
+void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
-    if (!slot_runs(charge->slot) && now_ns >= charge->slot->next_start_ns)
-        start(f, charge->slot, now_ns);
-    look_after(f, charge, now_ns);
+    if (!sampler_process_runs(assignment->sampler) && now_ns >= assignment->sampler->next_start_ns)
+        start(f, assignment->sampler, now_ns);
+    look_after(f, assignment, now_ns);
 }
 
-void fleet_look(struct fleet *f, uint64_t now_ns)
+void supervisor_look(struct supervisor *f, uint64_t now_ns)
 {
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        look_at(f, &f->slots[i], now_ns);
-    for (i = 0; i < f->charges.count; i++)
-        look_after(f, &f->charges.items[i], now_ns);
+    for (i = 0; i < SAMPLERS; i++)
+        look_at(f, &f->samplers[i], now_ns);
+    for (i = 0; i < f->assignments.count; i++)
+        look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;
 }

@@ -18,31 +18,31 @@
 #define LAST_NS NS_PER_S
 /* Of a core: what one sampler may take before there is another. */
 #define SAMPLER_CPU 0.5
-enum { EVENTS_MAX = 1 + 2 * SLOTS };
+enum { EVENTS_MAX = 1 + 2 * SAMPLERS };
 
-const struct service *fleet_services(const struct fleet *f)
+const struct service *supervisor_services(const struct supervisor *f)
 {
     return f->services.first;
 }
 
-static bool is_sampler(const struct fleet *f, pid_t pid)
+static bool is_sampler(const struct supervisor *f, pid_t pid)
 {
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        if (f->slots[i].helper.pid == pid)
+    for (i = 0; i < SAMPLERS; i++)
+        if (f->samplers[i].child.pid == pid)
             return true;
     return false;
 }
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
-    const struct fleet *f = ctx;
+    const struct supervisor *f = ctx;
 
     return !is_sampler(f, pid) && f->settings.choose(f->settings.ctx, pid, stat, out);
 }
 
-void fleet_refuse(struct fleet *f, struct proc_id id, const char *why, uint64_t now_ns)
+void supervisor_refuse(struct supervisor *f, struct proc_id id, const char *why, uint64_t now_ns)
 {
     struct err err;
 
@@ -50,62 +50,64 @@ void fleet_refuse(struct fleet *f, struct proc_id id, const char *why, uint64_t 
     finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
 }
 
-void fleet_drop(struct fleet *f, struct proc_id id)
+void supervisor_drop(struct supervisor *f, struct proc_id id)
 {
-    struct charge *charge = charges_find(&f->charges, id);
+    struct assignment *assignment = assignments_find(&f->assignments, id);
 
-    if (!charge)
+    if (!assignment)
         return;
-    if (charge->sent)
-        fleet_order(f, charge->slot, ORDER_DROP, &id, sizeof(id));
-    charges_remove(&f->charges, charges_find(&f->charges, id));
+    if (assignment->sent)
+        supervisor_send(f, assignment->sampler, IPC_DROP, &id, sizeof(id));
+    assignments_remove(&f->assignments, assignments_find(&f->assignments, id));
 }
 
 /* The finder has lost a process. */
 static void drop(void *ctx, struct proc_id id)
 {
-    fleet_drop(ctx, id);
+    supervisor_drop(ctx, id);
 }
 
 /* The finder has a process for us. */
-static void take(void *ctx, struct proc_id id, const struct choice *choice)
+static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
-    struct fleet *f = ctx;
+    struct supervisor *f = ctx;
     uint64_t now_ns = clock_mono_ns();
-    struct charge *charge;
+    struct assignment *assignment;
 
-    if (f->charges.count >= f->budget.state.targets_max) {
-        fleet_refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
+    if (f->assignments.count >= f->budget.state.targets_max) {
+        supervisor_refuse(f, id, "no room in what pystrobe may use (max_cpu, max_memory)", now_ns);
         return;
     }
-    charge = charges_add(&f->charges, id, choice, fleet_least_busy(f), &f->slots[APART]);
-    if (!charge) {
-        fleet_refuse(f, id, "out of memory", now_ns);
+    assignment = assignments_add(&f->assignments, id, profile, supervisor_least_busy(f),
+                                 &f->samplers[QUARANTINE_SAMPLER]);
+    if (!assignment) {
+        supervisor_refuse(f, id, "out of memory", now_ns);
         return;
     }
-    fleet_give(f, charge, now_ns);
+    supervisor_assign(f, assignment, now_ns);
 }
 
 /* The process that a report is about; NULL: it is another's by now. */
-static struct charge *reported(const struct fleet *f, struct proc_id id)
+static struct assignment *reported(const struct supervisor *f, struct proc_id id)
 {
-    struct charge *charge = charges_find(&f->charges, id);
+    struct assignment *assignment = assignments_find(&f->assignments, id);
 
-    return charge && charge->sent && charge->slot == f->heard ? charge : NULL;
+    return assignment && assignment->sent && assignment->sampler == f->heard ? assignment : NULL;
 }
 
 /* True if a process is sampled just so already. */
-static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
+static bool holds(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
-    const struct fleet *f = ctx;
-    const struct charge *charge = charges_find(&f->charges, id);
+    const struct supervisor *f = ctx;
+    const struct assignment *assignment = assignments_find(&f->assignments, id);
 
-    return charge && strcmp(charge->choice.service, choice->service) == 0 &&
-           charge->choice.rate_hz == choice->rate_hz && charge->choice.split == choice->split &&
-           charge->choice.auto_labels == choice->auto_labels &&
-           charge->choice.otel_name == choice->otel_name &&
-           charge->choice.max_split == choice->max_split &&
-           labels_equal(&charge->choice.labels, &choice->labels);
+    return assignment && strcmp(assignment->profile.service, profile->service) == 0 &&
+           assignment->profile.rate_hz == profile->rate_hz &&
+           assignment->profile.split == profile->split &&
+           assignment->profile.auto_labels == profile->auto_labels &&
+           assignment->profile.otel_name == profile->otel_name &&
+           assignment->profile.max_split == profile->max_split &&
+           labels_equal(&assignment->profile.labels, &profile->labels);
 }
 
 /*
@@ -113,17 +115,19 @@ static bool holds(void *ctx, struct proc_id id, const struct choice *choice)
  * wake up less often, which is a sixth of what it takes to sample 1,000 processes that mostly
  * sleep.
  */
-static size_t count_slots(double max_cpu)
+static size_t count_samplers(double max_cpu)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    double count = max_cpu > 0 ? max_cpu / SAMPLER_CPU : FLEET_SAMPLERS_MAX;
+    double count = max_cpu > 0 ? max_cpu / SAMPLER_CPU : SUPERVISOR_SAMPLERS_MAX;
 
     count = cpus >= 1 && count > (double)cpus ? (double)cpus : count;
-    return count <= 1 ? 1 : count >= FLEET_SAMPLERS_MAX ? FLEET_SAMPLERS_MAX : (size_t)count;
+    return count <= 1                         ? 1
+           : count >= SUPERVISOR_SAMPLERS_MAX ? SUPERVISOR_SAMPLERS_MAX
+                                              : (size_t)count;
 }
 
-void fleet_change(struct fleet *f, const struct engine_settings *settings,
-                  const struct budget_limits *budget)
+void supervisor_change(struct supervisor *f, const struct engine_settings *settings,
+                       const struct budget_limits *budget)
 {
     uint64_t end_ns = clock_mono_ns() + settings->interval_ns;
 
@@ -131,7 +135,7 @@ void fleet_change(struct fleet *f, const struct engine_settings *settings,
     f->settings.scan_ns = settings->scan_ns;
     f->services.max = settings->max_services;
     budget_set_limits(&f->budget, budget);
-    f->slot_count = count_slots(budget->cpu);
+    f->sampler_count = count_samplers(budget->cpu);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
     finder_reconsider(f->finder, settings->scan_ns, holds);
@@ -139,62 +143,62 @@ void fleet_change(struct fleet *f, const struct engine_settings *settings,
 
 static void hear_began(void *ctx, struct proc_id id, const char *version)
 {
-    struct fleet *f = ctx;
-    struct charge *charge = reported(f, id);
+    struct supervisor *f = ctx;
+    struct assignment *assignment = reported(f, id);
 
-    if (!charge)
+    if (!assignment)
         return;
-    if (!charge->known)
+    if (!assignment->known)
         log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
-                 version, charge->choice.service);
-    f->stats.attached += !charge->known;
-    (void)snprintf(charge->python, sizeof(charge->python), "%s", version);
-    charge->known = true;
-    charge->sampling = true;
-    charge->began_ns = clock_mono_ns();
+                 version, assignment->profile.service);
+    f->stats.attached += !assignment->known;
+    (void)snprintf(assignment->python, sizeof(assignment->python), "%s", version);
+    assignment->known = true;
+    assignment->sampling = true;
+    assignment->began_ns = clock_mono_ns();
     finder_began(f->finder, id);
 }
 
 static void hear_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
-    struct fleet *f = ctx;
-    struct charge *charge = reported(f, id);
+    struct supervisor *f = ctx;
+    struct assignment *assignment = reported(f, id);
 
-    if (!charge)
+    if (!assignment)
         return;
     engine_note_failure(&f->stats, id.pid, rc, err);
-    charges_remove(&f->charges, charge);
+    assignments_remove(&f->assignments, assignment);
     finder_put_off(f->finder, id, rc, err, clock_mono_ns());
 }
 
 static void hear_ended(void *ctx, struct proc_id id)
 {
-    struct fleet *f = ctx;
-    struct charge *charge = reported(f, id);
+    struct supervisor *f = ctx;
+    struct assignment *assignment = reported(f, id);
 
-    if (!charge)
+    if (!assignment)
         return;
-    charges_remove(&f->charges, charge);
+    assignments_remove(&f->assignments, assignment);
     finder_ended(f->finder, id);
 }
 
 static void hear_counted(void *ctx, struct proc_id id, const struct engine_counts *counts)
 {
-    struct fleet *f = ctx;
+    struct supervisor *f = ctx;
 
-    charges_count(&f->charges, f->heard, id, counts);
+    assignments_count(&f->assignments, f->heard, id, counts);
 }
 
 static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dump, size_t size)
 {
-    struct fleet *f = ctx;
-    struct charge *charge = reported(f, hang->id);
+    struct supervisor *f = ctx;
+    struct assignment *assignment = reported(f, hang->id);
 
-    if (charge)
-        hang_tell(&f->hangs, &charge->hang, hang, charge->choice.service, dump, size);
+    if (assignment)
+        hang_tell(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
 }
 
-static struct finder *open_finder(struct fleet *f)
+static struct finder *open_finder(struct supervisor *f)
 {
     const struct finder_settings settings = {
         .choose = choose,
@@ -210,16 +214,17 @@ static struct finder *open_finder(struct fleet *f)
     return finder_new(&settings);
 }
 
-struct fleet *fleet_new(const struct engine_settings *settings, const struct budget_limits *budget)
+struct supervisor *supervisor_new(const struct engine_settings *settings,
+                                  const struct budget_limits *budget)
 {
-    struct fleet *f = calloc(1, sizeof(*f));
+    struct supervisor *f = calloc(1, sizeof(*f));
 
     if (!f)
         return NULL;
     f->settings = *settings;
     f->services.max = settings->max_services;
     f->services.begin_ns = clock_mono_ns();
-    f->slot_count = count_slots(budget->cpu);
+    f->sampler_count = count_samplers(budget->cpu);
     f->utc = utc_now();
     budget_init(&f->budget, budget);
     f->interval = 1;
@@ -229,20 +234,20 @@ struct fleet *fleet_new(const struct engine_settings *settings, const struct bud
     f->finder = open_finder(f);
     if (f->signal_fd >= 0 && f->finder)
         return f;
-    fleet_free(f);
+    supervisor_free(f);
     return NULL;
 }
 
-void fleet_free(struct fleet *f)
+void supervisor_free(struct supervisor *f)
 {
     size_t i;
 
     if (!f)
         return;
-    for (i = 0; i < SLOTS; i++)
-        slot_finish(&f->slots[i]);
+    for (i = 0; i < SAMPLERS; i++)
+        sampler_process_finish(&f->samplers[i]);
     finder_free(f->finder);
-    charges_finish(&f->charges);
+    assignments_finish(&f->assignments);
     services_finish(&f->services);
     if (f->signal_fd >= 0)
         (void)close(f->signal_fd);
@@ -250,32 +255,32 @@ void fleet_free(struct fleet *f)
 }
 
 /* Has all samplers end the interval. */
-static void begin_end(struct fleet *f, bool last, uint64_t deadline_ns)
+static void begin_end(struct supervisor *f, bool last, uint64_t deadline_ns)
 {
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        fleet_order_end(f, &f->slots[i], last);
+    for (i = 0; i < SAMPLERS; i++)
+        supervisor_send_end(f, &f->samplers[i], last);
     f->late_ns = deadline_ns;
 }
 
 /* How many samplers still have to end the interval. */
-static size_t waiting(const struct fleet *f)
+static size_t waiting(const struct supervisor *f)
 {
     size_t i, count = 0;
 
-    for (i = 0; i < SLOTS; i++)
-        count += slot_runs(&f->slots[i]) && f->slots[i].done != f->interval;
+    for (i = 0; i < SAMPLERS; i++)
+        count += sampler_process_runs(&f->samplers[i]) && f->samplers[i].done != f->interval;
     return count;
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
+static void end_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
 
-    heed_clock(&f->services, &f->utc);
+    apply_clock_step(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
         if (!last && service_hold(service))
@@ -292,9 +297,9 @@ static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
     for (service = f->services.first; service; service = service->next)
         service->users = 0; /* until pieces come for it */
     f->services.begin_ns = now_ns;
-    for (i = 0; i < SLOTS; i++)
-        slot_renew(&f->slots[i]);
-    charges_sweep(&f->charges);
+    for (i = 0; i < SAMPLERS; i++)
+        sampler_process_renew(&f->samplers[i]);
+    assignments_sweep(&f->assignments);
     f->interval++;
     f->late_ns = 0;
     if (f->settings.interval_ns == 0)
@@ -305,44 +310,47 @@ static void end_interval(struct fleet *f, bool last, uint64_t now_ns)
 }
 
 /* Reads what one sampler reports, and notices its end. */
-static void hear(struct fleet *f, struct slot *slot)
+static void hear(struct supervisor *f, struct sampler_process *sampler)
 {
-    static const struct slot_news news = {hear_began, hear_put_off, hear_ended, hear_counted,
-                                          hear_hang};
+    static const struct sampler_process_news news = {hear_began, hear_put_off, hear_ended,
+                                                     hear_counted, hear_hang};
 
-    f->heard = slot;
-    if (slot_runs(slot) && (link_flush(&slot->helper.link) != LINK_OK ||
-                            !slot_receive(slot, &f->services, f->interval, &news, f)))
-        fleet_lose_ended(f, slot);
+    f->heard = sampler;
+    if (sampler_process_runs(sampler) &&
+        (ipc_channel_flush(&sampler->child.channel) != IPC_CHANNEL_OK ||
+         !sampler_process_receive(sampler, &f->services, f->interval, &news, f)))
+        supervisor_replace_ended(f, sampler);
 }
 
 /* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
  * reads the latter. True: a signal. */
-static bool wait_until(struct fleet *f, uint64_t until_ns, struct signalfd_siginfo *out_signal)
+static bool wait_until(struct supervisor *f, uint64_t until_ns, struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
     struct pollfd fds[EVENTS_MAX] = {{.fd = out_signal ? f->signal_fd : -1, .events = POLLIN}};
-    struct slot *slot;
+    struct sampler_process *sampler;
     size_t i;
 
-    for (i = 0; i < SLOTS; i++) {
-        slot = &f->slots[i];
-        fds[1 + 2 * i] = (struct pollfd){.fd = slot_runs(slot) ? slot->helper.link.fd : -1};
-        if (slot->done != f->interval) /* else it is not to be heard before the others are ready */
+    for (i = 0; i < SAMPLERS; i++) {
+        sampler = &f->samplers[i];
+        fds[1 + 2 * i] =
+            (struct pollfd){.fd = sampler_process_runs(sampler) ? sampler->child.channel.fd : -1};
+        if (sampler->done !=
+            f->interval) /* else it is not to be heard before the others are ready */
             fds[1 + 2 * i].events = POLLIN;
-        if (slot_runs(slot) && link_waits(&slot->helper.link))
+        if (sampler_process_runs(sampler) && ipc_channel_waits(&sampler->child.channel))
             fds[1 + 2 * i].events |= POLLOUT;
-        fds[2 + 2 * i] =
-            (struct pollfd){.fd = slot_runs(slot) ? slot->helper.pidfd : -1, .events = POLLIN};
+        fds[2 + 2 * i] = (struct pollfd){
+            .fd = sampler_process_runs(sampler) ? sampler->child.pidfd : -1, .events = POLLIN};
     }
     if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
         return false;
-    for (i = 0; i < SLOTS; i++) {
+    for (i = 0; i < SAMPLERS; i++) {
         if (fds[1 + 2 * i].revents)
-            hear(f, &f->slots[i]);
-        if (fds[2 + 2 * i].revents && slot_runs(&f->slots[i]))
-            fleet_lose_ended(f, &f->slots[i]);
+            hear(f, &f->samplers[i]);
+        if (fds[2 + 2 * i].revents && sampler_process_runs(&f->samplers[i]))
+            supervisor_replace_ended(f, &f->samplers[i]);
     }
     return fds[0].revents &&
            read(f->signal_fd, out_signal, sizeof(*out_signal)) == (ssize_t)sizeof(*out_signal);
@@ -353,8 +361,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
-                            struct signalfd_siginfo *out_signal)
+enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
+                                 struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns, until;
 
@@ -365,9 +373,9 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
         if (now_ns >= finder_next_ns(f->finder))
             finder_scan(f->finder, now_ns);
         if (now_ns >= f->look_ns)
-            fleet_look(f, now_ns);
+            supervisor_look(f, now_ns);
         if (now_ns >= f->budget_ns)
-            fleet_keep_budget(f, now_ns);
+            supervisor_step_budget(f, now_ns);
         (void)trim_now(&f->trim, now_ns);
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
@@ -381,16 +389,16 @@ enum engine_event fleet_run(struct fleet *f, uint64_t deadline_ns,
 }
 
 /* Waits for the samplers that have to end the interval, and ends it. */
-static void finish_interval(struct fleet *f, bool last, uint64_t end_ns)
+static void finish_interval(struct supervisor *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
-        fleet_look(f, clock_mono_ns());
+        supervisor_look(f, clock_mono_ns());
         (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
     end_interval(f, last, clock_mono_ns());
 }
 
-void fleet_flush(struct fleet *f)
+void supervisor_flush(struct supervisor *f)
 {
     uint64_t end_ns = clock_mono_ns() + LAST_NS;
 
@@ -400,75 +408,76 @@ void fleet_flush(struct fleet *f)
     finish_interval(f, true, end_ns);
 }
 
-const struct engine_stats *fleet_engine_stats(struct fleet *f)
+const struct engine_stats *supervisor_engine_stats(struct supervisor *f)
 {
     struct report_counts sum = f->ended;
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        slot_add_counts(&sum, &f->slots[i].now);
+    for (i = 0; i < SAMPLERS; i++)
+        sampler_process_add_counts(&sum, &f->samplers[i].now);
     f->stats.samples = sum.stats.samples;
     f->stats.missed = sum.stats.missed;
-    f->stats.rested = sum.stats.rested;
+    f->stats.idle = sum.stats.idle;
     f->stats.times = sum.stats.times;
     memcpy(f->stats.failed, sum.stats.failed, sizeof(f->stats.failed));
-    f->stats.sampling = charges_sampling(&f->charges);
+    f->stats.sampling = assignments_sampling(&f->assignments);
     return &f->stats;
 }
 
-void fleet_unwinder(const struct fleet *f, struct cpy_stats *out)
+void supervisor_unwinder(const struct supervisor *f, struct cpy_stats *out)
 {
     struct report_counts sum = f->ended;
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        slot_add_counts(&sum, &f->slots[i].now);
+    for (i = 0; i < SAMPLERS; i++)
+        sampler_process_add_counts(&sum, &f->samplers[i].now);
     *out = sum.unwinder;
 }
 
-void fleet_each(struct fleet *f, void (*each)(void *ctx, const struct fleet_process *), void *ctx)
+void supervisor_each(struct supervisor *f,
+                     void (*each)(void *ctx, const struct supervisor_process *), void *ctx)
 {
     uint64_t now_ns = clock_mono_ns();
     size_t i;
 
-    for (i = 0; i < f->charges.count; i++) {
-        const struct charge *charge = &f->charges.items[i];
+    for (i = 0; i < f->assignments.count; i++) {
+        const struct assignment *assignment = &f->assignments.items[i];
         const struct burst *burst =
-            bursts_of(&f->bursts, charge->id.pid, charge->choice.service, now_ns);
-        const struct fleet_process process = {
-            .pid = charge->id.pid,
-            .service = charge->choice.service,
-            .python = charge->python,
-            .rate_hz = burst ? burst->rate_hz : charge->choice.rate_hz,
+            bursts_of(&f->bursts, assignment->id.pid, assignment->profile.service, now_ns);
+        const struct supervisor_process process = {
+            .pid = assignment->id.pid,
+            .service = assignment->profile.service,
+            .python = assignment->python,
+            .rate_hz = burst ? burst->rate_hz : assignment->profile.rate_hz,
             .burst = burst != NULL,
-            .sampling = charge->sampling,
-            .apart = charge->slot == &f->slots[APART],
-            .counts = &charge->counts,
-            .hang = &charge->hang,
+            .sampling = assignment->sampling,
+            .apart = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER],
+            .counts = &assignment->counts,
+            .hang = &assignment->hang,
         };
 
         each(ctx, &process);
     }
 }
 
-const struct fleet_stats *fleet_stats(struct fleet *f)
+const struct supervisor_stats *supervisor_stats(struct supervisor *f)
 {
     size_t i;
 
-    f->counts.suspects = f->charges.suspects.count;
+    f->counts.quarantine = f->assignments.quarantine.count;
     f->counts.samplers = 0;
-    for (i = 0; i < SLOTS; i++)
-        f->counts.samplers += slot_runs(&f->slots[i]);
+    for (i = 0; i < SAMPLERS; i++)
+        f->counts.samplers += sampler_process_runs(&f->samplers[i]);
     memcpy(f->counts.hangs, f->hangs.counts, sizeof(f->counts.hangs));
     return &f->counts;
 }
 
-uint64_t fleet_cpu_ns(const struct fleet *f)
+uint64_t supervisor_cpu_ns(const struct supervisor *f)
 {
     uint64_t sum = 0;
     size_t i;
 
-    for (i = 0; i < SLOTS; i++)
-        sum += slot_cpu_ns(&f->slots[i]);
+    for (i = 0; i < SAMPLERS; i++)
+        sum += sampler_process_cpu_ns(&f->samplers[i]);
     return sum;
 }

@@ -13,32 +13,32 @@
 #define FINDER_PART 0.75
 
 /* Gives up the process that has been sampled for the shortest time; false: there is none. */
-static bool shed_one(struct fleet *f, uint64_t now_ns)
+static bool shed_one(struct supervisor *f, uint64_t now_ns)
 {
-    struct charge *last = NULL;
+    struct assignment *last = NULL;
     struct proc_id id;
     size_t i;
 
-    for (i = 0; i < f->charges.count; i++)
-        if (!last || f->charges.items[i].began_ns > last->began_ns)
-            last = &f->charges.items[i];
+    for (i = 0; i < f->assignments.count; i++)
+        if (!last || f->assignments.items[i].began_ns > last->began_ns)
+            last = &f->assignments.items[i];
     if (!last)
         return false;
     id = last->id;
-    fleet_drop(f, id);
-    fleet_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
+    supervisor_drop(f, id);
+    supervisor_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
     f->budget.state.shed++;
     return true;
 }
 
-double fleet_fastest_hz(const struct fleet *f, uint64_t now_ns)
+double supervisor_fastest_hz(const struct supervisor *f, uint64_t now_ns)
 {
     double fastest_hz = 1;
     size_t i;
 
-    for (i = 0; i < f->charges.count; i++)
-        if (f->charges.items[i].choice.rate_hz > fastest_hz)
-            fastest_hz = f->charges.items[i].choice.rate_hz;
+    for (i = 0; i < f->assignments.count; i++)
+        if (f->assignments.items[i].profile.rate_hz > fastest_hz)
+            fastest_hz = f->assignments.items[i].profile.rate_hz;
     for (i = 0; i < f->bursts.count; i++)
         if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
             fastest_hz = f->bursts.all[i].rate_hz;
@@ -46,16 +46,16 @@ double fleet_fastest_hz(const struct fleet *f, uint64_t now_ns)
 }
 
 /* How much the periods may be stretched: as far as that of the fastest target. */
-static double factor_max(const struct fleet *f, uint64_t now_ns)
+static double factor_max(const struct supervisor *f, uint64_t now_ns)
 {
-    return ticks_stretch_max((uint64_t)((double)NS_PER_S / fleet_fastest_hz(f, now_ns)));
+    return ticks_stretch_max((uint64_t)((double)NS_PER_S / supervisor_fastest_hz(f, now_ns)));
 }
 
 /* The memory of what runs because people asked for it. */
 static uint64_t asked_memory(void)
 {
-    pid_t pids[CAPTURED_RUNNING_MAX];
-    size_t i, count = captured_running(pids);
+    pid_t pids[RUN_CAPTURED_RUNNING_MAX];
+    size_t i, count = run_captured_count(pids);
     uint64_t bytes = 0;
 
     for (i = 0; i < count; i++)
@@ -63,21 +63,21 @@ static uint64_t asked_memory(void)
     return bytes;
 }
 
-static struct budget_use use_of(const struct fleet *f, uint64_t now_ns)
+static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
 {
-    struct budget_use use = {.targets = f->charges.count,
+    struct budget_use use = {.targets = f->assignments.count,
                              .asked_memory_bytes = asked_memory(),
                              .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
     size_t i;
 
     use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
-    for (i = 0; i < SLOTS; i++)
-        if (slot_runs(&f->slots[i]))
-            use.memory_bytes += budget_memory_of(f->slots[i].helper.pid);
+    for (i = 0; i < SAMPLERS; i++)
+        if (sampler_process_runs(&f->samplers[i]))
+            use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.asked_cpu_ns = captured_cpu_ns();
-    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + fleet_cpu_ns(f) +
+    use.asked_cpu_ns = run_captured_cpu_ns();
+    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + supervisor_cpu_ns(f) +
                  use.asked_cpu_ns;
     return use;
 }
@@ -111,7 +111,7 @@ static void log_budget(const struct budget_state *state, double before,
                  state->factor >= use->factor_max ? "CPU time (max_cpu)" : "memory (max_memory)");
 }
 
-void fleet_keep_budget(struct fleet *f, uint64_t now_ns)
+void supervisor_step_budget(struct supervisor *f, uint64_t now_ns)
 {
     struct budget_state *state = &f->budget.state;
     const struct budget_use use = use_of(f, now_ns);
@@ -121,14 +121,14 @@ void fleet_keep_budget(struct fleet *f, uint64_t now_ns)
     budget_step(&f->budget, &use, now_ns);
     log_budget(state, before, &use);
     finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
-    for (i = 0; i < SLOTS && state->factor != before; i++)
-        fleet_order_stretch(f, &f->slots[i]);
-    while (f->charges.count > state->targets_max && shed_one(f, now_ns)) {
+    for (i = 0; i < SAMPLERS && state->factor != before; i++)
+        supervisor_send_stretch(f, &f->samplers[i]);
+    while (f->assignments.count > state->targets_max && shed_one(f, now_ns)) {
     }
     f->budget_ns = now_ns + BUDGET_STEP_NS;
 }
 
-const struct budget_state *fleet_budget(const struct fleet *f)
+const struct budget_state *supervisor_budget(const struct supervisor *f)
 {
     return &f->budget.state;
 }

@@ -31,9 +31,9 @@ void top_cells_finish(struct top_cells *cells)
 }
 
 /* The next character as these cells can show it. */
-static struct visible_char next_char(const struct top_cells *cells, const char *text)
+static struct escape_char next_char(const struct top_cells *cells, const char *text)
 {
-    struct visible_char next = visible_next(text, strnlen(text, CHAR_MAX_BYTES));
+    struct escape_char next = escape_next(text, strnlen(text, CHAR_MAX_BYTES));
 
     if (cells->ascii && (unsigned char)next.text[0] >= 0x80) {
         next.text[0] = '?';
@@ -44,7 +44,7 @@ static struct visible_char next_char(const struct top_cells *cells, const char *
 
 static size_t width_of(const struct top_cells *cells, const char *text)
 {
-    struct visible_char next;
+    struct escape_char next;
     size_t width = 0;
 
     for (; *text; text += next.taken) {
@@ -63,7 +63,7 @@ static void set_cell(struct top_cell *cell, const char *text, size_t size, size_
 }
 
 /* Puts one character, or its escape, at `cell`. */
-static void put_char(struct top_cell *cell, const struct visible_char *next, enum top_style style)
+static void put_char(struct top_cell *cell, const struct escape_char *next, enum top_style style)
 {
     bool wide = next->width == 2 && (unsigned char)next->text[0] >= 0x80;
     size_t i;
@@ -81,7 +81,7 @@ static void put_char(struct top_cell *cell, const struct visible_char *next, enu
 }
 
 /* Adds what joins the character before it, if there is room in its cell. */
-static void join_char(struct top_cell *cell, const struct visible_char *next)
+static void join_char(struct top_cell *cell, const struct escape_char *next)
 {
     if (cell->size > 0 && cell->size + next->size <= TOP_CELL_BYTES && cell->text[0] != ' ') {
         memcpy(cell->text + cell->size, next->text, next->size);
@@ -104,7 +104,7 @@ static size_t put(struct top_cells *cells, struct top_box box, enum top_style st
                   const char *text)
 {
     struct top_cell *row = &cells->cells[box.y * cells->width + box.x], *last = NULL;
-    struct visible_char next;
+    struct escape_char next;
     size_t used = 0;
 
     for (; *text; text += next.taken) {
@@ -159,7 +159,7 @@ size_t top_cells_put(struct top_cells *cells, struct top_box box, enum top_style
 size_t top_cells_put_end(struct top_cells *cells, struct top_box box, enum top_style style,
                          const char *text)
 {
-    struct visible_char next;
+    struct escape_char next;
     size_t width = width_of(cells, text);
 
     if (!cut_box(cells, &box))

@@ -12,12 +12,12 @@
 
 #define WINDOW_NS (5 * NS_PER_S)
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     const struct top_live *live = ctx;
 
     (void)stat;
-    return aim_choose(live->aim, pid, out);
+    return target_selection_choose(live->selection, pid, out);
 }
 
 /* Adds what a service's processes did in a slice. */
@@ -37,28 +37,29 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     pprof_stacks_free(stacks);
 }
 
-bool top_live_open(struct top_live *live, struct aim *aim, const sigset_t *signals, bool keys)
+bool top_live_open(struct top_live *live, struct target_selection *selection,
+                   const sigset_t *signals, bool keys)
 {
     struct engine_settings settings = {.choose = choose,
                                        .deliver = deliver,
                                        .ctx = live,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
-                                       .beat = stall_beat(),
-                                       .only = aim->children ? 0 : aim->pid,
+                                       .heartbeat = read_watchdog_heartbeat(),
+                                       .only = selection->children ? 0 : selection->pid,
                                        .signals = *signals};
 
-    *live = (struct top_live){.aim = aim, .keys_fd = -1, .start_ns = clock_mono_ns()};
-    live->facts = (struct top_facts){.name = aim->choice.service,
-                                     .pid = aim->children ? 0 : aim->pid,
-                                     .python = live->python,
-                                     .rate_hz = aim->choice.rate_hz,
-                                     .plain = !keys};
+    *live = (struct top_live){.selection = selection, .keys_fd = -1, .start_ns = clock_mono_ns()};
+    live->info = (struct top_facts){.name = selection->profile.service,
+                                    .pid = selection->children ? 0 : selection->pid,
+                                    .python = live->python,
+                                    .rate_hz = selection->profile.rate_hz,
+                                    .plain = !keys};
     if (keys) {
         live->keys_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* 0 would stand for none */
         if (live->keys_fd < 0)
             return false;
-        settings.orders_fd = live->keys_fd;
+        settings.messages_fd = live->keys_fd;
     }
     live->model = top_model_new(WINDOW_NS);
     live->engine = live->model ? engine_new(&settings) : NULL;
@@ -101,7 +102,7 @@ static struct top_counts count_slice(struct top_live *live)
 
 bool top_live_is_over(const struct top_live *live)
 {
-    return aim_is_over(live->aim, engine_stats(live->engine), live->start_ns);
+    return target_selection_is_over(live->selection, engine_stats(live->engine), live->start_ns);
 }
 
 bool top_live_slice(struct top_live *live)
@@ -112,9 +113,9 @@ bool top_live_slice(struct top_live *live)
     top_model_begin(live->model, &counts);
     engine_end_interval(live->engine);
     live->slices++;
-    live->facts.processes = engine_stats(live->engine)->sampling;
-    live->facts.elapsed_ns = clock_mono_ns() - live->start_ns;
-    live->facts.ended = over;
+    live->info.processes = engine_stats(live->engine)->sampling;
+    live->info.elapsed_ns = clock_mono_ns() - live->start_ns;
+    live->info.ended = over;
     return !live->failed;
 }
 

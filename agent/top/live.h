@@ -9,14 +9,14 @@
 #ifndef AGENT_TOP_LIVE_H
 #define AGENT_TOP_LIVE_H
 
-#include "agent/cli/command_targets.h"
+#include "agent/cli/target_selection.h"
 #include "agent/top/view.h"
 
 struct top_live {
-    struct aim *aim;         /* borrowed */
-    struct engine *engine;   /* owned */
-    struct top_model *model; /* owned */
-    struct top_facts facts;
+    struct target_selection *selection; /* borrowed */
+    struct engine *engine;              /* owned */
+    struct top_model *model;            /* owned */
+    struct top_facts info;
     struct top_counts before; /* as counted up to the last slice */
     char python[32];
     uint64_t start_ns; /* monotonic */
@@ -27,8 +27,8 @@ struct top_live {
 
 /* Begins to look for processes. `keys`: the engine is to report keys that are pressed, too.
  * False: out of memory or descriptors. */
-MUST_CHECK bool top_live_open(struct top_live *live, struct aim *aim, const sigset_t *signals,
-                              bool keys);
+MUST_CHECK bool top_live_open(struct top_live *live, struct target_selection *selection,
+                              const sigset_t *signals, bool keys);
 
 /* Ends a slice, and notes whether there will be more. False: out of memory. */
 MUST_CHECK bool top_live_slice(struct top_live *live);

@@ -21,14 +21,14 @@ static size_t head_rows(size_t height)
     return height >= HEAD_HEIGHT_MIN ? HEAD_ROWS : 0;
 }
 
-static size_t foot_rows(const struct top_facts *facts, size_t height)
+static size_t foot_rows(const struct top_facts *info, size_t height)
 {
-    return !facts->plain && height >= FOOT_HEIGHT_MIN;
+    return !info->plain && height >= FOOT_HEIGHT_MIN;
 }
 
-size_t top_view_page(const struct top_facts *facts, size_t height)
+size_t top_view_page(const struct top_facts *info, size_t height)
 {
-    size_t taken = head_rows(height) + 1 + foot_rows(facts, height);
+    size_t taken = head_rows(height) + 1 + foot_rows(info, height);
 
     return height > taken ? height - taken : 0;
 }
@@ -60,31 +60,30 @@ static void put_right(struct top_cells *cells, enum top_style style, const char 
         (void)top_cells_put(cells, (struct top_box){cells->width - size, 0, size}, style, text);
 }
 
-static void put_title(const struct top_state *state, const struct top_facts *facts,
+static void put_title(const struct top_state *state, const struct top_facts *info,
                       struct top_cells *cells)
 {
     struct line line = {cells, 0, 0};
     char text[LINE_MAX_BYTES];
-    uint64_t seconds = facts->elapsed_ns / NS_PER_S;
+    uint64_t seconds = info->elapsed_ns / NS_PER_S;
 
-    line.x =
-        top_cells_put(cells, (struct top_box){0, 0, cells->width / 2}, TOP_STRONG, facts->name);
-    if (facts->pid)
-        (void)snprintf(text, sizeof(text), "  process %d", (int)facts->pid);
+    line.x = top_cells_put(cells, (struct top_box){0, 0, cells->width / 2}, TOP_STRONG, info->name);
+    if (info->pid)
+        (void)snprintf(text, sizeof(text), "  process %d", (int)info->pid);
     else
-        (void)snprintf(text, sizeof(text), "  %zu process%s", facts->processes,
-                       facts->processes == 1 ? "" : "es");
+        (void)snprintf(text, sizeof(text), "  %zu process%s", info->processes,
+                       info->processes == 1 ? "" : "es");
     add(&line, TOP_PLAIN, text);
-    if (facts->python[0]) {
+    if (info->python[0]) {
         add(&line, TOP_PLAIN, "  Python ");
-        add(&line, TOP_PLAIN, facts->python);
+        add(&line, TOP_PLAIN, info->python);
     }
     (void)snprintf(text, sizeof(text), "  %s %" PRIu64 ":%02" PRIu64,
-                   facts->ended    ? "ENDED"
+                   info->ended     ? "ENDED"
                    : state->paused ? "PAUSED"
                                    : "",
                    seconds / 60, seconds % 60);
-    put_right(cells, facts->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
+    put_right(cells, info->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
 }
 
 static size_t live_threads(const struct top_model *model)
@@ -98,7 +97,7 @@ static size_t live_threads(const struct top_model *model)
 }
 
 /* What it costs, and how good it is. */
-static void put_figures(const struct top_model *model, const struct top_facts *facts,
+static void put_figures(const struct top_model *model, const struct top_facts *info,
                         struct top_cells *cells)
 {
     const struct top_counts *counts = &model->recent.counts;
@@ -111,8 +110,8 @@ static void put_figures(const struct top_model *model, const struct top_facts *f
                    "CPU %.1f%%  pystrobe %.1f%%  %.3g of %.3g Hz  torn %.1f%%  %zu thread%s",
                    percent((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
                    percent(counts->own_cpu_ns, counts->duration_ns),
-                   ticks ? facts->rate_hz * (double)counts->samples / (double)ticks : 0.0,
-                   facts->rate_hz, percent(counts->torn, counts->torn + counts->stacks), threads,
+                   ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0.0,
+                   info->rate_hz, percent(counts->torn, counts->torn + counts->stacks), threads,
                    threads == 1 ? "" : "s");
     add(&line, TOP_PLAIN, text);
 }
@@ -208,9 +207,9 @@ static void put_help(struct top_cells *cells)
 }
 
 void top_view(const struct top_model *model, const struct top_list *list,
-              const struct top_state *state, const struct top_facts *facts, struct top_cells *cells)
+              const struct top_state *state, const struct top_facts *info, struct top_cells *cells)
 {
-    size_t head = head_rows(cells->height), page = top_view_page(facts, cells->height), i;
+    size_t head = head_rows(cells->height), page = top_view_page(info, cells->height), i;
 
     if (cells->width == 0 || cells->height == 0)
         return;
@@ -219,20 +218,20 @@ void top_view(const struct top_model *model, const struct top_list *list,
         return;
     }
     if (head > 0) {
-        put_figures(model, facts, cells);
+        put_figures(model, info, cells);
         put_choice(model, state, cells);
-        put_title(state, facts, cells);
+        put_title(state, info, cells);
     }
     top_rows_head(state, cells, head);
     for (i = 0; i < page && state->first + i < list->count; i++) {
         top_rows_item(model, state, list->items[state->first + i], cells, head + 1 + i);
-        if (!facts->plain && state->first + i == state->cursor)
+        if (!info->plain && state->first + i == state->cursor)
             top_cells_paint(cells, head + 1 + i, TOP_CURSOR);
     }
     if (list->count == 0)
         (void)top_cells_put(cells, (struct top_box){1, head + 1, cells->width}, TOP_FAINT,
                             state->filter[0] ? "nothing matches the filter"
                                              : "nothing has had any of it yet");
-    if (foot_rows(facts, cells->height) || state->editing)
+    if (foot_rows(info, cells->height) || state->editing)
         put_foot(state, cells);
 }

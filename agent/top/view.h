@@ -21,11 +21,10 @@ struct top_facts {
 };
 
 /* How many rows of the list fit on a screen of that height. */
-size_t top_view_page(const struct top_facts *facts, size_t height);
+size_t top_view_page(const struct top_facts *info, size_t height);
 
 /* Fills blank cells. */
 void top_view(const struct top_model *model, const struct top_list *list,
-              const struct top_state *state, const struct top_facts *facts,
-              struct top_cells *cells);
+              const struct top_state *state, const struct top_facts *info, struct top_cells *cells);
 
 #endif

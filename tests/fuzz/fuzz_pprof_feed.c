@@ -32,8 +32,8 @@ static struct pprof *new_profile(uint32_t *overflow)
 /* What was taken can be given, taken and encoded. */
 static void pass_on(const struct pprof *from)
 {
-    struct pprof_giver giver = {0};
-    struct pprof_taker taker = {0};
+    struct pprof_delta_encoder encoder = {0};
+    struct pprof_delta_decoder decoder = {0};
     struct buf piece, bytes;
     uint32_t overflow;
     struct pprof *into = new_profile(&overflow);
@@ -43,12 +43,12 @@ static void pass_on(const struct pprof *from)
     buf_init(&bytes, 1 << 24);
     while (more) {
         buf_reset(&piece);
-        require(pprof_give(&giver, from, 1000, &piece, &more) == PPROF_OK);
-        require(pprof_take(&taker, into, overflow, piece.data, piece.size) == PPROF_OK);
+        require(pprof_give(&encoder, from, 1000, &piece, &more) == PPROF_OK);
+        require(pprof_take(&decoder, into, overflow, piece.data, piece.size) == PPROF_OK);
     }
     require(pprof_encode(into, &meta, &bytes) == PPROF_OK);
-    pprof_giver_finish(&giver);
-    pprof_taker_finish(&taker);
+    pprof_delta_encoder_finish(&encoder);
+    pprof_delta_decoder_finish(&decoder);
     buf_finish(&piece);
     buf_finish(&bytes);
     pprof_free(into);
@@ -56,16 +56,16 @@ static void pass_on(const struct pprof *from)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct pprof_taker taker = {0};
+    struct pprof_delta_decoder decoder = {0};
     uint32_t overflow;
     struct pprof *into = new_profile(&overflow);
     size_t half = size / 2;
 
     /* Two pieces, as the numbers of the first hold in the second. */
-    if (pprof_take(&taker, into, overflow, data, half) == PPROF_OK)
-        (void)!pprof_take(&taker, into, overflow, data + half, size - half);
+    if (pprof_take(&decoder, into, overflow, data, half) == PPROF_OK)
+        (void)!pprof_take(&decoder, into, overflow, data + half, size - half);
     pass_on(into);
-    pprof_taker_finish(&taker);
+    pprof_delta_decoder_finish(&decoder);
     pprof_free(into);
     return 0;
 }

@@ -30,7 +30,7 @@ static const size_t sizes[] = {
     [REPORT_COUNTS] = sizeof(struct report_counts),
     [REPORT_DONE] = sizeof(uint64_t),
     [REPORT_EACH] = sizeof(struct report_each),
-    [REPORT_SETTLED] = sizeof(uint64_t),
+    [REPORT_COMMITTED] = sizeof(uint64_t),
     [REPORT_HANG] = sizeof(struct engine_hang),
 };
 
@@ -108,7 +108,7 @@ static size_t send_one(struct link *link, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct slot_news news = {began, put_off, ended, counted, hangs};
+    static const struct sampler_process_news news = {began, put_off, ended, counted, hangs};
     static struct heard heard;
     struct services services = {.max = SERVICES};
     struct report_counts sum = {0};
@@ -126,10 +126,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (good && count++ < MESSAGES && (took = send_one(&sampler, data, size)) > 0) {
         data += took;
         size -= took;
-        good = slot_receive(&slot, &services, INTERVAL, &news, &heard);
+        good = sampler_process_receive(&slot, &services, INTERVAL, &news, &heard);
     }
-    slot_add_counts(&sum, &slot.now);
-    slot_renew(&slot);
+    sampler_process_add_counts(&sum, &slot.now);
+    sampler_process_renew(&slot);
     link_finish(&sampler);
     link_finish(&slot.helper.link);
     services_finish(&services);

@@ -85,13 +85,13 @@ static struct memory *memory_new(const uint8_t *data, size_t size)
 }
 
 /* Finds the version that the input asks for in its memory. */
-static enum cpy_rc accept(struct cpy_target *t, unsigned choice, struct err *err)
+static enum cpy_rc accept(struct cpy_target *t, unsigned profile, struct err *err)
 {
     unsigned char table[MADE_TABLE];
-    unsigned debug = choice - ROWS; /* 3.13 to 3.15, then those without the GIL, then its own */
+    unsigned debug = profile - ROWS; /* 3.13 to 3.15, then those without the GIL, then its own */
 
-    if (choice < ROWS || debug >= 2 * MADE_MINORS)
-        return find_accept(t->mem, 3U << 24 | (6 + choice % ROWS) << 16, &t->found, err);
+    if (profile < ROWS || debug >= 2 * MADE_MINORS)
+        return find_accept(t->mem, 3U << 24 | (6 + profile % ROWS) << 16, &t->found, err);
     made_table(MADE_FIRST_MINOR + debug % MADE_MINORS, debug >= MADE_MINORS, table);
     return layout_from_debug_offsets(table, &t->found.layout, &t->found.hexversion, err);
 }
@@ -127,7 +127,7 @@ static void sample(struct cpy_target *t, uint8_t asked)
     uint64_t mark = 0;
     int i;
 
-    target_settle(t);
+    target_choose_readers(t);
     cpy_set_options(t, &options);
     for (i = 0; i < 2; i++) /* read, then from the caches */
         (void)cpy_sample(t, check_thread, &text);

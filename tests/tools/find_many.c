@@ -47,7 +47,7 @@ static uint64_t cpu_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     struct late *late = ctx;
 

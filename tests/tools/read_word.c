@@ -57,14 +57,15 @@ static bool read_word(pid_t pid, uint64_t address)
 }
 
 /* How many it read; -1: it cannot get there, has no timer, or may not read. */
-static long read_words(struct seat *seat, struct alarm *alarm, pid_t pid, long rate, long count)
+static long read_words(struct cpu_pin *cpu_pin, struct alarm *alarm, pid_t pid, long rate,
+                       long count)
 {
     const uint64_t step = NS_PER_S / (uint64_t)rate, address = first_address(pid);
     uint64_t next = clock_mono_ns(), now;
     long i;
 
     for (i = 0; i < count; i++) {
-        if (i % LOOK_EACH == 0 && !seat_move(seat, pid, true))
+        if (i % LOOK_EACH == 0 && !cpu_pin_move(cpu_pin, pid, true))
             return -1;
         now = clock_mono_ns();
         next = next + step > now ? next + step : now; /* it may have been stopped */
@@ -85,7 +86,7 @@ int main(int argc, char **argv)
     long seconds = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
     char path[32];
     struct alarm alarm;
-    struct seat seat;
+    struct cpu_pin cpu_pin;
     long words = -1;
 
     if (pid <= 0 || rate <= 0 || rate > 100000 || seconds <= 0 || seconds > 3600) {
@@ -93,12 +94,12 @@ int main(int argc, char **argv)
         return 2;
     }
     (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
-    seat_init(&seat, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    cpu_pin_init(&cpu_pin, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     (void)signal(SIGINT, end);
     if (alarm_init(&alarm))
-        words = read_words(&seat, &alarm, (pid_t)pid, rate, rate * seconds);
+        words = read_words(&cpu_pin, &alarm, (pid_t)pid, rate, rate * seconds);
     alarm_finish(&alarm);
-    seat_finish(&seat);
+    cpu_pin_finish(&cpu_pin);
     if (words < 0)
         (void)fprintf(stderr, "read_word: may not sit on the CPU of process %ld, or read it\n",
                       pid);

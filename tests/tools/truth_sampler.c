@@ -54,7 +54,7 @@ struct options {
     double rate_hz, seconds;
     int cpu, pin; /* -1: not given */
     uint64_t seed;
-    bool ask_cpu, onsite;
+    bool ask_cpu, bpf_reader;
 };
 
 struct sampler {
@@ -260,18 +260,18 @@ static void weigh(struct sampler *s, uint64_t now_ns, bool held)
     s->now_ns = now_ns;
 }
 
-/* A sample is done; the target was `held` meanwhile, or stood still for `onsite_ns` of it. */
-static void end_sample(struct sampler *s, bool held, uint64_t onsite_ns)
+/* A sample is done; the target was `held` meanwhile, or stood still for `bpf_ns` of it. */
+static void end_sample(struct sampler *s, bool held, uint64_t bpf_ns)
 {
     const uint64_t done_ns = clock_ns(CLOCK_MONOTONIC), took_ns = done_ns - s->now_ns;
     size_t i;
 
     s->took_ns += took_ns;
     s->held_samples += held;
-    s->held_ns += held ? took_ns : onsite_ns;
+    s->held_ns += held ? took_ns : bpf_ns;
     for (i = 0; i < s->held_count; i++)
         s->seen[s->held[i]].weight_ns += s->held_ns;
-    s->since_ns = held ? done_ns : s->now_ns + onsite_ns;
+    s->since_ns = held ? done_ns : s->now_ns + bpf_ns;
     s->since_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -279,24 +279,24 @@ static bool run(struct sampler *s)
 {
     uint64_t step, next_ns = clock_ns(CLOCK_MONOTONIC);
     enum cpy_rc rc = CPY_OK;
-    uint64_t onsite_ns;
+    uint64_t bpf_ns;
     bool held;
 
     s->begin_ns = s->since_ns = next_ns;
     s->since_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     s->end_ns = next_ns + (uint64_t)(s->options.seconds * 1e9);
     while (next_ns < s->end_ns && rc != CPY_GONE && !s->no_memory) {
-        held = cpy_seat(s->target);
+        held = cpy_pin_cpu(s->target);
         if (!held && !go_home(s))
             return false;
         sleep_until(next_ns);
         weigh(s, clock_ns(CLOCK_MONOTONIC), held);
         s->delay_ns += s->now_ns - next_ns;
         cpy_woke(s->target, s->now_ns);
-        onsite_ns = cpy_stats(s->target)->onsite_ns;
+        bpf_ns = cpy_stats(s->target)->bpf_ns;
         rc = cpy_sample(s->target, add_thread, s);
-        onsite_ns = cpy_stats(s->target)->onsite_ns - onsite_ns;
-        end_sample(s, held && onsite_ns == 0, onsite_ns);
+        bpf_ns = cpy_stats(s->target)->bpf_ns - bpf_ns;
+        end_sample(s, held && bpf_ns == 0, bpf_ns);
         s->ticks++;
         s->failed[rc]++;
         step = step_ns(s);
@@ -433,8 +433,8 @@ int main(int argc, char **argv)
                               " [--cpu N | --pin N] [--seed N] [--ask-cpu 1] [--onsite 1]\n");
         return 2;
     }
-    s.scratch = s.options.onsite ? cpy_scratch_new() : NULL;
-    if (s.options.onsite && !cpy_scratch_read_onsite(s.scratch)) {
+    s.scratch = s.options.bpf_reader ? cpy_scratch_new() : NULL;
+    if (s.options.bpf_reader && !cpy_scratch_use_bpf(s.scratch)) {
         (void)fprintf(stderr, "truth_sampler: the kernel will not read for us: %s\n",
                       strerror(errno));
         return REFUSED;

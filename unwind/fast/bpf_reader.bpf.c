@@ -23,16 +23,16 @@ static long (*const probe_read_user)(void *into, uint32_t size,
  * call. */
 #define SUBPROGRAM __attribute__((noinline, section("program")))
 
-/* bpf_reader.c puts the map there: ONSITE_HERE. */
-static inline __attribute__((always_inline)) struct onsite_area *the_area(void)
+/* bpf_reader.c puts the map there: BPF_READER_HERE. */
+static inline __attribute__((always_inline)) struct bpf_reader_area *the_area(void)
 {
-    struct onsite_area *area;
+    struct bpf_reader_area *area;
 
     __asm__ volatile("%0 = 0x6f6e7369 ll" : "=r"(area));
     return area;
 }
 
-static inline __attribute__((always_inline)) bool holds(const struct onsite_range *range,
+static inline __attribute__((always_inline)) bool holds(const struct bpf_reader_range *range,
                                                         uint64_t from, uint64_t size)
 {
     const uint64_t at = from - range->from;
@@ -41,27 +41,27 @@ static inline __attribute__((always_inline)) bool holds(const struct onsite_rang
 }
 
 /* True if it is in a range that was asked for, or in the data stack as it was found. */
-static inline __attribute__((always_inline)) bool is_there(const struct onsite_area *area,
+static inline __attribute__((always_inline)) bool is_there(const struct bpf_reader_area *area,
                                                            uint64_t from, uint64_t size)
 {
-    for (uint32_t i = 0; i < ONSITE_CHUNKS; i++)
+    for (uint32_t i = 0; i < BPF_READER_CHUNKS; i++)
         if (holds(&area->found[i], from, size))
             return true;
-    for (uint32_t i = 0; i < ONSITE_LOOKED; i++)
+    for (uint32_t i = 0; i < BPF_READER_LOOKED; i++)
         if (holds(&area->ranges[i], from, size))
             return true;
     return false;
 }
 
-/* Copies the next ONSITE_STEP of the ranges that were asked for to their place: 1, or 0. */
+/* Copies the next BPF_READER_STEP of the ranges that were asked for to their place: 1, or 0. */
 static SUBPROGRAM uint64_t copy(uint64_t from)
 {
-    struct onsite_area *area = the_area();
-    const struct onsite_range *range;
+    struct bpf_reader_area *area = the_area();
+    const struct bpf_reader_range *range;
 
-    for (uint64_t i = 0; i < ONSITE_STEP && from + i < area->count; i++) {
-        range = &area->ranges[(from + i) & (ONSITE_RANGES - 1)];
-        if (range->size > ONSITE_PIECE || range->at > ONSITE_BYTES ||
+    for (uint64_t i = 0; i < BPF_READER_STEP && from + i < area->count; i++) {
+        range = &area->ranges[(from + i) & (BPF_READER_RANGES - 1)];
+        if (range->size > BPF_READER_PIECE || range->at > BPF_READER_BYTES ||
             probe_read_user(area->bytes + range->at, range->size, range->from) != 0)
             return 0;
     }
@@ -74,14 +74,14 @@ static SUBPROGRAM uint64_t copy(uint64_t from)
  */
 static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
 {
-    struct onsite_area *area = the_area();
+    struct bpf_reader_area *area = the_area();
     const uint32_t found = area->found_count, at = area->used;
 
-    if (size > ONSITE_PIECE)
+    if (size > BPF_READER_PIECE)
         return 0;
     if (is_there(area, from, size))
         return 1;
-    if (found < ONSITE_FOUND && at <= ONSITE_BYTES) {
+    if (found < BPF_READER_FOUND && at <= BPF_READER_BYTES) {
         if (probe_read_user(area->bytes + at, (uint32_t)size, from) != 0)
             return 0;
         area->found[found].from = from;
@@ -95,11 +95,11 @@ static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
 
 /* Where the current frame is said: in 3.11 and 3.12 in a record of the call into the interpreter.
  */
-static inline __attribute__((always_inline)) uint64_t current_frame_at(struct onsite_area *area)
+static inline __attribute__((always_inline)) uint64_t current_frame_at(struct bpf_reader_area *area)
 {
     uint64_t record = 0, words[2] = {0}; /* _PyCFrame: current_frame, previous */
 
-    if (area->chain.cframe == ONSITE_NONE)
+    if (area->chain.cframe == BPF_READER_NONE)
         return area->thread + area->chain.current_frame;
     if (probe_read_user(&record, sizeof(record), area->thread + area->chain.cframe) != 0)
         return 0;
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) uint64_t current_frame_at(struct on
 }
 
 /* Copies what is used of the data stack, the newest chunk first. */
-static inline __attribute__((always_inline)) void follow_chunks(struct onsite_area *area)
+static inline __attribute__((always_inline)) void follow_chunks(struct bpf_reader_area *area)
 {
     uint64_t words[2] = {0}; /* of the thread: where the newest begins, and the top */
     uint64_t head[3] = {0};  /* _PyStackChunk: previous, size, top */
@@ -119,7 +119,7 @@ static inline __attribute__((always_inline)) void follow_chunks(struct onsite_ar
 
     if (probe_read_user(words, sizeof(words), area->thread + area->chain.datastack_chunk) != 0)
         return;
-    for (uint64_t i = 0; i < ONSITE_CHUNKS && words[0] != 0; i++) {
+    for (uint64_t i = 0; i < BPF_READER_CHUNKS && words[0] != 0; i++) {
         if (probe_read_user(head, sizeof(head), words[0]) != 0)
             return;
         size = i == 0 ? words[1] - words[0] : sizeof(head) + head[2] * 8;
@@ -128,45 +128,46 @@ static inline __attribute__((always_inline)) void follow_chunks(struct onsite_ar
     }
 }
 
-/* Copies the next ONSITE_STEP frames, those that are elsewhere: the caller of the last, or 0. */
+/* Copies the next BPF_READER_STEP frames, those that are elsewhere: the caller of the last, or 0.
+ */
 static SUBPROGRAM uint64_t follow(uint64_t frame)
 {
-    const struct onsite_chain *chain = &the_area()->chain;
+    const struct bpf_reader_chain *chain = &the_area()->chain;
 
-    for (uint64_t i = 0; i < ONSITE_STEP && frame != 0; i++)
+    for (uint64_t i = 0; i < BPF_READER_STEP && frame != 0; i++)
         if (!find(frame + chain->frame_from, chain->frame_size) ||
             probe_read_user(&frame, sizeof(frame), frame + chain->previous) != 0)
             return 0;
     return frame;
 }
 
-static inline __attribute__((always_inline)) void follow_frames(struct onsite_area *area)
+static inline __attribute__((always_inline)) void follow_frames(struct bpf_reader_area *area)
 {
     uint64_t frame = 0;
 
     if (probe_read_user(&frame, sizeof(frame), current_frame_at(area)) != 0)
         return;
-    for (uint64_t i = 0; i < ONSITE_FRAMES && frame != 0; i += ONSITE_STEP)
+    for (uint64_t i = 0; i < BPF_READER_FRAMES && frame != 0; i += BPF_READER_STEP)
         frame = follow(frame);
 }
 
-__attribute__((section("program"))) int onsite_program(void *ctx)
+__attribute__((section("program"))) int bpf_reader_program(void *ctx)
 {
     const uint64_t begin_ns = ktime_get_ns();
-    struct onsite_area *area = the_area();
+    struct bpf_reader_area *area = the_area();
 
     (void)ctx;
     if ((uint32_t)current_pid_tgid() != area->tid)
-        return ONSITE_ELSEWHERE;
-    for (uint64_t i = 0; i < ONSITE_RANGES && i < area->count; i += ONSITE_STEP)
+        return BPF_READER_ELSEWHERE;
+    for (uint64_t i = 0; i < BPF_READER_RANGES && i < area->count; i += BPF_READER_STEP)
         if (!copy(i))
-            return ONSITE_FAULT;
+            return BPF_READER_FAULT;
     area->found_count = 0;
     if (area->thread != 0) {
-        if (area->chain.datastack_chunk != ONSITE_NONE)
+        if (area->chain.datastack_chunk != BPF_READER_NONE)
             follow_chunks(area);
         follow_frames(area);
     }
     area->took_ns = ktime_get_ns() - begin_ns;
-    return ONSITE_COPIED;
+    return BPF_READER_COPIED;
 }

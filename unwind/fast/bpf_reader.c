@@ -17,8 +17,8 @@
 
 #define FIRST_PID_NAMESPACE UINT64_C(0xEFFFFFFC) /* PROC_PID_INIT_INO */
 
-struct onsite {
-    struct onsite_area *area;         /* owned: mapped */
+struct bpf_reader {
+    struct bpf_reader_area *area;     /* owned: mapped */
     int map_fd, types_fd, program_fd; /* owned; -1: not there */
     bool refused;
     uint64_t count; /* times it was asked to read */
@@ -44,26 +44,26 @@ static bool sees_own_numbers(void)
     return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
 }
 
-static bool map_area(struct onsite *onsite)
+static bool map_area(struct bpf_reader *bpf_reader)
 {
     union bpf_attr attr = {0};
     void *area;
 
     attr.map_type = BPF_MAP_TYPE_ARRAY;
     attr.key_size = sizeof(uint32_t);
-    attr.value_size = sizeof(struct onsite_area);
+    attr.value_size = sizeof(struct bpf_reader_area);
     attr.max_entries = 1;
     attr.map_flags = BPF_F_MMAPABLE;
-    onsite->map_fd = bpf(BPF_MAP_CREATE, &attr);
-    if (onsite->map_fd < 0)
+    bpf_reader->map_fd = bpf(BPF_MAP_CREATE, &attr);
+    if (bpf_reader->map_fd < 0)
         return false;
-    area = mmap(NULL, sizeof(struct onsite_area), PROT_READ | PROT_WRITE, MAP_SHARED,
-                onsite->map_fd, 0);
-    onsite->area = area == MAP_FAILED ? NULL : area;
-    return onsite->area != NULL;
+    area = mmap(NULL, sizeof(struct bpf_reader_area), PROT_READ | PROT_WRITE, MAP_SHARED,
+                bpf_reader->map_fd, 0);
+    bpf_reader->area = area == MAP_FAILED ? NULL : area;
+    return bpf_reader->area != NULL;
 }
 
-/* onsite_code, and ONSITE_AT_* of each function: at which instruction it begins. */
+/* bpf_reader_code, and BPF_READER_AT_* of each function: at which instruction it begins. */
 #include "unwind/fast/bpf_reader.bpf.inc"
 
 /*
@@ -129,86 +129,86 @@ static const struct types types = {
 };
 
 /* In the order in which they are in the code. */
-static const struct bpf_func_info functions[] = {{ONSITE_AT_onsite_program, TYPE_PROGRAM},
-                                                 {ONSITE_AT_copy, TYPE_COPY},
-                                                 {ONSITE_AT_find, TYPE_FIND},
-                                                 {ONSITE_AT_follow, TYPE_FOLLOW}};
+static const struct bpf_func_info functions[] = {{BPF_READER_AT_onsite_program, TYPE_PROGRAM},
+                                                 {BPF_READER_AT_copy, TYPE_COPY},
+                                                 {BPF_READER_AT_find, TYPE_FIND},
+                                                 {BPF_READER_AT_follow, TYPE_FOLLOW}};
 
-static bool load_types(struct onsite *onsite)
+static bool load_types(struct bpf_reader *bpf_reader)
 {
     union bpf_attr attr = {0};
 
     attr.btf = (uintptr_t)&types;
     attr.btf_size = sizeof(types);
-    onsite->types_fd = bpf(BPF_BTF_LOAD, &attr);
-    return onsite->types_fd >= 0;
+    bpf_reader->types_fd = bpf(BPF_BTF_LOAD, &attr);
+    return bpf_reader->types_fd >= 0;
 }
 
-static bool load(struct onsite *onsite)
+static bool load(struct bpf_reader *bpf_reader)
 {
-    struct bpf_insn program[sizeof(onsite_code) / sizeof(struct bpf_insn)];
+    struct bpf_insn program[sizeof(bpf_reader_code) / sizeof(struct bpf_insn)];
     union bpf_attr attr = {0};
     size_t i;
 
-    memcpy(program, onsite_code, sizeof(program));
+    memcpy(program, bpf_reader_code, sizeof(program));
     for (i = 0; i < sizeof(program) / sizeof(program[0]); i++)
-        if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == ONSITE_HERE) {
+        if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == BPF_READER_HERE) {
             program[i].src_reg = BPF_PSEUDO_MAP_VALUE;
-            program[i].imm = onsite->map_fd;
+            program[i].imm = bpf_reader->map_fd;
         }
     attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
     attr.insns = (uintptr_t)program;
     attr.insn_cnt = sizeof(program) / sizeof(program[0]);
     attr.license = (uintptr_t) "GPL";
-    attr.prog_btf_fd = (uint32_t)onsite->types_fd;
+    attr.prog_btf_fd = (uint32_t)bpf_reader->types_fd;
     attr.func_info = (uintptr_t)functions;
     attr.func_info_rec_size = sizeof(functions[0]);
     attr.func_info_cnt = sizeof(functions) / sizeof(functions[0]);
     (void)memcpy(attr.prog_name, "pystrobe", sizeof("pystrobe"));
-    onsite->program_fd = bpf(BPF_PROG_LOAD, &attr);
-    return onsite->program_fd >= 0;
+    bpf_reader->program_fd = bpf(BPF_PROG_LOAD, &attr);
+    return bpf_reader->program_fd >= 0;
 }
 
-struct onsite *onsite_new(void)
+struct bpf_reader *bpf_reader_new(void)
 {
-    struct onsite *onsite;
+    struct bpf_reader *bpf_reader;
     int cause;
 
     errno = !has_rights() ? EPERM : !sees_own_numbers() ? EOPNOTSUPP : 0;
-    onsite = errno == 0 ? calloc(1, sizeof(*onsite)) : NULL;
-    if (!onsite)
+    bpf_reader = errno == 0 ? calloc(1, sizeof(*bpf_reader)) : NULL;
+    if (!bpf_reader)
         return NULL;
-    onsite->map_fd = onsite->types_fd = onsite->program_fd = -1;
-    if (map_area(onsite) && load_types(onsite) && load(onsite))
-        return onsite;
+    bpf_reader->map_fd = bpf_reader->types_fd = bpf_reader->program_fd = -1;
+    if (map_area(bpf_reader) && load_types(bpf_reader) && load(bpf_reader))
+        return bpf_reader;
     cause = errno;
-    onsite_free(onsite);
+    bpf_reader_free(bpf_reader);
     errno = cause;
     return NULL;
 }
 
-void onsite_free(struct onsite *onsite)
+void bpf_reader_free(struct bpf_reader *bpf_reader)
 {
-    if (!onsite)
+    if (!bpf_reader)
         return;
-    if (onsite->area)
-        (void)munmap(onsite->area, sizeof(*onsite->area));
-    if (onsite->map_fd >= 0)
-        (void)close(onsite->map_fd);
-    if (onsite->types_fd >= 0)
-        (void)close(onsite->types_fd);
-    if (onsite->program_fd >= 0)
-        (void)close(onsite->program_fd);
-    free(onsite);
+    if (bpf_reader->area)
+        (void)munmap(bpf_reader->area, sizeof(*bpf_reader->area));
+    if (bpf_reader->map_fd >= 0)
+        (void)close(bpf_reader->map_fd);
+    if (bpf_reader->types_fd >= 0)
+        (void)close(bpf_reader->types_fd);
+    if (bpf_reader->program_fd >= 0)
+        (void)close(bpf_reader->program_fd);
+    free(bpf_reader);
 }
 
-bool onsite_works(const struct onsite *onsite)
+bool bpf_reader_works(const struct bpf_reader *bpf_reader)
 {
-    return onsite && !onsite->refused;
+    return bpf_reader && !bpf_reader->refused;
 }
 
 /* Writes down what is to be copied, in pieces that are short enough. False: it is too much. */
-static bool ask_for(struct onsite_area *area, const struct mem_range *ranges, size_t count)
+static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges, size_t count)
 {
     uint64_t total = 0, done, size;
     size_t i;
@@ -216,8 +216,9 @@ static bool ask_for(struct onsite_area *area, const struct mem_range *ranges, si
     area->count = area->found_count = 0;
     for (i = 0; i < count; i++)
         for (done = 0; done < ranges[i].size; done += size) {
-            size = ranges[i].size - done < ONSITE_PIECE ? ranges[i].size - done : ONSITE_PIECE;
-            if (area->count == ONSITE_RANGES || size > ONSITE_BYTES - total)
+            size =
+                ranges[i].size - done < BPF_READER_PIECE ? ranges[i].size - done : BPF_READER_PIECE;
+            if (area->count == BPF_READER_RANGES || size > BPF_READER_BYTES - total)
                 return false;
             area->ranges[area->count].from = ranges[i].from + done;
             area->ranges[area->count].size = (uint32_t)size;
@@ -226,64 +227,67 @@ static bool ask_for(struct onsite_area *area, const struct mem_range *ranges, si
         }
     area->used = (uint32_t)((total + 7) / 8 * 8);
     /* The program looks through these without asking how many there are. */
-    for (i = area->count; i < ONSITE_LOOKED; i++)
-        area->ranges[i] = (struct onsite_range){0};
-    for (i = 0; i < ONSITE_CHUNKS; i++)
-        area->found[i] = (struct onsite_range){0};
+    for (i = area->count; i < BPF_READER_LOOKED; i++)
+        area->ranges[i] = (struct bpf_reader_range){0};
+    for (i = 0; i < BPF_READER_CHUNKS; i++)
+        area->found[i] = (struct bpf_reader_range){0};
     return true;
 }
 
 /* Has the program run on that CPU. */
-static bool run(struct onsite *onsite, int cpu)
+static bool run(struct bpf_reader *bpf_reader, int cpu)
 {
     union bpf_attr attr = {0};
 
-    attr.test.prog_fd = (uint32_t)onsite->program_fd;
+    attr.test.prog_fd = (uint32_t)bpf_reader->program_fd;
     attr.test.flags = BPF_F_TEST_RUN_ON_CPU;
     attr.test.cpu = (uint32_t)cpu;
     if (bpf(BPF_PROG_TEST_RUN, &attr) == 0)
-        return attr.test.retval == ONSITE_COPIED && onsite->area->found_count <= ONSITE_FOUND &&
-               onsite->area->used <= ONSITE_BYTES;
+        return attr.test.retval == BPF_READER_COPIED &&
+               bpf_reader->area->found_count <= BPF_READER_FOUND &&
+               bpf_reader->area->used <= BPF_READER_BYTES;
     /* That CPU has gone offline, or something is short just now: else it will not go better. */
-    onsite->refused = errno != ENXIO && errno != ENOMEM && errno != EAGAIN && errno != EINTR;
+    bpf_reader->refused = errno != ENXIO && errno != ENOMEM && errno != EAGAIN && errno != EINTR;
     return false;
 }
 
-bool onsite_read(struct onsite *onsite, const struct onsite_place *place, struct mem *mem,
-                 const struct mem_range *ranges, size_t count)
+bool bpf_reader_read(struct bpf_reader *bpf_reader, const struct bpf_reader_place *place,
+                     struct mem *mem, const struct mem_range *ranges, size_t count)
 {
     uint64_t at = 0;
     size_t i;
 
-    onsite->count++;
-    if (!onsite_works(onsite) || place->cpu < 0 || !ask_for(onsite->area, ranges, count))
+    bpf_reader->count++;
+    if (!bpf_reader_works(bpf_reader) || place->cpu < 0 ||
+        !ask_for(bpf_reader->area, ranges, count))
         return false;
-    onsite->area->tid = (uint32_t)place->tid;
-    onsite->area->thread = place->thread;
-    onsite->area->chain = place->chain;
+    bpf_reader->area->tid = (uint32_t)place->tid;
+    bpf_reader->area->thread = place->thread;
+    bpf_reader->area->chain = place->chain;
     mem->reads++;
-    if (!run(onsite, place->cpu))
+    if (!run(bpf_reader, place->cpu))
         return false;
-    mem->onsite_ns += onsite->area->took_ns;
+    mem->bpf_ns += bpf_reader->area->took_ns;
     for (i = 0; i < count; at += ranges[i++].size)
-        memcpy(ranges[i].into, onsite->area->bytes + at, ranges[i].size);
+        memcpy(ranges[i].into, bpf_reader->area->bytes + at, ranges[i].size);
     mem->iovecs += count;
-    for (i = 0; i < onsite->area->found_count; i++)
-        at += onsite->area->found[i].size;
+    for (i = 0; i < bpf_reader->area->found_count; i++)
+        at += bpf_reader->area->found[i].size;
     mem->iovecs += i;
     mem->bytes += at;
     return true;
 }
 
-uint64_t onsite_count(const struct onsite *onsite)
+uint64_t bpf_reader_count(const struct bpf_reader *bpf_reader)
 {
-    return onsite->count;
+    return bpf_reader->count;
 }
 
-const unsigned char *onsite_find(const struct onsite *onsite, cpy_addr from, size_t size)
+const unsigned char *bpf_reader_find(const struct bpf_reader *bpf_reader, cpy_addr from,
+                                     size_t size)
 {
-    const struct onsite_area *area = onsite->area;
-    const struct onsite_range *found;
+    const struct bpf_reader_area *area = bpf_reader->area;
+    const struct bpf_reader_range *found;
 
     for (found = area->found; found < area->found + area->found_count; found++)
         if (from - found->from < found->size && size <= found->size - (from - found->from))

@@ -15,10 +15,9 @@
  * thread's stack as it stands, and brings what of that is not in the ranges. Else a stack that was
  * not foreseen would have to be read once more, a moment later: such ones would be seen too rarely.
  *
- * Shape:   onsite_new; onsite_read many times, each with onsite_find after it; onsite_free.
- * Threads: one at a time.
- * Source:  BPF_PROG_TEST_RUN with BPF_F_TEST_RUN_ON_CPU for a raw tracepoint's program: bpf(2), and
- *          Documentation/bpf/bpf_prog_run.rst of Linux.
+ * Shape:   bpf_reader_new; bpf_reader_read many times, each with bpf_reader_find after it;
+ * bpf_reader_free. Threads: one at a time. Source:  BPF_PROG_TEST_RUN with BPF_F_TEST_RUN_ON_CPU
+ * for a raw tracepoint's program: bpf(2), and Documentation/bpf/bpf_prog_run.rst of Linux.
  */
 #ifndef UNWIND_FAST_BPF_READER_H
 #define UNWIND_FAST_BPF_READER_H
@@ -26,25 +25,25 @@
 #include "unwind/fast/bpf_program.h"
 #include "unwind/read/mem.h"
 
-struct onsite;
+struct bpf_reader;
 
 /*
  * Gives:  NULL: it may not be, the kernel cannot, or what numbers the kernel has for threads is not
  *         known (in another pid namespace than the first); errno says why.
  * Cost:   some milliseconds.
  */
-MUST_CHECK struct onsite *onsite_new(void);
-void onsite_free(struct onsite *onsite);
+MUST_CHECK struct bpf_reader *bpf_reader_new(void);
+void bpf_reader_free(struct bpf_reader *bpf_reader);
 
 /* False: the kernel has turned out not to run it for us. NULL is fine. */
-bool onsite_works(const struct onsite *onsite);
+bool bpf_reader_works(const struct bpf_reader *bpf_reader);
 
 /* A thread, and where it is thought to run: not on the caller's CPU. */
-struct onsite_place {
+struct bpf_reader_place {
     pid_t tid;
     int cpu;
     cpy_addr thread; /* its PyThreadState; 0: its stack is not followed */
-    struct onsite_chain chain;
+    struct bpf_reader_chain chain;
 };
 
 /*
@@ -54,18 +53,19 @@ struct onsite_place {
  *        more than fits.
  * Cost:  one system call of some 5 microseconds, most of it for the interrupt to get there.
  */
-MUST_CHECK bool onsite_read(struct onsite *onsite, const struct onsite_place *place,
-                            struct mem *mem, const struct mem_range *ranges, size_t count);
+MUST_CHECK bool bpf_reader_read(struct bpf_reader *bpf_reader, const struct bpf_reader_place *place,
+                                struct mem *mem, const struct mem_range *ranges, size_t count);
 
 /* How often it was asked to read so far: tells whether what it has brought is still there. */
-uint64_t onsite_count(const struct onsite *onsite);
+uint64_t bpf_reader_count(const struct bpf_reader *bpf_reader);
 
 /*
- * Bytes of the stack that the last onsite_read has brought though they were not asked for; NULL: it
- * has not.
+ * Bytes of the stack that the last bpf_reader_read has brought though they were not asked for;
+ * NULL: it has not.
  *
- * Lends: until the next onsite_read.
+ * Lends: until the next bpf_reader_read.
  */
-const unsigned char *onsite_find(const struct onsite *onsite, cpy_addr from, size_t size);
+const unsigned char *bpf_reader_find(const struct bpf_reader *bpf_reader, cpy_addr from,
+                                     size_t size);
 
 #endif

@@ -18,147 +18,147 @@
 enum { MOMENT_NS = 50000 };
 
 /* Lets the calling thread go before all ordinary ones; where that is not allowed, nothing. */
-static void hurry(struct seat *seat)
+static void become_realtime(struct cpu_pin *cpu_pin)
 {
     const struct sched_param lowest = {.sched_priority = 1};
 
-    if (seat->hurries || seat->denied)
+    if (cpu_pin->realtime || cpu_pin->denied)
         return;
-    slice_read(&seat->ordinary);
-    seat->hurries =
+    slice_read(&cpu_pin->ordinary);
+    cpu_pin->realtime =
         sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
-    seat->denied = !seat->hurries;
+    cpu_pin->denied = !cpu_pin->realtime;
 }
 
-void seat_calm(struct seat *seat)
+void cpu_pin_end_realtime(struct cpu_pin *cpu_pin)
 {
     const struct sched_param none = {.sched_priority = 0};
 
     /* sched_setscheduler would forget the time slice that was asked for. */
-    if (seat->hurries && !slice_apply(&seat->ordinary))
+    if (cpu_pin->realtime && !slice_apply(&cpu_pin->ordinary))
         (void)sched_setscheduler(0, SCHED_OTHER, &none);
-    seat->hurries = false;
+    cpu_pin->realtime = false;
 }
 
-void seat_init(struct seat *seat, int proc_fd)
+void cpu_pin_init(struct cpu_pin *cpu_pin, int proc_fd)
 {
-    *seat = (struct seat){.proc_fd = proc_fd, .beside = -1, .stat_fd = -1};
+    *cpu_pin = (struct cpu_pin){.proc_fd = proc_fd, .beside = -1, .stat_fd = -1};
 }
 
-void seat_finish(struct seat *seat)
+void cpu_pin_finish(struct cpu_pin *cpu_pin)
 {
-    seat_leave(seat);
-    if (seat->stat_fd >= 0)
-        (void)close(seat->stat_fd);
-    seat->stat_fd = -1;
+    cpu_pin_release(cpu_pin);
+    if (cpu_pin->stat_fd >= 0)
+        (void)close(cpu_pin->stat_fd);
+    cpu_pin->stat_fd = -1;
 }
 
 /* What the kernel says of a thread; its file stays open, as it is asked about again and again. */
-static bool look_at(struct seat *seat, pid_t tid, struct taskstat *out)
+static bool look_at(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
 {
-    if (seat->proc_fd < 0 || tid == 0)
+    if (cpu_pin->proc_fd < 0 || tid == 0)
         return false;
-    if (seat->watched == tid && taskstat_reread(seat->stat_fd, out))
+    if (cpu_pin->watched == tid && taskstat_reread(cpu_pin->stat_fd, out))
         return true;
-    if (seat->stat_fd >= 0)
-        (void)close(seat->stat_fd);
-    seat->stat_fd = taskstat_open(seat->proc_fd, tid, "stat");
-    seat->watched = tid;
-    return taskstat_reread(seat->stat_fd, out);
+    if (cpu_pin->stat_fd >= 0)
+        (void)close(cpu_pin->stat_fd);
+    cpu_pin->stat_fd = taskstat_open(cpu_pin->proc_fd, tid, "stat");
+    cpu_pin->watched = tid;
+    return taskstat_reread(cpu_pin->stat_fd, out);
 }
 
 /* Knows where the calling thread may run; false: it does not, or there is no such CPU. */
-static bool know_allowed(struct seat *seat, int cpu)
+static bool know_allowed(struct cpu_pin *cpu_pin, int cpu)
 {
     if (cpu < 0 || cpu >= CPU_SETSIZE)
         return false;
-    if (!seat->moved) /* read each time: an administrator may change it */
-        seat->known = sched_getaffinity(0, sizeof(seat->allowed), &seat->allowed) == 0;
-    return seat->known;
+    if (!cpu_pin->moved) /* read each time: an administrator may change it */
+        cpu_pin->known = sched_getaffinity(0, sizeof(cpu_pin->allowed), &cpu_pin->allowed) == 0;
+    return cpu_pin->known;
 }
 
 /* Moves it; notes whose CPU that is, or which it keeps away from. */
-static bool run_on(struct seat *seat, const cpu_set_t *cpus, pid_t tid, int cpu, int beside)
+static bool run_on(struct cpu_pin *cpu_pin, const cpu_set_t *cpus, pid_t tid, int cpu, int beside)
 {
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0)
         return false;
-    seat->moved = true;
-    seat->tid = tid;
-    seat->cpu = cpu;
-    seat->beside = beside;
+    cpu_pin->moved = true;
+    cpu_pin->tid = tid;
+    cpu_pin->cpu = cpu;
+    cpu_pin->beside = beside;
     return true;
 }
 
-bool seat_move_to(struct seat *seat, pid_t tid, int cpu)
+bool cpu_pin_move_to(struct cpu_pin *cpu_pin, pid_t tid, int cpu)
 {
     cpu_set_t one;
 
-    if (!know_allowed(seat, cpu) || !CPU_ISSET((size_t)cpu, &seat->allowed))
+    if (!know_allowed(cpu_pin, cpu) || !CPU_ISSET((size_t)cpu, &cpu_pin->allowed))
         return false;
-    hurry(seat);
+    become_realtime(cpu_pin);
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);
-    if (seat->moved && sched_getcpu() == cpu && seat->cpu == cpu)
+    if (cpu_pin->moved && sched_getcpu() == cpu && cpu_pin->cpu == cpu)
         return true;
-    return run_on(seat, &one, tid, cpu, -1);
+    return run_on(cpu_pin, &one, tid, cpu, -1);
 }
 
-bool seat_beside(struct seat *seat, int cpu)
+bool cpu_pin_avoid(struct cpu_pin *cpu_pin, int cpu)
 {
     cpu_set_t others;
 
-    if (!know_allowed(seat, cpu))
+    if (!know_allowed(cpu_pin, cpu))
         return false;
-    if (seat->moved && seat->beside == cpu)
+    if (cpu_pin->moved && cpu_pin->beside == cpu)
         return true;
-    others = seat->allowed;
+    others = cpu_pin->allowed;
     CPU_CLR((size_t)cpu, &others);
     if (CPU_COUNT(&others) == 0)
         return false;
-    hurry(seat);
-    return run_on(seat, &others, 0, -1, cpu);
+    become_realtime(cpu_pin);
+    return run_on(cpu_pin, &others, 0, -1, cpu);
 }
 
-int seat_cpu_of(struct seat *seat, pid_t tid)
+int cpu_pin_cpu_of(struct cpu_pin *cpu_pin, pid_t tid)
 {
     struct taskstat stat;
 
-    return look_at(seat, tid, &stat) ? stat.cpu : -1;
+    return look_at(cpu_pin, tid, &stat) ? stat.cpu : -1;
 }
 
-bool seat_move(struct seat *seat, pid_t tid, bool asleep_too)
+bool cpu_pin_move(struct cpu_pin *cpu_pin, pid_t tid, bool asleep_too)
 {
     struct taskstat stat;
 
-    return look_at(seat, tid, &stat) && (stat.state == 'R' || asleep_too) &&
-           seat_move_to(seat, tid, stat.cpu);
+    return look_at(cpu_pin, tid, &stat) && (stat.state == 'R' || asleep_too) &&
+           cpu_pin_move_to(cpu_pin, tid, stat.cpu);
 }
 
-void seat_rest(void)
+void cpu_pin_yield(void)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
 
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 }
 
-bool seat_take(struct seat *seat, pid_t tid)
+bool cpu_pin_take(struct cpu_pin *cpu_pin, pid_t tid)
 {
-    if (!seat_move(seat, tid, false))
+    if (!cpu_pin_move(cpu_pin, tid, false))
         return false;
-    seat_rest();
+    cpu_pin_yield();
     return true;
 }
 
-bool seat_keep(struct seat *seat, pid_t tid)
+bool cpu_pin_hold(struct cpu_pin *cpu_pin, pid_t tid)
 {
-    return !(seat->tid == tid && sched_getcpu() == seat->cpu) && seat_take(seat, tid);
+    return !(cpu_pin->tid == tid && sched_getcpu() == cpu_pin->cpu) && cpu_pin_take(cpu_pin, tid);
 }
 
-void seat_leave(struct seat *seat)
+void cpu_pin_release(struct cpu_pin *cpu_pin)
 {
-    seat_calm(seat);
-    if (seat->moved)
-        (void)sched_setaffinity(0, sizeof(seat->allowed), &seat->allowed);
-    seat->moved = seat->stays = false;
-    seat->beside = -1;
+    cpu_pin_end_realtime(cpu_pin);
+    if (cpu_pin->moved)
+        (void)sched_setaffinity(0, sizeof(cpu_pin->allowed), &cpu_pin->allowed);
+    cpu_pin->moved = cpu_pin->stays = false;
+    cpu_pin->beside = -1;
 }

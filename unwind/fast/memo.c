@@ -35,8 +35,8 @@ static void note(struct memos *memos, cpy_addr from, size_t size)
 static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, size_t count)
 {
     struct memos *memos = (struct memos *)mem;
-    struct mem *inner = &memos->ahead->mem;
-    const uint64_t misses = memos->ahead->misses;
+    struct mem *inner = &memos->prefetch->mem;
+    const uint64_t misses = memos->prefetch->misses;
     bool listens;
     enum cpy_rc rc;
     size_t i;
@@ -50,7 +50,7 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     rc = mem_read_ranges(inner, ranges, count);
     inner->when = MEM_FIRST;
     inner->once = false;
-    if (listens && memos->ahead->misses != misses)
+    if (listens && memos->prefetch->misses != misses)
         memos->listens = false; /* it was not in the copies */
     return rc;
 }
@@ -68,9 +68,9 @@ static void memos_close(struct mem *mem)
     (void)mem; /* it is part of something else */
 }
 
-void memos_init(struct memos *memos, struct ahead *ahead, struct ahead_set *set)
+void memos_init(struct memos *memos, struct prefetch *prefetch, struct prefetch_set *set)
 {
-    *memos = (struct memos){.ahead = ahead, .set = set};
+    *memos = (struct memos){.prefetch = prefetch, .set = set};
     memos->mem.read = memos_read;
     memos->mem.narrow = memos_narrow;
     memos->mem.close = memos_close;
@@ -116,7 +116,7 @@ void memos_finish(struct memos *memos)
     free(memos->all);
     free(memos->slots);
     free(memos->pieces);
-    memos_init(memos, memos->ahead, memos->set);
+    memos_init(memos, memos->prefetch, memos->set);
 }
 
 /* The slot where `key` is or would be; the table is never full. */
@@ -238,7 +238,7 @@ static bool place(struct memos *memos, struct memo_piece *pieces, size_t count)
     size_t i;
 
     for (i = 0; i < count; i++) {
-        bytes = mem_look(&memos->ahead->mem, pieces[i].from, pieces[i].size, pieces[i].size);
+        bytes = mem_look(&memos->prefetch->mem, pieces[i].from, pieces[i].size, pieces[i].size);
         if (!bytes)
             return false;
         pieces[i].at = (uint32_t)(bytes - memos->set->bytes);
@@ -259,7 +259,7 @@ static bool is_same(const struct memos *memos, const struct memo *memo)
 
 void *memo_find(struct memos *memos, struct memo_key key)
 {
-    struct memo *memo = memos->ahead->now == memos->set ? look_up(memos, key) : NULL;
+    struct memo *memo = memos->prefetch->now == memos->set ? look_up(memos, key) : NULL;
 
     if (!memo || !memo->good)
         return NULL;
@@ -277,7 +277,7 @@ void *memo_find(struct memos *memos, struct memo_key key)
 
 void memo_listen(struct memos *memos, cpy_addr apart, size_t size)
 {
-    memos->listens = memos->ahead->now == memos->set;
+    memos->listens = memos->prefetch->now == memos->set;
     memos->piece_count = 0;
     memos->apart = apart;
     memos->apart_size = size;
@@ -299,23 +299,23 @@ static int by_address(const void *a, const void *b)
 static size_t join(struct memos *memos)
 {
     struct memo_piece *pieces = memos->pieces;
-    size_t i, kept = 0, bytes = 0;
+    size_t i, cached = 0, bytes = 0;
     uint64_t apart;
 
     qsort(pieces, memos->piece_count, sizeof(*pieces), by_address);
     for (i = 0; i < memos->piece_count; i++) {
-        if (kept > 0) {
-            apart = pieces[i].from - pieces[kept - 1].from;
-            if (apart <= (uint64_t)pieces[kept - 1].size + GAP_MAX) {
-                if (apart + pieces[i].size > pieces[kept - 1].size)
-                    pieces[kept - 1].size = (uint32_t)(apart + pieces[i].size);
+        if (cached > 0) {
+            apart = pieces[i].from - pieces[cached - 1].from;
+            if (apart <= (uint64_t)pieces[cached - 1].size + GAP_MAX) {
+                if (apart + pieces[i].size > pieces[cached - 1].size)
+                    pieces[cached - 1].size = (uint32_t)(apart + pieces[i].size);
                 continue;
             }
         }
-        pieces[kept++] = pieces[i];
+        pieces[cached++] = pieces[i];
     }
-    memos->piece_count = kept;
-    for (i = 0; i < kept; i++)
+    memos->piece_count = cached;
+    for (i = 0; i < cached; i++)
         bytes += pieces[i].size;
     return bytes;
 }

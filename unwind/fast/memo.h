@@ -46,10 +46,10 @@ struct memo {
 };
 
 struct memos {
-    struct mem mem;        /* what is read through this is noted */
-    struct ahead *ahead;   /* borrowed: what it is read from */
-    struct ahead_set *set; /* borrowed: the copies */
-    struct memo **all;     /* owned; each owned */
+    struct mem mem;            /* what is read through this is noted */
+    struct prefetch *prefetch; /* borrowed: what it is read from */
+    struct prefetch_set *set;  /* borrowed: the copies */
+    struct memo **all;         /* owned; each owned */
     size_t count, capacity;
     struct memo **slots; /* owned: open addressing by key; NULL: empty */
     size_t slot_count;
@@ -67,7 +67,7 @@ struct memos {
     size_t apart_size;
 };
 
-void memos_init(struct memos *memos, struct ahead *ahead, struct ahead_set *set);
+void memos_init(struct memos *memos, struct prefetch *prefetch, struct prefetch_set *set);
 void memos_finish(struct memos *memos);
 
 /* Begins a pass over all things; ends it: what was not given in it may be freed. */

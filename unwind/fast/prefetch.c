@@ -25,10 +25,10 @@ static size_t round_up(size_t size)
 }
 
 /* The first sorted range that is behind (when, from). */
-static uint32_t place_of(const struct ahead_set *set, enum mem_when when, cpy_addr from)
+static uint32_t place_of(const struct prefetch_set *set, enum mem_when when, cpy_addr from)
 {
     uint32_t low = 0, high = set->sorted, middle;
-    const struct ahead_range *range;
+    const struct prefetch_range *range;
 
     while (low < high) {
         middle = (low + high) / 2;
@@ -41,7 +41,8 @@ static uint32_t place_of(const struct ahead_set *set, enum mem_when when, cpy_ad
     return low;
 }
 
-static bool covers(const struct ahead_range *range, cpy_addr from, size_t size, enum mem_when when)
+static bool covers(const struct prefetch_range *range, cpy_addr from, size_t size,
+                   enum mem_when when)
 {
     /* The state may have frames in it, too. */
     return (range->when == when || (when == MEM_FIRST && range->when == MEM_STATE)) &&
@@ -49,8 +50,8 @@ static bool covers(const struct ahead_range *range, cpy_addr from, size_t size, 
            range->have - (from - range->from) >= size;
 }
 
-static struct ahead_range *find_sorted(struct ahead_set *set, cpy_addr from, size_t size,
-                                       enum mem_when when)
+static struct prefetch_range *find_sorted(struct prefetch_set *set, cpy_addr from, size_t size,
+                                          enum mem_when when)
 {
     uint32_t i = set->hints[when];
 
@@ -66,8 +67,8 @@ static struct ahead_range *find_sorted(struct ahead_set *set, cpy_addr from, siz
 }
 
 /* The range of which these bytes were fetched; NULL: none. */
-static struct ahead_range *find(struct ahead_set *set, cpy_addr from, size_t size,
-                                enum mem_when when)
+static struct prefetch_range *find(struct prefetch_set *set, cpy_addr from, size_t size,
+                                   enum mem_when when)
 {
     uint32_t i, tried;
 
@@ -93,7 +94,7 @@ static uint8_t shift_of(uint32_t size)
     return shift;
 }
 
-static void use(struct ahead_range *range, uint64_t at, uint64_t size)
+static void use(struct prefetch_range *range, uint64_t at, uint64_t size)
 {
     const uint64_t end = at + size, first = at >> range->shift;
     const uint64_t last = size > 0 ? (end - 1) >> range->shift : first;
@@ -111,7 +112,7 @@ static bool is_near(cpy_addr end, cpy_addr from)
 }
 
 /* Makes the range have these bytes, too. False: it is not near, or too large. */
-static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
+static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
 {
     uint64_t below = range->from > from ? range->from - from : 0, wanted;
 
@@ -132,10 +133,10 @@ static bool widen(struct ahead_range *range, cpy_addr from, size_t size)
     return true;
 }
 
-static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+static void append(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
-    struct ahead_range *wider;
+    struct prefetch_range *wider;
 
     if (set->count == set->capacity) {
         wider = set->count < RANGES_MAX ? realloc(set->ranges, capacity * sizeof(*wider)) : NULL;
@@ -144,16 +145,16 @@ static void append(struct ahead_set *set, cpy_addr from, size_t size, enum mem_w
         set->ranges = wider;
         set->capacity = capacity;
     }
-    set->ranges[set->count++] = (struct ahead_range){.from = from,
-                                                     .size = (uint32_t)size,
-                                                     .used = (uint32_t)size,
-                                                     .blocks = UINT64_MAX,
-                                                     .shift = shift_of((uint32_t)size),
-                                                     .when = when};
+    set->ranges[set->count++] = (struct prefetch_range){.from = from,
+                                                        .size = (uint32_t)size,
+                                                        .used = (uint32_t)size,
+                                                        .blocks = UINT64_MAX,
+                                                        .shift = shift_of((uint32_t)size),
+                                                        .when = when};
 }
 
 /* Sees to it that these bytes are fetched the next time. */
-static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_when when)
+static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t i = 0, last = set->count;
 
@@ -167,7 +168,7 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
         i = set->count > set->sorted ? set->count - 1 : set->count;
     }
     for (; i < last; i++) {
-        const struct ahead_range *range = &set->ranges[i];
+        const struct prefetch_range *range = &set->ranges[i];
 
         if (when == MEM_FIRST && range->when == MEM_STATE && from >= range->from &&
             from - range->from + size <= range->size)
@@ -179,10 +180,11 @@ static void note(struct ahead_set *set, cpy_addr from, size_t size, enum mem_whe
 }
 
 /* What was brought on site without being asked for, with all else of the set. */
-static const unsigned char *find_onsite(const struct ahead *ahead, cpy_addr from, size_t size)
+static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_addr from, size_t size)
 {
-    return ahead->now->stood != 0 && ahead->now->stood == onsite_count(ahead->onsite)
-               ? onsite_find(ahead->onsite, from, size)
+    return prefetch->now->stood != 0 &&
+                   prefetch->now->stood == bpf_reader_count(prefetch->bpf_reader)
+               ? bpf_reader_find(prefetch->bpf_reader, from, size)
                : NULL;
 }
 
@@ -191,17 +193,17 @@ static const unsigned char *find_onsite(const struct ahead *ahead, cpy_addr from
  * all else: once something was missing, what was fetched is too old for that. Where all is of one
  * moment any copy is as late as another.
  */
-static const unsigned char *serve(const struct ahead *ahead, cpy_addr from, size_t size,
+static const unsigned char *serve(const struct prefetch *prefetch, cpy_addr from, size_t size,
                                   enum mem_when when, size_t next_time)
 {
-    struct ahead_set *set = ahead->now;
-    const unsigned char *found = set->followed ? find_onsite(ahead, from, size) : NULL;
-    struct ahead_range *range = found ? NULL : find(set, from, size, when);
+    struct prefetch_set *set = prefetch->now;
+    const unsigned char *found = set->followed ? find_by_bpf(prefetch, from, size) : NULL;
+    struct prefetch_range *range = found ? NULL : find(set, from, size, when);
 
     if (!range && !found && set->stood != 0 && when != MEM_FIRST)
         range = find(set, from, size, MEM_FIRST);
     if (!range && !found) {
-        found = find_onsite(ahead, from, size);
+        found = find_by_bpf(prefetch, from, size);
         set->missed |= !found && when == MEM_FIRST;
         note(set, from, next_time, when);
     }
@@ -214,75 +216,75 @@ static const unsigned char *serve(const struct ahead *ahead, cpy_addr from, size
     return range ? set->bytes + range->at + (from - range->from) : found;
 }
 
-static enum cpy_rc ahead_read(struct mem *mem, const struct mem_range *ranges, size_t count)
+static enum cpy_rc prefetch_read(struct mem *mem, const struct mem_range *ranges, size_t count)
 {
-    struct ahead *ahead = (struct ahead *)mem;
-    struct mem *inner = *ahead->inner;
+    struct prefetch *prefetch = (struct prefetch *)mem;
+    struct mem *inner = *prefetch->inner;
     const unsigned char *bytes;
-    struct ahead_set *now = mem->once ? NULL : ahead->now;
+    struct prefetch_set *now = mem->once ? NULL : prefetch->now;
     bool served = now != NULL;
     enum cpy_rc rc = CPY_OK;
     size_t i;
 
     for (i = 0; i < count && now; i++) {
-        bytes = serve(ahead, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        bytes = serve(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
         if (bytes)
             memcpy(ranges[i].into, bytes, ranges[i].size);
         served &= bytes != NULL;
     }
     if (!served)
         rc = mem_read_ranges(inner, ranges, count);
-    ahead->misses += now && !served;
+    prefetch->misses += now && !served;
     mem->reads = inner->reads;
     return rc;
 }
 
-static const unsigned char *ahead_look(struct mem *mem, cpy_addr from, size_t size, size_t most)
+static const unsigned char *prefetch_look(struct mem *mem, cpy_addr from, size_t size, size_t most)
 {
-    struct ahead *ahead = (struct ahead *)mem;
+    struct prefetch *prefetch = (struct prefetch *)mem;
     size_t next_time = round_up(size) < most ? round_up(size) : most;
 
-    return ahead->now ? serve(ahead, from, size, mem->when, next_time) : NULL;
+    return prefetch->now ? serve(prefetch, from, size, mem->when, next_time) : NULL;
 }
 
-static bool ahead_is_late(const struct mem *mem)
+static bool prefetch_is_late(const struct mem *mem)
 {
-    const struct ahead_set *now = ((const struct ahead *)mem)->now;
+    const struct prefetch_set *now = ((const struct prefetch *)mem)->now;
 
     return now && now->has_state && !now->missed;
 }
 
-static void ahead_close(struct mem *mem)
+static void prefetch_close(struct mem *mem)
 {
     (void)mem; /* it is part of something else */
 }
 
-void ahead_init(struct ahead *ahead, struct mem *const *inner)
+void prefetch_init(struct prefetch *prefetch, struct mem *const *inner)
 {
-    *ahead = (struct ahead){.inner = inner};
-    ahead->mem.read = ahead_read;
-    ahead->mem.look = ahead_look;
-    ahead->mem.is_late = ahead_is_late;
-    ahead->mem.close = ahead_close;
+    *prefetch = (struct prefetch){.inner = inner};
+    prefetch->mem.read = prefetch_read;
+    prefetch->mem.look = prefetch_look;
+    prefetch->mem.is_late = prefetch_is_late;
+    prefetch->mem.close = prefetch_close;
 }
 
-void ahead_finish(struct ahead *ahead)
+void prefetch_finish(struct prefetch *prefetch)
 {
-    free(ahead->plan);
-    ahead->plan = NULL;
+    free(prefetch->plan);
+    prefetch->plan = NULL;
 }
 
-void ahead_set_init(struct ahead_set *set, bool by_address)
+void prefetch_set_init(struct prefetch_set *set, bool by_address)
 {
-    *set = (struct ahead_set){.by_address = by_address, .window = WINDOW_FIRST};
+    *set = (struct prefetch_set){.by_address = by_address, .window = WINDOW_FIRST};
 }
 
-void ahead_set_finish(struct ahead *ahead, struct ahead_set *set)
+void prefetch_set_finish(struct prefetch *prefetch, struct prefetch_set *set)
 {
-    ahead->bytes -= set->room;
+    prefetch->bytes -= set->room;
     free(set->ranges);
     free(set->bytes);
-    ahead_set_init(set, set->by_address);
+    prefetch_set_init(set, set->by_address);
 }
 
 static uint32_t lowest_bit(uint64_t bits)
@@ -295,9 +297,9 @@ static uint32_t lowest_bit(uint64_t bits)
 }
 
 /* Leaves out what of a range was not used before what was; what is behind a gap is one more. */
-static void split(struct ahead_set *set, uint32_t i)
+static void split(struct prefetch_set *set, uint32_t i)
 {
-    struct ahead_range *range = &set->ranges[i];
+    struct prefetch_range *range = &set->ranges[i];
     const uint32_t before = lowest_bit(range->blocks) << range->shift;
     uint32_t end, next;
 
@@ -324,24 +326,24 @@ static void split(struct ahead_set *set, uint32_t i)
 }
 
 /* Leaves out what was not used lately, and shrinks the rest to what was. */
-static void trim(struct ahead_set *set)
+static void trim(struct prefetch_set *set)
 {
-    uint32_t i, kept = 0, sorted = 0;
+    uint32_t i, cached = 0, sorted = 0;
 
     set->fetches = 0;
     set->changed = true;
     set->window = set->window * 2 < WINDOW_MAX ? set->window * 2 : WINDOW_MAX;
     for (i = 0; i < set->count; i++) {
-        struct ahead_range *range = &set->ranges[i];
+        struct prefetch_range *range = &set->ranges[i];
 
         if (range->used == 0)
             continue;
         if (round_up(range->used) < range->size)
             range->size = (uint32_t)round_up(range->used);
         sorted += i < set->sorted;
-        set->ranges[kept++] = *range;
+        set->ranges[cached++] = *range;
     }
-    set->count = kept;
+    set->count = cached;
     set->sorted = sorted;
     for (i = 0; i < set->count; i++) {
         if (set->by_address)
@@ -354,7 +356,7 @@ static void trim(struct ahead_set *set)
 
 static int by_place(const void *a, const void *b)
 {
-    const struct ahead_range *left = a, *right = b;
+    const struct prefetch_range *left = a, *right = b;
 
     if (left->when != right->when)
         return left->when > right->when ? 1 : -1;
@@ -362,33 +364,33 @@ static int by_place(const void *a, const void *b)
 }
 
 /* True if a range is part of one that is fetched for the state: served from there. */
-static bool is_in_state(const struct ahead_set *set, const struct ahead_range *range)
+static bool is_in_state(const struct prefetch_set *set, const struct prefetch_range *range)
 {
     uint32_t i = range->when == MEM_FIRST ? place_of(set, MEM_STATE, range->from) : 0;
-    const struct ahead_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
+    const struct prefetch_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
 
     return state && state->when == MEM_STATE && range->from - state->from <= state->size &&
            state->size - (range->from - state->from) >= range->size;
 }
 
 /* Sorts the ranges and joins those that lie near each other. */
-static void sort(struct ahead_set *set)
+static void sort(struct prefetch_set *set)
 {
-    uint32_t i, kept = 0;
+    uint32_t i, cached = 0;
 
     qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
     set->sorted = set->count;
     for (i = 0; i < set->count; i++) {
-        const struct ahead_range range = set->ranges[i];
+        const struct prefetch_range range = set->ranges[i];
 
         if (is_in_state(set, &range))
             continue;
-        if (kept > 0 && set->ranges[kept - 1].when == range.when &&
-            widen(&set->ranges[kept - 1], range.from, range.size))
+        if (cached > 0 && set->ranges[cached - 1].when == range.when &&
+            widen(&set->ranges[cached - 1], range.from, range.size))
             continue;
-        set->ranges[kept++] = range;
+        set->ranges[cached++] = range;
     }
-    set->count = set->sorted = kept;
+    set->count = set->sorted = cached;
 }
 
 /*
@@ -396,27 +398,27 @@ static void sort(struct ahead_set *set)
  * process: there are CPUs (AMD Zen) that copy three to six times slower to where it would be some
  * bytes farther on in them, as what malloc maps for a large set always is.
  */
-static size_t lie(const struct ahead_range *range, size_t at)
+static size_t lie(const struct prefetch_range *range, size_t at)
 {
     return range->size < LARGE ? at : at + ((range->from - at) & (LINE - 1));
 }
 
 /* Makes room for the copies; those that there were are gone. False: there is none. */
-static bool make_room(struct ahead *ahead, struct ahead_set *set, size_t room)
+static bool make_room(struct prefetch *prefetch, struct prefetch_set *set, size_t room)
 {
     void *bytes;
 
     if (posix_memalign(&bytes, LINE, room) != 0)
         return false;
     free(set->bytes);
-    ahead->bytes += room - set->room;
+    prefetch->bytes += room - set->room;
     set->bytes = bytes;
     set->room = room;
     return true;
 }
 
 /* Gives each range its place in the copies, which are fetched then. False: there is no room. */
-static bool lay_out(struct ahead *ahead, struct ahead_set *set)
+static bool lay_out(struct prefetch *prefetch, struct prefetch_set *set)
 {
     size_t total = 0, room, left;
     uint32_t i;
@@ -433,18 +435,18 @@ static bool lay_out(struct ahead *ahead, struct ahead_set *set)
     }
     if (total <= set->room)
         return true;
-    left = BYTES_MAX - ahead->bytes + set->room;
+    left = BYTES_MAX - prefetch->bytes + set->room;
     room = total + total / 2 < left ? total + total / 2 : left;
-    return room >= total && make_room(ahead, set, room);
+    return room >= total && make_room(prefetch, set, room);
 }
 
-static void prepare(struct ahead *ahead, struct ahead_set *set)
+static void prepare(struct prefetch *prefetch, struct prefetch_set *set)
 {
     if (!set->state_only && ++set->fetches > set->window)
         trim(set);
     if (set->by_address && set->count != set->sorted)
         sort(set);
-    if (set->changed && !lay_out(ahead, set))
+    if (set->changed && !lay_out(prefetch, set))
         set->count = set->sorted = 0;
     set->laid += set->changed;
     set->changed = false;
@@ -454,30 +456,30 @@ static void prepare(struct ahead *ahead, struct ahead_set *set)
 }
 
 /* Reads the planned ranges if there is no room for more of them, or if it is the end. */
-static enum cpy_rc flush(struct ahead *ahead, size_t *planned, bool end)
+static enum cpy_rc flush(struct prefetch *prefetch, size_t *planned, bool end)
 {
     enum cpy_rc rc = CPY_OK;
 
     if (*planned == MEM_RANGES_MAX || (end && *planned > 0)) {
-        rc = mem_read_ranges(*ahead->inner, ahead->plan, *planned);
+        rc = mem_read_ranges(*prefetch->inner, prefetch->plan, *planned);
         *planned = 0;
     }
     return rc;
 }
 
 /* Adds a range to the plan unless it is not to be fetched now. */
-static void plan(struct ahead *ahead, struct ahead_set *set, struct ahead_range *range,
+static void plan(struct prefetch *prefetch, struct prefetch_set *set, struct prefetch_range *range,
                  size_t *planned)
 {
     range->have = set->state_only && range->when != MEM_STATE ? 0 : range->size;
     if (range->have > 0)
-        ahead->plan[(*planned)++] =
+        prefetch->plan[(*planned)++] =
             (struct mem_range){range->from, set->bytes + range->at, range->size};
 }
 
 /* Reads what comes at one time of a set. */
-static enum cpy_rc fetch_when(struct ahead *ahead, struct ahead_set *set, enum mem_when when,
-                              size_t *planned)
+static enum cpy_rc fetch_when(struct prefetch *prefetch, struct prefetch_set *set,
+                              enum mem_when when, size_t *planned)
 {
     enum cpy_rc rc = CPY_OK;
     uint32_t i;
@@ -485,15 +487,15 @@ static enum cpy_rc fetch_when(struct ahead *ahead, struct ahead_set *set, enum m
     for (i = 0; i < set->count && rc == CPY_OK; i++) {
         if (set->ranges[i].when != when)
             continue;
-        plan(ahead, set, &set->ranges[i], planned);
-        rc = flush(ahead, planned, false);
+        plan(prefetch, set, &set->ranges[i], planned);
+        rc = flush(prefetch, planned, false);
     }
     return rc;
 }
 
 /* Plans all of it. False: it is too much to be read on site with what else may be found there. */
-static bool plan_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count,
-                        size_t *planned)
+static bool plan_bpf_read(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count,
+                          size_t *planned)
 {
     size_t i, bytes = 0;
     uint32_t j;
@@ -501,29 +503,29 @@ static bool plan_onsite(struct ahead *ahead, struct ahead_set *const *sets, size
     *planned = 0;
     for (i = 0; i < count; i++)
         for (j = 0; j < sets[i]->count; j++) {
-            if (*planned == ONSITE_RANGES)
+            if (*planned == BPF_READER_RANGES)
                 return false;
-            plan(ahead, sets[i], &sets[i]->ranges[j], planned);
+            plan(prefetch, sets[i], &sets[i]->ranges[j], planned);
             bytes += sets[i]->ranges[j].have;
         }
-    return bytes <= ONSITE_BYTES / 2;
+    return bytes <= BPF_READER_BYTES / 2;
 }
 
 /* Leaves all out but what says where to begin. */
-static void drop_stack(struct ahead_set *set)
+static void drop_stack(struct prefetch_set *set)
 {
-    uint32_t i, kept = 0;
+    uint32_t i, cached = 0;
 
     for (i = 0; i < set->count; i++)
         if (set->ranges[i].when == MEM_STATE)
-            set->ranges[kept++] = set->ranges[i];
-    set->count = kept;
-    set->sorted = kept < set->sorted ? kept : set->sorted;
+            set->ranges[cached++] = set->ranges[i];
+    set->count = cached;
+    set->sorted = cached < set->sorted ? cached : set->sorted;
     set->changed = true;
 }
 
 /* The same of stacks that are followed, as they were read otherwise for a while. False: none is. */
-static bool drop_followed(struct ahead_set *const *sets, size_t count)
+static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 {
     bool any = false;
     size_t i;
@@ -537,60 +539,61 @@ static bool drop_followed(struct ahead_set *const *sets, size_t count)
 }
 
 /* Reads all of it while the target stands still. False: it does not, or there is too much. */
-static bool fetch_onsite(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+static bool fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     size_t planned;
 
-    if (!plan_onsite(ahead, sets, count, &planned) &&
-        (!drop_followed(sets, count) || !plan_onsite(ahead, sets, count, &planned)))
+    if (!plan_bpf_read(prefetch, sets, count, &planned) &&
+        (!drop_followed(sets, count) || !plan_bpf_read(prefetch, sets, count, &planned)))
         return false;
-    return planned > 0 &&
-           onsite_read(ahead->onsite, &ahead->place, *ahead->inner, ahead->plan, planned);
+    return planned > 0 && bpf_reader_read(prefetch->bpf_reader, &prefetch->place, *prefetch->inner,
+                                          prefetch->plan, planned);
 }
 
-static enum cpy_rc fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+static enum cpy_rc fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     size_t i, planned = 0;
     enum mem_when when;
     enum cpy_rc rc = CPY_OK;
 
-    ahead->stood = ahead->onsite && ahead->goes_onsite && fetch_onsite(ahead, sets, count);
-    ahead->stands += ahead->stood;
+    prefetch->stood =
+        prefetch->bpf_reader && prefetch->uses_bpf && fetch_by_bpf(prefetch, sets, count);
+    prefetch->stands += prefetch->stood;
     for (i = 0; i < count; i++)
-        sets[i]->stood = ahead->stood ? onsite_count(ahead->onsite) : 0;
-    if (ahead->stood)
+        sets[i]->stood = prefetch->stood ? bpf_reader_count(prefetch->bpf_reader) : 0;
+    if (prefetch->stood)
         return CPY_OK;
     for (i = 0; i < count; i++)
         for (when = MEM_FIRST; when <= MEM_AGAIN && rc == CPY_OK; when++)
-            rc = fetch_when(ahead, sets[i], when, &planned);
-    return rc == CPY_OK ? flush(ahead, &planned, true) : rc;
+            rc = fetch_when(prefetch, sets[i], when, &planned);
+    return rc == CPY_OK ? flush(prefetch, &planned, true) : rc;
 }
 
-void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count)
+void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     size_t i;
 
-    if (!ahead->plan)
-        ahead->plan = malloc(MEM_RANGES_MAX * sizeof(*ahead->plan));
+    if (!prefetch->plan)
+        prefetch->plan = malloc(MEM_RANGES_MAX * sizeof(*prefetch->plan));
     for (i = 0; i < count; i++) {
-        if (ahead->plan)
-            prepare(ahead, sets[i]);
+        if (prefetch->plan)
+            prepare(prefetch, sets[i]);
         else
-            ahead_forget(sets[i]);
+            prefetch_forget(sets[i]);
     }
-    if (fetch(ahead, sets, count) == CPY_OK)
+    if (fetch(prefetch, sets, count) == CPY_OK)
         return;
-    ahead->goes_onsite = false;
+    prefetch->uses_bpf = false;
     for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
-        if (count == 1 || fetch(ahead, &sets[i], 1) != CPY_OK)
-            ahead_forget(sets[i]);
+        if (count == 1 || fetch(prefetch, &sets[i], 1) != CPY_OK)
+            prefetch_forget(sets[i]);
 }
 
-void ahead_release(struct ahead *ahead, struct ahead_set *set)
+void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set)
 {
     uint32_t i;
 
-    ahead->bytes -= set->room;
+    prefetch->bytes -= set->room;
     free(set->bytes);
     set->bytes = NULL;
     set->room = 0;
@@ -600,14 +603,14 @@ void ahead_release(struct ahead *ahead, struct ahead_set *set)
         set->ranges[i].have = 0;
 }
 
-void ahead_follow(struct ahead_set *set)
+void prefetch_follow(struct prefetch_set *set)
 {
     if (!set->followed)
         drop_stack(set);
     set->followed = true;
 }
 
-void ahead_forget(struct ahead_set *set)
+void prefetch_forget(struct prefetch_set *set)
 {
     set->count = set->sorted = 0;
     set->missed = set->changed = true;

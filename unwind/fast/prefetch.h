@@ -3,17 +3,17 @@
  * prefetch.h - predicts what a sample will read, and reads it with one system call beforehand.
  *
  * A sample reads nearly what the one before has read. So the ranges that were read are
- * kept, in sets (those of one thread, or of all tasks); ahead_fetch reads all ranges of the
+ * kept, in sets (those of one thread, or of all tasks); prefetch_fetch reads all ranges of the
  * sets that are wanted with one call (a few where there are very many). Until then whoever
- * reads through `struct ahead` is served from these copies, and what is missing there is
+ * reads through `struct prefetch` is served from these copies, and what is missing there is
  * read as it would be without, and joins the set.
  *
  * The kernel copies ranges in order, so the order is chosen: first all else, then what says
  * where to begin (mem_read_state), then what is read again to see that nothing has moved
  * (mem_read_again; it is not served if anything was missing, since that was read later).
  *
- * Shape:   ahead_init, ahead_set_init; each sample: ahead_fetch, `now` set, reads through
- *          `mem`; ahead_set_finish.
+ * Shape:   prefetch_init, prefetch_set_init; each sample: prefetch_fetch, `now` set, reads through
+ *          `mem`; prefetch_set_finish.
  * Source:  measured in tests/bench: a further range of a call costs a third of a call.
  */
 #ifndef UNWIND_FAST_PREFETCH_H
@@ -22,7 +22,7 @@
 #include "unwind/fast/bpf_reader.h"
 #include "unwind/read/mem.h"
 
-struct ahead_range {
+struct prefetch_range {
     cpy_addr from;
     uint32_t size;     /* to be fetched */
     uint32_t at, have; /* place and size of what was fetched; have 0: nothing */
@@ -33,8 +33,8 @@ struct ahead_range {
 };
 
 /* Ranges that are fetched together. */
-struct ahead_set {
-    struct ahead_range *ranges; /* owned */
+struct prefetch_set {
+    struct prefetch_range *ranges; /* owned */
     uint32_t count, capacity;
     uint32_t sorted; /* how many are in order, if by_address */
     uint32_t
@@ -47,50 +47,51 @@ struct ahead_set {
     bool changed;             /* the ranges are others than those that were laid out */
     bool missed;              /* something was read that was not fetched */
     bool has_state;           /* what says where to begin was served */
-    uint64_t stood; /* all was fetched on site, at one moment: onsite_count then; 0: it was not */
+    uint64_t
+        stood; /* all was fetched on site, at one moment: bpf_reader_count then; 0: it was not */
     unsigned char *bytes; /* owned: the copies */
     size_t room;
     uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
                       the same address, and what was used once in it need not be looked up again */
 };
 
-struct ahead {
-    struct mem mem;           /* what is read through this is served */
-    struct mem *const *inner; /* borrowed: what it is read from */
-    struct ahead_set *now;    /* borrowed: what reads are served from; NULL: nothing */
-    size_t bytes;             /* of all sets' copies */
-    struct mem_range *plan;   /* owned: scratch for a call */
-    struct onsite *onsite;    /* borrowed: can read where `place` says; NULL: nobody can */
-    struct onsite_place place;
-    bool goes_onsite; /* it is to do so if it can */
-    bool stood;       /* it did: all that was fetched last is of one moment in that thread */
-    uint64_t stands;  /* times that it did, so far */
-    uint64_t misses;  /* reads that were not served */
+struct prefetch {
+    struct mem mem;                /* what is read through this is served */
+    struct mem *const *inner;      /* borrowed: what it is read from */
+    struct prefetch_set *now;      /* borrowed: what reads are served from; NULL: nothing */
+    size_t bytes;                  /* of all sets' copies */
+    struct mem_range *plan;        /* owned: scratch for a call */
+    struct bpf_reader *bpf_reader; /* borrowed: can read where `place` says; NULL: nobody can */
+    struct bpf_reader_place place;
+    bool uses_bpf;   /* it is to do so if it can */
+    bool stood;      /* it did: all that was fetched last is of one moment in that thread */
+    uint64_t stands; /* times that it did, so far */
+    uint64_t misses; /* reads that were not served */
 };
 
 /* `inner` is looked up at each read. */
-void ahead_init(struct ahead *ahead, struct mem *const *inner);
-void ahead_finish(struct ahead *ahead);
+void prefetch_init(struct prefetch *prefetch, struct mem *const *inner);
+void prefetch_finish(struct prefetch *prefetch);
 
-void ahead_set_init(struct ahead_set *set, bool by_address);
-void ahead_set_finish(struct ahead *ahead, struct ahead_set *set);
+void prefetch_set_init(struct prefetch_set *set, bool by_address);
+void prefetch_set_finish(struct prefetch *prefetch, struct prefetch_set *set);
 
 /*
  * Reads all ranges of these sets, set by set, and of each those that are read again last.
  * A set with a range that cannot be read is emptied; that is no error.
  */
-void ahead_fetch(struct ahead *ahead, struct ahead_set *const *sets, size_t count);
+void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count);
 
 /* Frees the copies; what to fetch is kept. */
-void ahead_release(struct ahead *ahead, struct ahead_set *set);
+void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set);
 
 /*
  * From now on what is read on site of the stack is not fetched beside that. For stacks in many
  * small pieces of memory, which are near each other, and so would be fetched with all between them.
  */
-void ahead_follow(struct ahead_set *set);
+void prefetch_follow(struct prefetch_set *set);
 
 /* Empties a set. */
-void ahead_forget(struct ahead_set *set);
+void prefetch_forget(struct prefetch_set *set);
 
 #endif

@@ -20,145 +20,148 @@ enum { IDLE_MAX = 8 };
  */
 enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
-void slumber_init(struct slumber *slumber)
+void sched_idle_init(struct sched_idle *sched_idle)
 {
-    *slumber = (struct slumber){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX, .cpu = -1};
+    *sched_idle = (struct sched_idle){.fd = -1, .stat_fd = -1, .idle = IDLE_MAX, .cpu = -1};
 }
 
-void slumber_finish(struct slumber *slumber)
+void sched_idle_finish(struct sched_idle *sched_idle)
 {
-    if (slumber->fd >= 0)
-        (void)close(slumber->fd);
-    if (slumber->stat_fd >= 0)
-        (void)close(slumber->stat_fd);
-    slumber_init(slumber);
+    if (sched_idle->fd >= 0)
+        (void)close(sched_idle->fd);
+    if (sched_idle->stat_fd >= 0)
+        (void)close(sched_idle->stat_fd);
+    sched_idle_init(sched_idle);
 }
 
 /* Reads what the scheduler has counted; notes whether it sleeps on. */
-static bool count(struct slumber *slumber, int proc_fd, pid_t tid)
+static bool count(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct taskstat_sched now;
 
-    if (slumber->fd < 0 && proc_fd >= 0 && tid != 0)
-        slumber->fd = taskstat_open(proc_fd, tid, "schedstat");
-    if (!taskstat_reread_sched(slumber->fd, &now)) {
-        slumber->asleep = false;
+    if (sched_idle->fd < 0 && proc_fd >= 0 && tid != 0)
+        sched_idle->fd = taskstat_open(proc_fd, tid, "schedstat");
+    if (!taskstat_reread_sched(sched_idle->fd, &now)) {
+        sched_idle->asleep = false;
         return false;
     }
-    slumber->asleep &= now.turns == slumber->turns;
-    if (now.wait_ns != slumber->wait_ns || now.cpu_ns != slumber->cpu_ns)
-        slumber->queued =
-            now.wait_ns - slumber->wait_ns > (now.cpu_ns - slumber->cpu_ns) / WAIT_PART;
-    slumber->turns = now.turns;
-    slumber->wait_ns = now.wait_ns;
-    slumber->cpu_ns = now.cpu_ns;
+    sched_idle->asleep &= now.turns == sched_idle->turns;
+    if (now.wait_ns != sched_idle->wait_ns || now.cpu_ns != sched_idle->cpu_ns)
+        sched_idle->queued =
+            now.wait_ns - sched_idle->wait_ns > (now.cpu_ns - sched_idle->cpu_ns) / WAIT_PART;
+    sched_idle->turns = now.turns;
+    sched_idle->wait_ns = now.wait_ns;
+    sched_idle->cpu_ns = now.cpu_ns;
     return true;
 }
 
-static char state_of(struct slumber *slumber, int proc_fd, pid_t tid)
+static char state_of(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct taskstat stat = {.state = '?', .cpu = -1};
 
-    if (slumber->stat_fd < 0 && proc_fd >= 0 && tid != 0)
-        slumber->stat_fd = taskstat_open(proc_fd, tid, "stat");
-    if (!taskstat_reread(slumber->stat_fd, &stat))
+    if (sched_idle->stat_fd < 0 && proc_fd >= 0 && tid != 0)
+        sched_idle->stat_fd = taskstat_open(proc_fd, tid, "stat");
+    if (!taskstat_reread(sched_idle->stat_fd, &stat))
         return '?';
-    slumber->sole = stat.threads == 1;
-    slumber->cpu = stat.cpu;
-    slumber->idle = stat.state == 'R' ? 0 : slumber->idle + 1;
-    if (slumber->idle > IDLE_MAX) {
-        (void)close(slumber->stat_fd);
-        slumber->stat_fd = -1;
+    sched_idle->sole = stat.threads == 1;
+    sched_idle->cpu = stat.cpu;
+    sched_idle->idle = stat.state == 'R' ? 0 : sched_idle->idle + 1;
+    if (sched_idle->idle > IDLE_MAX) {
+        (void)close(sched_idle->stat_fd);
+        sched_idle->stat_fd = -1;
     }
     return stat.state;
 }
 
 /* Notes that it sleeps, if it does and the kernel counts; where it does not, it says 0. */
-static void fall_asleep(struct slumber *slumber, int proc_fd, pid_t tid)
+static void fall_asleep(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
-    uint64_t turns = slumber->turns;
+    uint64_t turns = sched_idle->turns;
 
-    slumber->asleep = turns > 0 && count(slumber, proc_fd, tid) && slumber->turns == turns;
-    slumber->read = false;
+    sched_idle->asleep = turns > 0 && count(sched_idle, proc_fd, tid) && sched_idle->turns == turns;
+    sched_idle->read = false;
 }
 
-bool slumber_goes_on(struct slumber *slumber)
+bool sched_idle_since_look(struct sched_idle *sched_idle)
 {
-    return slumber->asleep && count(slumber, -1, 0) && slumber->asleep;
+    return sched_idle->asleep && count(sched_idle, -1, 0) && sched_idle->asleep;
 }
 
-bool slumber_lasts(struct slumber *slumber)
+bool sched_idle_since_read(struct sched_idle *sched_idle)
 {
-    return slumber_goes_on(slumber) && slumber->read;
+    return sched_idle_since_look(sched_idle) && sched_idle->read;
 }
 
 /* What it has used and waited was counted up to when its CPU was taken. */
-static void note_awake(struct slumber *slumber, uint64_t woke_ns)
+static void note_awake(struct sched_idle *sched_idle, uint64_t woke_ns)
 {
-    slumber->woke_ns = woke_ns;
-    slumber->woke_sum_ns = slumber->cpu_ns + slumber->wait_ns;
+    sched_idle->woke_ns = woke_ns;
+    sched_idle->woke_sum_ns = sched_idle->cpu_ns + sched_idle->wait_ns;
 }
 
 /* True if it has run or waited for a CPU since the last look, until we took that. */
-static bool has_gone_on(const struct slumber *slumber, const struct slumber_here *here)
+static bool has_gone_on(const struct sched_idle *sched_idle, const struct sched_idle_here *here)
 {
-    const uint64_t passed = here->woke_ns - slumber->woke_ns;
-    const uint64_t used = slumber->cpu_ns + slumber->wait_ns - slumber->woke_sum_ns;
+    const uint64_t passed = here->woke_ns - sched_idle->woke_ns;
+    const uint64_t used = sched_idle->cpu_ns + sched_idle->wait_ns - sched_idle->woke_sum_ns;
     const uint64_t apart = passed > used ? passed - used : used - passed;
 
-    return here->woke_ns != 0 && slumber->woke_ns != 0 && apart <= SLIGHT_NS + passed / SLIGHT_PART;
+    return here->woke_ns != 0 && sched_idle->woke_ns != 0 &&
+           apart <= SLIGHT_NS + passed / SLIGHT_PART;
 }
 
-bool slumber_is_ready(struct slumber *slumber, int proc_fd, pid_t tid,
-                      const struct slumber_here *here)
+bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
+                         const struct sched_idle_here *here)
 {
-    const bool counted = count(slumber, proc_fd, tid);
+    const bool counted = count(sched_idle, proc_fd, tid);
     char state;
 
-    slumber->cpu = -1;
-    if (counted && slumber->asleep)
+    sched_idle->cpu = -1;
+    if (counted && sched_idle->asleep)
         return false;
-    if (counted && has_gone_on(slumber, here)) {
-        note_awake(slumber, here->woke_ns);
-        slumber->cpu = here->cpu;
+    if (counted && has_gone_on(sched_idle, here)) {
+        note_awake(sched_idle, here->woke_ns);
+        sched_idle->cpu = here->cpu;
         return true;
     }
-    state = state_of(slumber, proc_fd, tid);
-    note_awake(slumber, counted && state == 'R' && slumber->cpu == here->cpu ? here->woke_ns : 0);
+    state = state_of(sched_idle, proc_fd, tid);
+    note_awake(sched_idle,
+               counted && state == 'R' && sched_idle->cpu == here->cpu ? here->woke_ns : 0);
     if (state == 'S' || state == 'D') {
-        fall_asleep(slumber, proc_fd, tid);
-        slumber->late = true; /* the stack of this sample was fetched already */
+        fall_asleep(sched_idle, proc_fd, tid);
+        sched_idle->late = true; /* the stack of this sample was fetched already */
     }
     return state == 'R';
 }
 
-void slumber_runs(struct slumber *slumber, int proc_fd, pid_t tid, int cpu)
+void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu)
 {
-    (void)count(slumber, proc_fd, tid);
-    slumber->asleep = slumber->late = false;
-    slumber->cpu = cpu;
-    slumber->woke_ns = 0;
+    (void)count(sched_idle, proc_fd, tid);
+    sched_idle->asleep = sched_idle->late = false;
+    sched_idle->cpu = cpu;
+    sched_idle->woke_ns = 0;
 }
 
-void slumber_was_read(struct slumber *slumber)
+void sched_idle_was_read(struct sched_idle *sched_idle)
 {
-    slumber->read = slumber->asleep && !slumber->late;
-    slumber->late = false;
+    sched_idle->read = sched_idle->asleep && !sched_idle->late;
+    sched_idle->late = false;
 }
 
-void slumber_note(struct slumber *slumber, int proc_fd, pid_t tid, bool same)
+void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool same)
 {
-    bool slept = slumber->asleep;
+    bool slept = sched_idle->asleep;
     char state;
 
-    slumber_was_read(slumber);
-    if (slept || !same || slumber->passed++ < slumber->patience || !count(slumber, proc_fd, tid))
+    sched_idle_was_read(sched_idle);
+    if (slept || !same || sched_idle->passed++ < sched_idle->patience ||
+        !count(sched_idle, proc_fd, tid))
         return;
-    state = state_of(slumber, proc_fd, tid);
+    state = state_of(sched_idle, proc_fd, tid);
     if (state == 'S' || state == 'D')
-        fall_asleep(slumber, proc_fd, tid);
-    slumber->passed = 0;
-    slumber->patience = slumber->asleep                    ? 0
-                        : slumber->patience < PATIENCE_MAX ? slumber->patience * 2 + 1
-                                                           : PATIENCE_MAX;
+        fall_asleep(sched_idle, proc_fd, tid);
+    sched_idle->passed = 0;
+    sched_idle->patience = sched_idle->asleep                    ? 0
+                           : sched_idle->patience < PATIENCE_MAX ? sched_idle->patience * 2 + 1
+                                                                 : PATIENCE_MAX;
 }

@@ -87,10 +87,10 @@ static enum cpy_rc try_oldest(struct mem *mem, const struct elf_image *image, st
     enum cpy_rc rc = elf_image_symbol(mem, image, "_PyThreadState_Current", &out->gil_current);
 
     if (rc == CPY_OK)
-        rc = oldfind_interp_head(mem, image, &out->runtime);
+        rc = find_legacy_interp_head(mem, image, &out->runtime);
     if (rc != CPY_OK)
         return rc;
-    hexversion = oldfind_version(mem, image);
+    hexversion = find_legacy_version(mem, image);
     return hexversion >> 16 == 0x306 ? find_accept(mem, hexversion, out, err) : CPY_FOREIGN;
 }
 
@@ -108,7 +108,7 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
     if (rc != CPY_OK)
         return rc;
     if (elf_image_symbol(mem, image, "Py_Version", &version_at) != CPY_OK)
-        hexversion = oldfind_version(mem, image);
+        hexversion = find_legacy_version(mem, image);
     else if (mem_read(mem, version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
         return CPY_FOREIGN;
     return find_accept(mem, hexversion, out, err);
@@ -135,7 +135,7 @@ static enum cpy_rc try_file(struct mem *mem, int proc_fd, const struct map *map,
         mem_read(mem, image->bias + version_at, &hexversion, sizeof(hexversion)) != CPY_OK)
         return CPY_FOREIGN;
     if (!version_at)
-        hexversion = oldfind_version(mem, image);
+        hexversion = find_legacy_version(mem, image);
     out->runtime = image->bias + (section ? section : symbol);
     out->gil_current = 0;
     return find_accept(mem, hexversion, out, err);

@@ -30,7 +30,7 @@ static size_t level(const char *text, size_t size, uint32_t *out)
     return used;
 }
 
-uint32_t oldfind_parse_version(const char *text, size_t size)
+uint32_t find_legacy_parse_version(const char *text, size_t size)
 {
     uint32_t minor, micro, last;
     size_t at = 2, used;
@@ -60,14 +60,14 @@ static uint32_t find_in(const char *bytes, size_t size)
     uint32_t version;
 
     for (; at < end && (at = memchr(at, '3', (size_t)(end - at))); at++) {
-        version = oldfind_parse_version(at, (size_t)(bytes + size - at));
+        version = find_legacy_parse_version(at, (size_t)(bytes + size - at));
         if (version != 0)
             return version;
     }
     return 0;
 }
 
-uint32_t oldfind_version(struct mem *mem, const struct elf_image *image)
+uint32_t find_legacy_version(struct mem *mem, const struct elf_image *image)
 {
     char bytes[BLOCK + TEXT_MAX];
     cpy_addr at = image->data_low & ~(cpy_addr)(BLOCK - 1);
@@ -90,7 +90,7 @@ uint32_t oldfind_version(struct mem *mem, const struct elf_image *image)
     return 0;
 }
 
-enum cpy_rc oldfind_interp_head(struct mem *mem, const struct elf_image *image, cpy_addr *out)
+enum cpy_rc find_legacy_interp_head(struct mem *mem, const struct elf_image *image, cpy_addr *out)
 {
     /* x86-64: endbr64 (or not), mov rax, [rip + distance], ret */
     static const unsigned char endbr[] = {0xF3, 0x0F, 0x1E, 0xFA}, load[] = {0x48, 0x8B, 0x05};

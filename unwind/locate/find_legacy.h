@@ -11,10 +11,10 @@
  * The version, from the text that Py_GetVersion keeps in the object's data:
  * "3.8.18 (default, ...". As sys.hexversion; 0: not found.
  */
-uint32_t oldfind_version(struct mem *mem, const struct elf_image *image);
+uint32_t find_legacy_version(struct mem *mem, const struct elf_image *image);
 
 /* The version that such a text begins with; 0: it is none. `size` bytes are there. */
-uint32_t oldfind_parse_version(const char *text, size_t size);
+uint32_t find_legacy_parse_version(const char *text, size_t size);
 
 /*
  * 3.6 has no _PyRuntime. Its list of interpreters begins in the variable interp_head,
@@ -22,7 +22,7 @@ uint32_t oldfind_parse_version(const char *text, size_t size);
  *
  * Errors: CPY_FOREIGN: there is no such function, or its code is another.
  */
-MUST_CHECK enum cpy_rc oldfind_interp_head(struct mem *mem, const struct elf_image *image,
-                                           cpy_addr *out);
+MUST_CHECK enum cpy_rc find_legacy_interp_head(struct mem *mem, const struct elf_image *image,
+                                               cpy_addr *out);
 
 #endif

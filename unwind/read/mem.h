@@ -40,7 +40,7 @@ struct mem {
     bool once;                     /* what is read now will not be read in the next sample */
     bool implied;                  /* it follows from other things that are read: see memo.h */
     uint64_t reads, iovecs, bytes; /* what it took so far */
-    uint64_t onsite_ns;            /* how long the thread stood still for it: bpf_reader.h */
+    uint64_t bpf_ns;               /* how long the thread stood still for it: bpf_reader.h */
 };
 
 /*

@@ -7,124 +7,127 @@
 
 enum { ROOM_LEAST = 8 }; /* frames of a stack */
 
-void keep_init(struct keep *keep)
+void thread_cache_init(struct thread_cache *thread_cache)
 {
-    *keep = (struct keep){0};
+    *thread_cache = (struct thread_cache){0};
 }
 
-static void free_kept(struct keep *keep, struct ahead *ahead, struct kept *kept)
+static void free_cached(struct thread_cache *thread_cache, struct prefetch *prefetch,
+                        struct cached *cached)
 {
-    ahead_set_finish(ahead, &kept->set);
-    slumber_finish(&kept->slumber);
-    keep->frames -= kept->stack.room;
-    free(kept->stack.raw);
-    free(kept->stack.frames);
-    free(kept);
+    prefetch_set_finish(prefetch, &cached->set);
+    sched_idle_finish(&cached->sched_idle);
+    thread_cache->frames -= cached->stack.room;
+    free(cached->stack.raw);
+    free(cached->stack.frames);
+    free(cached);
 }
 
-void keep_finish(struct keep *keep, struct ahead *ahead)
+void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *prefetch)
 {
     size_t i;
 
-    for (i = 0; i < keep->count; i++)
-        free_kept(keep, ahead, keep->all[i]);
-    free(keep->all);
-    free(keep->slots);
-    keep_init(keep);
+    for (i = 0; i < thread_cache->count; i++)
+        free_cached(thread_cache, prefetch, thread_cache->all[i]);
+    free(thread_cache->all);
+    free(thread_cache->slots);
+    thread_cache_init(thread_cache);
 }
 
 /* The slot where `state` is or would be; the table is never full. */
-static struct kept **slot_of(struct keep *keep, cpy_addr state)
+static struct cached **slot_of(struct thread_cache *thread_cache, cpy_addr state)
 {
-    size_t i = (size_t)((state >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (keep->slot_count - 1);
+    size_t i = (size_t)((state >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) &
+               (thread_cache->slot_count - 1);
 
-    while (keep->slots[i] && keep->slots[i]->state != state)
-        i = (i + 1) & (keep->slot_count - 1);
-    return &keep->slots[i];
+    while (thread_cache->slots[i] && thread_cache->slots[i]->state != state)
+        i = (i + 1) & (thread_cache->slot_count - 1);
+    return &thread_cache->slots[i];
 }
 
-static void fill_slots(struct keep *keep)
+static void fill_slots(struct thread_cache *thread_cache)
 {
     size_t i;
 
-    memset(keep->slots, 0, keep->slot_count * sizeof(struct kept *));
-    for (i = 0; i < keep->count; i++)
-        *slot_of(keep, keep->all[i]->state) = keep->all[i];
+    memset(thread_cache->slots, 0, thread_cache->slot_count * sizeof(struct cached *));
+    for (i = 0; i < thread_cache->count; i++)
+        *slot_of(thread_cache, thread_cache->all[i]->state) = thread_cache->all[i];
 }
 
 /* Room for one more; there are twice as many slots. */
-static bool grow(struct keep *keep)
+static bool grow(struct thread_cache *thread_cache)
 {
-    size_t capacity = keep->capacity ? keep->capacity * 2 : 8;
-    struct kept **all, **slots;
+    size_t capacity = thread_cache->capacity ? thread_cache->capacity * 2 : 8;
+    struct cached **all, **slots;
 
-    if (keep->count < keep->capacity)
+    if (thread_cache->count < thread_cache->capacity)
         return true;
-    all = realloc(keep->all, capacity * sizeof(struct kept *));
+    all = realloc(thread_cache->all, capacity * sizeof(struct cached *));
     if (!all)
         return false;
-    keep->all = all;
-    slots = realloc(keep->slots, 2 * capacity * sizeof(struct kept *));
+    thread_cache->all = all;
+    slots = realloc(thread_cache->slots, 2 * capacity * sizeof(struct cached *));
     if (!slots)
         return false;
-    keep->slots = slots;
-    keep->slot_count = 2 * capacity;
-    keep->capacity = capacity;
-    fill_slots(keep);
+    thread_cache->slots = slots;
+    thread_cache->slot_count = 2 * capacity;
+    thread_cache->capacity = capacity;
+    fill_slots(thread_cache);
     return true;
 }
 
-struct kept *keep_of(struct keep *keep, cpy_addr state)
+struct cached *thread_cache_get(struct thread_cache *thread_cache, cpy_addr state)
 {
-    struct kept *kept = keep->slot_count > 0 ? *slot_of(keep, state) : NULL;
+    struct cached *cached = thread_cache->slot_count > 0 ? *slot_of(thread_cache, state) : NULL;
 
-    if (!kept) {
-        kept = grow(keep) ? calloc(1, sizeof(*kept)) : NULL;
-        if (!kept)
+    if (!cached) {
+        cached = grow(thread_cache) ? calloc(1, sizeof(*cached)) : NULL;
+        if (!cached)
             return NULL;
-        kept->state = state;
-        ahead_set_init(&kept->set, false);
-        slumber_init(&kept->slumber);
-        keep->all[keep->count++] = kept;
-        *slot_of(keep, state) = kept;
+        cached->state = state;
+        prefetch_set_init(&cached->set, false);
+        sched_idle_init(&cached->sched_idle);
+        thread_cache->all[thread_cache->count++] = cached;
+        *slot_of(thread_cache, state) = cached;
     }
-    kept->seen = keep->lists;
-    return kept;
+    cached->seen = thread_cache->lists;
+    return cached;
 }
 
-void keep_begin_list(struct keep *keep)
+void thread_cache_begin_list(struct thread_cache *thread_cache)
 {
-    keep->lists++;
+    thread_cache->lists++;
 }
 
-void keep_end_list(struct keep *keep, struct ahead *ahead)
+void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *prefetch)
 {
     size_t i, count = 0;
 
-    for (i = 0; i < keep->count; i++) {
-        if (keep->all[i]->seen == keep->lists)
-            keep->all[count++] = keep->all[i];
+    for (i = 0; i < thread_cache->count; i++) {
+        if (thread_cache->all[i]->seen == thread_cache->lists)
+            thread_cache->all[count++] = thread_cache->all[i];
         else
-            free_kept(keep, ahead, keep->all[i]);
+            free_cached(thread_cache, prefetch, thread_cache->all[i]);
     }
-    if (count == keep->count)
+    if (count == thread_cache->count)
         return;
-    keep->count = count;
-    fill_slots(keep);
+    thread_cache->count = count;
+    fill_slots(thread_cache);
 }
 
-void keep_forget_stacks(struct keep *keep)
+void thread_cache_forget_stacks(struct thread_cache *thread_cache)
 {
     size_t i;
 
-    for (i = 0; i < keep->count; i++) {
-        keep->all[i]->whole = false;
-        keep->all[i]->stack.depth = 0;
+    for (i = 0; i < thread_cache->count; i++) {
+        thread_cache->all[i]->whole = false;
+        thread_cache->all[i]->stack.depth = 0;
     }
 }
 
 /* Moves an array of `depth` items to the end of a larger one. */
-static void *move_up(const void *items, size_t size, const struct kept_stack *stack, uint32_t room)
+static void *move_up(const void *items, size_t size, const struct cached_stack *stack,
+                     uint32_t room)
 {
     unsigned char *wider = malloc(room * size);
 
@@ -135,7 +138,8 @@ static void *move_up(const void *items, size_t size, const struct kept_stack *st
     return wider;
 }
 
-bool keep_room(struct keep *keep, struct kept_stack *stack, uint32_t depth)
+bool thread_cache_reserve(struct thread_cache *thread_cache, struct cached_stack *stack,
+                          uint32_t depth)
 {
     uint32_t room = stack->room ? stack->room : ROOM_LEAST;
     struct raw_frame *raw;
@@ -145,7 +149,7 @@ bool keep_room(struct keep *keep, struct kept_stack *stack, uint32_t depth)
         room *= 2;
     if (room == stack->room)
         return true;
-    if (room - stack->room > KEPT_FRAMES_MAX - keep->frames)
+    if (room - stack->room > THREAD_CACHE_FRAMES_MAX - thread_cache->frames)
         return false;
     raw = move_up(stack->raw, sizeof(*raw), stack, room);
     frames = raw ? move_up(stack->frames, sizeof(*frames), stack, room) : NULL;
@@ -155,7 +159,7 @@ bool keep_room(struct keep *keep, struct kept_stack *stack, uint32_t depth)
     }
     free(stack->raw);
     free(stack->frames);
-    keep->frames += room - stack->room;
+    thread_cache->frames += room - stack->room;
     stack->raw = raw;
     stack->frames = frames;
     stack->room = room;

@@ -134,13 +134,13 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
     return read_cframe(reader, out);
 }
 
-struct onsite_chain walk_chain_of(const struct layout *l)
+struct bpf_reader_chain walk_chain_of(const struct layout *l)
 {
     const bool heap = l->frames == FRAMES_OBJECT;
     const uint32_t previous = l->frame.previous, executable = l->frame.executable;
-    struct onsite_chain chain = {
-        .datastack_chunk = heap ? ONSITE_NONE : l->thread.datastack_chunk,
-        .cframe = l->thread.cframe == NO_FIELD ? ONSITE_NONE : l->thread.cframe,
+    struct bpf_reader_chain chain = {
+        .datastack_chunk = heap ? BPF_READER_NONE : l->thread.datastack_chunk,
+        .cframe = l->thread.cframe == NO_FIELD ? BPF_READER_NONE : l->thread.cframe,
         .current_frame =
             l->thread.cframe == NO_FIELD ? l->thread.current_frame : l->cframe.current_frame,
         .previous = previous,

@@ -96,8 +96,8 @@ struct walk_scratch;
 MUST_CHECK struct walk_scratch *walk_scratch_new(void);
 void walk_scratch_free(struct walk_scratch *scratch);
 
-/* Where in this version a stack lies that onsite_read is to follow. */
-struct onsite_chain walk_chain_of(const struct layout *layout);
+/* Where in this version a stack lies that bpf_reader_read is to follow. */
+struct bpf_reader_chain walk_chain_of(const struct layout *layout);
 
 /* Reads the thread state at `addr`. */
 MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr,

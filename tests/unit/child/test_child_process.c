@@ -29,23 +29,23 @@ static char *own_path;
 /* What the helper does, by its argument. */
 static int be_helper(const char *what)
 {
-    struct beat *beat =
-        mmap(NULL, sizeof(*beat), PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_BEAT_FD, 0);
+    struct heartbeat *heartbeat = mmap(NULL, sizeof(*heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED,
+                                       CHILD_PROCESS_BEAT_FD, 0);
     volatile uint64_t spin = 1;
 
-    if (beat == MAP_FAILED)
+    if (heartbeat == MAP_FAILED)
         return 9;
     if (strcmp(what, "exit") == 0)
         return 7;
     if (strcmp(what, "env") == 0) {
-        dprintf(HELPER_LINK_FD, "%s", getenv("PYSTROBE_SECRET") ? "leaks" : "clean");
+        dprintf(CHILD_PROCESS_LINK_FD, "%s", getenv("PYSTROBE_SECRET") ? "leaks" : "clean");
         return 0;
     }
     if (strcmp(what, "rest") != 0)
-        beat_read(beat, READ_PID, clock_mono_ns());
+        heartbeat_begin_read(heartbeat, READ_PID, clock_mono_ns());
     if (strcmp(what, "rest") == 0)
-        beat_rest(beat);
-    (void)!write(HELPER_LINK_FD, "go", 2);
+        heartbeat_end_read(heartbeat);
+    (void)!write(CHILD_PROCESS_LINK_FD, "go", 2);
     while (strcmp(what, "spin") == 0 && spin)
         spin++;
     if (strcmp(what, "stop") == 0)
@@ -54,36 +54,36 @@ static int be_helper(const char *what)
         (void)pause();
 }
 
-static void start(struct helper *helper, const char *what)
+static void start(struct child_process *child, const char *what)
 {
     char *argv[] = {own_path, (char *)(uintptr_t)what, NULL};
     struct err err = {""};
 
-    if (!helper_start(helper, own_path, argv, clock_mono_ns(), &err))
+    if (!child_process_start(child, own_path, argv, clock_mono_ns(), &err))
         fail_msg("%s", err.text);
 }
 
 /* Waits for what the helper says; gives its size. */
-static size_t hear(struct helper *helper, char *out, size_t size)
+static size_t hear(struct child_process *child, char *out, size_t size)
 {
     ssize_t got;
 
-    (void)fcntl(helper->link.fd, F_SETFL, 0);
-    got = read(helper->link.fd, out, size - 1);
+    (void)fcntl(child->channel.fd, F_SETFL, 0);
+    got = read(child->channel.fd, out, size - 1);
     assert_true(got >= 0);
     out[got] = '\0';
     return (size_t)got;
 }
 
 /* Waits until the kernel has the helper in that state. */
-static void wait_state(const struct helper *helper, char wanted)
+static void wait_state(const struct child_process *child, char wanted)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     struct proc_stat stat;
     int i;
 
     for (i = 0; i < 20000; i++) {
-        assert_true(proc_read_stat(helper->pid, &stat));
+        assert_true(proc_read_stat(child->pid, &stat));
         if (stat.state == wanted)
             return;
         (void)nanosleep(&pause, NULL);
@@ -98,133 +98,133 @@ static uint64_t later(unsigned ms)
 
 static void one_that_sleeps_in_a_read_is_blocked(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
-    start(&helper, "sleep");
-    (void)hear(&helper, text, sizeof(text));
-    wait_state(&helper, 'S');
+    start(&child, "sleep");
+    (void)hear(&child, text, sizeof(text));
+    wait_state(&child, 'S');
 
-    assert_int_equal(helper_look(&helper, clock_mono_ns()), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(500)), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(550)), HELPER_BLOCKED);
-    assert_int_equal(helper_reads(&helper), READ_PID);
-    assert_int_equal(helper_status(&helper), -1);
-    helper_end(&helper);
+    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(500)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(550)), CHILD_PROCESS_BLOCKED);
+    assert_int_equal(child_process_reads(&child), READ_PID);
+    assert_int_equal(child_process_status(&child), -1);
+    child_process_end(&child);
 }
 
 static void one_that_runs_is_not_blocked_for_long(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
-    start(&helper, "spin");
-    (void)hear(&helper, text, sizeof(text));
-    wait_state(&helper, 'R');
+    start(&child, "spin");
+    (void)hear(&child, text, sizeof(text));
+    wait_state(&child, 'R');
 
-    assert_int_equal(helper_look(&helper, later(1000)), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(2000)), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(60000)), HELPER_BLOCKED);
-    helper_end(&helper);
+    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(2000)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(60000)), CHILD_PROCESS_BLOCKED);
+    child_process_end(&child);
 }
 
 static void one_that_was_stopped_is_silent(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
-    start(&helper, "stop");
-    (void)hear(&helper, text, sizeof(text));
-    wait_state(&helper, 'T');
+    start(&child, "stop");
+    (void)hear(&child, text, sizeof(text));
+    wait_state(&child, 'T');
 
-    assert_int_equal(helper_look(&helper, clock_mono_ns()), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(1000)), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(10000)), HELPER_SILENT);
-    helper_end(&helper);
+    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(10000)), CHILD_PROCESS_SILENT);
+    child_process_end(&child);
 }
 
 static void one_that_begins_nothing_is_silent(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
-    start(&helper, "rest");
-    (void)hear(&helper, text, sizeof(text));
-    wait_state(&helper, 'S');
+    start(&child, "rest");
+    (void)hear(&child, text, sizeof(text));
+    wait_state(&child, 'S');
 
-    assert_int_equal(helper_look(&helper, clock_mono_ns()), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(1000)), HELPER_WELL);
-    assert_int_equal(helper_look(&helper, later(10000)), HELPER_SILENT);
-    assert_int_equal(helper_reads(&helper), 0);
-    helper_end(&helper);
+    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_look(&child, later(10000)), CHILD_PROCESS_SILENT);
+    assert_int_equal(child_process_reads(&child), 0);
+    child_process_end(&child);
 }
 
 static void the_end_is_told(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
-    start(&helper, "exit");
-    assert_int_equal(hear(&helper, text, sizeof(text)), 0);
-    wait_state(&helper, 'Z');
-    assert_int_equal(helper_look(&helper, later(60000)), HELPER_WELL);
-    assert_int_equal(helper_status(&helper), 7);
-    helper_end(&helper);
+    start(&child, "exit");
+    assert_int_equal(hear(&child, text, sizeof(text)), 0);
+    wait_state(&child, 'Z');
+    assert_int_equal(child_process_look(&child, later(60000)), CHILD_PROCESS_WELL);
+    assert_int_equal(child_process_status(&child), 7);
+    child_process_end(&child);
 
-    start(&helper, "sleep");
-    assert_int_equal(kill(helper.pid, SIGSEGV), 0);
-    wait_state(&helper, 'Z');
-    assert_int_equal(helper_status(&helper), 128 + SIGSEGV);
-    helper_end(&helper);
+    start(&child, "sleep");
+    assert_int_equal(kill(child.pid, SIGSEGV), 0);
+    wait_state(&child, 'Z');
+    assert_int_equal(child_process_status(&child), 128 + SIGSEGV);
+    child_process_end(&child);
 }
 
 static void the_environment_stays_here(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
 
     (void)state;
     assert_int_equal(setenv("PYSTROBE_SECRET", "x", 1), 0);
-    start(&helper, "env");
-    (void)hear(&helper, text, sizeof(text));
+    start(&child, "env");
+    (void)hear(&child, text, sizeof(text));
     assert_string_equal(text, "clean");
-    helper_end(&helper);
-    helper_end(&helper); /* twice is fine */
+    child_process_end(&child);
+    child_process_end(&child); /* twice is fine */
 }
 
 static void a_program_that_is_not_there_is_told(void **state)
 {
     char *argv[] = {own_path, NULL};
     struct err err = {""};
-    struct helper helper;
+    struct child_process child;
 
     (void)state;
-    if (helper_start(&helper, "/no/such/program", argv, 1, &err)) {
-        assert_int_equal(helper_status(&helper),
+    if (child_process_start(&child, "/no/such/program", argv, 1, &err)) {
+        assert_int_equal(child_process_status(&child),
                          127); /* POSIX allows that, too: valgrind does it */
     } else {
         assert_non_null(strstr(err.text, "No such file"));
-        assert_int_equal(helper.pid, 0);
+        assert_int_equal(child.pid, 0);
     }
-    helper_end(&helper);
+    child_process_end(&child);
 }
 
 static void an_ended_helper_is_gone(void **state)
 {
-    struct helper helper;
+    struct child_process child;
     char text[16];
     pid_t pid;
 
     (void)state;
-    start(&helper, "stop");
-    (void)hear(&helper, text, sizeof(text));
-    pid = helper.pid;
-    helper_end(&helper);
+    start(&child, "stop");
+    (void)hear(&child, text, sizeof(text));
+    pid = child.pid;
+    child_process_end(&child);
     assert_int_equal(kill(pid, 0), -1);
 }
 

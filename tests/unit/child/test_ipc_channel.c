@@ -14,7 +14,7 @@
 #include "agent/child/ipc_channel.h"
 
 struct pair {
-    struct link a, b;
+    struct ipc_channel a, b;
 };
 
 /* What has come. */
@@ -30,14 +30,14 @@ static void pair_init(struct pair *pair)
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-    link_init(&pair->a, fds[0]);
-    link_init(&pair->b, fds[1]);
+    ipc_channel_init(&pair->a, fds[0]);
+    ipc_channel_init(&pair->b, fds[1]);
 }
 
 static void pair_finish(struct pair *pair)
 {
-    link_finish(&pair->a);
-    link_finish(&pair->b);
+    ipc_channel_finish(&pair->a);
+    ipc_channel_finish(&pair->b);
 }
 
 static bool count(void *ctx, uint32_t kind, const void *bytes, size_t size)
@@ -59,10 +59,10 @@ static void messages_come_whole_and_in_order(void **state)
     (void)state;
     pair_init(&pair);
 
-    assert_int_equal(link_send(&pair.a, 7, "abc", 3, "de", 2), LINK_OK);
-    assert_int_equal(link_send(&pair.a, 8, NULL, 0, NULL, 0), LINK_OK);
-    assert_int_equal(link_send(&pair.a, 9, "x", 1, NULL, 0), LINK_OK);
-    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 7, "abc", 3, "de", 2), IPC_CHANNEL_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 8, NULL, 0, NULL, 0), IPC_CHANNEL_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 9, "x", 1, NULL, 0), IPC_CHANNEL_OK);
+    assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
 
     assert_int_equal(got.count, 3);
     assert_int_equal(got.bytes, 6);
@@ -78,13 +78,13 @@ static void what_follows_a_stop_is_kept(void **state)
 
     (void)state;
     pair_init(&pair);
-    assert_int_equal(link_send(&pair.a, 1, "a", 1, NULL, 0), LINK_OK);
-    assert_int_equal(link_send(&pair.a, 2, "b", 1, NULL, 0), LINK_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 1, "a", 1, NULL, 0), IPC_CHANNEL_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 2, "b", 1, NULL, 0), IPC_CHANNEL_OK);
 
-    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
     assert_int_equal(got.count, 1);
     got.stop_after = 0;
-    assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+    assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
     assert_int_equal(got.count, 2);
     assert_int_equal(got.last_kind, 2);
     pair_finish(&pair);
@@ -101,58 +101,58 @@ static void a_reader_that_sleeps_holds_nobody_up(void **state)
     pair_init(&pair);
     memset(big, 'z', sizeof(big));
 
-    assert_int_equal(link_send(&pair.a, 1, big, sizeof(big), NULL, 0), LINK_OK);
-    assert_int_equal(link_send(&pair.a, 2, big, sizeof(big), "y", 1), LINK_OK);
-    assert_true(link_waits(&pair.a));
+    assert_int_equal(ipc_channel_send(&pair.a, 1, big, sizeof(big), NULL, 0), IPC_CHANNEL_OK);
+    assert_int_equal(ipc_channel_send(&pair.a, 2, big, sizeof(big), "y", 1), IPC_CHANNEL_OK);
+    assert_true(ipc_channel_waits(&pair.a));
     while (got.count < 2 && turns++ < 1000) {
-        assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
-        assert_int_equal(link_flush(&pair.a), LINK_OK);
+        assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
+        assert_int_equal(ipc_channel_flush(&pair.a), IPC_CHANNEL_OK);
     }
 
     assert_int_equal(got.count, 2);
     assert_int_equal(got.bytes, 2 * sizeof(big) + 1);
     assert_int_equal(got.last_byte, 'y');
-    assert_false(link_waits(&pair.a));
+    assert_false(ipc_channel_waits(&pair.a));
     pair_finish(&pair);
 }
 
 static void a_reader_that_never_reads_is_given_up(void **state)
 {
     static unsigned char big[1 << 20];
-    enum link_rc rc = LINK_OK;
+    enum ipc_channel_rc rc = IPC_CHANNEL_OK;
     struct pair pair;
     size_t i;
 
     (void)state;
     pair_init(&pair);
-    for (i = 0; rc == LINK_OK && i < 100; i++)
-        rc = link_send(&pair.a, 1, big, sizeof(big), NULL, 0);
-    assert_int_equal(rc, LINK_BROKEN);
-    assert_true(i * sizeof(big) <= LINK_WAITING_MAX + 2 * sizeof(big));
+    for (i = 0; rc == IPC_CHANNEL_OK && i < 100; i++)
+        rc = ipc_channel_send(&pair.a, 1, big, sizeof(big), NULL, 0);
+    assert_int_equal(rc, IPC_CHANNEL_BROKEN);
+    assert_true(i * sizeof(big) <= IPC_CHANNEL_WAITING_MAX + 2 * sizeof(big));
     pair_finish(&pair);
 }
 
 static void too_long_a_message_is_not_sent(void **state)
 {
-    static unsigned char big[LINK_MESSAGE_MAX];
+    static unsigned char big[IPC_CHANNEL_MESSAGE_MAX];
     struct pair pair;
 
     (void)state;
     pair_init(&pair);
-    assert_int_equal(link_send(&pair.a, 1, big, sizeof(big), "x", 1), LINK_BROKEN);
+    assert_int_equal(ipc_channel_send(&pair.a, 1, big, sizeof(big), "x", 1), IPC_CHANNEL_BROKEN);
     pair_finish(&pair);
 }
 
 static void a_length_that_lies_breaks_the_link(void **state)
 {
-    const uint32_t head[2] = {1, LINK_MESSAGE_MAX + 1};
+    const uint32_t head[2] = {1, IPC_CHANNEL_MESSAGE_MAX + 1};
     struct got got = {0};
     struct pair pair;
 
     (void)state;
     pair_init(&pair);
     assert_int_equal(send(pair.a.fd, head, sizeof(head), 0), sizeof(head));
-    assert_int_equal(link_receive(&pair.b, count, &got), LINK_BROKEN);
+    assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_BROKEN);
     assert_int_equal(got.count, 0);
     pair_finish(&pair);
 }
@@ -169,7 +169,7 @@ static void parts_of_a_message_wait_for_the_rest(void **state)
     for (i = 0; i < sizeof(bytes); i++) {
         assert_int_equal(got.count, 0);
         assert_int_equal(send(pair.a.fd, &bytes[i], 1, 0), 1);
-        assert_int_equal(link_receive(&pair.b, count, &got), LINK_OK);
+        assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_OK);
     }
     assert_int_equal(got.count, 1);
     assert_int_equal(got.last_byte, 'b');
@@ -183,12 +183,12 @@ static void an_end_is_told_behind_the_last_message(void **state)
 
     (void)state;
     pair_init(&pair);
-    assert_int_equal(link_send(&pair.a, 3, "bye", 3, NULL, 0), LINK_OK);
-    link_finish(&pair.a);
+    assert_int_equal(ipc_channel_send(&pair.a, 3, "bye", 3, NULL, 0), IPC_CHANNEL_OK);
+    ipc_channel_finish(&pair.a);
 
-    assert_int_equal(link_receive(&pair.b, count, &got), LINK_CLOSED);
+    assert_int_equal(ipc_channel_receive(&pair.b, count, &got), IPC_CHANNEL_CLOSED);
     assert_int_equal(got.count, 1);
-    assert_int_equal(link_send(&pair.b, 1, "x", 1, NULL, 0), LINK_CLOSED);
+    assert_int_equal(ipc_channel_send(&pair.b, 1, "x", 1, NULL, 0), IPC_CHANNEL_CLOSED);
     pair_finish(&pair);
 }
 

@@ -16,7 +16,7 @@
 #include "agent/child/run_captured.h"
 #include "agent/host/clock.h"
 
-static char *own_path; /* CAPTURED_SELF is valgrind itself below it */
+static char *own_path; /* RUN_CAPTURED_SELF is valgrind itself below it */
 
 /* The program that runs is this test: what it does is in its first word. */
 static int play(const char *part)
@@ -39,13 +39,13 @@ static int play(const char *part)
 static bool run(const char *part, bool errors, uint64_t limit_ns, bool stopped, struct buf *out)
 {
     char *argv[] = {(char[]){"pystrobe"}, strdup(part), NULL};
-    const struct captured_command command = {own_path, argv, errors};
+    const struct run_captured_command command = {own_path, argv, errors};
     atomic_bool stop = stopped;
-    const struct captured_limits limits = {clock_mono_ns() + limit_ns, &stop};
+    const struct run_captured_limits limits = {clock_mono_ns() + limit_ns, &stop};
     bool good;
 
     assert_non_null(argv[1]);
-    good = captured_run(&command, &limits, out);
+    good = run_captured(&command, &limits, out);
     free(argv[1]);
     return good;
 }
@@ -91,13 +91,13 @@ static void kills_at_each_of_its_limits(void **state)
 
 static void adds_up_what_its_commands_took(void **state)
 {
-    uint64_t before_ns = captured_cpu_ns();
+    uint64_t before_ns = run_captured_cpu_ns();
     struct buf out;
 
     (void)state;
     buf_init(&out, 4096);
     assert_true(run("work", false, 60 * NS_PER_S, false, &out));
-    assert_true(captured_cpu_ns() >= before_ns + 45 * NS_PER_MS);
+    assert_true(run_captured_cpu_ns() >= before_ns + 45 * NS_PER_MS);
     buf_finish(&out);
 }
 
@@ -109,19 +109,19 @@ static void *run_beside(void *out)
 
 static void knows_its_commands_while_they_run(void **state)
 {
-    pid_t pids[CAPTURED_RUNNING_MAX];
+    pid_t pids[RUN_CAPTURED_RUNNING_MAX];
     pthread_t beside;
     struct buf out;
 
     (void)state;
     buf_init(&out, 4096);
-    assert_int_equal(captured_running(pids), 0);
+    assert_int_equal(run_captured_count(pids), 0);
     assert_int_equal(pthread_create(&beside, NULL, run_beside, &out), 0);
-    while (captured_running(pids) == 0)
+    while (run_captured_count(pids) == 0)
         (void)usleep(1000);
     assert_int_equal(kill(pids[0], SIGKILL), 0);
     assert_int_equal(pthread_join(beside, NULL), 0);
-    assert_int_equal(captured_running(pids), 0);
+    assert_int_equal(run_captured_count(pids), 0);
     buf_finish(&out);
 }
 
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         return play(argv[1]);
-    own_path = realpath(CAPTURED_SELF, NULL);
+    own_path = realpath(RUN_CAPTURED_SELF, NULL);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(own_path);
     return failed;

@@ -149,11 +149,11 @@ static void gives_the_exit_status_for_what_failed(void **state)
     struct err err = {""};
 
     (void)state;
-    assert_int_equal(options_open_failed(CPY_DENIED, OBSTACLE_YAMA, &err), EXIT_NO_PERMISSION);
-    assert_int_equal(options_open_failed(CPY_GONE, OBSTACLE_NONE, &err), EXIT_UNAVAILABLE);
-    assert_int_equal(options_open_failed(CPY_FOREIGN, OBSTACLE_NONE, &err), EXIT_UNAVAILABLE);
-    assert_int_equal(options_open_failed(CPY_STARTING, OBSTACLE_NONE, &err), EXIT_UNAVAILABLE);
-    assert_int_equal(options_open_failed(CPY_NOMEM, OBSTACLE_NONE, &err), EXIT_FAILED);
+    assert_int_equal(options_open_failed(CPY_DENIED, PTRACE_ACCESS_YAMA, &err), EXIT_NO_PERMISSION);
+    assert_int_equal(options_open_failed(CPY_GONE, PTRACE_ACCESS_NONE, &err), EXIT_UNAVAILABLE);
+    assert_int_equal(options_open_failed(CPY_FOREIGN, PTRACE_ACCESS_NONE, &err), EXIT_UNAVAILABLE);
+    assert_int_equal(options_open_failed(CPY_STARTING, PTRACE_ACCESS_NONE, &err), EXIT_UNAVAILABLE);
+    assert_int_equal(options_open_failed(CPY_NOMEM, PTRACE_ACCESS_NONE, &err), EXIT_FAILED);
     assert_int_equal(options_usage("dump"), EXIT_USAGE);
 }
 

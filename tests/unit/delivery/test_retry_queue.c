@@ -16,7 +16,7 @@
 enum { AGENTS = 1000, BUCKETS = 10 };
 
 struct world {
-    struct delivery_plan plan;
+    struct retry_queue queue;
     uint64_t now_ns;
     unsigned lost[3];
 };
@@ -42,15 +42,15 @@ static void lose(void *ctx, const struct delivery_item *item, enum delivery_loss
 static void begin(struct world *world, const struct delivery_limits *limits, uint64_t random)
 {
     *world = (struct world){.now_ns = 1000 * S_NS};
-    delivery_plan_init(&world->plan, limits, random, world->now_ns);
-    world->plan.lose = lose;
-    world->plan.ctx = world;
+    retry_queue_init(&world->queue, limits, random, world->now_ns);
+    world->queue.lose = lose;
+    world->queue.ctx = world;
 }
 
 /* An item that is in the spool. */
 static void add(struct world *world, uint64_t order, uint64_t put_ns)
 {
-    delivery_plan_add(&world->plan, &(struct delivery_item){.order = order, .put_ns = put_ns});
+    retry_queue_add(&world->queue, &(struct delivery_item){.order = order, .put_ns = put_ns});
 }
 
 /* Waits for the next try, gives the answer `rc`, and returns whose turn it was; 0: nobody's ever.
@@ -60,13 +60,13 @@ static uint64_t answer(struct world *world, enum exporter_rc rc, const struct ex
     struct delivery_item item;
     uint64_t due_ns = 0, order;
 
-    while (!delivery_plan_take(&world->plan, world->now_ns, &item, &due_ns)) {
+    while (!retry_queue_take(&world->queue, world->now_ns, &item, &due_ns)) {
         if (due_ns == UINT64_MAX)
             return 0;
         world->now_ns = due_ns > world->now_ns ? due_ns : world->now_ns + 1;
     }
     order = item.order;
-    delivery_plan_settle(&world->plan, &item, rc, said, world->now_ns);
+    retry_queue_complete(&world->queue, &item, rc, said, world->now_ns);
     return order;
 }
 
@@ -88,12 +88,12 @@ static void probes_with_another_where_one_is_held_by_somebody_else(void **state)
         add(&world, i, world.now_ns);
     for (int n = 0; n < 3; n++)
         assert_int_equal(say(&world, EXPORTER_RETRY), 1);
-    assert_true(delivery_plan_take(&world.plan, world.now_ns, &item, &due_ns));
+    assert_true(retry_queue_take(&world.queue, world.now_ns, &item, &due_ns));
     assert_int_equal(item.order, 2);
-    delivery_plan_put_off(&world.plan, &item, world.now_ns, S_NS);
+    retry_queue_put_off(&world.queue, &item, world.now_ns, S_NS);
     assert_int_equal(say(&world, EXPORTER_RETRY), 1);
     assert_int_equal(say(&world, EXPORTER_OK), 3);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void keeps_the_order_through_an_outage(void **state)
@@ -104,13 +104,13 @@ static void keeps_the_order_through_an_outage(void **state)
     begin(&world, &usual, 7);
     for (uint64_t order = 1; order <= 100; order++)
         add(&world, order, world.now_ns);
-    while (world.now_ns < 4600 * S_NS || world.plan.probing) /* an hour */
+    while (world.now_ns < 4600 * S_NS || world.queue.probing) /* an hour */
         assert_int_not_equal(say(&world, EXPORTER_RETRY), 0);
     for (uint64_t order = 1; order <= 100; order++)
         assert_int_equal(say(&world, EXPORTER_OK), order);
-    assert_int_equal(world.plan.count, 0);
+    assert_int_equal(world.queue.count, 0);
     assert_int_equal(world.lost[DELIVERY_LOST_OLD], 0);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void sends_no_probe_where_no_server_was_reached(void **state)
@@ -126,7 +126,7 @@ static void sends_no_probe_where_no_server_was_reached(void **state)
         assert_int_equal(answer(&world, EXPORTER_RETRY, &unsent), 1);
     for (uint64_t order = 1; order <= 10; order++)
         assert_int_equal(say(&world, EXPORTER_OK), order);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 /* Those whose number is in `poison` fail, the others pass; until nothing is left or `tries`. */
@@ -135,12 +135,12 @@ static void run_poisoned(struct world *world, uint64_t from, uint64_t to, unsign
     struct delivery_item item;
     uint64_t due_ns;
 
-    while (tries-- > 0 && world->plan.count > 0) {
-        if (!delivery_plan_take(&world->plan, world->now_ns, &item, &due_ns)) {
+    while (tries-- > 0 && world->queue.count > 0) {
+        if (!retry_queue_take(&world->queue, world->now_ns, &item, &due_ns)) {
             world->now_ns = due_ns;
             continue;
         }
-        delivery_plan_settle(&world->plan, &item,
+        retry_queue_complete(&world->queue, &item,
                              item.order >= from && item.order <= to ? EXPORTER_RETRY : EXPORTER_OK,
                              &(struct exporter_answer){.denied = false}, world->now_ns);
     }
@@ -157,10 +157,10 @@ static void tells_poison_from_an_outage(void **state)
         add(&world, order, world.now_ns);
     began = world.now_ns;
     run_poisoned(&world, 1, 3, 130); /* three of them in a row */
-    assert_int_equal(world.plan.count, 3);
-    assert_int_equal(world.plan.suspects, 3);
+    assert_int_equal(world.queue.count, 3);
+    assert_int_equal(world.queue.suspects, 3);
     assert_true(world.now_ns - began < 120 * S_NS);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void gives_poison_up_only_if_others_get_through(void **state)
@@ -172,16 +172,16 @@ static void gives_poison_up_only_if_others_get_through(void **state)
     add(&world, 1, world.now_ns);
     add(&world, 2, world.now_ns);
     run_poisoned(&world, 1, 1, 20);
-    assert_int_equal(world.plan.suspects, 1);
+    assert_int_equal(world.queue.suspects, 1);
     for (unsigned i = 0; i < 1000; i++) /* nothing comes: who knows what it is that fails */
         assert_int_equal(say(&world, EXPORTER_RETRY), 1);
-    assert_int_equal(world.plan.count, 1);
-    for (uint64_t order = 3; order < 50 && world.plan.count > 0; order++) {
+    assert_int_equal(world.queue.count, 1);
+    for (uint64_t order = 3; order < 50 && world.queue.count > 0; order++) {
         add(&world, order, world.now_ns);
         run_poisoned(&world, 1, 1, 4);
     }
     assert_int_equal(world.lost[DELIVERY_LOST_OLD], 1);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void does_what_a_server_asks_for_within_bounds(void **state)
@@ -206,7 +206,7 @@ static void does_what_a_server_asks_for_within_bounds(void **state)
             assert_true(world.now_ns - before >= want * S_NS);
             assert_true(world.now_ns - before <= want * S_NS * 11 / 10 + 31 * S_NS);
         }
-        delivery_plan_finish(&world.plan);
+        retry_queue_finish(&world.queue);
     }
 }
 
@@ -228,7 +228,7 @@ static void waits_for_a_new_secret_up_to_minutes(void **state)
     }
     assert_in_range(pause, 150 * S_NS, 300 * S_NS);
     assert_int_equal(say(&world, EXPORTER_OK), 1);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 /* A thousand agents that start at once, each with an hour's backlog. */
@@ -238,7 +238,7 @@ static void spreads_agents_that_start_together(void **state)
     unsigned first[BUCKETS] = {0}, fresh[BUCKETS] = {0};
 
     (void)state;
-    limits.spread_ns = 15 * S_NS;
+    limits.send_jitter_ns = 15 * S_NS;
     for (uint64_t agent = 0; agent < AGENTS; agent++) {
         struct world world;
         uint64_t began;
@@ -257,7 +257,7 @@ static void spreads_agents_that_start_together(void **state)
         add(&world, 101, world.now_ns);
         (void)say(&world, EXPORTER_OK);
         fresh[(world.now_ns - began) * BUCKETS / (15 * S_NS)]++;
-        delivery_plan_finish(&world.plan);
+        retry_queue_finish(&world.queue);
     }
     for (size_t i = 0; i < BUCKETS; i++) {
         assert_in_range(first[i], AGENTS / BUCKETS / 2, AGENTS / BUCKETS * 2);
@@ -273,10 +273,10 @@ static void forgets_what_the_spool_has_dropped(void **state)
     begin(&world, &usual, 7);
     for (uint64_t order = 1; order <= 10; order++)
         add(&world, order, world.now_ns);
-    delivery_plan_gone(&world.plan, 4);
+    retry_queue_gone(&world.queue, 4);
     assert_int_equal(say(&world, EXPORTER_OK), 5);
     assert_int_equal(world.lost[DELIVERY_LOST_GONE], 4);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void tries_all_at_once_when_it_is_to_end(void **state)
@@ -286,16 +286,16 @@ static void tries_all_at_once_when_it_is_to_end(void **state)
     uint64_t began;
 
     (void)state;
-    limits.spread_ns = 15 * S_NS;
+    limits.send_jitter_ns = 15 * S_NS;
     begin(&world, &limits, 7);
     began = world.now_ns;
     for (uint64_t order = 1; order <= 10; order++)
         add(&world, order, order < 5 ? 0 : world.now_ns);
-    delivery_plan_hurry(&world.plan);
+    retry_queue_expedite(&world.queue);
     for (uint64_t order = 1; order <= 10; order++)
         assert_int_equal(say(&world, EXPORTER_OK), order);
     assert_int_equal(world.now_ns, began);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 static void takes_items_out_of_order_in_their_place(void **state)
@@ -308,7 +308,7 @@ static void takes_items_out_of_order_in_their_place(void **state)
         add(&world, i * 77 % 200 + 1, world.now_ns);
     for (uint64_t order = 1; order <= 200; order++)
         assert_int_equal(say(&world, EXPORTER_OK), order);
-    delivery_plan_finish(&world.plan);
+    retry_queue_finish(&world.queue);
 }
 
 int main(void)

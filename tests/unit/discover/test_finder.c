@@ -31,7 +31,7 @@ struct scene {
     struct proc_id id;
 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct choice *out)
+static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
 {
     struct scene *scene = ctx;
     char exe[PROC_COMMAND_MAX];
@@ -45,11 +45,11 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ch
     return strstr(exe, scene->wanted);
 }
 
-static void take(void *ctx, struct proc_id id, const struct choice *choice)
+static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     struct scene *scene = ctx;
 
-    (void)choice;
+    (void)profile;
     scene->takes++;
     scene->id = id;
 }

@@ -61,16 +61,16 @@ static int end_child(void **state)
 /* Parses `ini` (its targets) and asks for process `pid`; gives the service, "" if none. */
 static const char *service_of(const char *ini, pid_t pid)
 {
-    static struct choice choice;
+    static struct target_profile profile;
     struct conf *conf = conf_must_parse(ini);
     struct matcher *matcher = matcher_new(conf);
 
     assert_non_null(matcher);
-    if (!matcher_choose(matcher, pid, &choice))
-        choice.service[0] = '\0';
+    if (!matcher_choose(matcher, pid, &profile))
+        profile.service[0] = '\0';
     matcher_free(matcher);
     conf_free(conf);
-    return choice.service;
+    return profile.service;
 }
 
 static const char *child_service(const char *ini)
@@ -148,14 +148,14 @@ static void gives_service_rate_and_split(void **state)
     struct conf *conf = conf_must_parse("[target a]\ncmdline = shop\nservice = shop\n"
                                         "rate = 49Hz\nsplit = thread\nhang_after = 30s\n");
     struct matcher *matcher = matcher_new(conf);
-    struct choice choice;
+    struct target_profile profile;
 
     (void)state;
-    assert_true(matcher_choose(matcher, child, &choice));
-    assert_string_equal(choice.service, "shop");
-    assert_true(choice.rate_hz > 48.9 && choice.rate_hz < 49.1);
-    assert_int_equal(choice.split, SPLIT_THREAD);
-    assert_int_equal(choice.wants.hang_ns, UINT64_C(30000000000));
+    assert_true(matcher_choose(matcher, child, &profile));
+    assert_string_equal(profile.service, "shop");
+    assert_true(profile.rate_hz > 48.9 && profile.rate_hz < 49.1);
+    assert_int_equal(profile.split, SPLIT_THREAD);
+    assert_int_equal(profile.options.hang_ns, UINT64_C(30000000000));
     matcher_free(matcher);
     conf_free(conf);
 }

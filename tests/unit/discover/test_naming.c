@@ -59,24 +59,24 @@ static pid_t start(char **environment)
 }
 
 /* Applies `naming` to a process with this environment; true if it asks to be left alone. */
-static bool apply(const struct naming *naming, char **environment, struct choice *out)
+static bool apply(const struct naming *naming, char **environment, struct target_profile *out)
 {
-    struct facts *facts = facts_new();
+    struct proc_info *info = proc_info_new();
     pid_t pid = start(environment);
     bool disabled;
     int i;
 
-    assert_non_null(facts);
+    assert_non_null(info);
     for (i = 0; i < 1000; i++) { /* the kernel puts the arguments in place late */
-        facts_begin(facts, pid);
-        if (facts_command_line(facts)[0] && facts_variable(facts, "PATH"))
+        proc_info_begin(info, pid);
+        if (proc_info_command_line(info)[0] && proc_info_variable(info, "PATH"))
             break;
         (void)usleep(10000);
     }
-    *out = (struct choice){.service = ""};
-    naming_apply(naming, facts, out);
-    disabled = naming_is_disabled(facts);
-    facts_free(facts);
+    *out = (struct target_profile){.service = ""};
+    naming_apply(naming, info, out);
+    disabled = naming_is_disabled(info);
+    proc_info_free(info);
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     return disabled;
@@ -90,37 +90,37 @@ static void names_by_the_environment_and_labels_by_the_list(void **state)
     const struct conf_label labels[] = {{"secret", "${env:SECRET}"},
                                         {"ns", "in ${env:POD_NAMESPACE}"}};
     struct naming naming = naming_usual;
-    struct choice choice;
+    struct target_profile profile;
 
     (void)state;
     naming.env_allow = "POD_*";
     naming.auto_labels = "host.name service.version k8s.namespace.name";
     naming.labels = labels;
     naming.label_count = 2;
-    assert_false(apply(&naming, environment, &choice));
-    assert_string_equal(choice.service, "web");
-    assert_true(choice.otel_name);
-    assert_null(labels_get(&choice.labels, "secret"));
-    assert_string_equal(labels_get(&choice.labels, "ns"), "in ns");
-    assert_string_equal(labels_get(&choice.labels, "service.version"), "7");
-    assert_string_equal(labels_get(&choice.labels, "k8s.namespace.name"), "ns");
-    assert_non_null(labels_get(&choice.labels, "host.name"));
-    assert_null(labels_get(&choice.labels, "service.name"));
+    assert_false(apply(&naming, environment, &profile));
+    assert_string_equal(profile.service, "web");
+    assert_true(profile.otel_name);
+    assert_null(labels_get(&profile.labels, "secret"));
+    assert_string_equal(labels_get(&profile.labels, "ns"), "in ns");
+    assert_string_equal(labels_get(&profile.labels, "service.version"), "7");
+    assert_string_equal(labels_get(&profile.labels, "k8s.namespace.name"), "ns");
+    assert_non_null(labels_get(&profile.labels, "host.name"));
+    assert_null(labels_get(&profile.labels, "service.name"));
 }
 
 static void has_a_name_for_what_says_nothing(void **state)
 {
     char *environment[] = {(char[]){"PATH=/bin"}, (char[]){"PYSTROBE_DISABLE=1"}, NULL};
     struct naming naming = naming_usual;
-    struct choice choice;
+    struct target_profile profile;
 
     (void)state;
-    assert_true(apply(&naming, environment, &choice));
-    assert_string_equal(choice.service, "shop");
-    assert_int_equal(choice.labels.count, 0);
+    assert_true(apply(&naming, environment, &profile));
+    assert_string_equal(profile.service, "shop");
+    assert_int_equal(profile.labels.count, 0);
     naming.service = " ${env:NOTHING} ";
-    (void)apply(&naming, environment, &choice);
-    assert_string_equal(choice.service, "shop");
+    (void)apply(&naming, environment, &profile);
+    assert_string_equal(profile.service, "shop");
 }
 
 int main(void)

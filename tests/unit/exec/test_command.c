@@ -42,20 +42,20 @@ static void note_signals(void)
 static int block_signals(void **state)
 {
     (void)state;
-    child_block_signals(&reported, &before);
+    command_block_signals(&reported, &before);
     return 0;
 }
 
 /* Starts `sh -c script`. */
-static struct child start(const char *script)
+static struct command start(const char *script)
 {
     char text[512];
     char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, text, NULL};
-    struct child child;
+    struct command child;
     struct err err = {""};
 
     (void)snprintf(text, sizeof(text), "%s", script);
-    if (child_start(&child, argv, &before, &err) != EXIT_OK)
+    if (command_start(&child, argv, &before, &err) != EXIT_OK)
         fail_msg("%s", err.text);
     return child;
 }
@@ -63,11 +63,11 @@ static struct child start(const char *script)
 /* The exit status of a script. */
 static int status_of(const char *script)
 {
-    struct child child = start(script);
-    int status = child_wait(&child);
+    struct command child = start(script);
+    int status = command_wait(&child);
 
     assert_true(child.ended);
-    assert_int_equal(child_wait(&child), status); /* asked again: the same */
+    assert_int_equal(command_wait(&child), status); /* asked again: the same */
     return status;
 }
 
@@ -96,12 +96,12 @@ static int start_fails(const char *command, const char *message)
 {
     char name[256];
     char *argv[] = {name, NULL};
-    struct child child;
+    struct command child;
     struct err err = {""};
     int status;
 
     (void)snprintf(name, sizeof(name), "%s", command);
-    status = child_start(&child, argv, &before, &err);
+    status = command_start(&child, argv, &before, &err);
     assert_string_equal(err.text, message);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
     return status;
@@ -150,11 +150,11 @@ static void passes_signals_on_while_it_waits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         (void)signal(signals[i], SIG_DFL); /* whoever runs us may ignore some (nohup) */
-        struct child child = start("trap 'kill $!; exit 40' TERM HUP USR1 USR2; sleep 30 & wait");
+        struct command child = start("trap 'kill $!; exit 40' TERM HUP USR1 USR2; sleep 30 & wait");
 
         (void)usleep(100000); /* a signal that comes before the trap ends it all the same */
         assert_int_equal(kill(getpid(), signals[i]), 0);
-        int status = child_wait(&child);
+        int status = command_wait(&child);
         assert_true(status == 40 || status == 128 + signals[i]);
     }
 }
@@ -166,31 +166,31 @@ static struct signalfd_siginfo reported_signal(int number, int code)
 
 static void passes_a_reported_signal_on_but_not_the_terminals(void **state)
 {
-    struct child child = start("exec sleep 30");
+    struct command child = start("exec sleep 30");
     struct signalfd_siginfo terminal = reported_signal(SIGINT, SI_KERNEL);
     struct signalfd_siginfo user = reported_signal(SIGTERM, SI_USER);
 
     (void)state;
-    child_handle(&child, &terminal); /* the command got it itself, if it is in the foreground */
+    command_handle(&child, &terminal); /* the command got it itself, if it is in the foreground */
     (void)usleep(50000);
-    child_reap(&child);
+    command_reap(&child);
     assert_false(child.ended);
-    child_handle(&child, &user);
-    assert_int_equal(child_wait(&child), 128 + SIGTERM);
+    command_handle(&child, &user);
+    assert_int_equal(command_wait(&child), 128 + SIGTERM);
 }
 
 static void notices_the_end_when_told_of_it(void **state)
 {
-    struct child child = start("exit 9");
+    struct command child = start("exit 9");
     struct signalfd_siginfo ended = reported_signal(SIGCHLD, CLD_EXITED);
     siginfo_t info;
 
     (void)state;
     assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
-    child_handle(&child, &ended);
+    command_handle(&child, &ended);
     assert_true(child.ended);
     assert_int_equal(child.exit_status, 9);
-    child_handle(&child, &(struct signalfd_siginfo){.ssi_signo = SIGTERM}); /* to nobody */
+    command_handle(&child, &(struct signalfd_siginfo){.ssi_signo = SIGTERM}); /* to nobody */
 }
 
 static void collects_orphans_and_keeps_the_commands_own_status(void **state)
@@ -200,8 +200,8 @@ static void collects_orphans_and_keeps_the_commands_own_status(void **state)
     (void)state;
     assert_int_equal(status_of("(sleep 0.05; exit 3) & exit 5"), 5);
     (void)waitid(P_ALL, 0, &info, WEXITED | WNOWAIT); /* until it has ended, or was reaped */
-    struct child child = start("exit 6");
-    assert_int_equal(child_wait(&child), 6);
+    struct command child = start("exit 6");
+    assert_int_equal(command_wait(&child), 6);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* the orphan came to us and was reaped */
 }
 
@@ -209,7 +209,7 @@ static void knows_its_descendants(void **state)
 {
     char script[128], text[32] = "";
     pid_t grandchild;
-    struct child child;
+    struct command child;
     int told[2];
 
     (void)state;
@@ -219,16 +219,16 @@ static void knows_its_descendants(void **state)
     assert_true(read(told[0], text, sizeof(text) - 1) > 0);
     grandchild = (pid_t)strtol(text, NULL, 10);
 
-    assert_true(child_is_ours(child.pid));
-    assert_true(child_is_ours(grandchild));
-    assert_false(child_is_ours(getpid()));
-    assert_false(child_is_ours(getppid()));
-    assert_false(child_is_ours(1));
-    assert_false(child_is_ours(0));
+    assert_true(command_is_ours(child.pid));
+    assert_true(command_is_ours(grandchild));
+    assert_false(command_is_ours(getpid()));
+    assert_false(command_is_ours(getppid()));
+    assert_false(command_is_ours(1));
+    assert_false(command_is_ours(0));
     assert_int_equal(kill(child.pid, SIGKILL), 0);
-    assert_int_equal(child_wait(&child), 128 + SIGKILL);
-    assert_false(child_is_ours(child.pid));
-    assert_true(child_is_ours(grandchild)); /* it came to us */
+    assert_int_equal(command_wait(&child), 128 + SIGKILL);
+    assert_false(command_is_ours(child.pid));
+    assert_true(command_is_ours(grandchild)); /* it came to us */
     assert_int_equal(kill(grandchild, SIGKILL), 0);
     assert_int_equal(waitpid(grandchild, NULL, 0), grandchild);
     (void)close(told[0]);

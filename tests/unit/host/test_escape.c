@@ -17,7 +17,7 @@ static const char *shown(const char *text)
     struct buf out;
 
     buf_init(&out, sizeof(copy) - 1);
-    visible_add_str(&out, text);
+    escape_add_str(&out, text);
     assert_false(buf_failed(&out));
     if (out.size > 0)
         memcpy(copy, out.data, out.size);
@@ -83,7 +83,7 @@ static void knows_how_many_columns_a_text_takes(void **state)
 
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(visible_width(cases[i].text, strlen(cases[i].text)), cases[i].width);
+        assert_int_equal(escape_width(cases[i].text, strlen(cases[i].text)), cases[i].width);
 }
 
 int main(void)

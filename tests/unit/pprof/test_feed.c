@@ -18,8 +18,8 @@ enum { BUDGET = 1 << 20, WHOLE = 1 << 16 };
 
 struct pair {
     struct pprof *from, *into;
-    struct pprof_giver giver;
-    struct pprof_taker taker;
+    struct pprof_delta_encoder encoder;
+    struct pprof_delta_decoder decoder;
     struct buf piece;
     uint32_t overflow; /* a row of `into` */
 };
@@ -44,8 +44,8 @@ static void pair_init(struct pair *pair, size_t into_max)
 
 static void pair_finish(struct pair *pair)
 {
-    pprof_giver_finish(&pair->giver);
-    pprof_taker_finish(&pair->taker);
+    pprof_delta_encoder_finish(&pair->encoder);
+    pprof_delta_decoder_finish(&pair->decoder);
     pprof_free(pair->from);
     pprof_free(pair->into);
     buf_finish(&pair->piece);
@@ -53,7 +53,8 @@ static void pair_finish(struct pair *pair)
 
 static enum pprof_rc take(struct pair *pair)
 {
-    return pprof_take(&pair->taker, pair->into, pair->overflow, pair->piece.data, pair->piece.size);
+    return pprof_take(&pair->decoder, pair->into, pair->overflow, pair->piece.data,
+                      pair->piece.size);
 }
 
 /* Hands over all that is new in pieces of `size`; gives how many it took. */
@@ -64,7 +65,8 @@ static size_t hand_over(struct pair *pair, size_t size)
 
     while (more) {
         buf_reset(&pair->piece);
-        assert_int_equal(pprof_give(&pair->giver, pair->from, size, &pair->piece, &more), PPROF_OK);
+        assert_int_equal(pprof_give(&pair->encoder, pair->from, size, &pair->piece, &more),
+                         PPROF_OK);
         assert_int_equal(take(pair), PPROF_OK);
         pieces++;
         assert_true(pieces < 1000);
@@ -137,8 +139,8 @@ static void after_a_reset_all_is_new(void **state)
     pprof_reset(pair.from);
     pprof_reset(pair.into);
     pair.overflow = made_up_row(pair.into);
-    pprof_giver_reset(&pair.giver);
-    pprof_taker_reset(&pair.taker);
+    pprof_delta_encoder_reset(&pair.encoder);
+    pprof_delta_decoder_reset(&pair.decoder);
     assert_int_equal(example_fill(pair.from, "20"), PPROF_OK);
     (void)hand_over(&pair, WHOLE);
 
@@ -148,7 +150,7 @@ static void after_a_reset_all_is_new(void **state)
 
 static void two_feeds_add_up(void **state)
 {
-    struct pprof_taker second = {0};
+    struct pprof_delta_decoder second = {0};
     struct pair pair;
 
     (void)state;
@@ -161,7 +163,7 @@ static void two_feeds_add_up(void **state)
 
     assert_int_equal(pprof_total(pair.into, 0), 2 * pprof_total(pair.from, 0));
     assert_int_equal(pprof_row_count(pair.into), EXAMPLE_ROWS + 1);
-    pprof_taker_finish(&second);
+    pprof_delta_decoder_finish(&second);
     pair_finish(&pair);
 }
 
@@ -202,7 +204,7 @@ static void what_has_no_room_is_on_the_overflow_row(void **state)
 
     (void)hand_over(&pair, WHOLE);
 
-    assert_true(pair.taker.overflow > 0);
+    assert_true(pair.decoder.overflow > 0);
     assert_int_equal(pprof_total(pair.into, 0), 500);
     pair_finish(&pair);
 }

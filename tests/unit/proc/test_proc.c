@@ -309,7 +309,7 @@ static void tells_that_somebody_has_come_or_gone(void **state)
 
     (void)state;
     assert_int_equal(proc_census(-1).newest, 0);
-    assert_true(place_has_own_proc());
+    assert_true(namespaces_have_own_proc());
     if (fd < 0 || !proc_is_process(getpid()))
         skip(); /* a container with a /proc/loadavg of its own; valgrind has no pidfd_open */
     before = proc_census(fd);

@@ -43,13 +43,13 @@ static int make_store(void **state)
     return 0;
 }
 
-static struct browse range(int64_t from_ms, int64_t to_ms)
+static struct store_query range(int64_t from_ms, int64_t to_ms)
 {
-    return (struct browse){.store = tree,
-                           .folder = "shop",
-                           .from_ms = from_ms,
-                           .to_ms = to_ms,
-                           .deadline_ns = UINT64_MAX};
+    return (struct store_query){.store = tree,
+                                .folder = "shop",
+                                .from_ms = from_ms,
+                                .to_ms = to_ms,
+                                .deadline_ns = UINT64_MAX};
 }
 
 static bool has(const struct buf *out, const char *text)
@@ -72,44 +72,44 @@ static void lists_folders_with_what_they_have(void **state)
 
     (void)state;
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_services(tree, &out, &err));
+    assert_true(store_query_services(tree, &out, &err));
     assert_true(has(&out, "{\"folder\": \"other%20one\", \"service\": \"other one\", "
                           "\"profiles\": 1, "));
     assert_false(has(&out, "tmp.d"));
     assert_answer(&out, "\"first_ms\": 1000, \"last_ms\": 2500}");
 
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_services("/nowhere/at/all", &out, &err));
+    assert_true(store_query_services("/nowhere/at/all", &out, &err));
     assert_answer(&out, "{\"services\": []}\n");
 }
 
 static void shows_the_totals_of_each_profile_that_is_one(void **state)
 {
-    const struct browse all = range(0, 9000), some = range(1001, 2000);
+    const struct store_query all = range(0, 9000), some = range(1001, 2000);
     struct err err = {""};
     struct buf out;
 
     (void)state;
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_timeline(&all, &out, &err));
+    assert_true(store_query_timeline(&all, &out, &err));
     assert_true(has(&out, "{\"files\":4,"));
     assert_true(has(&out, "[2000,60,3,30000000,30000000]"));
     assert_answer(&out, "\"types\":[[\"samples\",\"count\"],[\"wall\",\"nanoseconds\"],");
 
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_timeline(&some, &out, &err));
+    assert_true(store_query_timeline(&some, &out, &err));
     assert_answer(&out, "{\"files\":1,\"points\":[[1001,60,2,20000000,15000000]],\"read\":1,");
 }
 
 static void adds_a_range_up_to_a_flame_graph(void **state)
 {
-    const struct browse some = range(1000, 2000);
+    const struct store_query some = range(1000, 2000);
     struct err err = {""};
     struct buf out;
 
     (void)state;
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_graph(&some, "wall", &out, &err));
+    assert_true(store_query_graph(&some, "wall", &out, &err));
     assert_true(has(&out, "{\"after\":{\"files\":2,\"read\":2},"));
     assert_true(has(&out, "\"title\":\"shop\","));
     assert_true(has(&out, "\"type\":1,\"base\":null,"));
@@ -118,13 +118,13 @@ static void adds_a_range_up_to_a_flame_graph(void **state)
 
 static void sets_two_ranges_against_each_other(void **state)
 {
-    const struct browse before = range(1000, 2000), after = range(2000, 2001);
+    const struct store_query before = range(1000, 2000), after = range(2000, 2001);
     struct err err = {""};
     struct buf out;
 
     (void)state;
     buf_init(&out, ANSWER_MAX);
-    assert_true(browse_difference(&before, &after, "cpu", &out, &err));
+    assert_true(store_query_difference(&before, &after, "cpu", &out, &err));
     assert_true(has(&out, "{\"before\":{\"files\":2,\"read\":2},\"after\":"));
     assert_true(has(&out, "[\"cpu\",\"nanoseconds\"],[\"before\","));
     assert_answer(&out, "\"base\":1");
@@ -132,21 +132,21 @@ static void sets_two_ranges_against_each_other(void **state)
 
 static void says_why_there_is_nothing(void **state)
 {
-    struct browse none = range(5000, 6000), late = range(0, 9000);
+    struct store_query none = range(5000, 6000), late = range(0, 9000);
     struct err err = {""};
     struct buf out;
 
     (void)state;
     late.deadline_ns = 0;
     buf_init(&out, ANSWER_MAX);
-    assert_false(browse_graph(&none, NULL, &out, &err));
+    assert_false(store_query_graph(&none, NULL, &out, &err));
     assert_string_equal(err.text, "there are no profiles of that time");
-    assert_false(browse_graph(&late, NULL, &out, &err));
+    assert_false(store_query_graph(&late, NULL, &out, &err));
     none.from_ms = 0;
-    assert_false(browse_graph(&none, "nix", &out, &err));
+    assert_false(store_query_graph(&none, "nix", &out, &err));
     assert_non_null(strstr(err.text, "there is no value 'nix'"));
     none.folder = "../shop";
-    assert_false(browse_graph(&none, NULL, &out, &err));
+    assert_false(store_query_graph(&none, NULL, &out, &err));
     assert_non_null(strstr(err.text, "can be no service's folder"));
     buf_finish(&out);
 }
@@ -161,13 +161,13 @@ static void reads_each_file_once_and_evenly(void **state)
     for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         memset(seen, 0, sizeof(seen));
         for (k = 0; k < counts[i]; k++) {
-            assert_in_range(browse_place(k, counts[i]), 0, counts[i] - 1);
-            assert_false(seen[browse_place(k, counts[i])]);
-            seen[browse_place(k, counts[i])] = true;
+            assert_in_range(store_query_place(k, counts[i]), 0, counts[i] - 1);
+            assert_false(seen[store_query_place(k, counts[i])]);
+            seen[store_query_place(k, counts[i])] = true;
         }
     }
     for (k = low = 0; k < 400; k++) /* broken off at a tenth */
-        low += browse_place(k, 4096) < 2048;
+        low += store_query_place(k, 4096) < 2048;
     assert_in_range(low, 150, 250);
 }
 

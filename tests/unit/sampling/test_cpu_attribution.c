@@ -10,7 +10,7 @@
 
 #include "agent/sampling/cpu_attribution.h"
 
-enum { ROWS = 2 * SPREAD_MAX };
+enum { ROWS = 2 * CPU_ATTRIBUTION_MAX };
 
 struct given {
     uint64_t shares[ROWS], sum;
@@ -27,76 +27,76 @@ static void give(void *ctx, uint32_t row, uint64_t share)
     given->calls++;
 }
 
-static struct given settle(struct spread *spread, uint64_t amount)
+static struct given settle(struct cpu_attribution *cpu_attribution, uint64_t amount)
 {
     struct given given = {.calls = 0};
-    uint64_t total = spread_divide(spread, amount, give, &given);
+    uint64_t total = cpu_attribution_divide(cpu_attribution, amount, give, &given);
 
     assert_true(total == given.sum);
-    spread_clear(spread);
+    cpu_attribution_clear(cpu_attribution);
     return given;
 }
 
 static void divides_in_proportion(void **state)
 {
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
     struct given given;
 
     (void)state;
-    spread_init(&spread);
-    assert_true(spread_add(&spread, 7, 300));
-    assert_true(spread_add(&spread, 3, 100));
-    assert_true(spread_add(&spread, 7, 300));
-    assert_true(spread_add(&spread, 9, 100));
-    given = settle(&spread, 8000);
+    cpu_attribution_init(&cpu_attribution);
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300));
+    assert_true(cpu_attribution_add(&cpu_attribution, 3, 100));
+    assert_true(cpu_attribution_add(&cpu_attribution, 7, 300));
+    assert_true(cpu_attribution_add(&cpu_attribution, 9, 100));
+    given = settle(&cpu_attribution, 8000);
 
     assert_int_equal(given.calls, 3);
     assert_int_equal(given.shares[7], 6000);
     assert_int_equal(given.shares[3], 1000);
     assert_int_equal(given.shares[9], 1000);
-    spread_finish(&spread);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static void gives_nothing_where_no_row_was_seen(void **state)
 {
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
 
     (void)state;
-    spread_init(&spread);
-    assert_int_equal(settle(&spread, 8000).sum, 0);
-    spread_finish(&spread);
+    cpu_attribution_init(&cpu_attribution);
+    assert_int_equal(settle(&cpu_attribution, 8000).sum, 0);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static void divides_evenly_where_no_row_has_weight(void **state)
 {
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
     struct given given;
 
     (void)state;
-    spread_init(&spread);
+    cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < 4; row++)
-        assert_true(spread_add(&spread, row, 0));
-    given = settle(&spread, 400);
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 0));
+    given = settle(&cpu_attribution, 400);
     for (uint32_t row = 0; row < 4; row++)
         assert_int_equal(given.shares[row], 100);
-    spread_finish(&spread);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static void forgets_what_it_has_given(void **state)
 {
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
     struct given given;
 
     (void)state;
-    spread_init(&spread);
-    assert_true(spread_add(&spread, 1, 500));
-    assert_int_equal(settle(&spread, 100).sum, 100);
-    assert_true(spread_add(&spread, 2, 1));
-    given = settle(&spread, 100);
+    cpu_attribution_init(&cpu_attribution);
+    assert_true(cpu_attribution_add(&cpu_attribution, 1, 500));
+    assert_int_equal(settle(&cpu_attribution, 100).sum, 100);
+    assert_true(cpu_attribution_add(&cpu_attribution, 2, 1));
+    given = settle(&cpu_attribution, 100);
 
     assert_int_equal(given.shares[1], 0);
     assert_int_equal(given.shares[2], 100);
-    spread_finish(&spread);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static uint64_t next_random(uint64_t *seed)
@@ -109,62 +109,63 @@ static void gives_out_every_nanosecond_whatever_the_weights(void **state)
 {
     enum { ROUNDS = 3000, MOST = 40 };
     uint64_t seed = 1, amount, weight;
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
 
     (void)state;
-    spread_init(&spread);
+    cpu_attribution_init(&cpu_attribution);
     for (int round = 0; round < ROUNDS; round++) {
         size_t count = 1 + next_random(&seed) % MOST;
         unsigned shift = (unsigned)(next_random(&seed) % 48);
 
         for (size_t i = 0; i < count; i++) {
             weight = next_random(&seed) >> shift;
-            assert_true(spread_add(&spread, (uint32_t)(next_random(&seed) % MOST), weight));
+            assert_true(cpu_attribution_add(&cpu_attribution, (uint32_t)(next_random(&seed) % MOST),
+                                            weight));
         }
         amount = next_random(&seed) >> (next_random(&seed) % 48);
-        assert_true(settle(&spread, amount).sum == amount);
+        assert_true(settle(&cpu_attribution, amount).sum == amount);
     }
-    spread_finish(&spread);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static void keeps_each_share_near_its_proportion(void **state)
 {
     enum { COUNT = 1000 };
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
     struct given given;
     uint64_t seed = 5, weights[COUNT], total = 0, amount = UINT64_C(15000000000);
     double exact, off;
 
     (void)state;
-    spread_init(&spread);
+    cpu_attribution_init(&cpu_attribution);
     for (uint32_t i = 0; i < COUNT; i++) {
         weights[i] = next_random(&seed) % 60000000;
         total += weights[i];
-        assert_true(spread_add(&spread, i, weights[i]));
+        assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i]));
     }
-    given = settle(&spread, amount);
+    given = settle(&cpu_attribution, amount);
 
     for (uint32_t i = 0; i < COUNT; i++) {
         exact = (double)weights[i] / (double)total * (double)amount;
         off = (double)given.shares[i] - exact;
         assert_true(off < 2 && off > -2);
     }
-    spread_finish(&spread);
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 static void takes_no_more_rows_than_its_maximum(void **state)
 {
-    struct spread spread;
+    struct cpu_attribution cpu_attribution;
 
     (void)state;
-    spread_init(&spread);
-    for (uint32_t row = 0; row < SPREAD_MAX; row++)
-        assert_true(spread_add(&spread, row, 1));
-    assert_false(spread_add(&spread, SPREAD_MAX, 1));
-    assert_true(spread_add(&spread, 5, 1)); /* one that it has */
-    assert_int_equal(settle(&spread, 12345).sum, 12345);
-    assert_true(spread_add(&spread, SPREAD_MAX, 1));
-    spread_finish(&spread);
+    cpu_attribution_init(&cpu_attribution);
+    for (uint32_t row = 0; row < CPU_ATTRIBUTION_MAX; row++)
+        assert_true(cpu_attribution_add(&cpu_attribution, row, 1));
+    assert_false(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1));
+    assert_true(cpu_attribution_add(&cpu_attribution, 5, 1)); /* one that it has */
+    assert_int_equal(settle(&cpu_attribution, 12345).sum, 12345);
+    assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1));
+    cpu_attribution_finish(&cpu_attribution);
 }
 
 int main(void)

@@ -62,7 +62,7 @@ static void stand_in(struct cpy_target *target)
     target->tids = tids;
     target->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(target->proc_fd >= 0);
-    seat_init(&target->seat, target->proc_fd);
+    cpu_pin_init(&target->cpu_pin, target->proc_fd);
 }
 
 static int set_up(void **state)
@@ -231,7 +231,7 @@ static void gives_cpu_time_to_the_stack_that_was_seen_running(void **state)
         now += 50 * NS_PER_MS;
         assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
     }
-    process_settle(&f->process, f->process.last_ns);
+    process_commit(&f->process, f->process.last_ns);
     given = own_time(f, VALUE_CPU, "Place.wait");
 
     assert_true(given > 140 * NS_PER_MS); /* the kernel's number may be a tick old */
@@ -251,7 +251,7 @@ static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
         now += 30 * NS_PER_MS;
         assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
         assert_true(proc_clock_ns(f->process.clock, &before));
-        process_settle(&f->process, f->process.last_ns);
+        process_commit(&f->process, f->process.last_ns);
         assert_true(proc_clock_ns(f->process.clock, &after));
 
         assert_true(total(f, VALUE_CPU) >= before - f->process.cpu_base_ns);
@@ -269,7 +269,7 @@ static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **sta
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     burn(50 * NS_PER_MS);
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
-    process_settle(&f->process, f->process.last_ns);
+    process_commit(&f->process, f->process.last_ns);
 
     assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
     assert_int_equal(own_time(f, VALUE_CPU, "<CPU time between samples>"), total(f, VALUE_CPU));
@@ -358,9 +358,9 @@ static pid_t begin_asleep(struct fixture *f)
     process_init(&f->process, (struct proc_id){pid, 1}, f->target, f->service, SPLIT_NONE,
                  NS_PER_S);
     assert_int_equal(process_sample(&f->process, NS_PER_S, true, NULL), CPY_OK);
-    assert_false(process_may_rest(&f->process));
+    assert_false(process_may_be_idle(&f->process));
     assert_int_equal(process_sample(&f->process, NS_PER_S + TICK, true, NULL), CPY_OK);
-    assert_true(process_may_rest(&f->process));
+    assert_true(process_may_be_idle(&f->process));
     return pid;
 }
 
@@ -385,7 +385,7 @@ static void does_not_read_what_rests_alone_and_loses_no_time(void **state)
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
     assert_int_equal(cpy_stats(f->target)->samples, 2);
-    process_settle(&f->process, NS_PER_S + LONG * TICK);
+    process_commit(&f->process, NS_PER_S + LONG * TICK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * LONG * TICK);
     assert_int_equal(total(f, VALUE_SAMPLES), THREADS * LONG);
@@ -400,9 +400,9 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
     assert_int_equal(sample_all(f, 2, LONG - 1, true), 0);
     assert_int_equal(process_ticks(&f->process), 1);
     assert_int_equal(sample_all(f, LONG, LONG, true), 0);
-    assert_int_equal(process_ticks(&f->process), REST_EACH);
-    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, true), 0);
-    process_settle(&f->process, NS_PER_S + (LONG + 19) * TICK); /* in the midst of the next eight */
+    assert_int_equal(process_ticks(&f->process), IDLE_EACH);
+    assert_int_equal(sample_all(f, LONG + IDLE_EACH, LONG + 2 * IDLE_EACH, true), 0);
+    process_commit(&f->process, NS_PER_S + (LONG + 19) * TICK); /* in the midst of the next eight */
 
     assert_int_equal(total(f, VALUE_WALL),
                      THREADS * (LONG + 16) * TICK); /* the others are not sure yet */
@@ -412,12 +412,12 @@ static void looks_now_and_then_at_what_has_long_rested(void **state)
 
 static void glances_at_the_clock_before_it_asks_what_long_rested_whether_it_runs(void **state)
 {
-    const unsigned asked = LONG + GLANCES * REST_EACH;
+    const unsigned asked = LONG + CHEAP_CHECKS * IDLE_EACH;
     struct fixture *f = *state;
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
-    assert_int_equal(sample_all(f, LONG + REST_EACH, asked - 1, false), 0);
+    assert_int_equal(sample_all(f, LONG + IDLE_EACH, asked - 1, false), 0);
     assert_int_equal(sample_all(f, asked, asked, false), 1); /* and says that it may */
     assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 1));
 
@@ -431,12 +431,12 @@ static void trusts_its_glances_once_the_clock_has_moved(void **state)
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
-    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
+    assert_int_equal(sample_all(f, LONG + IDLE_EACH, LONG + 2 * IDLE_EACH, false), 0);
     wake_sleeper(pid);
-    assert_int_equal(sample_all(f, LONG + 3 * REST_EACH, LONG + 3 * REST_EACH, false), 1);
+    assert_int_equal(sample_all(f, LONG + 3 * IDLE_EACH, LONG + 3 * IDLE_EACH, false), 1);
 
-    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 2 * REST_EACH + 1));
-    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 3 * REST_EACH) * TICK);
+    assert_int_equal(total(f, VALUE_SAMPLES), THREADS * (LONG + 2 * IDLE_EACH + 1));
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 3 * IDLE_EACH) * TICK);
     end_sleeper(pid);
 }
 
@@ -446,10 +446,10 @@ static void trusts_its_glances_when_it_ends(void **state)
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
-    assert_int_equal(sample_all(f, LONG + REST_EACH, LONG + 2 * REST_EACH, false), 0);
+    assert_int_equal(sample_all(f, LONG + IDLE_EACH, LONG + 2 * IDLE_EACH, false), 0);
     process_finish(&f->process);
 
-    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 2 * REST_EACH) * TICK);
+    assert_int_equal(total(f, VALUE_WALL), THREADS * (LONG + 2 * IDLE_EACH) * TICK);
     end_sleeper(pid);
 }
 
@@ -472,40 +472,40 @@ static void pays_back_half_of_what_a_rare_look_gave_to_what_goes_on(void **state
     struct fixture *f = *state;
     const struct cpy_options options = {.status = CPY_STATUS_CPU};
     struct process_thread *thread;
-    uint32_t rested;
+    uint32_t idle;
 
     begin(f, SPLIT_NONE, NS_PER_S);
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     thread = &f->process.threads[0];
-    thread->row = rested = thread[1].row; /* as if it had rested where the other one does */
+    thread->row = idle = thread[1].row;   /* as if it had rested where the other one does */
     cpy_set_options(f->target, &options); /* nothing is known of its stack any more */
-    f->process.rest.ticks = REST_EACH;
+    f->process.idle.ticks = IDLE_EACH;
     burn(NS_PER_MS);
     assert_int_equal(process_sample(&f->process, 10 * NS_PER_S, false, NULL), CPY_OK);
-    assert_int_not_equal(thread->row, rested);
-    assert_int_equal(thread->owed_ns, 4 * NS_PER_S);
-    assert_int_equal(thread->owed_row, rested);
+    assert_int_not_equal(thread->row, idle);
+    assert_int_equal(thread->overcounted_ns, 4 * NS_PER_S);
+    assert_int_equal(thread->overcounted_row, idle);
     assert_int_equal(process_sample(&f->process, 13 * NS_PER_S, false, NULL), CPY_OK);
-    assert_int_equal(thread->owed_ns, NS_PER_S);
-    thread->owed_row = thread->row; /* as if it were back */
+    assert_int_equal(thread->overcounted_ns, NS_PER_S);
+    thread->overcounted_row = thread->row; /* as if it were back */
     assert_int_equal(process_sample(&f->process, 14 * NS_PER_S, false, NULL), CPY_OK);
 
-    assert_int_equal(thread->owed_ns, 0);
+    assert_int_equal(thread->overcounted_ns, 0);
     assert_int_equal(total(f, VALUE_WALL), THREADS * 13 * NS_PER_S);
 }
 
 static void counts_a_thread_that_came_between_rare_looks_from_its_begin_on(void **state)
 {
     struct fixture *f = *state;
-    const uint64_t gap = REST_EACH * NS_PER_S, fresh = 80 * NS_PER_S;
+    const uint64_t gap = IDLE_EACH * NS_PER_S, fresh = 80 * NS_PER_S;
 
     begin(f, SPLIT_NONE, NS_PER_S);
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     f->process.thread_count = 0; /* all that is found next is new, and no thread of ours */
     f->process.sample++;
     f->process.last_ns = fresh - gap;
-    f->process.rest.ticks = REST_EACH;
+    f->process.idle.ticks = IDLE_EACH;
     burn(NS_PER_MS);
     assert_int_equal(process_sample(&f->process, fresh, false, NULL), CPY_OK);
 
@@ -522,7 +522,7 @@ static void reads_what_has_run(void **state)
     wake_sleeper(pid);
     assert_int_equal(sample_all(f, 4, 4, true), 1);
     assert_int_equal(sample_all(f, 5, 6, true), 0);
-    process_settle(&f->process, NS_PER_S + 6 * TICK);
+    process_commit(&f->process, NS_PER_S + 6 * TICK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 6 * TICK);
     assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 6);
@@ -535,7 +535,7 @@ static void reads_what_may_run_while_others_do(void **state)
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, 89, false), 88);
-    process_settle(&f->process, NS_PER_S + 89 * TICK);
+    process_commit(&f->process, NS_PER_S + 89 * TICK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 89 * TICK);
     end_sleeper(pid);
@@ -548,10 +548,10 @@ static void looks_at_each_tick_at_what_may_be_stuck(void **state)
 
     f->process.hang.after_ns = NS_PER_S;
     f->process.threads[0].stuck.since_ns = NS_PER_S + TICK;
-    assert_int_equal(sample_all(f, 2, STUCK_LOOKS, true), 0);
+    assert_int_equal(sample_all(f, 2, GIL_STUCK_LOOKS, true), 0);
     assert_int_equal(process_ticks(&f->process), 1);
     assert_int_equal(f->process.hang.kind, HANG_NONE);
-    assert_int_equal(sample_all(f, STUCK_LOOKS + 1, STUCK_LOOKS + 1, true), 0);
+    assert_int_equal(sample_all(f, GIL_STUCK_LOOKS + 1, GIL_STUCK_LOOKS + 1, true), 0);
     assert_int_equal(f->process.hang.kind, HANG_STUCK);
     end_sleeper(pid);
 }
@@ -562,11 +562,11 @@ static void looks_at_once_when_it_is_roused(void **state)
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
-    assert_int_equal(process_ticks(&f->process), REST_EACH);
+    assert_int_equal(process_ticks(&f->process), IDLE_EACH);
     process_rouse(&f->process, NS_PER_S + 7 * TICK);
     assert_int_equal(process_ticks(&f->process), 1);
     assert_int_equal(sample_all(f, 7, 7, false), 1);
-    process_settle(&f->process, NS_PER_S + 7 * TICK);
+    process_commit(&f->process, NS_PER_S + 7 * TICK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 7 * TICK);
     end_sleeper(pid);
@@ -578,7 +578,7 @@ static void reads_all_at_least_once_in_an_interval(void **state)
     pid_t pid = begin_asleep(f);
 
     assert_int_equal(sample_all(f, 2, 3, true), 0);
-    process_settle(&f->process, NS_PER_S + 3 * TICK);
+    process_commit(&f->process, NS_PER_S + 3 * TICK);
     assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * TICK);
     assert_true(service_begin(f->service, 5, 3 * NS_PER_S));
     assert_int_equal(sample_all(f, 4, 4, true), 1);
@@ -595,17 +595,17 @@ static void counts_what_rests_on_in_the_next_interval_as_it_is_known(void **stat
     pid_t pid = begin_asleep(f);
     uint64_t samples, main_time;
 
-    process_settle(&f->process, NS_PER_S + TICK);
+    process_commit(&f->process, NS_PER_S + TICK);
     main_time = own_time(f, VALUE_WALL, "Place.wait");
     assert_true(main_time > 0);
     samples = cpy_stats(f->target)->samples;
     assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
-    f->process.rest.goes_on = true; /* as if the image's threads were known to sleep */
+    f->process.idle.goes_on = true; /* as if the image's threads were known to sleep */
     assert_int_equal(sample_all(f, 2, 2, true), 1);
     assert_int_equal(cpy_stats(f->target)->samples, samples); /* but it was not read */
-    assert_true(process_may_rest(&f->process));
+    assert_true(process_may_be_idle(&f->process));
     assert_int_equal(sample_all(f, 3, 3, true), 0);
-    process_settle(&f->process, NS_PER_S + 3 * TICK);
+    process_commit(&f->process, NS_PER_S + 3 * TICK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * TICK);
     assert_int_equal(total(f, VALUE_SAMPLES), THREADS * 2);
@@ -619,10 +619,10 @@ static void reads_what_has_run_since_the_interval_ended(void **state)
     pid_t pid = begin_asleep(f);
     uint64_t samples;
 
-    process_settle(&f->process, NS_PER_S + TICK);
+    process_commit(&f->process, NS_PER_S + TICK);
     samples = cpy_stats(f->target)->samples;
     assert_true(service_begin(f->service, 5, NS_PER_S + TICK));
-    f->process.rest.goes_on = true;
+    f->process.idle.goes_on = true;
     wake_sleeper(pid);
     assert_int_equal(sample_all(f, 2, 2, true), 1);
 
@@ -669,29 +669,29 @@ static void gives_the_time_that_threads_waited_for_a_cpu(void **state)
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     thread = &f->process.threads[0];
-    thread->times.wait_ns = thread->settled.wait_ns + 700;
-    assert_true(spread_add(&thread->spread, thread->row, 1));
-    thread[1].times.wait_ns = thread[1].settled.wait_ns + 50; /* was never seen running */
-    process_settle(&f->process, f->process.last_ns);
+    thread->times.wait_ns = thread->committed.wait_ns + 700;
+    assert_true(cpu_attribution_add(&thread->cpu_attribution, thread->row, 1));
+    thread[1].times.wait_ns = thread[1].committed.wait_ns + 50; /* was never seen running */
+    process_commit(&f->process, f->process.last_ns);
 
     assert_int_equal(total(f, VALUE_WAIT), 750);
     assert_int_equal(own_time(f, VALUE_WAIT, "<CPU time between samples>"), 50);
-    process_settle(&f->process, f->process.last_ns);
+    process_commit(&f->process, f->process.last_ns);
     assert_int_equal(total(f, VALUE_WAIT), 750);
 }
 
 static void gives_time_to_the_main_thread_alone_if_that_is_asked_for(void **state)
 {
-    const struct wants wants = {.main_only = true, .exception = true};
+    const struct sample_options options = {.main_only = true, .exception = true};
     struct fixture *f = *state;
 
     stand_in(f->target);
     begin(f, SPLIT_NONE, NS_PER_S);
-    assert_true(process_set_wants(&f->process, &wants));
+    assert_true(process_set_options(&f->process, &options));
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     burn(20 * NS_PER_MS);
     assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
-    process_settle(&f->process, 3 * NS_PER_S);
+    process_commit(&f->process, 3 * NS_PER_S);
 
     assert_int_equal(f->process.thread_count, 1);
     assert_int_equal(total(f, VALUE_WALL), 2 * NS_PER_S);
@@ -700,7 +700,8 @@ static void gives_time_to_the_main_thread_alone_if_that_is_asked_for(void **stat
 
 static void says_what_its_python_does_not_tell(void **state)
 {
-    const struct wants wants = {.frames = CPY_FRAME_NATIVE | CPY_FRAME_GC, .tasks = TASKS_ALL};
+    const struct sample_options options = {.frames = CPY_FRAME_NATIVE | CPY_FRAME_GC,
+                                           .tasks = TASKS_ALL};
     static const struct {
         const char *path;
         uint32_t lacks;
@@ -721,11 +722,11 @@ static void says_what_its_python_does_not_tell(void **state)
     for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
         if (cpy_open_image(images[i].path, &target, &err) != CPY_OK)
             fail_msg("%s", err.text);
-        assert_int_equal(wants_lacking(&wants, target), images[i].lacks);
+        assert_int_equal(sample_options_missing(&options, target), images[i].lacks);
         cpy_close(target);
     }
     for (int lack = 0; lack < WANTS_LACK_COUNT; lack++)
-        assert_non_null(wants_lack_text((enum wants_lack)lack));
+        assert_non_null(missing_option_text((enum missing_option)lack));
 }
 
 int main(void)

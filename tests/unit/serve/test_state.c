@@ -104,8 +104,8 @@ static void says_what_hangs(void **state)
     s->targets[0].hang_tid = 4243;
     s->targets[0].hang_ns = 90 * NS_PER_S;
     s->targets[0].hangs = 2;
-    s->fleet.hangs[HANG_STUCK] = 5;
-    s->fleet.hangs[HANG_DEADLOCK] = 1;
+    s->supervisor.hangs[HANG_STUCK] = 5;
+    s->supervisor.hangs[HANG_DEADLOCK] = 1;
     assert_non_null(strstr(shown(state_text, s), "hangs:    1 now, 5 stuck and 1 deadlocked"));
     assert_non_null(strstr(shown(state_text, s), "19Hz HANGS (stuck, thread 4243, 1m 30s)\n"));
     assert_non_null(strstr(shown(state_json, s),

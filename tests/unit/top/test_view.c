@@ -29,7 +29,7 @@ struct shown {
     struct top_model *model;
     struct top_list list;
     struct top_state state;
-    struct top_facts facts;
+    struct top_facts info;
     struct top_cells cells;
 };
 
@@ -38,12 +38,12 @@ static int set_up(void **state)
     static struct shown shown;
 
     shown = (struct shown){.model = top_model_new(5 * NS_PER_S),
-                           .facts = {.name = "shop",
-                                     .pid = EXAMPLE_PID,
-                                     .processes = 1,
-                                     .python = "3.13.1",
-                                     .rate_hz = 100,
-                                     .elapsed_ns = 61 * NS_PER_S}};
+                           .info = {.name = "shop",
+                                    .pid = EXAMPLE_PID,
+                                    .processes = 1,
+                                    .python = "3.13.1",
+                                    .rate_hz = 100,
+                                    .elapsed_ns = 61 * NS_PER_S}};
     top_state_init(&shown.state);
     top_add_slice(shown.model, 1000, stacks, STACKS);
     *state = &shown;
@@ -65,16 +65,16 @@ static void look(struct shown *shown, size_t width, size_t height)
 {
     top_cells_finish(&shown->cells);
     assert_true(top_list_make(shown->model, &shown->state, &shown->list));
-    top_state_fit(&shown->state, &shown->list, top_view_page(&shown->facts, height));
+    top_state_fit(&shown->state, &shown->list, top_view_page(&shown->info, height));
     assert_true(top_cells_init(&shown->cells, width, height, false));
-    top_view(shown->model, &shown->list, &shown->state, &shown->facts, &shown->cells);
+    top_view(shown->model, &shown->list, &shown->state, &shown->info, &shown->cells);
 }
 
 static void press(struct shown *shown, uint32_t key)
 {
     look(shown, WIDTH, HEIGHT);
     assert_true(
-        top_state_key(&shown->state, key, &shown->list, top_view_page(&shown->facts, HEIGHT)));
+        top_state_key(&shown->state, key, &shown->list, top_view_page(&shown->info, HEIGHT)));
     look(shown, WIDTH, HEIGHT);
 }
 
@@ -254,7 +254,7 @@ static void pause_end_and_help_are_told(void **state)
     press(shown, ' ');
     assert_row_has(shown, 0, "PAUSED");
     press(shown, ' ');
-    shown->facts.ended = true;
+    shown->info.ended = true;
     press(shown, '?');
     assert_row_has(shown, 1, "the keys");
     press(shown, 'x');
@@ -283,7 +283,7 @@ static void names_cannot_drive_the_terminal(void **state)
     const struct top_cell *cell;
     size_t kind, width, x, y, columns;
 
-    shown->facts.name = ESCAPES WIDE;
+    shown->info.name = ESCAPES WIDE;
     for (kind = 0; kind < 3; kind++) {
         press(shown, kinds[kind]);
         for (width = 1; width < 100; width++) {
@@ -326,7 +326,7 @@ static void other_terminals_get_ascii(void **state)
     look(shown, WIDTH, HEIGHT);
     top_cells_finish(&shown->cells);
     assert_true(top_cells_init(&shown->cells, 50, HEIGHT, true));
-    top_view(shown->model, &shown->list, &shown->state, &shown->facts, &shown->cells);
+    top_view(shown->model, &shown->list, &shown->state, &shown->info, &shown->cells);
 
     for (i = 0; i < 50 * HEIGHT; i++)
         assert_true(shown->cells.cells[i].size == 1 &&

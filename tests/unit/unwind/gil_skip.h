@@ -24,7 +24,7 @@ static inline void make_threads(struct fixture *f)
     f->target->names.last_thread_count = THREADS;
     f->target->names.next_refresh = UINT64_MAX; /* nobody has a name: do not look for them */
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(cpy_stats(f->target)->light, 1);
+    assert_int_equal(cpy_stats(f->target)->gil_skips, 1);
 }
 
 /* All threads go somewhere else, as only those can that hold the GIL for a while. */
@@ -36,7 +36,7 @@ static inline void move_all(struct fixture *f, const char *func)
 
 static inline uint64_t light_samples(const struct fixture *f)
 {
-    return cpy_stats(f->target)->light;
+    return cpy_stats(f->target)->gil_skips;
 }
 
 /* The functions that a sample gave, as "old new old ". */
@@ -54,22 +54,22 @@ static inline const char *functions(const struct fixture *f)
 /* A sample that reads all threads, and soon (once no name is looked for) one that is light. */
 static inline void assert_full_once(struct fixture *f)
 {
-    uint64_t light = light_samples(f);
+    uint64_t gil_skips = light_samples(f);
 
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), light);
+    assert_int_equal(light_samples(f), gil_skips);
     for (int i = 0; i < 8; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_true(light_samples(f) > light);
+    assert_true(light_samples(f) > gil_skips);
 }
 
 static inline void assert_never_light(struct fixture *f)
 {
-    uint64_t light = light_samples(f);
+    uint64_t gil_skips = light_samples(f);
 
     for (int i = 0; i < 4; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), light);
+    assert_int_equal(light_samples(f), gil_skips);
 }
 
 #endif

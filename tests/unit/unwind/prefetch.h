@@ -8,8 +8,8 @@
 
 #include "unwind/fast/prefetch.h"
 
-#define AHEAD_BASE UINT64_C(0x7f0000000000)
-enum { AHEAD_PAGE = 4096, AHEAD_FAR = 3 * AHEAD_PAGE }; /* too far to be one range */
+#define PREFETCH_BASE UINT64_C(0x7f0000000000)
+enum { PREFETCH_PAGE = 4096, PREFETCH_FAR = 3 * PREFETCH_PAGE }; /* too far to be one range */
 
 /* Memory in which each byte tells its address and `age`. */
 struct source {
@@ -20,11 +20,11 @@ struct source {
     size_t asked_count;
 };
 
-struct ahead_fixture {
+struct prefetch_fixture {
     struct source source;
     struct mem *inner;
-    struct ahead ahead;
-    struct ahead_set set, other;
+    struct prefetch prefetch;
+    struct prefetch_set set, other;
 };
 
 static inline unsigned char source_byte(cpy_addr at, unsigned char age)
@@ -51,44 +51,44 @@ static inline enum cpy_rc source_read(struct mem *mem, const struct mem_range *r
     return CPY_OK;
 }
 
-static inline int ahead_set_up(void **state, bool by_address)
+static inline int prefetch_set_up(void **state, bool by_address)
 {
-    struct ahead_fixture *f = calloc(1, sizeof(*f));
+    struct prefetch_fixture *f = calloc(1, sizeof(*f));
 
     assert_non_null(f);
     f->source.mem.read = source_read;
     f->inner = &f->source.mem;
-    ahead_init(&f->ahead, &f->inner);
-    ahead_set_init(&f->set, by_address);
-    ahead_set_init(&f->other, by_address);
+    prefetch_init(&f->prefetch, &f->inner);
+    prefetch_set_init(&f->set, by_address);
+    prefetch_set_init(&f->other, by_address);
     *state = f;
     return 0;
 }
 
-static inline int ahead_tear_down(void **state)
+static inline int prefetch_tear_down(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
-    ahead_set_finish(&f->ahead, &f->set);
-    ahead_set_finish(&f->ahead, &f->other);
-    assert_int_equal(f->ahead.bytes, 0);
-    ahead_finish(&f->ahead);
+    prefetch_set_finish(&f->prefetch, &f->set);
+    prefetch_set_finish(&f->prefetch, &f->other);
+    assert_int_equal(f->prefetch.bytes, 0);
+    prefetch_finish(&f->prefetch);
     free(f);
     return 0;
 }
 
 /* The next sample: memory is another one, and what is wanted of it is fetched. */
-static inline void next_sample(struct ahead_fixture *f)
+static inline void next_sample(struct prefetch_fixture *f)
 {
-    struct ahead_set *set = &f->set;
+    struct prefetch_set *set = &f->set;
 
     f->source.age++;
-    ahead_fetch(&f->ahead, &set, 1);
-    f->ahead.now = set;
+    prefetch_fetch(&f->prefetch, &set, 1);
+    f->prefetch.now = set;
 }
 
 /* Reads; true if that was served. The bytes must be those of the age `fetched`, or else of now. */
-static inline bool is_served(struct ahead_fixture *f, cpy_addr from, size_t size,
+static inline bool is_served(struct prefetch_fixture *f, cpy_addr from, size_t size,
                              enum mem_when when, unsigned char fetched)
 {
     unsigned char *bytes = malloc(size);
@@ -97,9 +97,9 @@ static inline bool is_served(struct ahead_fixture *f, cpy_addr from, size_t size
     size_t i;
 
     assert_non_null(bytes);
-    f->ahead.mem.when = when;
-    assert_int_equal(mem_read(&f->ahead.mem, from, bytes, size), CPY_OK);
-    f->ahead.mem.when = MEM_FIRST;
+    f->prefetch.mem.when = when;
+    assert_int_equal(mem_read(&f->prefetch.mem, from, bytes, size), CPY_OK);
+    f->prefetch.mem.when = MEM_FIRST;
     age = f->source.mem.reads == reads ? fetched : f->source.age;
     for (i = 0; i < size; i++)
         if (bytes[i] != source_byte(from + i, age))
@@ -109,13 +109,13 @@ static inline bool is_served(struct ahead_fixture *f, cpy_addr from, size_t size
 }
 
 /* The same for what is read first, and was fetched at this age of memory. */
-static inline bool is_there(struct ahead_fixture *f, cpy_addr from, size_t size)
+static inline bool is_there(struct prefetch_fixture *f, cpy_addr from, size_t size)
 {
     return is_served(f, from, size, MEM_FIRST, f->source.age);
 }
 
 /* True if the last call asked for a range that begins there; *size: its size. */
-static inline bool was_asked(const struct ahead_fixture *f, cpy_addr from, size_t *size)
+static inline bool was_asked(const struct prefetch_fixture *f, cpy_addr from, size_t *size)
 {
     size_t i;
 

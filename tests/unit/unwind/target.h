@@ -42,7 +42,7 @@ static inline int set_up(void **state)
     f->target->mem = &f->fake->mem;
     f->target->found =
         (struct found){.runtime = f->runtime, .hexversion = 0x030c01f0, .layout = *l};
-    target_settle(f->target);
+    target_choose_readers(f->target);
     *state = f;
     return 0;
 }

@@ -28,7 +28,7 @@ static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **st
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old new ");
-    assert_int_equal(light_samples(f), before.light + 3);
+    assert_int_equal(light_samples(f), before.gil_skips + 3);
     assert_int_equal(cpy_stats(f->target)->threads, before.threads + 3 * THREADS);
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 3 * 2);
 }
@@ -51,21 +51,21 @@ static void takes_one_system_call_once_warm(void **state)
 static void reads_both_threads_of_a_hand_over(void **state)
 {
     struct fixture *f = *state;
-    uint64_t light, kept;
+    uint64_t gil_skips, cached;
 
     make_threads(f);
-    light = light_samples(f);
-    kept = cpy_stats(f->target)->threads_kept;
+    gil_skips = light_samples(f);
+    cached = cpy_stats(f->target)->threads_kept;
     hold_gil(f, threads[0]);
     move_all(f, "new");
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "new old new ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + 1);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + 1);
     move_all(f, "newer");
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "newer old new ");
-    assert_int_equal(light_samples(f), light + 2);
+    assert_int_equal(light_samples(f), gil_skips + 2);
 }
 
 static void reads_all_after_more_than_one_hand_over(void **state)
@@ -107,20 +107,20 @@ static void reads_all_once_a_thread_came(void **state)
 static void leaves_out_a_thread_that_has_ended(void **state)
 {
     struct fixture *f = *state;
-    uint64_t light;
+    uint64_t gil_skips;
 
     make_threads(f);
-    light = light_samples(f);
+    gil_skips = light_samples(f);
     fake_put32(f->fake, threads[2] + f->fake->layout.thread.status,
                CHAIN_STATUS_BOUND | f->fake->layout.status_cleared);
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old ");
     hold_gil(f, threads[1]);
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), light); /* nobody that is there has held the GIL */
+    assert_int_equal(light_samples(f), gil_skips); /* nobody that is there has held the GIL */
     for (int i = 0; i < 8; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_true(light_samples(f) > light);
+    assert_true(light_samples(f) > gil_skips);
 }
 
 static void knows_a_thread_whose_state_was_that_of_another(void **state)
@@ -138,18 +138,18 @@ static void sees_a_code_object_that_was_replaced(void **state)
 {
     struct fixture *f = *state;
     cpy_addr code = new_code(f, "before");
-    uint64_t light;
+    uint64_t gil_skips;
 
     make_threads(f);
     put_stack(f, threads[2], chain_frame(f->fake, code, 5, chain_shim(f->fake, 0)));
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old before ");
-    light = light_samples(f);
+    gil_skips = light_samples(f);
     fake_put64(f->fake, code + f->fake->layout.code.qualname, fake_str(f->fake, "after"));
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old after ");
-    assert_int_equal(light_samples(f), light + 1);
+    assert_int_equal(light_samples(f), gil_skips + 1);
     assert_int_equal(cpy_stats(f->target)->codes_stale, 1);
     assert_full_once(f); /* the names of the one before are freed */
 }
@@ -258,13 +258,13 @@ static void waits_for_an_interpreter_that_ends(void **state)
 static struct thread *lay_to_sleep(struct fixture *f)
 {
     struct cpy_target *t = f->target;
-    struct slumber *slumber = &t->threads[t->interps[0].runner].kept->slumber;
+    struct sched_idle *sched_idle = &t->threads[t->interps[0].runner].cached->sched_idle;
     struct thread *thread = thread_new();
 
     if (thread_counts(thread).turns == 0)
         skip(); /* the kernel does not count */
-    slumber_note(slumber, thread->proc_fd, thread->tid, true);
-    assert_true(slumber->asleep);
+    sched_idle_note(sched_idle, thread->proc_fd, thread->tid, true);
+    assert_true(sched_idle->asleep);
     return thread;
 }
 
@@ -275,7 +275,7 @@ static void assert_nothing_is_read(struct fixture *f, const char *expected)
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), expected);
     assert_int_equal(cpy_stats(f->target)->reads, before.reads);
-    assert_int_equal(cpy_stats(f->target)->light, before.light + 1);
+    assert_int_equal(cpy_stats(f->target)->gil_skips, before.gil_skips + 1);
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 1);
 }
 
@@ -285,12 +285,12 @@ static void rests_until_the_last_holder_wakes_up(void **state)
     struct thread *thread;
 
     make_threads(f);
-    assert_false(light_rests(f->target)); /* nobody knows of any thread that it sleeps */
+    assert_false(gil_skip_all_idle(f->target)); /* nobody knows of any thread that it sleeps */
     thread = lay_to_sleep(f);
-    assert_true(light_rests(f->target));
-    assert_true(light_rests(f->target));
+    assert_true(gil_skip_all_idle(f->target));
+    assert_true(gil_skip_all_idle(f->target));
     thread_wake(thread);
-    assert_false(light_rests(f->target));
+    assert_false(gil_skip_all_idle(f->target));
     thread_free(thread);
 }
 
@@ -302,7 +302,7 @@ static void rests_no_more_once_another_thread_had_the_gil(void **state)
     make_threads(f);
     thread = lay_to_sleep(f);
     hold_gil(f, threads[1]);
-    assert_false(light_rests(f->target));
+    assert_false(gil_skip_all_idle(f->target));
     thread_free(thread);
 }
 
@@ -314,7 +314,7 @@ static void rests_no_more_once_a_thread_came(void **state)
     make_threads(f);
     thread = lay_to_sleep(f);
     (void)add_thread(f, stack_of(f, "new", 5));
-    assert_false(light_rests(f->target));
+    assert_false(gil_skip_all_idle(f->target));
     thread_free(thread);
 }
 
@@ -323,7 +323,7 @@ static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **sta
 {
     struct fixture *f = *state;
     cpy_addr only = add_thread(f, stack_of(f, "old", 5));
-    struct slumber *slumber;
+    struct sched_idle *sched_idle;
     struct thread *thread;
 
     hold_gil(f, only);
@@ -332,11 +332,11 @@ static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **sta
     assert_int_equal(sample(f), CPY_OK);
     thread = lay_to_sleep(f);
     assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
-    slumber = &f->target->threads[0].kept->slumber;
-    assert_true(slumber->read);
-    assert_false(slumber->sole); /* the test itself is one more */
+    sched_idle = &f->target->threads[0].cached->sched_idle;
+    assert_true(sched_idle->read);
+    assert_false(sched_idle->sole); /* the test itself is one more */
     put_stack(f, only, stack_of(f, "new", 5));
-    slumber->sole = true;
+    sched_idle->sole = true;
     assert_nothing_is_read(f, "old ");
     assert_nothing_is_read(f, "old ");
     thread_wake(thread);
@@ -372,19 +372,19 @@ static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
     struct thread *thread;
 
     make_threads(f);
-    assert_false(light_lets_go(t)); /* there is no such word */
+    assert_false(gil_skip_gil_is_free(t)); /* there is no such word */
     t->found.gil_current = current;
     thread = lay_to_sleep(f);
-    t->awake = t->threads[t->interps[0].runner].kept->out.tid;
-    assert_true(light_lets_go(t));
+    t->awake = t->threads[t->interps[0].runner].cached->out.tid;
+    assert_true(gil_skip_gil_is_free(t));
     fake_put64(f->fake, current, threads[1]);
-    assert_false(light_lets_go(t));
+    assert_false(gil_skip_gil_is_free(t));
     fake_put64(f->fake, current, 0);
-    assert_true(light_lets_go(t));
+    assert_true(gil_skip_gil_is_free(t));
     thread_wake(thread);
-    assert_false(light_lets_go(t));
+    assert_false(gil_skip_gil_is_free(t));
     t->awake = -1; /* it has ended */
-    assert_false(light_lets_go(t));
+    assert_false(gil_skip_gil_is_free(t));
     thread_free(thread);
 }
 

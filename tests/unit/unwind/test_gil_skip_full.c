@@ -25,7 +25,7 @@ struct given {
 };
 
 struct game {
-    struct fixture *light, *full;
+    struct fixture *gil_skips, *full;
     uint64_t random;
     cpy_addr states[STATES], own_code[STATES], own_stack[STATES], stacks[STACKS], names[NAMES];
     bool lives[STATES];
@@ -45,50 +45,53 @@ static uint64_t word_at(const struct game *g, cpy_addr at)
 {
     uint64_t word;
 
-    memcpy(&word, g->light->fake->bytes + (at - FAKE_BASE), sizeof(word));
+    memcpy(&word, g->gil_skips->fake->bytes + (at - FAKE_BASE), sizeof(word));
     return word;
 }
 
 /* A new thread, in a state that may have been that of another one: at the head of the list. */
 static void start_thread(struct game *g, size_t i)
 {
-    const struct layout *l = &g->light->fake->layout;
-    struct fake *fake = g->light->fake;
-    cpy_addr head = g->light->interp + l->interp.threads_head, state = g->states[i];
+    const struct layout *l = &g->gil_skips->fake->layout;
+    struct fake *fake = g->gil_skips->fake;
+    cpy_addr head = g->gil_skips->interp + l->interp.threads_head, state = g->states[i];
 
     fake_put32(fake, state + l->thread.status, CHAIN_STATUS_BOUND);
     fake_put64(fake, state + l->thread.native_thread_id, ++g->next_tid);
     fake_put64(fake, state + l->thread.thread_id, 500 + i);
     fake_put64(fake, state + l->thread.next, word_at(g, head));
     fake_put64(fake, head, state);
-    put_stack(g->light, state, 0);
+    put_stack(g->gil_skips, state, 0);
     g->lives[i] = true;
 }
 
 /* The thread that holds the GIL ends. */
 static void end_thread(struct game *g)
 {
-    const struct layout *l = &g->light->fake->layout;
-    cpy_addr at = g->light->interp + l->interp.threads_head, state = g->states[g->holder];
+    const struct layout *l = &g->gil_skips->fake->layout;
+    cpy_addr at = g->gil_skips->interp + l->interp.threads_head, state = g->states[g->holder];
 
     while (word_at(g, at) != state)
         at = word_at(g, at) + l->thread.next;
-    fake_put64(g->light->fake, at, word_at(g, state + l->thread.next));
-    fake_put32(g->light->fake, state + l->thread.status, CHAIN_STATUS_BOUND | l->status_cleared);
+    fake_put64(g->gil_skips->fake, at, word_at(g, state + l->thread.next));
+    fake_put32(g->gil_skips->fake, state + l->thread.status,
+               CHAIN_STATUS_BOUND | l->status_cleared);
     g->lives[g->holder] = false;
-    hold_gil(g->light, 0);
+    hold_gil(g->gil_skips, 0);
     g->holder = STATES;
 }
 
 /* The code object that only this thread runs makes place for another one. */
 static void replace_code(struct game *g)
 {
-    const struct layout *l = &g->light->target->found.layout;
+    const struct layout *l = &g->gil_skips->target->found.layout;
 
-    put_stack(g->light, g->states[g->holder], g->own_stack[g->holder]);
-    fake_put64(g->light->fake, g->own_code[g->holder] + l->code.qualname, g->names[pick(g, NAMES)]);
+    put_stack(g->gil_skips, g->states[g->holder], g->own_stack[g->holder]);
+    fake_put64(g->gil_skips->fake, g->own_code[g->holder] + l->code.qualname,
+               g->names[pick(g, NAMES)]);
     if (l->interp.code_generation != NO_FIELD)
-        fake_put64(g->light->fake, g->light->interp + l->interp.code_generation, ++g->generation);
+        fake_put64(g->gil_skips->fake, g->gil_skips->interp + l->interp.code_generation,
+                   ++g->generation);
 }
 
 static void take_gil(struct game *g)
@@ -98,13 +101,13 @@ static void take_gil(struct game *g)
     while (!g->lives[i])
         i = (i + 1) % STATES;
     g->holder = i;
-    hold_gil(g->light, g->states[i]);
+    hold_gil(g->gil_skips, g->states[i]);
 }
 
 /* Does one thing that CPython can do. */
 static void move(struct game *g)
 {
-    const struct layout *l = &g->light->fake->layout;
+    const struct layout *l = &g->gil_skips->fake->layout;
     size_t what = pick(g, 20), i = pick(g, STATES), count = 0;
 
     for (size_t k = 0; k < STATES; k++)
@@ -112,7 +115,7 @@ static void move(struct game *g)
     if (g->holder == STATES || what < 3)
         take_gil(g);
     else if (what < 5) {
-        hold_gil(g->light, 0);
+        hold_gil(g->gil_skips, 0);
         g->holder = STATES;
     } else if (what == 5 && !g->lives[i])
         start_thread(g, i);
@@ -121,9 +124,10 @@ static void move(struct game *g)
     else if (what == 7)
         replace_code(g);
     else if (what == 8)
-        fake_put32(g->light->fake, g->light->interp + l->interp.collecting, (uint32_t)pick(g, 2));
+        fake_put32(g->gil_skips->fake, g->gil_skips->interp + l->interp.collecting,
+                   (uint32_t)pick(g, 2));
     else
-        put_stack(g->light, g->states[g->holder], g->stacks[pick(g, STACKS)]);
+        put_stack(g->gil_skips, g->states[g->holder], g->stacks[pick(g, STACKS)]);
 }
 
 static void move_within(struct fake *fake)
@@ -169,13 +173,13 @@ static enum cpy_rc take(struct fixture *f, struct record *record)
 
 static void make_stacks(struct game *g)
 {
-    struct fake *fake = g->light->fake;
+    struct fake *fake = g->gil_skips->fake;
     cpy_addr codes[NAMES];
     char name[16];
 
     for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "f%zu", i);
-        codes[i] = new_code(g->light, name);
+        codes[i] = new_code(g->gil_skips, name);
         g->names[i] = fake_str(fake, name);
     }
     for (size_t i = 0; i < STACKS; i++) {
@@ -185,17 +189,17 @@ static void make_stacks(struct game *g)
                 chain_frame(fake, codes[pick(g, NAMES)], 5 + (int64_t)pick(g, 9), g->stacks[i]);
     }
     for (size_t i = 0; i < STATES; i++) {
-        g->own_code[i] = new_code(g->light, "own");
+        g->own_code[i] = new_code(g->gil_skips, "own");
         g->own_stack[i] = chain_frame(fake, g->own_code[i], 5, chain_shim(fake, 0));
         g->states[i] = chain_thread(fake, 0);
-        fake_put64(fake, g->states[i] + fake->layout.thread.interp, g->light->interp);
+        fake_put64(fake, g->states[i] + fake->layout.thread.interp, g->gil_skips->interp);
     }
 }
 
 /* Two targets with the same memory; `counts`: they count their code objects, as 3.14 does. */
 static void begin(struct game *g, bool counts)
 {
-    struct fixture **both[] = {&g->light, &g->full};
+    struct fixture **both[] = {&g->gil_skips, &g->full};
     void *own;
 
     *g = (struct game){.random = 1 + counts, .holder = STATES};
@@ -217,7 +221,7 @@ static void begin(struct game *g, bool counts)
 
 static void finish(struct game *g)
 {
-    void *own[] = {g->light, g->full};
+    void *own[] = {g->gil_skips, g->full};
 
     tear_down(&own[0]);
     tear_down(&own[1]);
@@ -225,28 +229,28 @@ static void finish(struct game *g)
 
 static void play(struct game *g, bool counts)
 {
-    static struct record light, full;
+    static struct record gil_skips, full;
     struct fake *fake;
 
     begin(g, counts);
-    light = full = (struct record){.text = ""};
-    fake = g->light->fake;
+    gil_skips = full = (struct record){.text = ""};
+    fake = g->gil_skips->fake;
     for (int step = 0; step < STEPS; step++) {
         for (size_t moves = pick(g, 4); moves > 0; moves--)
             move(g);
         if (pick(g, 3) == 0) { /* it goes on while it is read: nobody knows what is seen */
             fake->change = move_within;
             fake->change_at = fake->mem.reads + 1 + pick(g, 4);
-            assert_int_equal(take(g->light, &light), CPY_OK);
+            assert_int_equal(take(g->gil_skips, &gil_skips), CPY_OK);
             fake->change = NULL;
             continue;
         }
-        assert_int_equal(take(g->light, &light), CPY_OK);
+        assert_int_equal(take(g->gil_skips, &gil_skips), CPY_OK);
         memcpy(g->full->fake->bytes, fake->bytes, fake->used);
         g->full->target->ready = false;
         assert_int_equal(take(g->full, &full), CPY_OK);
-        assert_string_equal(light.text, full.text);
-        assert_null(strstr(light.text, "torn"));
+        assert_string_equal(gil_skips.text, full.text);
+        assert_null(strstr(gil_skips.text, "torn"));
     }
 }
 
@@ -257,10 +261,10 @@ static void gives_what_a_full_sample_gives(void **state)
     (void)state;
     for (int counts = 0; counts < 2; counts++) {
         play(&g, counts);
-        assert_true(cpy_stats(g.light->target)->light > STEPS / 4);
-        assert_true(cpy_stats(g.light->target)->threads_kept > STEPS / 4);
-        assert_true(cpy_stats(g.light->target)->codes_stale > 0);
-        assert_int_equal(cpy_stats(g.full->target)->light, 0);
+        assert_true(cpy_stats(g.gil_skips->target)->gil_skips > STEPS / 4);
+        assert_true(cpy_stats(g.gil_skips->target)->threads_kept > STEPS / 4);
+        assert_true(cpy_stats(g.gil_skips->target)->codes_stale > 0);
+        assert_int_equal(cpy_stats(g.full->target)->gil_skips, 0);
         finish(&g);
     }
 }

@@ -27,33 +27,33 @@ static int schedstat(int fd, int turns)
 /* A thread sleeps, and has since its stack was read. */
 static void fall_asleep(struct fixture *f, cpy_addr thread)
 {
-    struct slumber *slumber = &keep_of(&f->target->keep, thread)->slumber;
+    struct sched_idle *sched_idle = &thread_cache_get(&f->target->thread_cache, thread)->sched_idle;
 
-    slumber->fd = schedstat(slumber->fd, 7);
-    slumber->turns = 7;
-    slumber->asleep = slumber->read = true;
+    sched_idle->fd = schedstat(sched_idle->fd, 7);
+    sched_idle->turns = 7;
+    sched_idle->asleep = sched_idle->read = true;
 }
 
 static void knows_whether_a_thread_that_it_does_not_read_has_the_gil(void **state)
 {
     struct fixture *f = *state;
     const struct layout *l = &f->fake->layout;
-    uint64_t kept;
+    uint64_t cached;
 
     make_threads(f);
     fake_put32(f->fake, f->interp + l->interp.collecting, 1);
     assert_int_equal(sample(f), CPY_OK);
     assert_int_equal(f->seen[2].status, CPY_STATUS_GIL | CPY_STATUS_GC);
-    kept = cpy_stats(f->target)->threads_kept;
+    cached = cpy_stats(f->target)->threads_kept;
     fall_asleep(f, threads[2]); /* and keeps it, as C code may */
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS);
     assert_int_equal(f->seen[2].status, CPY_STATUS_GIL | CPY_STATUS_GC);
     fake_put32(f->fake, f->interp + l->interp.collecting, 0);
     hold_gil(f, 0);
     assert_int_equal(sample(f), CPY_OK);
 
-    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + 2 * THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + 2 * THREADS);
     assert_int_equal(f->seen[2].status, 0);
 }
 
@@ -70,26 +70,26 @@ static uint64_t bytes_of_sample(struct fixture *f)
 static void reads_only_the_state_of_threads_that_slept_where_all_are_read(void **state)
 {
     struct fixture *f = *state;
-    uint64_t all, kept;
+    uint64_t all, cached;
 
     make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU});
     (void)bytes_of_sample(f);
     all = bytes_of_sample(f);
-    kept = cpy_stats(f->target)->threads_kept;
+    cached = cpy_stats(f->target)->threads_kept;
     for (size_t i = 0; i < THREADS; i++)
         fall_asleep(f, threads[i]);
     assert_true(bytes_of_sample(f) < all);
     assert_string_equal(functions(f), "old old old ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS);
     for (size_t i = 0; i < THREADS; i++)
         assert_true(f->seen[i].same);
 
     put_stack(f, threads[1], stack_of(f, "woken", 5));
-    (void)schedstat(keep_of(&f->target->keep, threads[1])->slumber.fd, 8);
+    (void)schedstat(thread_cache_get(&f->target->thread_cache, threads[1])->sched_idle.fd, 8);
     assert_true(bytes_of_sample(f) < all);
     assert_string_equal(functions(f), "old woken old ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, kept + THREADS + 2);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS + 2);
     assert_false(f->seen[1].same);
 }
 
@@ -102,7 +102,8 @@ static void reads_sleepers_whose_stacks_are_not_kept(void **state)
     (void)bytes_of_sample(f);
     for (size_t i = 0; i < THREADS; i++)
         fall_asleep(f, threads[i]);
-    keep_of(&f->target->keep, threads[0])->slumber.read = false; /* its stack is older */
+    thread_cache_get(&f->target->thread_cache, threads[0])->sched_idle.read =
+        false; /* its stack is older */
     put_stack(f, threads[0], stack_of(f, "later", 5));
     (void)bytes_of_sample(f);
     assert_string_equal(functions(f), "later old old ");
@@ -119,7 +120,7 @@ static struct fixture *waking;
 static void wake_and_hand_over(struct fake *fake)
 {
     (void)fake;
-    (void)schedstat(keep_of(&waking->target->keep, threads[2])->slumber.fd, 8);
+    (void)schedstat(thread_cache_get(&waking->target->thread_cache, threads[2])->sched_idle.fd, 8);
     put_stack(waking, threads[2], stack_of(waking, "woken", 5));
     hold_gil(waking, threads[0]);
 }
@@ -232,10 +233,10 @@ static void mend(struct fake *fake)
 static void tries_again_what_was_torn(void **state)
 {
     struct fixture *f = *state;
-    uint64_t light;
+    uint64_t gil_skips;
 
     make_threads(f);
-    light = light_samples(f);
+    gil_skips = light_samples(f);
     mended_by = chain_shim(f->fake, 0);
     broken = chain_frame(f->fake, new_code(f, "mended"), 5, NOWHERE);
     put_stack(f, threads[2], broken);
@@ -244,7 +245,7 @@ static void tries_again_what_was_torn(void **state)
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old mended ");
-    assert_int_equal(light_samples(f), light + 1);
+    assert_int_equal(light_samples(f), gil_skips + 1);
     assert_true(cpy_stats(f->target)->retries > 0);
     assert_int_equal(cpy_stats(f->target)->torn, 0);
 }
@@ -252,18 +253,18 @@ static void tries_again_what_was_torn(void **state)
 static void reads_all_after_a_stack_that_stayed_torn(void **state)
 {
     struct fixture *f = *state;
-    uint64_t light;
+    uint64_t gil_skips;
 
     make_threads(f);
     put_stack(f, threads[2], chain_frame(f->fake, new_code(f, "f"), 5, NOWHERE));
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old - ");
     assert_true(f->seen[2].torn);
-    light = light_samples(f);
+    gil_skips = light_samples(f);
     put_stack(f, threads[2], stack_of(f, "new", 5));
     assert_int_equal(sample(f), CPY_OK);
 
-    assert_int_equal(light_samples(f), light);
+    assert_int_equal(light_samples(f), gil_skips);
     assert_string_equal(functions(f), "old old new ");
     assert_false(f->seen[2].same);
 }
@@ -273,7 +274,7 @@ static void allocates_nothing_once_warm(void **state)
     struct fixture *f = *state;
     cpy_addr stacks[2];
     unsigned long allocations;
-    uint64_t light;
+    uint64_t gil_skips;
     size_t i;
     enum cpy_rc rc = CPY_OK;
 
@@ -285,7 +286,7 @@ static void allocates_nothing_once_warm(void **state)
         put_stack(f, threads[i % 2], stacks[i / 2 % 2]);
         assert_int_equal(sample(f), CPY_OK);
     }
-    light = light_samples(f);
+    gil_skips = light_samples(f);
     alloc_fail_all();
     for (i = 0; i < 40 && rc == CPY_OK; i++) {
         if (i % 8 == 0)
@@ -296,7 +297,7 @@ static void allocates_nothing_once_warm(void **state)
     allocations = alloc_fail_stop();
 
     assert_int_equal(rc, CPY_OK);
-    assert_int_equal(light_samples(f), light + 40);
+    assert_int_equal(light_samples(f), gil_skips + 40);
     assert_int_equal(allocations, 0);
 }
 

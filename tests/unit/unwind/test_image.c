@@ -108,11 +108,11 @@ static void gives_back_what_was_recorded(void **state)
         {FAKE_BASE + 9000, NULL, 50}, {FAKE_BASE, NULL, 10}, {FAKE_BASE + 500, NULL, 1000}};
     unsigned char byte;
     struct mem *image;
-    uint32_t kept;
+    uint32_t cached;
 
     (void)state;
-    image = round_trip(ranges, 3, &kept);
-    assert_int_equal(kept, 3);
+    image = round_trip(ranges, 3, &cached);
+    assert_int_equal(cached, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_same(image, ranges[i].from, ranges[i].size);
         assert_same(image, ranges[i].from + ranges[i].size - 1, 1);
@@ -131,11 +131,11 @@ static void joins_reads_that_overlap_or_touch(void **state)
                                        {FAKE_BASE + 201, NULL, 9}};
     unsigned char into[120];
     struct mem *image;
-    uint32_t kept;
+    uint32_t cached;
 
     (void)state;
-    image = round_trip(ranges, 5, &kept);
-    assert_int_equal(kept, 2);
+    image = round_trip(ranges, 5, &cached);
+    assert_int_equal(cached, 2);
     assert_same(image, FAKE_BASE + 100, 100);
     assert_same(image, FAKE_BASE + 201, 9);
     assert_int_equal(mem_read(image, FAKE_BASE + 100, into, 101), CPY_RACED);
@@ -147,10 +147,10 @@ static void refuses_reads_around_the_end_of_the_address_space(void **state)
     const struct mem_range ranges[] = {{FAKE_BASE, NULL, 8}};
     unsigned char into[64];
     struct mem *image;
-    uint32_t kept;
+    uint32_t cached;
 
     (void)state;
-    image = round_trip(ranges, 1, &kept);
+    image = round_trip(ranges, 1, &cached);
     assert_int_equal(mem_read(image, UINT64_MAX - 3, into, 8), CPY_RACED);
     assert_int_equal(mem_read(image, UINT64_MAX, into, 64), CPY_RACED);
     assert_int_equal(mem_read(image, 0, into, 8), CPY_RACED);

@@ -17,7 +17,7 @@ enum { UNITS = 10, FIRST_TRACEABLE = 3, CODES = 4 };
 struct fixture {
     struct fake *fake;
     struct cpy_target *target;
-    struct kept_stack *stack;
+    struct cached_stack *stack;
     cpy_addr type, codes[CODES]; /* named "f0", "f1" ... at lines 100, 200 ... */
 };
 
@@ -56,7 +56,7 @@ static int set_up(void **state)
     f->target->mem = &f->fake->mem;
     f->target->found.layout = layout;
     f->target->reads_end = UINT64_MAX;
-    f->stack = &keep_of(&f->target->keep, FAKE_BASE)->stack;
+    f->stack = &thread_cache_get(&f->target->thread_cache, FAKE_BASE)->stack;
     *state = f;
     return 0;
 }
@@ -311,14 +311,14 @@ static void says_so_where_there_is_no_room_to_keep_a_stack(void **state)
 {
     struct fixture *f = *state;
     const struct raw_frame raw[] = {frame(f, 1, 3), frame(f, 0, 9)};
-    size_t before = f->target->keep.frames;
+    size_t before = f->target->thread_cache.frames;
 
-    f->target->keep.frames = KEPT_FRAMES_MAX;
+    f->target->thread_cache.frames = THREAD_CACHE_FRAMES_MAX;
     assert_int_equal(resolved(f, raw, 2, 1), CPY_NOMEM);
     f->stack = &f->target->scratch->stack; /* this one has room already */
     assert_int_equal(resolved(f, raw, 2, 1), CPY_OK);
     check(f, 0, "f1", 203);
-    f->target->keep.frames = before;
+    f->target->thread_cache.frames = before;
 }
 
 static void says_that_a_stack_was_cut(void **state)

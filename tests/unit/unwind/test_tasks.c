@@ -164,7 +164,7 @@ static void gives_a_running_task_that_is_in_no_list(void **state)
     cpy_close(w.target);
 }
 
-static void keep_task(void *ctx, const struct cpy_thread *thread)
+static void cache_task(void *ctx, const struct cpy_thread *thread)
 {
     *(cpy_addr *)ctx = thread->torn ? UINT64_MAX : thread->task;
 }
@@ -175,13 +175,13 @@ static void a_sample_tells_the_running_task_of_a_thread(void **state)
     cpy_addr task = put_task(&w, thread_ring(&w), put_name(&w, "busy"), 0), got = 1;
 
     (void)state;
-    assert_int_equal(cpy_sample(w.target, keep_task, &got), CPY_OK);
+    assert_int_equal(cpy_sample(w.target, cache_task, &got), CPY_OK);
     assert_int_equal(got, 0);
     run_task(&w, task);
-    assert_int_equal(cpy_sample(w.target, keep_task, &got), CPY_OK);
+    assert_int_equal(cpy_sample(w.target, cache_task, &got), CPY_OK);
     assert_int_equal(got, task);
     fake_put64(w.fake, w.thread + w.fake->layout.asyncio.running_loop, 0);
-    assert_int_equal(cpy_sample(w.target, keep_task, &got), CPY_OK);
+    assert_int_equal(cpy_sample(w.target, cache_task, &got), CPY_OK);
     assert_int_equal(got, 0);
     cpy_close(w.target);
 }

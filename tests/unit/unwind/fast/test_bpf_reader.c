@@ -40,11 +40,11 @@ enum { CURRENT = 8, CFRAME = 24, CHUNK = 40, PREVIOUS = 8, FRAME = 64 };
 
 /* A process that runs on a CPU of its own, and whose memory the test shares. */
 struct fixture {
-    struct onsite *onsite;
+    struct bpf_reader *bpf_reader;
     unsigned char *memory; /* owned: mapped, at the same address there */
     pid_t pid;
     cpu_set_t allowed;
-    struct onsite_place place;
+    struct bpf_reader_place place;
     struct mem mem;
     unsigned char *bytes; /* owned: BYTES */
 };
@@ -95,8 +95,8 @@ static int set_up(void **state)
     for (cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
         if (CPU_ISSET(cpu, &f->allowed))
             cpus[count++] = cpu;
-    f->onsite = count == 2 ? onsite_new() : NULL;
-    if (!f->onsite)
+    f->bpf_reader = count == 2 ? bpf_reader_new() : NULL;
+    if (!f->bpf_reader)
         return 0; /* each test is skipped then */
     f->memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     f->bytes = malloc(BYTES);
@@ -108,7 +108,7 @@ static int set_up(void **state)
     bind_to(cpus[0]);
     while (atomic_load((_Atomic uint64_t *)(void *)f->memory) == 0)
         nap();
-    f->place = (struct onsite_place){.tid = f->pid, .cpu = (int)cpus[1]};
+    f->place = (struct bpf_reader_place){.tid = f->pid, .cpu = (int)cpus[1]};
     return 0;
 }
 
@@ -116,13 +116,13 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    if (f->onsite) {
+    if (f->bpf_reader) {
         (void)kill(f->pid, SIGKILL);
         (void)waitpid(f->pid, NULL, 0);
         (void)munmap(f->memory, BYTES);
         (void)sched_setaffinity(0, sizeof(f->allowed), &f->allowed);
     }
-    onsite_free(f->onsite);
+    bpf_reader_free(f->bpf_reader);
     free(f->bytes);
     free(f);
     return 0;
@@ -132,7 +132,7 @@ static struct fixture *needed(void **state)
 {
     struct fixture *f = *state;
 
-    if (!f->onsite)
+    if (!f->bpf_reader)
         skip(); /* the kernel will not, or there is one CPU */
     return f;
 }
@@ -147,7 +147,7 @@ static bool reads_at_once(struct fixture *f, const struct mem_range *ranges, siz
     int i;
 
     for (i = 0; i < TRIES; i++)
-        if (onsite_read(f->onsite, &f->place, &f->mem, ranges, count))
+        if (bpf_reader_read(f->bpf_reader, &f->place, &f->mem, ranges, count))
             return true;
     return false;
 }
@@ -183,22 +183,22 @@ static void brings_what_is_asked_for_in_pieces_if_need_be(void **state)
     for (i = 0; i < 3; i++)
         assert_memory_equal(ranges[i].into, f->memory + at[i], size[i]);
     assert_true(f->mem.bytes == total && f->mem.iovecs == 3 && f->mem.reads >= 1);
-    assert_in_range(f->mem.onsite_ns, 1, 1000000000); /* some microseconds, or a busy machine */
+    assert_in_range(f->mem.bpf_ns, 1, 1000000000); /* some microseconds, or a busy machine */
 }
 
 static void brings_as_many_ranges_as_there_may_be(void **state)
 {
     struct fixture *f = needed(state);
-    struct mem_range ranges[ONSITE_RANGES];
+    struct mem_range ranges[BPF_READER_RANGES];
     size_t i;
 
-    for (i = 0; i < ONSITE_RANGES; i++) {
+    for (i = 0; i < BPF_READER_RANGES; i++) {
         put(f, FAR + 8 + i * PAGE, i + 1);
         ranges[i] = (struct mem_range){address(f, FAR + 8 + i * PAGE), f->bytes + 8 * i, 8};
     }
-    assert_true(reads(f, ranges, ONSITE_RANGES));
+    assert_true(reads(f, ranges, BPF_READER_RANGES));
 
-    for (i = 0; i < ONSITE_RANGES; i++)
+    for (i = 0; i < BPF_READER_RANGES; i++)
         assert_int_equal(((const uint64_t *)(const void *)f->bytes)[i], i + 1);
 }
 
@@ -265,7 +265,7 @@ static void brings_nothing_of_a_thread_that_is_elsewhere(void **state)
     f->place.cpu = 1 << 20; /* there is no such CPU */
     assert_false(reads_at_once(f, &range, 1));
     assert_int_equal(word, 42);
-    assert_true(onsite_works(f->onsite));
+    assert_true(bpf_reader_works(f->bpf_reader));
 }
 
 /* Waits until the process sleeps, and is not only kept from its CPU. */
@@ -314,18 +314,18 @@ static void brings_nothing_if_a_page_is_not_there(void **state)
 static void brings_nothing_of_more_than_fits(void **state)
 {
     struct fixture *f = needed(state);
-    struct mem_range ranges[ONSITE_RANGES + 1];
+    struct mem_range ranges[BPF_READER_RANGES + 1];
     size_t i;
 
-    for (i = 0; i <= ONSITE_RANGES; i++)
+    for (i = 0; i <= BPF_READER_RANGES; i++)
         ranges[i] = (struct mem_range){address(f, i * 8), f->bytes + i * 8, 8};
-    assert_false(reads_at_once(f, ranges, ONSITE_RANGES + 1));
-    assert_true(reads(f, ranges, ONSITE_RANGES));
-    ranges[0].size = ONSITE_BYTES + 1;
+    assert_false(reads_at_once(f, ranges, BPF_READER_RANGES + 1));
+    assert_true(reads(f, ranges, BPF_READER_RANGES));
+    ranges[0].size = BPF_READER_BYTES + 1;
     assert_false(reads_at_once(f, ranges, 1));
     ranges[0].size = SIZE_MAX;
     assert_false(reads_at_once(f, ranges, 1));
-    ranges[0].size = ONSITE_BYTES;
+    ranges[0].size = BPF_READER_BYTES;
     assert_true(reads(f, ranges, 1));
 }
 
@@ -333,11 +333,11 @@ static void brings_nothing_of_more_than_fits(void **state)
 static void make_thread(struct fixture *f, size_t frame)
 {
     f->place.thread = address(f, 3 * FAR);
-    f->place.chain = (struct onsite_chain){.datastack_chunk = ONSITE_NONE,
-                                           .cframe = ONSITE_NONE,
-                                           .current_frame = CURRENT,
-                                           .previous = PREVIOUS,
-                                           .frame_size = FRAME};
+    f->place.chain = (struct bpf_reader_chain){.datastack_chunk = BPF_READER_NONE,
+                                               .cframe = BPF_READER_NONE,
+                                               .current_frame = CURRENT,
+                                               .previous = PREVIOUS,
+                                               .frame_size = FRAME};
     put(f, 3 * FAR + CURRENT, frame ? address(f, frame) : 0);
 }
 
@@ -350,7 +350,7 @@ static void make_frame(struct fixture *f, size_t at, size_t previous)
 /* True if that was brought without being asked for, as it is. */
 static bool is_found(struct fixture *f, size_t at, size_t size)
 {
-    const unsigned char *bytes = onsite_find(f->onsite, address(f, at), size);
+    const unsigned char *bytes = bpf_reader_find(f->bpf_reader, address(f, at), size);
 
     return bytes && memcmp(bytes, f->memory + at, size) == 0;
 }
@@ -449,8 +449,8 @@ static void ends_whatever_the_chain_is(void **state)
     for (i = 0; i < 400; i++) /* more than are followed */
         make_frame(f, 10 * FAR + i * FRAME, 10 * FAR + (i + 1) * FRAME);
     assert_true(reads_word(f));
-    assert_true(is_found(f, 10 * FAR + (ONSITE_FRAMES - 1) * FRAME, FRAME));
-    assert_false(is_found(f, 10 * FAR + ONSITE_FRAMES * FRAME, FRAME));
+    assert_true(is_found(f, 10 * FAR + (BPF_READER_FRAMES - 1) * FRAME, FRAME));
+    assert_false(is_found(f, 10 * FAR + BPF_READER_FRAMES * FRAME, FRAME));
     put(f, 10 * FAR + PREVIOUS, UINT64_MAX - 7); /* leads nowhere */
     assert_true(reads_word(f));
     assert_true(is_found(f, 10 * FAR, FRAME));
@@ -459,7 +459,7 @@ static void ends_whatever_the_chain_is(void **state)
 static void brings_nothing_if_there_is_no_room_for_the_stack(void **state)
 {
     struct fixture *f = needed(state);
-    struct mem_range range = {address(f, 200 * PAGE), f->bytes, ONSITE_BYTES - 2 * FRAME};
+    struct mem_range range = {address(f, 200 * PAGE), f->bytes, BPF_READER_BYTES - 2 * FRAME};
 
     make_thread(f, 10 * FAR);
     make_frame(f, 10 * FAR, 20 * FAR);
@@ -471,40 +471,41 @@ static void brings_nothing_if_there_is_no_room_for_the_stack(void **state)
 }
 
 /* Reads bytes of the process by a prediction that has the set; true if that asked nobody. */
-static bool is_served(struct ahead *ahead, struct ahead_set *set, cpy_addr from, bool again)
+static bool is_served(struct prefetch *prefetch, struct prefetch_set *set, cpy_addr from,
+                      bool again)
 {
-    const uint64_t reads = (*ahead->inner)->reads;
+    const uint64_t reads = (*prefetch->inner)->reads;
     const struct mem_range range = {from, (unsigned char[8]){0}, 8};
 
-    ahead->now = set;
-    assert_int_equal(again ? mem_read_again(&ahead->mem, &range, 1)
-                           : mem_read_ranges(&ahead->mem, &range, 1),
+    prefetch->now = set;
+    assert_int_equal(again ? mem_read_again(&prefetch->mem, &range, 1)
+                           : mem_read_ranges(&prefetch->mem, &range, 1),
                      CPY_OK);
-    return (*ahead->inner)->reads == reads;
+    return (*prefetch->inner)->reads == reads;
 }
 
 /* Fetches them until that was done on site; what nobody asked for in between would be forgotten. */
-static void fetch(struct fixture *f, struct ahead *ahead, struct ahead_set *set)
+static void fetch(struct fixture *f, struct prefetch *prefetch, struct prefetch_set *set)
 {
     int i;
 
-    ahead->onsite = f->onsite;
-    ahead->goes_onsite = true;
-    ahead_fetch(ahead, &set, 1);
-    for (i = 0; i < TRIES + PATIENCE_MS && !ahead->stood; i++) {
+    prefetch->bpf_reader = f->bpf_reader;
+    prefetch->uses_bpf = true;
+    prefetch_fetch(prefetch, &set, 1);
+    for (i = 0; i < TRIES + PATIENCE_MS && !prefetch->stood; i++) {
         if (i >= TRIES)
             nap();
-        (void)is_served(ahead, set, address(f, 0), false);
-        ahead_fetch(ahead, &set, 1);
+        (void)is_served(prefetch, set, address(f, 0), false);
+        prefetch_fetch(prefetch, &set, 1);
     }
-    assert_true(ahead->stood);
+    assert_true(prefetch->stood);
 }
 
 /* A prediction over the process, which runs a stack of one frame at 10 * FAR. */
 struct predicted {
     struct mem *inner; /* owned */
-    struct ahead ahead;
-    struct ahead_set set, other;
+    struct prefetch prefetch;
+    struct prefetch_set set, other;
     int proc_fd; /* owned */
 };
 
@@ -514,22 +515,22 @@ static void predict(struct fixture *f, struct predicted *p)
 
     p->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(mem_open_process(f->pid, p->proc_fd, &p->inner, &err), CPY_OK);
-    ahead_init(&p->ahead, &p->inner);
-    ahead_set_init(&p->set, false);
-    ahead_set_init(&p->other, false);
+    prefetch_init(&p->prefetch, &p->inner);
+    prefetch_set_init(&p->set, false);
+    prefetch_set_init(&p->other, false);
     make_thread(f, 10 * FAR);
     make_frame(f, 10 * FAR, 0);
-    p->ahead.place = f->place;
-    assert_false(is_served(&p->ahead, &p->set, address(f, 0), false));
-    assert_false(is_served(&p->ahead, &p->other, address(f, FAR), false));
-    fetch(f, &p->ahead, &p->set);
+    p->prefetch.place = f->place;
+    assert_false(is_served(&p->prefetch, &p->set, address(f, 0), false));
+    assert_false(is_served(&p->prefetch, &p->other, address(f, FAR), false));
+    fetch(f, &p->prefetch, &p->set);
 }
 
 static void end_prediction(struct predicted *p)
 {
-    ahead_set_finish(&p->ahead, &p->set);
-    ahead_set_finish(&p->ahead, &p->other);
-    ahead_finish(&p->ahead);
+    prefetch_set_finish(&p->prefetch, &p->set);
+    prefetch_set_finish(&p->prefetch, &p->other);
+    prefetch_finish(&p->prefetch);
     mem_close(p->inner);
     (void)close(p->proc_fd);
 }
@@ -538,23 +539,23 @@ static void a_prediction_serves_what_was_brought_and_knows_that_it_is_of_one_mom
 {
     struct fixture *f = needed(state);
     struct predicted p;
-    struct ahead_set *plain = &p.other;
+    struct prefetch_set *plain = &p.other;
 
     predict(f, &p);
 
-    assert_true(is_served(&p.ahead, &p.set, address(f, 0), false));
-    assert_true(is_served(&p.ahead, &p.set, address(f, 0), true)); /* nothing has moved since */
-    assert_true(is_served(&p.ahead, &p.set, address(f, 10 * FAR), false));
-    assert_true(is_served(&p.ahead, &p.set, address(f, 10 * FAR), true));
-    p.ahead.goes_onsite = false;
+    assert_true(is_served(&p.prefetch, &p.set, address(f, 0), false));
+    assert_true(is_served(&p.prefetch, &p.set, address(f, 0), true)); /* nothing has moved since */
+    assert_true(is_served(&p.prefetch, &p.set, address(f, 10 * FAR), false));
+    assert_true(is_served(&p.prefetch, &p.set, address(f, 10 * FAR), true));
+    p.prefetch.uses_bpf = false;
     assert_true(reads_word(f)); /* for somebody else: what was brought is gone */
-    assert_true(is_served(&p.ahead, &p.set, address(f, 0), true));
+    assert_true(is_served(&p.prefetch, &p.set, address(f, 0), true));
     f->memory[10 * FAR]++;
-    assert_false(is_served(&p.ahead, &p.set, address(f, 10 * FAR), false));
-    ahead_fetch(&p.ahead, &plain, 1);
-    assert_true(is_served(&p.ahead, &p.other, address(f, FAR), false));
-    assert_false(is_served(&p.ahead, &p.other, address(f, FAR), true)); /* it may have */
-    assert_false(is_served(&p.ahead, &p.other, address(f, 10 * FAR), false));
+    assert_false(is_served(&p.prefetch, &p.set, address(f, 10 * FAR), false));
+    prefetch_fetch(&p.prefetch, &plain, 1);
+    assert_true(is_served(&p.prefetch, &p.other, address(f, FAR), false));
+    assert_false(is_served(&p.prefetch, &p.other, address(f, FAR), true)); /* it may have */
+    assert_false(is_served(&p.prefetch, &p.other, address(f, 10 * FAR), false));
     end_prediction(&p);
 }
 
@@ -564,10 +565,10 @@ static void what_is_missing_of_a_moment_is_never_taken_for_a_part_of_it(void **s
     struct predicted p;
 
     predict(f, &p);
-    assert_false(is_served(&p.ahead, &p.set, address(f, 20 * FAR), false));
+    assert_false(is_served(&p.prefetch, &p.set, address(f, 20 * FAR), false));
 
-    assert_false(is_served(&p.ahead, &p.set, address(f, 0), true));
-    assert_false(is_served(&p.ahead, &p.set, address(f, 10 * FAR), true));
+    assert_false(is_served(&p.prefetch, &p.set, address(f, 0), true));
+    assert_false(is_served(&p.prefetch, &p.set, address(f, 10 * FAR), true));
     end_prediction(&p);
 }
 
@@ -585,16 +586,16 @@ static int try_without_rights(struct fixture *f)
 {
     uint64_t word;
     const struct mem_range range = {address(f, 0), &word, 8};
-    struct onsite *other;
+    struct bpf_reader *other;
 
     give_up_rights();
-    other = onsite_new();
+    other = bpf_reader_new();
     if (other)
         return 1;
     if (errno != EPERM)
         return 2;
     /* What was loaded before runs on, or says that it does not (before Linux 5.19). */
-    return reads(f, &range, 1) || !onsite_works(f->onsite) ? 0 : 3;
+    return reads(f, &range, 1) || !bpf_reader_works(f->bpf_reader) ? 0 : 3;
 }
 
 static void takes_rights_to_load_and_none_to_run(void **state)
@@ -612,8 +613,8 @@ static void takes_rights_to_load_and_none_to_run(void **state)
 static void nobody_there_works_for_nobody(void **state)
 {
     (void)state;
-    assert_false(onsite_works(NULL));
-    onsite_free(NULL);
+    assert_false(bpf_reader_works(NULL));
+    bpf_reader_free(NULL);
 }
 
 int main(void)

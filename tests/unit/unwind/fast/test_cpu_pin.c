@@ -13,7 +13,7 @@
 /* `cpus`: on which the test may run, the first two; the same one twice where there is one. */
 struct fixture {
     struct thread *thread;
-    struct seat seat;
+    struct cpu_pin cpu_pin;
     cpu_set_t allowed;
     size_t cpus[2];
 };
@@ -31,7 +31,7 @@ static int set_up(void **state)
     if (count < 2)
         f->cpus[1] = f->cpus[0];
     f->thread = thread_new();
-    seat_init(&f->seat, f->thread->proc_fd);
+    cpu_pin_init(&f->cpu_pin, f->thread->proc_fd);
     *state = f;
     return 0;
 }
@@ -40,7 +40,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    seat_finish(&f->seat);
+    cpu_pin_finish(&f->cpu_pin);
     (void)sched_setaffinity(0, sizeof(f->allowed), &f->allowed);
     thread_free(f->thread);
     free(f);
@@ -79,9 +79,9 @@ static void moves_to_the_cpu_of_a_thread_and_back(void **state)
 
     for (i = 0; i < 2; i++) {
         run_on(f, f->cpus[i]);
-        assert_true(seat_take(&f->seat, f->thread->tid));
+        assert_true(cpu_pin_take(&f->cpu_pin, f->thread->tid));
         assert_true(is_bound_to(f->cpus[i]));
-        seat_leave(&f->seat);
+        cpu_pin_release(&f->cpu_pin);
         assert_true(is_as_before(f));
         thread_stop(f->thread);
     }
@@ -92,13 +92,13 @@ static void follows_a_thread_and_still_knows_the_way_back(void **state)
     struct fixture *f = *state;
 
     run_on(f, f->cpus[0]);
-    assert_true(seat_move(&f->seat, f->thread->tid, false));
-    seat_calm(&f->seat); /* else it could not move */
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
+    cpu_pin_end_realtime(&f->cpu_pin); /* else it could not move */
     thread_stop(f->thread);
     run_on(f, f->cpus[1]);
-    assert_true(seat_move(&f->seat, f->thread->tid, false));
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
     assert_true(is_bound_to(f->cpus[1]));
-    seat_finish(&f->seat);
+    cpu_pin_finish(&f->cpu_pin);
     assert_true(is_as_before(f));
 }
 
@@ -109,11 +109,11 @@ static void goes_to_where_a_thread_sleeps_only_if_asked_to(void **state)
     thread_pin(f->thread->tid, f->cpus[1]);
     thread_wake(f->thread);
 
-    assert_false(seat_move(&f->seat, f->thread->tid, false));
-    assert_false(seat_take(&f->seat, f->thread->tid));
-    assert_false(seat_keep(&f->seat, f->thread->tid));
+    assert_false(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
+    assert_false(cpu_pin_take(&f->cpu_pin, f->thread->tid));
+    assert_false(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
     assert_true(is_as_before(f));
-    assert_true(seat_move(&f->seat, f->thread->tid, true));
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
     assert_true(is_bound_to(f->cpus[1]));
 }
 
@@ -121,13 +121,13 @@ static void goes_to_a_cpu_that_is_named_without_asking_where_the_thread_is(void 
 {
     struct fixture *f = *state;
 
-    assert_true(seat_move_to(&f->seat, f->thread->tid, (int)f->cpus[1]));
+    assert_true(cpu_pin_move_to(&f->cpu_pin, f->thread->tid, (int)f->cpus[1]));
     assert_true(is_bound_to(f->cpus[1]));
-    assert_int_equal(f->seat.watched, 0);
-    seat_leave(&f->seat);
+    assert_int_equal(f->cpu_pin.watched, 0);
+    cpu_pin_release(&f->cpu_pin);
     assert_true(is_as_before(f));
-    assert_false(seat_move_to(&f->seat, f->thread->tid, -1));
-    assert_false(seat_move_to(&f->seat, f->thread->tid, CPU_SETSIZE));
+    assert_false(cpu_pin_move_to(&f->cpu_pin, f->thread->tid, -1));
+    assert_false(cpu_pin_move_to(&f->cpu_pin, f->thread->tid, CPU_SETSIZE));
     assert_true(is_as_before(f));
 }
 
@@ -140,9 +140,9 @@ static void stays_away_from_a_cpu_that_it_may_not_use(void **state)
     run_on(f, f->cpus[1]);
     thread_pin(0, f->cpus[0]);
 
-    assert_false(seat_move(&f->seat, f->thread->tid, false));
+    assert_false(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
     assert_true(is_bound_to(f->cpus[0]));
-    seat_leave(&f->seat);
+    cpu_pin_release(&f->cpu_pin);
     assert_true(is_bound_to(f->cpus[0]));
 }
 
@@ -154,16 +154,16 @@ static void keeps_away_from_a_cpu_and_comes_back(void **state)
     if (f->cpus[0] == f->cpus[1])
         skip();
     CPU_CLR(f->cpus[1], &wanted);
-    assert_true(seat_beside(&f->seat, (int)f->cpus[1]));
-    assert_true(seat_beside(&f->seat, (int)f->cpus[1]));
+    assert_true(cpu_pin_avoid(&f->cpu_pin, (int)f->cpus[1]));
+    assert_true(cpu_pin_avoid(&f->cpu_pin, (int)f->cpus[1]));
     assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
     assert_true(CPU_EQUAL(&now, &wanted) && sched_getcpu() != (int)f->cpus[1]);
-    assert_true(f->seat.hurries != f->seat.denied);
-    assert_true(seat_move_to(&f->seat, f->thread->tid, (int)f->cpus[1]));
+    assert_true(f->cpu_pin.realtime != f->cpu_pin.denied);
+    assert_true(cpu_pin_move_to(&f->cpu_pin, f->thread->tid, (int)f->cpus[1]));
     assert_true(is_bound_to(f->cpus[1]));
-    assert_true(seat_beside(&f->seat, (int)f->cpus[1])); /* it was forgotten in between */
+    assert_true(cpu_pin_avoid(&f->cpu_pin, (int)f->cpus[1])); /* it was forgotten in between */
     assert_true(sched_getcpu() != (int)f->cpus[1]);
-    seat_leave(&f->seat);
+    cpu_pin_release(&f->cpu_pin);
     assert_true(is_as_before(f));
 }
 
@@ -172,11 +172,11 @@ static void cannot_keep_away_from_the_only_cpu(void **state)
     struct fixture *f = *state;
 
     thread_pin(0, f->cpus[0]);
-    assert_false(seat_beside(&f->seat, (int)f->cpus[0]));
-    assert_false(seat_beside(&f->seat, -1));
-    assert_false(seat_beside(&f->seat, CPU_SETSIZE));
+    assert_false(cpu_pin_avoid(&f->cpu_pin, (int)f->cpus[0]));
+    assert_false(cpu_pin_avoid(&f->cpu_pin, -1));
+    assert_false(cpu_pin_avoid(&f->cpu_pin, CPU_SETSIZE));
     assert_true(is_bound_to(f->cpus[0]));
-    assert_false(f->seat.moved || f->seat.hurries);
+    assert_false(f->cpu_pin.moved || f->cpu_pin.realtime);
 }
 
 static void knows_on_which_cpu_a_thread_is(void **state)
@@ -184,10 +184,10 @@ static void knows_on_which_cpu_a_thread_is(void **state)
     struct fixture *f = *state;
 
     run_on(f, f->cpus[1]);
-    assert_int_equal(seat_cpu_of(&f->seat, f->thread->tid), f->cpus[1]);
+    assert_int_equal(cpu_pin_cpu_of(&f->cpu_pin, f->thread->tid), f->cpus[1]);
     thread_stop(f->thread);
-    assert_int_equal(seat_cpu_of(&f->seat, f->thread->tid), f->cpus[1]);
-    assert_int_equal(seat_cpu_of(&f->seat, 0), -1);
+    assert_int_equal(cpu_pin_cpu_of(&f->cpu_pin, f->thread->tid), f->cpus[1]);
+    assert_int_equal(cpu_pin_cpu_of(&f->cpu_pin, 0), -1);
     assert_true(is_as_before(f));
 }
 
@@ -196,26 +196,26 @@ static void goes_back_to_where_it_may_run_now(void **state)
     struct fixture *f = *state;
 
     run_on(f, f->cpus[0]);
-    assert_true(seat_move(&f->seat, f->thread->tid, false));
-    seat_leave(&f->seat);
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
+    cpu_pin_release(&f->cpu_pin);
     thread_pin(0, f->cpus[0]); /* as an administrator may */
-    assert_true(seat_move(&f->seat, f->thread->tid, false));
-    seat_leave(&f->seat);
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, false));
+    cpu_pin_release(&f->cpu_pin);
     assert_true(is_bound_to(f->cpus[0]));
 }
 
 static void says_no_where_nothing_is_known_of_the_thread(void **state)
 {
     struct fixture *f = *state;
-    struct seat nowhere;
+    struct cpu_pin nowhere;
 
-    seat_init(&nowhere, -1);
-    assert_false(seat_move(&nowhere, f->thread->tid, true));
-    seat_finish(&nowhere);
-    assert_false(seat_move(&f->seat, 0, true));
+    cpu_pin_init(&nowhere, -1);
+    assert_false(cpu_pin_move(&nowhere, f->thread->tid, true));
+    cpu_pin_finish(&nowhere);
+    assert_false(cpu_pin_move(&f->cpu_pin, 0, true));
     thread_end(f->thread);
-    assert_false(seat_move(&f->seat, f->thread->tid, true));
-    assert_false(seat_take(&f->seat, f->thread->tid));
+    assert_false(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+    assert_false(cpu_pin_take(&f->cpu_pin, f->thread->tid));
     assert_true(is_as_before(f));
 }
 
@@ -223,10 +223,10 @@ static void says_no_once_the_thread_that_it_watched_is_gone(void **state)
 {
     struct fixture *f = *state;
 
-    assert_true(seat_move(&f->seat, f->thread->tid, true));
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
     thread_end(f->thread);
-    assert_false(seat_move(&f->seat, f->thread->tid, true));
-    seat_leave(&f->seat);
+    assert_false(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+    cpu_pin_release(&f->cpu_pin);
     assert_true(is_as_before(f));
 }
 
@@ -234,13 +234,13 @@ static void hurries_or_knows_that_it_may_not_and_calms_down(void **state)
 {
     struct fixture *f = *state;
 
-    assert_true(seat_move(&f->seat, f->thread->tid, true));
-    assert_true(f->seat.hurries != f->seat.denied);
-    assert_int_equal(sched_getscheduler(0), f->seat.hurries ? SCHED_FIFO : SCHED_OTHER);
-    seat_calm(&f->seat);
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+    assert_true(f->cpu_pin.realtime != f->cpu_pin.denied);
+    assert_int_equal(sched_getscheduler(0), f->cpu_pin.realtime ? SCHED_FIFO : SCHED_OTHER);
+    cpu_pin_end_realtime(&f->cpu_pin);
     assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
-    assert_false(f->seat.hurries);
-    assert_true(f->seat.moved); /* that is another thing */
+    assert_false(f->cpu_pin.realtime);
+    assert_true(f->cpu_pin.moved); /* that is another thing */
 }
 
 static void goes_back_to_the_time_slice_that_was_asked_for(void **state)
@@ -251,8 +251,8 @@ static void goes_back_to_the_time_slice_that_was_asked_for(void **state)
     slice_read(&before);
     slice_shorten(before.runtime_ns / 2); /* older kernels ignore that */
     slice_read(&asked);
-    assert_true(seat_move(&f->seat, f->thread->tid, true));
-    seat_calm(&f->seat);
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+    cpu_pin_end_realtime(&f->cpu_pin);
     slice_read(&after);
 
     assert_int_equal(after.policy, SCHED_OTHER);
@@ -268,8 +268,8 @@ static void leaves_the_class_alone_in_which_somebody_else_has_put_it(void **stat
     int class;
 
     assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &none), 0);
-    assert_true(seat_move(&f->seat, f->thread->tid, true));
-    seat_leave(&f->seat);
+    assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+    cpu_pin_release(&f->cpu_pin);
     class = sched_getscheduler(0);
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 
@@ -281,15 +281,15 @@ static void takes_a_cpu_again_only_from_another_thread_or_elsewhere(void **state
     struct fixture *f = *state;
 
     run_on(f, f->cpus[0]);
-    assert_true(seat_keep(&f->seat, f->thread->tid));
-    assert_false(seat_keep(&f->seat, f->thread->tid));
-    seat_leave(&f->seat);
+    assert_true(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
+    assert_false(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
+    cpu_pin_release(&f->cpu_pin);
     if (f->cpus[0] == f->cpus[1])
         return;
     thread_pin(0, f->cpus[1]);
     (void)sched_setaffinity(0, sizeof(f->allowed), &f->allowed);
     if (sched_getcpu() == (int)f->cpus[1])
-        assert_true(seat_keep(&f->seat, f->thread->tid));
+        assert_true(cpu_pin_hold(&f->cpu_pin, f->thread->tid));
 }
 
 static uint64_t now_ns(void)
@@ -307,7 +307,7 @@ static void lets_the_thread_run_for_a_moment_when_it_takes_its_cpu(void **state)
 
     run_on(f, f->cpus[0]);
     from = now_ns();
-    assert_true(seat_take(&f->seat, f->thread->tid));
+    assert_true(cpu_pin_take(&f->cpu_pin, f->thread->tid));
     assert_true(now_ns() - from >= 50000);
 }
 
@@ -319,14 +319,14 @@ static void keeps_one_file_open_whomever_it_looks_at(void **state)
     int i;
 
     for (i = 0; i < 10; i++) {
-        assert_true(seat_move(&f->seat, f->thread->tid, true));
-        assert_true(seat_move(&f->seat, other->tid, true));
-        assert_false(seat_move(&f->seat, other->tid, false));
+        assert_true(cpu_pin_move(&f->cpu_pin, f->thread->tid, true));
+        assert_true(cpu_pin_move(&f->cpu_pin, other->tid, true));
+        assert_false(cpu_pin_move(&f->cpu_pin, other->tid, false));
     }
     assert_int_equal(thread_files(), before + 1);
-    seat_finish(&f->seat);
+    cpu_pin_finish(&f->cpu_pin);
     assert_int_equal(thread_files(), before);
-    seat_finish(&f->seat); /* once more is fine */
+    cpu_pin_finish(&f->cpu_pin); /* once more is fine */
     assert_int_equal(thread_files(), before);
     thread_free(other);
 }

@@ -330,7 +330,7 @@ static void gives_what_a_target_gives_that_has_seen_nothing_before(void **state)
     }
     assert_int_equal(cpy_stats(s.w.target)->torn, 0);
     assert_true(cpy_stats(s.w.target)->frames_reused > STEPS); /* else this has tested nothing */
-    assert_true(cpy_stats(s.other)->light > STEPS / 2);
+    assert_true(cpy_stats(s.other)->gil_skips > STEPS / 2);
     assert_true(runs > STEPS / 8);
     close_scene(&s);
 }

@@ -10,31 +10,31 @@
 
 #include "tests/unit/unwind/prefetch.h"
 
-#define A AHEAD_BASE
-#define B (A + AHEAD_FAR)
-#define C (B + AHEAD_FAR)
-#define D (C + AHEAD_FAR)
+#define A PREFETCH_BASE
+#define B (A + PREFETCH_FAR)
+#define C (B + PREFETCH_FAR)
+#define D (C + PREFETCH_FAR)
 
 static int set_up(void **state)
 {
-    return ahead_set_up(state, false);
+    return prefetch_set_up(state, false);
 }
 
 static void reads_as_without_it_where_no_set_is_given(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     int i;
 
     for (i = 0; i < 2; i++)
         assert_false(is_there(f, A, 8));
-    assert_int_equal(f->ahead.misses, 0);
-    assert_int_equal(f->ahead.mem.reads, f->source.mem.reads);
-    assert_null(mem_look(&f->ahead.mem, A, 8, 8));
+    assert_int_equal(f->prefetch.misses, 0);
+    assert_int_equal(f->prefetch.mem.reads, f->source.mem.reads);
+    assert_null(mem_look(&f->prefetch.mem, A, 8, 8));
 }
 
 static void serves_what_was_fetched_as_it_was_then(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned char then;
 
     next_sample(f);
@@ -44,12 +44,12 @@ static void serves_what_was_fetched_as_it_was_then(void **state)
 
     assert_true(is_served(f, A, 24, MEM_FIRST, then));
     assert_true(is_served(f, A + 8, 16, MEM_FIRST, then));
-    assert_int_equal(f->ahead.misses, 1);
+    assert_int_equal(f->prefetch.misses, 1);
 }
 
 static void serves_nothing_that_goes_beyond_what_was_fetched(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, B, 24));
@@ -58,12 +58,12 @@ static void serves_nothing_that_goes_beyond_what_was_fetched(void **state)
     assert_false(is_there(f, B + 8, 17));
     assert_false(is_there(f, B - 1, 8));
     assert_false(is_there(f, UINT64_MAX - 64, 8));
-    assert_int_equal(f->ahead.misses, 4);
+    assert_int_equal(f->prefetch.misses, 4);
 }
 
 static void serves_what_joined_only_after_the_next_fetch(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, A, 8));
@@ -77,7 +77,7 @@ static void serves_what_joined_only_after_the_next_fetch(void **state)
 
 static void reads_all_of_a_read_anew_if_a_part_is_missing(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned char first[8], second[8];
     const struct mem_range both[2] = {{A, first, 8}, {B, second, 8}};
 
@@ -86,7 +86,7 @@ static void reads_all_of_a_read_anew_if_a_part_is_missing(void **state)
     next_sample(f);
     f->source.age++;
 
-    assert_int_equal(mem_read_ranges(&f->ahead.mem, both, 2), CPY_OK);
+    assert_int_equal(mem_read_ranges(&f->prefetch.mem, both, 2), CPY_OK);
     assert_int_equal(first[0], source_byte(A, f->source.age)); /* as new as the other one */
     assert_int_equal(second[0], source_byte(B, f->source.age));
     next_sample(f);
@@ -96,24 +96,24 @@ static void reads_all_of_a_read_anew_if_a_part_is_missing(void **state)
 
 static void reads_all_sets_with_one_call_set_by_set(void **state)
 {
-    struct ahead_fixture *f = *state;
-    struct ahead_set *sets[2] = {&f->set, &f->other};
+    struct prefetch_fixture *f = *state;
+    struct prefetch_set *sets[2] = {&f->set, &f->other};
     const cpy_addr order[] = {C, A, D, B};
     uint64_t reads;
     size_t i;
 
     for (i = 0; i < 4; i++) {
-        f->ahead.now = sets[i / 2];
+        f->prefetch.now = sets[i / 2];
         assert_false(is_there(f, order[i], 8));
     }
     reads = f->source.mem.reads;
-    ahead_fetch(&f->ahead, sets, 2);
+    prefetch_fetch(&f->prefetch, sets, 2);
 
     assert_int_equal(f->source.mem.reads, reads + 1);
     assert_int_equal(f->source.asked_count, 4);
     for (i = 0; i < 4; i++) {
         assert_int_equal(f->source.asked[i].from, order[i]);
-        f->ahead.now = sets[i / 2];
+        f->prefetch.now = sets[i / 2];
         assert_true(is_there(f, order[i], 8));
     }
     assert_false(is_there(f, order[0], 8)); /* sets do not serve each other */
@@ -121,7 +121,7 @@ static void reads_all_sets_with_one_call_set_by_set(void **state)
 
 static void fetches_first_all_else_then_the_state_then_what_is_read_again(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     const cpy_addr order[] = {C, D, B, A};
     size_t i;
 
@@ -140,19 +140,19 @@ static void fetches_first_all_else_then_the_state_then_what_is_read_again(void *
 static void fetches_more_ranges_than_one_call_takes(void **state)
 {
     enum { RANGES = MEM_RANGES_MAX + 1 };
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     uint64_t reads;
     cpy_addr i;
 
     next_sample(f);
     for (i = 0; i < RANGES; i++)
-        assert_false(is_there(f, A + i * AHEAD_FAR, 8));
+        assert_false(is_there(f, A + i * PREFETCH_FAR, 8));
     reads = f->source.mem.reads;
     next_sample(f);
 
     assert_int_equal(f->source.mem.reads, reads + 2);
     for (i = 0; i < RANGES; i++)
-        assert_true(is_there(f, A + i * AHEAD_FAR, 8));
+        assert_true(is_there(f, A + i * PREFETCH_FAR, 8));
 }
 
 /* Copies to some bytes farther on in a line take some CPUs three to six times as long. */
@@ -161,8 +161,9 @@ static void large_ranges_lie_in_their_cache_lines_as_in_the_process(void **state
     static const struct {
         cpy_addr from;
         size_t size;
-    } wanted[] = {{A + 16, 8}, {B + 56, 2000}, {C, 200 << 10}, {C + AHEAD_FAR + (200 << 10), 5000}};
-    struct ahead_fixture *f = *state;
+    } wanted[] = {
+        {A + 16, 8}, {B + 56, 2000}, {C, 200 << 10}, {C + PREFETCH_FAR + (200 << 10), 5000}};
+    struct prefetch_fixture *f = *state;
     const struct mem_range *asked;
     size_t i;
 
@@ -181,7 +182,7 @@ static void large_ranges_lie_in_their_cache_lines_as_in_the_process(void **state
 
 static void serves_each_time_of_reading_from_its_own_ranges(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_served(f, A, 8, MEM_FIRST, 0));
@@ -198,7 +199,7 @@ static void serves_each_time_of_reading_from_its_own_ranges(void **state)
 
 static void reads_again_in_truth_once_something_was_missing(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned char then;
 
     next_sample(f);
@@ -215,14 +216,14 @@ static void reads_again_in_truth_once_something_was_missing(void **state)
     assert_true(is_served(f, A, 8, MEM_AGAIN, f->source.age));
 }
 
-static bool is_late(const struct ahead_fixture *f)
+static bool is_late(const struct prefetch_fixture *f)
 {
-    return f->ahead.mem.is_late(&f->ahead.mem);
+    return f->prefetch.mem.is_late(&f->prefetch.mem);
 }
 
 static void is_late_only_if_the_state_was_fetched_and_nothing_was_missing(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     assert_false(is_late(f)); /* no set */
     next_sample(f);
@@ -245,36 +246,36 @@ static void is_late_only_if_the_state_was_fetched_and_nothing_was_missing(void *
 
 static void leaves_what_is_read_once_out_of_the_set(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
-    f->ahead.mem.once = true;
+    f->prefetch.mem.once = true;
     assert_false(is_there(f, A, 8));
-    f->ahead.mem.once = false;
+    f->prefetch.mem.once = false;
     next_sample(f);
 
     assert_int_equal(f->source.asked_count, 1);
     assert_int_equal(f->source.mem.reads, 1); /* the one above: there is nothing to fetch */
-    assert_int_equal(f->ahead.misses, 0);
+    assert_int_equal(f->prefetch.misses, 0);
 }
 
 /* How much is fetched of what was looked for. */
-static size_t looked(struct ahead_fixture *f, size_t size, size_t most)
+static size_t looked(struct prefetch_fixture *f, size_t size, size_t most)
 {
     size_t asked = 0;
 
-    ahead_forget(&f->set);
+    prefetch_forget(&f->set);
     next_sample(f);
-    assert_null(mem_look(&f->ahead.mem, A, size, most));
+    assert_null(mem_look(&f->prefetch.mem, A, size, most));
     next_sample(f);
     assert_true(was_asked(f, A, &asked));
-    assert_non_null(mem_look(&f->ahead.mem, A, size, most));
+    assert_non_null(mem_look(&f->prefetch.mem, A, size, most));
     return asked;
 }
 
 static void fetches_what_may_grow_in_steps_up_to_what_is_mapped(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     assert_int_equal(looked(f, 100, 8192), 512);
     assert_int_equal(looked(f, 512, 8192), 512);
@@ -285,40 +286,40 @@ static void fetches_what_may_grow_in_steps_up_to_what_is_mapped(void **state)
 
 static void lends_what_was_fetched_and_reads_nothing_to_look(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     const unsigned char *bytes;
     uint64_t reads;
 
     (void)looked(f, 100, 8192);
     reads = f->source.mem.reads;
-    bytes = mem_look(&f->ahead.mem, A + 8, 500, 8192);
+    bytes = mem_look(&f->prefetch.mem, A + 8, 500, 8192);
 
     assert_non_null(bytes);
     assert_int_equal(bytes[0], source_byte(A + 8, f->source.age));
     assert_int_equal(bytes[499], source_byte(A + 8 + 499, f->source.age));
-    assert_null(mem_look(&f->ahead.mem, A + 8, 505, 8192));
-    assert_null(mem_look(&f->ahead.mem, B, 8, 8192));
+    assert_null(mem_look(&f->prefetch.mem, A + 8, 505, 8192));
+    assert_null(mem_look(&f->prefetch.mem, B, 8, 8192));
     assert_int_equal(f->source.mem.reads, reads);
 }
 
 static void empties_only_the_set_whose_range_is_gone(void **state)
 {
-    struct ahead_fixture *f = *state;
-    struct ahead_set *sets[2] = {&f->set, &f->other};
+    struct prefetch_fixture *f = *state;
+    struct prefetch_set *sets[2] = {&f->set, &f->other};
 
-    f->ahead.now = &f->set;
+    f->prefetch.now = &f->set;
     assert_false(is_there(f, A, 8));
     assert_false(is_there(f, B, 8));
-    f->ahead.now = &f->other;
+    f->prefetch.now = &f->other;
     assert_false(is_there(f, C, 8));
     f->source.hole = B + 4;
-    ahead_fetch(&f->ahead, sets, 2);
+    prefetch_fetch(&f->prefetch, sets, 2);
 
     assert_true(is_there(f, C, 8));
-    f->ahead.now = &f->set;
+    f->prefetch.now = &f->set;
     assert_false(is_late(f));
     assert_false(is_there(f, A, 8)); /* it joins again ... */
-    ahead_fetch(&f->ahead, sets, 2);
+    prefetch_fetch(&f->prefetch, sets, 2);
     assert_true(is_there(f, A, 8)); /* ... without what is gone */
     f->source.hole = A;
     next_sample(f);
@@ -328,25 +329,25 @@ static void empties_only_the_set_whose_range_is_gone(void **state)
 
 static void fails_as_the_memory_does_where_something_is_missing(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned char byte;
 
     next_sample(f);
     f->source.hole = A;
 
-    assert_int_equal(mem_read(&f->ahead.mem, A, &byte, 1), CPY_RACED);
+    assert_int_equal(mem_read(&f->prefetch.mem, A, &byte, 1), CPY_RACED);
 }
 
 static void serves_nothing_of_a_set_that_was_forgotten(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, A, 8));
     assert_false(is_served(f, B, 8, MEM_STATE, 0));
     next_sample(f);
     assert_true(is_served(f, B, 8, MEM_STATE, f->source.age));
-    ahead_forget(&f->set);
+    prefetch_forget(&f->set);
 
     assert_false(is_late(f));
     assert_false(is_there(f, A, 8));
@@ -354,7 +355,7 @@ static void serves_nothing_of_a_set_that_was_forgotten(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, ahead_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, prefetch_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(reads_as_without_it_where_no_set_is_given),
         TEST(serves_what_was_fetched_as_it_was_then),

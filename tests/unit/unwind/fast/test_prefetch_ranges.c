@@ -11,26 +11,26 @@
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/unwind/prefetch.h"
 
-#define A AHEAD_BASE
-#define B (A + AHEAD_FAR)
-#define C (B + AHEAD_FAR)
+#define A PREFETCH_BASE
+#define B (A + PREFETCH_FAR)
+#define C (B + PREFETCH_FAR)
 enum { MEGABYTE = 1 << 20, BYTES_ALLOWED = 16 * MEGABYTE, RANGE_ALLOWED = 4 * MEGABYTE };
 enum { RANGES_ALLOWED = 1 << 16 };
 
 static int set_up(void **state)
 {
-    return ahead_set_up(state, false);
+    return prefetch_set_up(state, false);
 }
 
 static int set_up_by_address(void **state)
 {
-    return ahead_set_up(state, true);
+    return prefetch_set_up(state, true);
 }
 
 /* How many ranges are fetched after these 8 bytes were read. */
-static size_t asked_after(struct ahead_fixture *f, cpy_addr first, cpy_addr second)
+static size_t asked_after(struct prefetch_fixture *f, cpy_addr first, cpy_addr second)
 {
-    ahead_forget(&f->set);
+    prefetch_forget(&f->set);
     next_sample(f);
     assert_false(is_there(f, first, 8));
     assert_false(is_there(f, second, 8));
@@ -42,7 +42,7 @@ static size_t asked_after(struct ahead_fixture *f, cpy_addr first, cpy_addr seco
 
 static void joins_ranges_that_lie_near_each_other(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     assert_int_equal(asked_after(f, A, A + 8), 1);
     assert_int_equal(asked_after(f, A, A + 500), 1);
@@ -52,21 +52,21 @@ static void joins_ranges_that_lie_near_each_other(void **state)
 
 static void touches_no_page_that_has_neither_of_two_ranges(void **state)
 {
-    struct ahead_fixture *f = *state;
-    const cpy_addr first = A + AHEAD_PAGE - 8; /* the last bytes of its page */
+    struct prefetch_fixture *f = *state;
+    const cpy_addr first = A + PREFETCH_PAGE - 8; /* the last bytes of its page */
     cpy_addr at, page;
     size_t i, pages = 0;
 
-    for (at = first + 1024; at <= A + 4L * AHEAD_PAGE; at += 504) {
+    for (at = first + 1024; at <= A + 4L * PREFETCH_PAGE; at += 504) {
         (void)asked_after(f, first, at);
         (void)asked_after(f, at, first);
         for (i = 0; i < f->source.asked_count; i++) {
             const struct mem_range *range = &f->source.asked[i];
 
-            for (page = range->from / AHEAD_PAGE;
-                 page <= (range->from + range->size - 1) / AHEAD_PAGE; page++, pages++)
-                assert_true(page == A / AHEAD_PAGE || page == at / AHEAD_PAGE ||
-                            page == (at + 7) / AHEAD_PAGE);
+            for (page = range->from / PREFETCH_PAGE;
+                 page <= (range->from + range->size - 1) / PREFETCH_PAGE; page++, pages++)
+                assert_true(page == A / PREFETCH_PAGE || page == at / PREFETCH_PAGE ||
+                            page == (at + 7) / PREFETCH_PAGE);
         }
     }
     assert_true(pages > 0);
@@ -74,7 +74,7 @@ static void touches_no_page_that_has_neither_of_two_ranges(void **state)
 
 static void serves_nothing_wrong_of_a_range_that_grew_downwards(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, A + 64, 8));
@@ -90,13 +90,13 @@ static void serves_nothing_wrong_of_a_range_that_grew_downwards(void **state)
 /* Addresses that are no order at all; too far from each other to be one. */
 static cpy_addr scattered(cpy_addr i)
 {
-    return A + (i * 7919 % 1009) * AHEAD_FAR;
+    return A + (i * 7919 % 1009) * PREFETCH_FAR;
 }
 
 static void finds_each_of_many_ranges_whatever_the_order(void **state)
 {
     enum { RANGES = 300 };
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     cpy_addr i;
 
     next_sample(f);
@@ -116,7 +116,7 @@ static void finds_each_of_many_ranges_whatever_the_order(void **state)
 
 static void fetches_by_address_and_by_time_where_that_is_wanted(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     const cpy_addr order[] = {A, C, B};
     size_t i;
 
@@ -133,7 +133,7 @@ static void fetches_by_address_and_by_time_where_that_is_wanted(void **state)
 
 static void joins_near_ranges_that_were_read_far_apart_in_time(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, A + 512, 8));
@@ -151,7 +151,7 @@ static void joins_near_ranges_that_were_read_far_apart_in_time(void **state)
 static void drops_what_was_not_used_in_a_window(void **state)
 {
     enum { LONG_ENOUGH = 40 };
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     size_t size;
     int i;
 
@@ -173,7 +173,7 @@ static void drops_what_was_not_used_in_a_window(void **state)
 
 static void drops_nothing_sooner_the_older_a_set_is(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     int lasted[2] = {0, 0}, ages[2] = {4, 600}, round, i;
     size_t size;
 
@@ -197,7 +197,7 @@ static void drops_nothing_sooner_the_older_a_set_is(void **state)
 static void shrinks_a_range_to_what_was_used_of_it(void **state)
 {
     enum { LONG_ENOUGH = 40 };
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     size_t size = 0;
     int i;
 
@@ -217,7 +217,7 @@ static void shrinks_a_range_to_what_was_used_of_it(void **state)
 static void leaves_out_what_was_not_used_before_and_between_what_was(void **state)
 {
     enum { LONG_ENOUGH = 100 };
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     size_t size = 0;
     int i;
 
@@ -243,32 +243,32 @@ static void leaves_out_what_was_not_used_before_and_between_what_was(void **stat
 static void finds_what_joins_while_other_ranges_are_dropped(void **state)
 {
     enum { UNUSED = 100, SAMPLES = 60, NEW = 3 };
-    struct ahead_fixture *f = *state;
-    cpy_addr at = A + 1000L * AHEAD_FAR, i, sample;
+    struct prefetch_fixture *f = *state;
+    cpy_addr at = A + 1000L * PREFETCH_FAR, i, sample;
 
     next_sample(f);
     for (i = 0; i < UNUSED; i++)
-        assert_false(is_there(f, at + i * AHEAD_FAR, 8));
+        assert_false(is_there(f, at + i * PREFETCH_FAR, 8));
     for (sample = 0; sample < SAMPLES; sample++) {
         next_sample(f);
         for (i = 0; sample > 0 && i < NEW; i++)
-            assert_true(is_there(f, at + i * AHEAD_FAR, 8));
-        at -= (cpy_addr)NEW * AHEAD_FAR;
+            assert_true(is_there(f, at + i * PREFETCH_FAR, 8));
+        at -= (cpy_addr)NEW * PREFETCH_FAR;
         for (i = 0; i < NEW; i++)
-            assert_false(is_there(f, at + i * AHEAD_FAR, 8));
+            assert_false(is_there(f, at + i * PREFETCH_FAR, 8));
     }
 }
 
 static void fetches_no_range_of_more_than_four_megabytes(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
 
     next_sample(f);
     assert_false(is_there(f, A, RANGE_ALLOWED));
     next_sample(f);
     assert_true(is_there(f, A, RANGE_ALLOWED));
     assert_false(is_there(f, A + RANGE_ALLOWED, 8)); /* a range of its own */
-    ahead_forget(&f->set);
+    prefetch_forget(&f->set);
     assert_false(is_there(f, B, RANGE_ALLOWED + 1));
     next_sample(f);
     assert_int_equal(f->set.count, 0);
@@ -276,31 +276,31 @@ static void fetches_no_range_of_more_than_four_megabytes(void **state)
 
 static void keeps_all_copies_together_below_sixteen_megabytes(void **state)
 {
-    struct ahead_fixture *f = *state;
-    struct ahead_set *sets[2] = {&f->set, &f->other};
+    struct prefetch_fixture *f = *state;
+    struct prefetch_set *sets[2] = {&f->set, &f->other};
     size_t i;
 
     for (i = 0; i < 2; i++) {
-        f->ahead.now = sets[i];
+        f->prefetch.now = sets[i];
         assert_false(is_there(f, A + i * 8 * MEGABYTE, RANGE_ALLOWED));
         assert_false(is_there(f, A + i * 8 * MEGABYTE + RANGE_ALLOWED + 2048, 3 * MEGABYTE));
     }
-    ahead_fetch(&f->ahead, sets, 2);
+    prefetch_fetch(&f->prefetch, sets, 2);
 
-    assert_true(f->ahead.bytes > 0 && f->ahead.bytes <= BYTES_ALLOWED);
-    f->ahead.now = sets[0];
+    assert_true(f->prefetch.bytes > 0 && f->prefetch.bytes <= BYTES_ALLOWED);
+    f->prefetch.now = sets[0];
     assert_true(is_there(f, A, RANGE_ALLOWED));
-    f->ahead.now = sets[1];
+    f->prefetch.now = sets[1];
     assert_false(is_there(f, A + 8L * MEGABYTE, RANGE_ALLOWED)); /* there was no room */
-    ahead_set_finish(&f->ahead, sets[0]);
-    ahead_fetch(&f->ahead, &sets[1], 1);
+    prefetch_set_finish(&f->prefetch, sets[0]);
+    prefetch_fetch(&f->prefetch, &sets[1], 1);
     assert_true(is_there(f, A + 8L * MEGABYTE, RANGE_ALLOWED));
 }
 
 /* Where there is no room to spare for what may come. */
 static void fetches_as_many_bytes_as_are_allowed(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     cpy_addr i;
 
     next_sample(f);
@@ -309,26 +309,26 @@ static void fetches_as_many_bytes_as_are_allowed(void **state)
     next_sample(f);
     for (i = 0; i < BYTES_ALLOWED / RANGE_ALLOWED; i++)
         assert_true(is_there(f, A + i * 2 * RANGE_ALLOWED, RANGE_ALLOWED));
-    assert_int_equal(f->ahead.bytes, BYTES_ALLOWED);
+    assert_int_equal(f->prefetch.bytes, BYTES_ALLOWED);
 }
 
 static void keeps_no_more_ranges_than_allowed_and_reads_the_rest(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     cpy_addr i;
 
     next_sample(f);
     for (i = 0; i <= RANGES_ALLOWED; i++)
-        (void)is_there(f, A + i * AHEAD_FAR, 8);
+        (void)is_there(f, A + i * PREFETCH_FAR, 8);
     assert_int_equal(f->set.count, RANGES_ALLOWED);
     next_sample(f);
 
-    assert_true(is_there(f, A + (RANGES_ALLOWED - 1L) * AHEAD_FAR, 8));
-    assert_false(is_there(f, A + RANGES_ALLOWED * (cpy_addr)AHEAD_FAR, 8));
+    assert_true(is_there(f, A + (RANGES_ALLOWED - 1L) * PREFETCH_FAR, 8));
+    assert_false(is_there(f, A + RANGES_ALLOWED * (cpy_addr)PREFETCH_FAR, 8));
 }
 
 /* A few samples of changing reads, each of which checks the bytes; gives the allocations. */
-static unsigned long samples_with(struct ahead_fixture *f, unsigned long bad)
+static unsigned long samples_with(struct prefetch_fixture *f, unsigned long bad)
 {
     enum { SAMPLES = 6, RANGES = 12 };
     unsigned char bytes[64];
@@ -343,7 +343,7 @@ static unsigned long samples_with(struct ahead_fixture *f, unsigned long bad)
             const cpy_addr from = scattered(sample + i);
             const uint64_t reads = f->source.mem.reads;
 
-            assert_int_equal(mem_read(&f->ahead.mem, from, bytes, sizeof(bytes)), CPY_OK);
+            assert_int_equal(mem_read(&f->prefetch.mem, from, bytes, sizeof(bytes)), CPY_OK);
             assert_int_equal(
                 bytes[0],
                 source_byte(from, f->source.mem.reads == reads ? fetched : f->source.age));
@@ -354,12 +354,12 @@ static unsigned long samples_with(struct ahead_fixture *f, unsigned long bad)
 
 static void reads_what_is_right_whichever_allocation_fails(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned long bad = 1, count;
 
     do {
-        ahead_set_finish(&f->ahead, &f->set);
-        ahead_finish(&f->ahead);
+        prefetch_set_finish(&f->prefetch, &f->set);
+        prefetch_finish(&f->prefetch);
         count = samples_with(f, bad);
     } while (bad++ <= count);
     assert_true(count >= 3); /* the plan, the ranges, the copies */
@@ -369,14 +369,14 @@ static void reads_what_is_right_whichever_allocation_fails(void **state)
 
 static void reads_what_is_right_without_any_memory(void **state)
 {
-    struct ahead_fixture *f = *state;
+    struct prefetch_fixture *f = *state;
     unsigned char byte;
 
     alloc_fail_all();
     next_sample(f);
-    assert_int_equal(mem_read(&f->ahead.mem, A, &byte, 1), CPY_OK);
+    assert_int_equal(mem_read(&f->prefetch.mem, A, &byte, 1), CPY_OK);
     next_sample(f);
-    assert_int_equal(mem_read(&f->ahead.mem, A, &byte, 1), CPY_OK);
+    assert_int_equal(mem_read(&f->prefetch.mem, A, &byte, 1), CPY_OK);
 
     assert_true(alloc_fail_stop() >= 2);
     assert_int_equal(byte, source_byte(A, f->source.age));
@@ -385,9 +385,10 @@ static void reads_what_is_right_without_any_memory(void **state)
 
 int main(void)
 {
-#define TEST(name)       cmocka_unit_test_setup_teardown(name, set_up, ahead_tear_down)
-#define BY_ADDRESS(name) cmocka_unit_test_setup_teardown(name, set_up_by_address, ahead_tear_down)
-#define BOTH(name)       TEST(name), BY_ADDRESS(name)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, prefetch_tear_down)
+#define BY_ADDRESS(name) \
+    cmocka_unit_test_setup_teardown(name, set_up_by_address, prefetch_tear_down)
+#define BOTH(name) TEST(name), BY_ADDRESS(name)
     const struct CMUnitTest tests[] = {
         BOTH(joins_ranges_that_lie_near_each_other),
         BOTH(touches_no_page_that_has_neither_of_two_ranges),
@@ -398,9 +399,9 @@ int main(void)
         BOTH(drops_what_was_not_used_in_a_window),
         BOTH(drops_nothing_sooner_the_older_a_set_is),
         cmocka_unit_test_setup_teardown(shrinks_a_range_to_what_was_used_of_it, set_up,
-                                        ahead_tear_down),
+                                        prefetch_tear_down),
         cmocka_unit_test_setup_teardown(leaves_out_what_was_not_used_before_and_between_what_was,
-                                        set_up_by_address, ahead_tear_down),
+                                        set_up_by_address, prefetch_tear_down),
         BOTH(finds_what_joins_while_other_ranges_are_dropped),
         BOTH(fetches_no_range_of_more_than_four_megabytes),
         BOTH(keeps_all_copies_together_below_sixteen_megabytes),

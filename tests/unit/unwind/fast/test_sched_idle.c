@@ -12,8 +12,8 @@
 
 struct fixture {
     struct thread *thread;
-    struct slumber slumber;
-    struct slumber_here here; /* nobody woke up */
+    struct sched_idle sched_idle;
+    struct sched_idle_here here; /* nobody woke up */
 };
 
 static int set_up(void **state)
@@ -22,7 +22,7 @@ static int set_up(void **state)
 
     assert_non_null(f);
     f->thread = thread_new();
-    slumber_init(&f->slumber);
+    sched_idle_init(&f->sched_idle);
     *state = f;
     return 0;
 }
@@ -31,7 +31,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    slumber_finish(&f->slumber);
+    sched_idle_finish(&f->sched_idle);
     thread_free(f->thread);
     free(f);
     return 0;
@@ -44,12 +44,12 @@ static bool counts(const struct fixture *f)
 
 static void note(struct fixture *f, bool same)
 {
-    slumber_note(&f->slumber, f->thread->proc_fd, f->thread->tid, same);
+    sched_idle_note(&f->sched_idle, f->thread->proc_fd, f->thread->tid, same);
 }
 
 static bool is_ready(struct fixture *f)
 {
-    return slumber_is_ready(&f->slumber, f->thread->proc_fd, f->thread->tid, &f->here);
+    return sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, f->thread->tid, &f->here);
 }
 
 /* Its stack was read twice while it slept. */
@@ -58,9 +58,9 @@ static void read_asleep(struct fixture *f)
     if (!counts(f))
         skip();
     note(f, true);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
     note(f, true);
-    assert_true(slumber_lasts(&f->slumber));
+    assert_true(sched_idle_since_read(&f->sched_idle));
 }
 
 static void lasts_once_the_stack_of_a_sleeping_thread_was_read(void **state)
@@ -68,10 +68,10 @@ static void lasts_once_the_stack_of_a_sleeping_thread_was_read(void **state)
     struct fixture *f = *state;
     int i;
 
-    assert_false(slumber_lasts(&f->slumber)); /* nothing is known yet */
+    assert_false(sched_idle_since_read(&f->sched_idle)); /* nothing is known yet */
     read_asleep(f);
     for (i = 0; i < 3; i++)
-        assert_true(slumber_lasts(&f->slumber));
+        assert_true(sched_idle_since_read(&f->sched_idle));
 }
 
 static void ends_when_the_thread_has_run_for_a_moment(void **state)
@@ -81,8 +81,8 @@ static void ends_when_the_thread_has_run_for_a_moment(void **state)
     read_asleep(f);
     thread_wake(f->thread);
 
-    assert_false(slumber_lasts(&f->slumber));
-    assert_false(slumber_lasts(&f->slumber)); /* its stack was not read since */
+    assert_false(sched_idle_since_read(&f->sched_idle));
+    assert_false(sched_idle_since_read(&f->sched_idle)); /* its stack was not read since */
     read_asleep(f);
 }
 
@@ -92,9 +92,9 @@ static void ends_when_the_thread_runs(void **state)
 
     read_asleep(f);
     thread_run(f->thread);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
     note(f, true);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
 }
 
 static void ends_with_the_thread(void **state)
@@ -104,9 +104,9 @@ static void ends_with_the_thread(void **state)
     read_asleep(f);
     thread_end(f->thread);
 
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
     note(f, true);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
     assert_false(is_ready(f));
 }
 
@@ -117,12 +117,12 @@ static void does_not_begin_while_the_stack_changes(void **state)
 
     for (i = 0; i < 4; i++) {
         note(f, false);
-        assert_false(slumber_lasts(&f->slumber));
+        assert_false(sched_idle_since_read(&f->sched_idle));
     }
-    assert_int_equal(f->slumber.fd, -1); /* not even asked about */
+    assert_int_equal(f->sched_idle.fd, -1); /* not even asked about */
 }
 
-/* The stack that slumber_note is told of may be older than what is_ready saw. */
+/* The stack that sched_idle_note is told of may be older than what is_ready saw. */
 static void needs_the_stack_read_once_more_if_it_was_asleep_only_since(void **state)
 {
     struct fixture *f = *state;
@@ -131,14 +131,14 @@ static void needs_the_stack_read_once_more_if_it_was_asleep_only_since(void **st
         skip();
     assert_false(is_ready(f));
     note(f, true);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
     assert_false(is_ready(f));
     note(f, true);
-    assert_true(slumber_lasts(&f->slumber));
+    assert_true(sched_idle_since_read(&f->sched_idle));
     thread_wake(f->thread);
     assert_false(is_ready(f));
     note(f, true);
-    assert_false(slumber_lasts(&f->slumber));
+    assert_false(sched_idle_since_read(&f->sched_idle));
 }
 
 static void asks_ever_less_often_about_a_thread_that_always_runs(void **state)
@@ -153,17 +153,17 @@ static void asks_ever_less_often_about_a_thread_that_always_runs(void **state)
     thread_run(f->thread);
     for (i = 0; i < NOTES; i++) {
         note(f, true);
-        since = f->slumber.passed == 0 ? 0 : since + 1;
+        since = f->sched_idle.passed == 0 ? 0 : since + 1;
         longest = since > longest ? since : longest;
-        asked += f->slumber.passed == 0;
+        asked += f->sched_idle.passed == 0;
     }
     assert_true(asked >= 6 && asked < 15);
     assert_true(longest > 30 && longest <= 130);
     thread_stop(f->thread);
-    for (i = 0; i < 130 && !f->slumber.asleep; i++)
+    for (i = 0; i < 130 && !f->sched_idle.asleep; i++)
         note(f, true);
-    assert_true(f->slumber.asleep);
-    assert_int_equal(f->slumber.patience, 0);
+    assert_true(f->sched_idle.asleep);
+    assert_int_equal(f->sched_idle.patience, 0);
 }
 
 static void is_ready_while_the_thread_runs(void **state)
@@ -185,12 +185,12 @@ static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
 {
     struct fixture *f = *state;
 
-    assert_false(slumber_is_ready(&f->slumber, -1, f->thread->tid, &f->here));
-    assert_false(slumber_is_ready(&f->slumber, f->thread->proc_fd, 0, &f->here));
-    slumber_note(&f->slumber, -1, f->thread->tid, true);
-    slumber_note(&f->slumber, f->thread->proc_fd, 0, true);
-    assert_false(slumber_lasts(&f->slumber));
-    assert_int_equal(f->slumber.fd, -1);
+    assert_false(sched_idle_is_ready(&f->sched_idle, -1, f->thread->tid, &f->here));
+    assert_false(sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, 0, &f->here));
+    sched_idle_note(&f->sched_idle, -1, f->thread->tid, true);
+    sched_idle_note(&f->sched_idle, f->thread->proc_fd, 0, true);
+    assert_false(sched_idle_since_read(&f->sched_idle));
+    assert_int_equal(f->sched_idle.fd, -1);
 }
 
 static void knows_that_a_thread_waits_for_a_cpu(void **state)
@@ -210,14 +210,14 @@ static void knows_that_a_thread_waits_for_a_cpu(void **state)
     thread_pin(0, cpu);
     thread_run(f->thread);
     (void)is_ready(f);
-    for (i = 0; i < 10000 && !f->slumber.queued; i++) {
+    for (i = 0; i < 10000 && !f->sched_idle.queued; i++) {
         for (spin = 0; spin < 500000;)
             spin++;
         assert_true(is_ready(f));
     }
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 
-    assert_true(f->slumber.queued);
+    assert_true(f->sched_idle.queued);
 }
 
 static void keeps_one_file_of_a_thread_that_sleeps(void **state)
@@ -229,12 +229,12 @@ static void keeps_one_file_of_a_thread_that_sleeps(void **state)
     for (i = 0; i < 20; i++) {
         note(f, i % 3 != 0);
         (void)is_ready(f);
-        (void)slumber_lasts(&f->slumber);
+        (void)sched_idle_since_read(&f->sched_idle);
         assert_int_equal(thread_files(), before + 1);
     }
-    slumber_finish(&f->slumber);
+    sched_idle_finish(&f->sched_idle);
     assert_int_equal(thread_files(), before);
-    slumber_finish(&f->slumber); /* once more is fine */
+    sched_idle_finish(&f->sched_idle); /* once more is fine */
     assert_int_equal(thread_files(), before);
 }
 
@@ -248,7 +248,7 @@ static void keeps_two_files_of_a_thread_that_runs(void **state)
     for (i = 0; i < 20; i++)
         assert_true(is_ready(f));
     assert_int_equal(thread_files(), before + 2);
-    slumber_finish(&f->slumber);
+    sched_idle_finish(&f->sched_idle);
     assert_int_equal(thread_files(), before);
 }
 

@@ -14,7 +14,7 @@
 enum { TID = 7, CPU = 3, MS = 1000000 };
 
 struct fixture {
-    struct slumber slumber;
+    struct sched_idle sched_idle;
     int proc_fd;
 };
 
@@ -42,9 +42,9 @@ static void has_taken(uint64_t cpu_ns, uint64_t wait_ns, uint64_t turns)
 
 static bool is_ready(struct fixture *f, uint64_t woke_ns)
 {
-    const struct slumber_here here = {.woke_ns = woke_ns, .cpu = CPU};
+    const struct sched_idle_here here = {.woke_ns = woke_ns, .cpu = CPU};
 
-    return slumber_is_ready(&f->slumber, f->proc_fd, TID, &here);
+    return sched_idle_is_ready(&f->sched_idle, f->proc_fd, TID, &here);
 }
 
 /* It was seen to run where we woke up after 10 ms, when it had taken 5 ms; its stat says from then
@@ -58,7 +58,7 @@ static int set_up(void **state)
     tree_directory("task");
     tree_directory("task/7");
     f->proc_fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    slumber_init(&f->slumber);
+    sched_idle_init(&f->sched_idle);
     has_taken(4 * MS, 1 * MS, 10);
     stat_says('R', CPU);
     assert_true(is_ready(f, 10 * MS));
@@ -71,7 +71,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    slumber_finish(&f->slumber);
+    sched_idle_finish(&f->sched_idle);
     (void)close(f->proc_fd);
     free(f);
     return tree_remove(NULL);
@@ -83,10 +83,10 @@ static void is_not_asked_about_if_it_has_used_all_of_its_time(void **state)
 
     has_taken(4 * MS + 970000, 1 * MS + 30000, 11); /* it waited while we were there */
     assert_true(is_ready(f, 11 * MS));
-    assert_int_equal(f->slumber.cpu, CPU);
+    assert_int_equal(f->sched_idle.cpu, CPU);
     has_taken(5 * MS + 970000, 1 * MS + 30500, 12);
     assert_true(is_ready(f, 12 * MS + 3000)); /* we came a little later */
-    assert_int_equal(f->slumber.cpu, CPU);
+    assert_int_equal(f->sched_idle.cpu, CPU);
 }
 
 static void is_asked_about_if_it_may_have_slept(void **state)
@@ -95,7 +95,7 @@ static void is_asked_about_if_it_may_have_slept(void **state)
 
     has_taken(4 * MS + 970000, 1 * MS + 20000, 11);
     assert_false(is_ready(f, 11 * MS));
-    assert_int_equal(f->slumber.cpu, CPU + 1);
+    assert_int_equal(f->sched_idle.cpu, CPU + 1);
     has_taken(5 * MS + 970000, 1 * MS + 20000, 12); /* all of its time, but since it slept */
     assert_false(is_ready(f, 12 * MS));
 }
@@ -125,7 +125,7 @@ static void is_asked_about_if_it_ran_elsewhere(void **state)
     has_taken(4 * MS, 1 * MS, 11);
     stat_says('R', CPU + 1);
     assert_true(is_ready(f, 11 * MS));
-    assert_int_equal(f->slumber.cpu, CPU + 1);
+    assert_int_equal(f->sched_idle.cpu, CPU + 1);
     has_taken(5 * MS, 1 * MS, 12);
     stat_says('S', CPU);
     assert_false(is_ready(f, 12 * MS));
@@ -144,13 +144,13 @@ static void is_not_asked_about_where_it_was_interrupted(void **state)
     struct fixture *f = *state;
 
     assert_false(is_ready(f, 20 * MS)); /* its stat says so; it is known to sleep then */
-    assert_true(slumber_goes_on(&f->slumber));
+    assert_true(sched_idle_since_look(&f->sched_idle));
     has_taken(5 * MS, 1 * MS, 10); /* the same turn: counted anew only when that ends */
-    slumber_runs(&f->slumber, f->proc_fd, TID, CPU);
+    sched_idle_runs(&f->sched_idle, f->proc_fd, TID, CPU);
 
-    assert_int_equal(f->slumber.cpu, CPU);
-    assert_true(f->slumber.cpu_ns == 5 * MS && f->slumber.wait_ns == 1 * MS);
-    assert_false(slumber_goes_on(&f->slumber));
+    assert_int_equal(f->sched_idle.cpu, CPU);
+    assert_true(f->sched_idle.cpu_ns == 5 * MS && f->sched_idle.wait_ns == 1 * MS);
+    assert_false(sched_idle_since_look(&f->sched_idle));
     has_taken(6 * MS, 1 * MS,
               11); /* all of its time; but until when that was counted is not known */
     assert_false(is_ready(f, 21 * MS));

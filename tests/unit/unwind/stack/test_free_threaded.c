@@ -226,7 +226,7 @@ static void open_process(struct process *p)
     p->target->found.runtime = made_runtime(&p->made, p->interp);
     if (find_accept(p->target->mem, 0, &p->target->found, &err) != CPY_OK)
         fail_msg("%s", err.text);
-    target_settle(p->target);
+    target_choose_readers(p->target);
 }
 
 /* Ended by cpy_close(p->target), memory and all. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * publish.h - encodes the profile of an interval and hands it to the exporters.
+ * publisher.h - encodes the profile of an interval and hands it to the exporters.
  */
-#ifndef AGENT_DELIVERY_PUBLISH_H
-#define AGENT_DELIVERY_PUBLISH_H
+#ifndef AGENT_DELIVERY_PUBLISHER_H
+#define AGENT_DELIVERY_PUBLISHER_H
 
 #include "agent/delivery/change.h"
 #include "agent/delivery/otel.h"
-#include "agent/delivery/publish_otlp.h"
+#include "agent/delivery/publisher_otlp.h"
 #include "agent/delivery/push_meter.h"
 #include "agent/sampling/service.h"
 #include "conf/conf.h"
 
-struct ship {
+struct publisher {
     struct delivery *delivery;  /* owned */
     struct push_meter **meters; /* owned: of each exporter, in the order they were added */
     size_t meter_count;
@@ -20,9 +20,9 @@ struct ship {
     size_t label_count;
     struct otel otel;                  /* owned: what the environment says to OTLP exporters */
     struct exporter_label *attributes; /* owned: the labels and those of the environment */
-    struct ship_otlp *otlp;            /* owned: the requests of the interval */
+    struct publisher_otlp *otlp;       /* owned: the requests of the interval */
     struct buf bytes;                  /* owned: what is being encoded */
-    uint64_t spread_ns;                /* over which servers are sent to */
+    uint64_t send_jitter_ns;           /* over which servers are sent to */
     uint64_t profiles;                 /* encoded so far */
 };
 
@@ -31,7 +31,8 @@ struct ship {
  * hang, and have the spool still; then profiles wait in memory until it can be had.
  * False: one cannot work, `err` says which and why.
  */
-MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err);
+MUST_CHECK bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
+                               struct err *err);
 
 /*
  * Changes to other settings with the same spool, which must outlive it then. Exporters for which
@@ -41,25 +42,26 @@ MUST_CHECK bool ship_open(struct ship *ship, const struct conf *conf, bool held,
  *
  * Gives: *out_left, ended with delivery_left_end. False: all stays as it is, `err` says why.
  */
-MUST_CHECK bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
-                            uint64_t deadline_ns, struct delivery_left **out_left, struct err *err);
+MUST_CHECK bool publisher_change(struct publisher *publisher, const struct conf *before,
+                                 const struct conf *conf, uint64_t deadline_ns,
+                                 struct delivery_left **out_left, struct err *err);
 
 /*
  * The exporters that there are to be: those of the settings, or else the environment's.
  *
  * Gives: how many. Lends *out until the settings end.
  */
-size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out);
+size_t publisher_wanted(const struct conf *conf, const struct conf_exporter **out);
 
 /* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
-MUST_CHECK bool ship_exporter(const struct conf_exporter *conf, struct exporter **out,
-                              struct err *err);
+MUST_CHECK bool publisher_exporter(const struct conf_exporter *conf, struct exporter **out,
+                                   struct err *err);
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
-void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns);
+void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);
 
 /* All services of an interval were shipped: what goes together in one request goes now. */
-void ship_interval_end(struct ship *ship);
+void publisher_interval_end(struct publisher *publisher);
 
 /*
  * Delivers what is queued until `deadline_ns` (monotonic), and ends it.
@@ -67,14 +69,14 @@ void ship_interval_end(struct ship *ship);
  * Gives: false if an exporter hangs even then: exporter_global_finish must not be
  *        called, the process is to exit.
  */
-bool ship_close(struct ship *ship, uint64_t deadline_ns);
+bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
 
 /*
  * Appends the profile of a service, all values in one, as a gzip'd pprof.
  * `labels` become comments; `shown` is the type of the value that tools show first.
  */
-MUST_CHECK enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
-                                     const struct exporter_label *labels, size_t label_count,
-                                     const char *shown, struct buf *out);
+MUST_CHECK enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
+                                          const struct exporter_label *labels, size_t label_count,
+                                          const char *shown, struct buf *out);
 
 #endif

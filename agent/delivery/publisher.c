@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* publish.c - see publish.h. */
-#include "agent/delivery/publish.h"
+/* publisher.c - see publisher.h. */
+#include "agent/delivery/publisher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
 
 /* Agents that were started together send at different times, within this of each other. */
-#define SPREAD_NS (15 * NS_PER_S)
+#define SEND_JITTER_NS (15 * NS_PER_S)
 
 static uint64_t world_now(void *ctx)
 {
@@ -90,11 +90,11 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
 }
 
 /* Puts a meter around the sink; it is the next exporter's. */
-static bool add_meter(struct ship *ship, struct delivery_sink *sink)
+static bool add_meter(struct publisher *publisher, struct delivery_sink *sink)
 {
-    if (!push_meter_new(sink, sink, &ship->meters[ship->meter_count]))
+    if (!push_meter_new(sink, sink, &publisher->meters[publisher->meter_count]))
         return false;
-    ship->meter_count++;
+    publisher->meter_count++;
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
     return rc == EXPORTER_OK;
 }
 
-bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
+bool publisher_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
 {
     struct otel otel = {0};
     bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, conf, out, err);
@@ -122,12 +122,12 @@ bool ship_exporter(const struct conf_exporter *conf, struct exporter **out, stru
     return good;
 }
 
-static uint64_t spread_of(const struct conf *conf)
+static uint64_t send_jitter_of(const struct conf *conf)
 {
-    return conf->agent.interval_ns < SPREAD_NS ? conf->agent.interval_ns : SPREAD_NS;
+    return conf->agent.interval_ns < SEND_JITTER_NS ? conf->agent.interval_ns : SEND_JITTER_NS;
 }
 
-static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64_t spread_ns)
+static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64_t send_jitter_ns)
 {
     struct delivery_limits limits = {.queue_profiles = conf->queue,
                                      .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
@@ -135,36 +135,36 @@ static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64
     if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
         limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
-        limits.spread_ns = spread_ns;
+        limits.send_jitter_ns = send_jitter_ns;
     return limits;
 }
 
 /* Opens one exporter and gives it its thread; with a `change` as one of those there will be. */
-static bool open_exporter(struct ship *ship, struct delivery_change *change,
+static bool open_exporter(struct publisher *publisher, struct delivery_change *change,
                           const struct conf_exporter *conf, struct err *err)
 {
-    const struct delivery_limits limits = limits_of(conf, ship->spread_ns);
+    const struct delivery_limits limits = limits_of(conf, publisher->send_jitter_ns);
     struct exporter *exporter;
     struct delivery_sink sink;
     enum exporter_form form;
 
-    if (!open_by(&ship->otel, conf, &exporter, err))
+    if (!open_by(&publisher->otel, conf, &exporter, err))
         return false;
     form = exporter_form(exporter);
     sink = delivery_sink_of(exporter);
-    if (!add_meter(ship, &sink)) {
+    if (!add_meter(publisher, &sink)) {
         sink.close(sink.ctx);
         err_set(err, "exporter %s: out of memory", conf->name);
         return false;
     }
     if (change ? delivery_change_add(change, conf->name, form, &sink, &limits)
-               : delivery_add(ship->delivery, conf->name, form, &sink, &limits))
+               : delivery_add(publisher->delivery, conf->name, form, &sink, &limits))
         return true;
     err_set(err, "exporter %s: out of memory or threads", conf->name);
     return false;
 }
 
-size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out)
+size_t publisher_wanted(const struct conf *conf, const struct conf_exporter **out)
 {
     static const struct conf_exporter by_environment = {
         .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
@@ -176,32 +176,34 @@ size_t ship_wanted(const struct conf *conf, const struct conf_exporter **out)
 }
 
 /* The labels of the settings, then what the environment says of all resources. */
-static struct exporter_label *join_attributes(const struct ship *ship)
+static struct exporter_label *join_attributes(const struct publisher *publisher)
 {
-    size_t count = ship->label_count + ship->otel.attributes.count;
+    size_t count = publisher->label_count + publisher->otel.attributes.count;
     struct exporter_label *all = calloc(count + 1, sizeof(*all));
     size_t i;
 
     for (i = 0; all && i < count; i++)
-        all[i] = i < ship->label_count ? ship->labels[i]
-                                       : ship->otel.attributes.items[i - ship->label_count];
+        all[i] = i < publisher->label_count
+                     ? publisher->labels[i]
+                     : publisher->otel.attributes.items[i - publisher->label_count];
     return all;
 }
 
 /* Opens what gathers OTLP requests. */
-static bool open_otlp(struct ship *ship, struct err *err)
+static bool open_otlp(struct publisher *publisher, struct err *err)
 {
-    ship->attributes = join_attributes(ship);
-    if (ship->attributes &&
-        ship_otlp_new(ship->delivery, ship->attributes,
-                      ship->label_count + ship->otel.attributes.count, &ship->otlp))
+    publisher->attributes = join_attributes(publisher);
+    if (publisher->attributes &&
+        publisher_otlp_new(publisher->delivery, publisher->attributes,
+                           publisher->label_count + publisher->otel.attributes.count,
+                           &publisher->otlp))
         return true;
     err_set(err, "out of memory");
     return false;
 }
 
 /* The delivery, with a spool if the settings name one. */
-static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool held,
+static bool open_delivery(struct publisher *publisher, const struct conf_agent *conf, bool held,
                           struct err *err)
 {
     static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
@@ -214,50 +216,52 @@ static bool open_delivery(struct ship *ship, const struct conf_agent *conf, bool
     };
     bool spooled = spool.path && strcmp(spool.path, "off") != 0;
 
-    return delivery_new(&world, spooled ? &spool : NULL, &ship->delivery, err);
+    return delivery_new(&world, spooled ? &spool : NULL, &publisher->delivery, err);
 }
 
-static void drop_meters(struct ship *ship)
+static void drop_meters(struct publisher *publisher)
 {
     size_t i;
 
-    for (i = 0; ship->meters && i < ship->meter_count; i++)
-        push_meter_drop(ship->meters[i]);
-    free(ship->meters);
+    for (i = 0; publisher->meters && i < publisher->meter_count; i++)
+        push_meter_drop(publisher->meters[i]);
+    free(publisher->meters);
 }
 
-bool ship_open(struct ship *ship, const struct conf *conf, bool held, struct err *err)
+bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
+                    struct err *err)
 {
     const struct conf_exporter *wanted = NULL;
     size_t i, count = 0;
     bool good;
 
-    *ship = (struct ship){0};
-    buf_init(&ship->bytes, BYTES_MAX);
+    *publisher = (struct publisher){0};
+    buf_init(&publisher->bytes, BYTES_MAX);
     err_set(err, "out of memory");
-    ship->labels = copy_labels(conf->labels, conf->label_count);
-    ship->label_count = conf->label_count;
-    ship->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
-    ship->spread_ns = spread_of(conf);
-    good = ship->labels && ship->meters && open_delivery(ship, &conf->agent, held, err);
-    good = good && otel_read(secrets_getenv, &ship->otel, err);
+    publisher->labels = copy_labels(conf->labels, conf->label_count);
+    publisher->label_count = conf->label_count;
+    publisher->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
+    publisher->send_jitter_ns = send_jitter_of(conf);
+    good =
+        publisher->labels && publisher->meters && open_delivery(publisher, &conf->agent, held, err);
+    good = good && otel_read(secrets_getenv, &publisher->otel, err);
     if (good)
-        count = ship_wanted(conf, &wanted);
+        count = publisher_wanted(conf, &wanted);
     for (i = 0; good && i < count; i++)
-        good = open_exporter(ship, NULL, &wanted[i], err);
-    good = good && open_otlp(ship, err);
-    if (good && !delivery_start(ship->delivery)) {
+        good = open_exporter(publisher, NULL, &wanted[i], err);
+    good = good && open_otlp(publisher, err);
+    if (good && !delivery_start(publisher->delivery)) {
         err_set(err, "out of threads");
         good = false;
     }
     if (!good)
-        (void)ship_close(ship, 0);
+        (void)publisher_close(publisher, 0);
     return good;
 }
 
 /* Exporter `name` of before, if it is to go on as it is; false: there is none, or another. */
-static bool find_same(const struct ship *ship, const struct conf *before, const struct conf *conf,
-                      const char *name, size_t *out)
+static bool find_same(const struct publisher *publisher, const struct conf *before,
+                      const struct conf *conf, const char *name, size_t *out)
 {
     struct delivery_stats stats;
     bool by_environment = before->exporter_count == 0 && conf->exporter_count == 0;
@@ -265,8 +269,8 @@ static bool find_same(const struct ship *ship, const struct conf *before, const 
 
     if (!by_environment && !conf_same_exporter(before, conf, name))
         return false;
-    for (i = 0; i < delivery_count(ship->delivery); i++) {
-        if (strcmp(delivery_stats(ship->delivery, i, &stats), name) == 0) {
+    for (i = 0; i < delivery_count(publisher->delivery); i++) {
+        if (strcmp(delivery_stats(publisher->delivery, i, &stats), name) == 0) {
             *out = i;
             return true;
         }
@@ -275,24 +279,24 @@ static bool find_same(const struct ship *ship, const struct conf *before, const 
 }
 
 /* `next` gets the labels and meters of other settings, `change` their exporters. */
-static bool prepare(struct ship *ship, const struct conf *before, const struct conf *conf,
-                    struct ship *next, struct delivery_change *change, struct err *err)
+static bool prepare(struct publisher *publisher, const struct conf *before, const struct conf *conf,
+                    struct publisher *next, struct delivery_change *change, struct err *err)
 {
     const struct conf_exporter *wanted;
-    size_t i, at, count = ship_wanted(conf, &wanted);
+    size_t i, at, count = publisher_wanted(conf, &wanted);
     bool good;
 
     err_set(err, "out of memory");
     next->labels = copy_labels(conf->labels, conf->label_count);
     next->label_count = conf->label_count;
-    next->spread_ns = spread_of(conf);
+    next->send_jitter_ns = send_jitter_of(conf);
     next->meters = calloc(count + 1, sizeof(struct push_meter *));
     next->attributes = next->labels ? join_attributes(next) : NULL;
     good = next->meters && next->attributes;
     for (i = 0; good && i < count; i++) {
-        if (find_same(ship, before, conf, wanted[i].name, &at)) {
+        if (find_same(publisher, before, conf, wanted[i].name, &at)) {
             delivery_change_keep(change, at);
-            next->meters[next->meter_count++] = push_meter_keep(ship->meters[at]);
+            next->meters[next->meter_count++] = push_meter_keep(publisher->meters[at]);
         } else {
             good = open_exporter(next, change, &wanted[i], err);
         }
@@ -300,17 +304,19 @@ static bool prepare(struct ship *ship, const struct conf *before, const struct c
     return good;
 }
 
-bool ship_change(struct ship *ship, const struct conf *before, const struct conf *conf,
-                 uint64_t deadline_ns, struct delivery_left **out_left, struct err *err)
+bool publisher_change(struct publisher *publisher, const struct conf *before,
+                      const struct conf *conf, uint64_t deadline_ns,
+                      struct delivery_left **out_left, struct err *err)
 {
-    struct delivery_change *change = delivery_change_new(ship->delivery, conf->exporter_count + 1);
-    struct ship next = *ship;
+    struct delivery_change *change =
+        delivery_change_new(publisher->delivery, conf->exporter_count + 1);
+    struct publisher next = *publisher;
 
     next.labels = next.attributes = NULL;
     next.meters = NULL;
     next.meter_count = 0;
     err_set(err, "out of memory");
-    if (!change || !prepare(ship, before, conf, &next, change, err)) {
+    if (!change || !prepare(publisher, before, conf, &next, change, err)) {
         delivery_change_abandon(change);
         drop_meters(&next);
         free(next.labels);
@@ -318,31 +324,31 @@ bool ship_change(struct ship *ship, const struct conf *before, const struct conf
         return false;
     }
     *out_left = delivery_change_apply(change, deadline_ns);
-    ship_otlp_set_labels(ship->otlp, next.attributes,
-                         next.label_count + next.otel.attributes.count);
-    drop_meters(ship);
-    free(ship->labels);
-    free(ship->attributes);
-    *ship = next;
+    publisher_otlp_set_labels(publisher->otlp, next.attributes,
+                              next.label_count + next.otel.attributes.count);
+    drop_meters(publisher);
+    free(publisher->labels);
+    free(publisher->attributes);
+    *publisher = next;
     return true;
 }
 
-bool ship_close(struct ship *ship, uint64_t deadline_ns)
+bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
 {
     bool ended;
 
-    if (ship->otlp)
-        ship_interval_end(ship);
-    if (ship->delivery && !delivery_flush(ship->delivery, deadline_ns))
+    if (publisher->otlp)
+        publisher_interval_end(publisher);
+    if (publisher->delivery && !delivery_flush(publisher->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
-    ended = delivery_free(ship->delivery);
-    drop_meters(ship);
-    ship_otlp_free(ship->otlp);
-    free(ship->attributes);
-    otel_finish(&ship->otel);
-    free(ship->labels);
-    buf_finish(&ship->bytes);
-    *ship = (struct ship){0};
+    ended = delivery_free(publisher->delivery);
+    drop_meters(publisher);
+    publisher_otlp_free(publisher->otlp);
+    free(publisher->attributes);
+    otel_finish(&publisher->otel);
+    free(publisher->labels);
+    buf_finish(&publisher->bytes);
+    *publisher = (struct publisher){0};
     return ended;
 }
 
@@ -359,9 +365,9 @@ static struct pprof_meta meta_of(const struct service *service, uint64_t now_ns,
     };
 }
 
-enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
-                          const struct exporter_label *labels, size_t label_count,
-                          const char *shown, struct buf *out)
+enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
+                               const struct exporter_label *labels, size_t label_count,
+                               const char *shown, struct buf *out)
 {
     struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
     char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
@@ -382,40 +388,40 @@ enum pprof_rc ship_encode(const struct service *service, uint64_t now_ns,
     return pprof_encode(service->profile, &meta, out);
 }
 
-enum { SHIP_LABELS_MAX = LABELS_MAX + 32 };
+enum { PUBLISHER_LABELS_MAX = LABELS_MAX + 32 };
 
 /* The labels of a service, then those of the settings that it has none of. */
-static size_t labels_of(const struct ship *ship, const struct service *service,
-                        struct exporter_label out[SHIP_LABELS_MAX])
+static size_t labels_of(const struct publisher *publisher, const struct service *service,
+                        struct exporter_label out[PUBLISHER_LABELS_MAX])
 {
     size_t count = 0, at = 0, i;
 
     while (count < LABELS_MAX &&
            labels_next(&service->labels, &at, &out[count].name, &out[count].value))
         count++;
-    for (i = 0; i < ship->label_count && count < SHIP_LABELS_MAX; i++)
-        if (!labels_get(&service->labels, ship->labels[i].name))
-            out[count++] = ship->labels[i];
+    for (i = 0; i < publisher->label_count && count < PUBLISHER_LABELS_MAX; i++)
+        if (!labels_get(&service->labels, publisher->labels[i].name))
+            out[count++] = publisher->labels[i];
     return count;
 }
 
-static void put(struct ship *ship, const struct service *service, enum exporter_form form,
+static void put(struct publisher *publisher, const struct service *service, enum exporter_form form,
                 const char *type, uint64_t now_ns)
 {
-    struct exporter_label labels[SHIP_LABELS_MAX];
+    struct exporter_label labels[PUBLISHER_LABELS_MAX];
     const struct exporter_profile profile = {
         .service = service->name,
         .type = type,
         .labels = labels,
-        .label_count = labels_of(ship, service, labels),
+        .label_count = labels_of(publisher, service, labels),
         .start_ns = service->start_utc_ns,
         .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
-        .bytes = ship->bytes.data,
-        .size = ship->bytes.size,
+        .bytes = publisher->bytes.data,
+        .size = publisher->bytes.size,
     };
 
-    ship->profiles++;
-    delivery_put(ship->delivery, form, &profile);
+    publisher->profiles++;
+    delivery_put(publisher->delivery, form, &profile);
 }
 
 static void complain(const struct service *service, enum pprof_rc rc)
@@ -426,7 +432,7 @@ static void complain(const struct service *service, enum pprof_rc rc)
 
 /* A part of a profile with one value on its way to the exporters. */
 struct part {
-    struct ship *ship;
+    struct publisher *publisher;
     const struct service *service;
     enum service_value value;
     uint64_t now_ns;
@@ -439,8 +445,9 @@ static void put_part(void *ctx)
     size_t i;
 
     for (i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (delivery_wanted(part->ship->delivery, forms[i]) > 0)
-            put(part->ship, part->service, forms[i], service_types[part->value].type, part->now_ns);
+        if (delivery_wanted(part->publisher->delivery, forms[i]) > 0)
+            put(part->publisher, part->service, forms[i], service_types[part->value].type,
+                part->now_ns);
     }
 }
 
@@ -449,37 +456,38 @@ static void put_part(void *ctx)
  * lets nothing pass that is larger than its burst, however often it is tried; so what
  * is larger goes in parts, each a delivery of its own.
  */
-static void ship_type(struct ship *ship, const struct service *service, enum service_value value,
-                      uint64_t now_ns)
+static void publisher_type(struct publisher *publisher, const struct service *service,
+                           enum service_value value, uint64_t now_ns)
 {
     static const struct pprof_bounds bounds = {PART_BYTES_MAX, PART_SAMPLES_MAX};
     struct pprof_meta meta = meta_of(service, now_ns, 1U << value, &service_types[value]);
-    struct part part = {ship, service, value, now_ns};
+    struct part part = {publisher, service, value, now_ns};
     enum pprof_rc rc;
 
     if (pprof_total(service->profile, value) == 0)
         return;
-    buf_reset(&ship->bytes);
-    rc = pprof_encode_parts(service->profile, &meta, &bounds, &ship->bytes, put_part, &part);
+    buf_reset(&publisher->bytes);
+    rc = pprof_encode_parts(service->profile, &meta, &bounds, &publisher->bytes, put_part, &part);
     if (rc != PPROF_OK)
         complain(service, rc);
 }
 
-static void ship_types(struct ship *ship, const struct service *service, uint64_t now_ns)
+static void publisher_types(struct publisher *publisher, const struct service *service,
+                            uint64_t now_ns)
 {
-    bool gil = delivery_wanted(ship->delivery, EXPORTER_PER_TYPE_GIL) > 0;
+    bool gil = delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE_GIL) > 0;
 
-    if (!gil && delivery_wanted(ship->delivery, EXPORTER_PER_TYPE) == 0)
+    if (!gil && delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE) == 0)
         return;
-    ship_type(ship, service, VALUE_CPU, now_ns);
-    ship_type(ship, service, VALUE_WALL, now_ns);
+    publisher_type(publisher, service, VALUE_CPU, now_ns);
+    publisher_type(publisher, service, VALUE_WALL, now_ns);
     if (gil)
-        ship_type(ship, service, VALUE_GIL, now_ns);
+        publisher_type(publisher, service, VALUE_GIL, now_ns);
 }
 
-void ship_service(struct ship *ship, const struct service *service, uint64_t now_ns)
+void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)
 {
-    struct exporter_label labels[SHIP_LABELS_MAX];
+    struct exporter_label labels[PUBLISHER_LABELS_MAX];
     enum pprof_rc rc;
 
     if (service_is_empty(service))
@@ -487,23 +495,23 @@ void ship_service(struct ship *ship, const struct service *service, uint64_t now
     if (service->overflow > 0)
         log_line(LOG_LEVEL_WARNING, "service %s: %llu samples had no room in the profile",
                  service->name, (unsigned long long)service->overflow);
-    if (delivery_wanted(ship->delivery, EXPORTER_WHOLE) > 0) {
-        buf_reset(&ship->bytes);
-        rc = ship_encode(service, now_ns, labels, labels_of(ship, service, labels),
-                         service_types[VALUE_CPU].type, &ship->bytes);
+    if (delivery_wanted(publisher->delivery, EXPORTER_WHOLE) > 0) {
+        buf_reset(&publisher->bytes);
+        rc = publisher_encode(service, now_ns, labels, labels_of(publisher, service, labels),
+                              service_types[VALUE_CPU].type, &publisher->bytes);
         if (rc == PPROF_OK)
-            put(ship, service, EXPORTER_WHOLE, NULL, now_ns);
+            put(publisher, service, EXPORTER_WHOLE, NULL, now_ns);
         else
             complain(service, rc);
     }
-    ship_types(ship, service, now_ns);
-    ship_otlp_service(ship->otlp, service, now_ns);
+    publisher_types(publisher, service, now_ns);
+    publisher_otlp_service(publisher->otlp, service, now_ns);
 }
 
-void ship_interval_end(struct ship *ship)
+void publisher_interval_end(struct publisher *publisher)
 {
-    uint64_t before = ship_otlp_requests(ship->otlp);
+    uint64_t before = publisher_otlp_requests(publisher->otlp);
 
-    ship_otlp_end(ship->otlp);
-    ship->profiles += ship_otlp_requests(ship->otlp) - before;
+    publisher_otlp_end(publisher->otlp);
+    publisher->profiles += publisher_otlp_requests(publisher->otlp) - before;
 }

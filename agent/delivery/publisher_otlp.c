@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* publish_otlp.c - see publish_otlp.h. */
-#include "agent/delivery/publish_otlp.h"
+/* publisher_otlp.c - see publisher_otlp.h. */
+#include "agent/delivery/publisher_otlp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct gathering {
     int64_t start_ns, end_ns; /* UTC */
 };
 
-struct ship_otlp {
+struct publisher_otlp {
     struct delivery *delivery;           /* borrowed */
     const struct exporter_label *labels; /* borrowed */
     size_t label_count;
@@ -55,80 +55,80 @@ static bool renew(struct gathering *g)
     return otlp_reset(g->otlp, id) == PPROF_OK;
 }
 
-bool ship_otlp_new(struct delivery *delivery, const struct exporter_label *labels,
-                   size_t label_count, struct ship_otlp **out)
+bool publisher_otlp_new(struct delivery *delivery, const struct exporter_label *labels,
+                        size_t label_count, struct publisher_otlp **out)
 {
-    struct ship_otlp *ship = calloc(1, sizeof(*ship));
+    struct publisher_otlp *publisher = calloc(1, sizeof(*publisher));
     struct gathering *g;
     size_t i;
 
-    if (!ship)
+    if (!publisher)
         return false;
-    ship->delivery = delivery;
-    ship->labels = labels;
-    ship->label_count = label_count;
-    buf_init(&ship->bytes, BYTES_MAX);
+    publisher->delivery = delivery;
+    publisher->labels = labels;
+    publisher->label_count = label_count;
+    buf_init(&publisher->bytes, BYTES_MAX);
     for (i = 0; i < FORMS; i++) {
-        g = &ship->gatherings[i];
+        g = &publisher->gatherings[i];
         g->form = forms[i];
         if (delivery_wanted(delivery, forms[i]) == 0)
             continue;
         if (otlp_new("pystrobe", version_number, &limits, &g->otlp) != PPROF_OK || !renew(g)) {
-            ship_otlp_free(ship);
+            publisher_otlp_free(publisher);
             return false;
         }
     }
-    *out = ship;
+    *out = publisher;
     return true;
 }
 
-void ship_otlp_set_labels(struct ship_otlp *ship, const struct exporter_label *labels,
-                          size_t label_count)
+void publisher_otlp_set_labels(struct publisher_otlp *publisher,
+                               const struct exporter_label *labels, size_t label_count)
 {
-    ship->labels = labels;
-    ship->label_count = label_count;
+    publisher->labels = labels;
+    publisher->label_count = label_count;
 }
 
-void ship_otlp_free(struct ship_otlp *ship)
+void publisher_otlp_free(struct publisher_otlp *publisher)
 {
     size_t i;
 
-    if (!ship)
+    if (!publisher)
         return;
     for (i = 0; i < FORMS; i++)
-        otlp_free(ship->gatherings[i].otlp);
-    buf_finish(&ship->bytes);
-    free(ship);
+        otlp_free(publisher->gatherings[i].otlp);
+    buf_finish(&publisher->bytes);
+    free(publisher);
 }
 
-uint64_t ship_otlp_requests(const struct ship_otlp *ship)
+uint64_t publisher_otlp_requests(const struct publisher_otlp *publisher)
 {
-    return ship->requests;
+    return publisher->requests;
 }
 
-static void put(struct ship_otlp *ship, const struct gathering *g)
+static void put(struct publisher_otlp *publisher, const struct gathering *g)
 {
     const struct exporter_profile profile = {
         .start_ns = g->start_ns,
         .end_ns = g->end_ns,
-        .bytes = ship->bytes.data,
-        .size = ship->bytes.size,
+        .bytes = publisher->bytes.data,
+        .size = publisher->bytes.size,
     };
 
-    ship->requests++;
-    delivery_put(ship->delivery, g->form, &profile);
+    publisher->requests++;
+    delivery_put(publisher->delivery, g->form, &profile);
 }
 
 /* Hands a request over, if it has anything, and begins the next. */
-static void hand_over(struct ship_otlp *ship, struct gathering *g)
+static void hand_over(struct publisher_otlp *publisher, struct gathering *g)
 {
     enum pprof_rc rc = PPROF_OK;
 
     if (otlp_profile_count(g->otlp) > 0) {
-        buf_reset(&ship->bytes);
-        rc = otlp_finish(g->otlp, &ship->bytes);
+        buf_reset(&publisher->bytes);
+        rc = otlp_finish(g->otlp, &publisher->bytes);
         if (rc == PPROF_OK)
-            put(ship, g);
+            put(publisher, g);
     }
     if (!renew(g))
         rc = PPROF_NOMEM;
@@ -136,18 +136,18 @@ static void hand_over(struct ship_otlp *ship, struct gathering *g)
         log_line(LOG_LEVEL_ERROR, "an OTLP request could not be encoded: %s", pprof_rc_text(rc));
 }
 
-void ship_otlp_end(struct ship_otlp *ship)
+void publisher_otlp_end(struct publisher_otlp *publisher)
 {
     size_t i;
 
     for (i = 0; i < FORMS; i++) {
-        if (ship->gatherings[i].otlp)
-            hand_over(ship, &ship->gatherings[i]);
+        if (publisher->gatherings[i].otlp)
+            hand_over(publisher, &publisher->gatherings[i]);
     }
 }
 
 /* Of two with one name the first stays: the service's own go before those for all. */
-static size_t list_attributes(const struct ship_otlp *ship, const struct service *service,
+static size_t list_attributes(const struct publisher_otlp *publisher, const struct service *service,
                               struct otlp_attribute out[OTLP_ATTRIBUTES_MAX])
 {
     const char *name, *value;
@@ -159,8 +159,9 @@ static size_t list_attributes(const struct ship_otlp *ship, const struct service
         out[count++] = (struct otlp_attribute){"process.runtime.version", service->python, 0};
     while (count < OTLP_ATTRIBUTES_MAX && labels_next(&service->labels, &at, &name, &value))
         out[count++] = (struct otlp_attribute){name, value, 0};
-    for (i = 0; i < ship->label_count && count < OTLP_ATTRIBUTES_MAX; i++)
-        out[count++] = (struct otlp_attribute){ship->labels[i].name, ship->labels[i].value, 0};
+    for (i = 0; i < publisher->label_count && count < OTLP_ATTRIBUTES_MAX; i++)
+        out[count++] =
+            (struct otlp_attribute){publisher->labels[i].name, publisher->labels[i].value, 0};
     return count;
 }
 
@@ -184,30 +185,32 @@ static size_t list_types(const struct service *service, bool gil, struct otlp_ty
 }
 
 /* Adds all rows of a service, in as many requests as they take. */
-static enum pprof_rc add_rows(struct ship_otlp *ship, struct gathering *g, struct otlp_rows *rows)
+static enum pprof_rc add_rows(struct publisher_otlp *publisher, struct gathering *g,
+                              struct otlp_rows *rows)
 {
     enum pprof_rc rc = PPROF_OK;
 
     while (rc == PPROF_OK && otlp_rows_left(rows) > 0) {
         rc = otlp_add(g->otlp, rows);
         if (otlp_rows_left(rows) > 0)
-            hand_over(ship, g);
+            hand_over(publisher, g);
     }
     return rc;
 }
 
-static void gather(struct ship_otlp *ship, struct gathering *g, const struct service *service)
+static void gather(struct publisher_otlp *publisher, struct gathering *g,
+                   const struct service *service)
 {
     struct otlp_attribute attributes[OTLP_ATTRIBUTES_MAX];
     struct otlp_type types[3];
     struct otlp_service add = {
         .profile = service->profile,
         .attributes = attributes,
-        .attribute_count = list_attributes(ship, service, attributes),
+        .attribute_count = list_attributes(publisher, service, attributes),
         .types = types,
         .type_count = list_types(service, g->form == EXPORTER_REQUEST_GIL, types),
         .time_ns = service->start_utc_ns,
-        .duration_ns = (int64_t)(ship->now_ns - service->start_ns),
+        .duration_ns = (int64_t)(publisher->now_ns - service->start_ns),
     };
     struct otlp_rows *rows = NULL;
     enum pprof_rc rc;
@@ -216,22 +219,23 @@ static void gather(struct ship_otlp *ship, struct gathering *g, const struct ser
     g->end_ns = add.time_ns + add.duration_ns;
     rc = otlp_rows_new(&add, &rows);
     if (rc == PPROF_OK)
-        rc = add_rows(ship, g, rows);
+        rc = add_rows(publisher, g, rows);
     otlp_rows_free(rows);
     if (rc != PPROF_OK)
         log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
                  pprof_rc_text(rc));
 }
 
-void ship_otlp_service(struct ship_otlp *ship, const struct service *service, uint64_t now_ns)
+void publisher_otlp_service(struct publisher_otlp *publisher, const struct service *service,
+                            uint64_t now_ns)
 {
     size_t i;
 
-    if (now_ns != ship->now_ns)
-        ship_otlp_end(ship); /* nothing, if the last interval was ended */
-    ship->now_ns = now_ns;
+    if (now_ns != publisher->now_ns)
+        publisher_otlp_end(publisher); /* nothing, if the last interval was ended */
+    publisher->now_ns = now_ns;
     for (i = 0; i < FORMS; i++) {
-        if (ship->gatherings[i].otlp)
-            gather(ship, &ship->gatherings[i], service);
+        if (publisher->gatherings[i].otlp)
+            gather(publisher, &publisher->gatherings[i], service);
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_selection.c - see target_selection.h. */
-#include "agent/sampling/target_selection.h"
+/* resolve_target.c - see target_selection.h. */
+#include "agent/sampling/resolve_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct burst whom(const struct conf *conf, const char *target)
+struct burst resolve_target(const struct conf *conf, const char *target)
 {
     const char *service = target;
     struct burst burst = {0};

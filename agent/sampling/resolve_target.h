@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target_selection.h - what people mean by a TARGET: a process, a section of the settings, or a
+/* resolve_target.h - what people mean by a TARGET: a process, a section of the settings, or a
  * service. */
-#ifndef AGENT_SAMPLING_TARGET_SELECTION_H
-#define AGENT_SAMPLING_TARGET_SELECTION_H
+#ifndef AGENT_SAMPLING_RESOLVE_TARGET_H
+#define AGENT_SAMPLING_RESOLVE_TARGET_H
 
 #include "agent/sampling/bursts.h"
 #include "conf/conf.h"
@@ -11,6 +11,6 @@
  * Whom `target` names: a process if it is a number, a section whose service is known, else a
  * service; "" is everybody. The burst has no rate and no end yet.
  */
-struct burst whom(const struct conf *conf, const char *target);
+struct burst resolve_target(const struct conf *conf, const char *target);
 
 #endif

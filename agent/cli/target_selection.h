@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * target_selection.h - the processes that a command line names by --pid, --target or -- COMMAND:
+ * which they are, what they are called, and when there will be no more of them.
+ *
+ * Shape:   fill the words in, target_selection_fits, target_selection_begin;
+ * target_selection_choose as an engine asks; target_selection_finish. Threads: one.
+ */
+#ifndef AGENT_CLI_TARGET_SELECTION_H
+#define AGENT_CLI_TARGET_SELECTION_H
+
+#include "agent/discover/proc_info.h"
+#include "agent/exec/command.h"
+#include "agent/sampling/engine.h"
+
+struct target_selection {
+    /* The words; exactly one of pid, target and command. Borrowed. */
+    pid_t pid;
+    bool children; /* of `pid`, too */
+    const char *target;
+    char **command;
+    /* What comes of them. */
+    struct target_profile profile;
+    struct proc_info *info; /* owned: for names */
+    struct command child;   /* that the command became */
+};
+
+/* True if the words make sense together; else says what is wrong, as `command` (record, ...). */
+MUST_CHECK bool target_selection_fits(const struct target_selection *selection,
+                                      const char *command);
+
+/* Names what is sampled, in aim->choice. False: out of memory. */
+MUST_CHECK bool target_selection_begin(struct target_selection *selection);
+
+/* Is this process meant? For engine_settings.choose. */
+MUST_CHECK bool target_selection_choose(const struct target_selection *selection, pid_t pid,
+                                        struct target_profile *out);
+
+/* True once all that was meant has ended, or cannot be sampled at all. */
+MUST_CHECK bool target_selection_is_over(const struct target_selection *selection,
+                                         const struct engine_stats *stats, uint64_t start_ns);
+
+/* Says why nothing was sampled; gives the exit status. */
+int target_selection_explain_nothing(const struct target_selection *selection,
+                                     const struct engine_stats *stats);
+
+/* Frees what it holds; the command runs on. */
+void target_selection_finish(struct target_selection *selection);
+
+#endif
