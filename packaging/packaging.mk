@@ -15,7 +15,7 @@ MAN_PAGES := packaging/man/pystrobe.8 $(MAN_INI)
 UNIT_FILE := $(BUILD)/units/pystrobe.service
 SBOM := $(BUILD)/sbom/pystrobe.spdx.json
 
-.PHONY: man units sbom install dist deb rpm
+.PHONY: man units sbom install dist deb rpm pictures
 
 # pystrobe.ini(5) has its keys from the option table.
 $(MAN_INI): packaging/man/pystrobe.ini.5.in $(BUILD)/man/print_sample
@@ -45,6 +45,9 @@ $(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(BUILD)/pystrobe-linked
 	@mv $@.partial $@
 
 man: $(MAN_PAGES)
+
+pictures: ## draw the picture of README's architecture page, after a change of its script
+	python3 packaging/pictures/data_flow.py >packaging/pictures/data_flow.svg
 
 units: $(UNIT_FILE)
 

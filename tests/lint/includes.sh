@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks which folder includes headers of which, the number of files in a folder, and that every
-# header compiles alone.
+# Checks which folder includes headers of which, the number of files in a folder, that README names
+# each folder, and that every header compiles alone.
 #
 # The table below is the only place that says which folder may use which. A file may include the
 # headers of its own folder, of the folders in its row, and of base. Of a library, other folders may
@@ -88,6 +88,10 @@ check_header_alone() {
     ${CC:-cc} ${WARN:--std=c11 -Wall -Wextra} -Werror ${CPPFLAGS:--D_GNU_SOURCE -I.} -fsyntax-only -x c \
         -include "$1" /dev/null || complain "$1 does not compile alone"
 }
+
+for folder in "${!allowed[@]}"; do
+    grep -qE "^\| \`$folder/?\`" README.md || complain "README.md has no row for $folder in its page of architecture"
+done
 
 while read -r count folder; do
     [[ -n ${allowed[$folder]+there} ]] || complain "$folder is not in the table of folders (tests/lint/includes.sh)"
