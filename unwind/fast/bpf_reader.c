@@ -129,7 +129,7 @@ static const struct types types = {
 };
 
 /* In the order in which they are in the code. */
-static const struct bpf_func_info functions[] = {{BPF_READER_AT_onsite_program, TYPE_PROGRAM},
+static const struct bpf_func_info functions[] = {{BPF_READER_AT_bpf_reader_program, TYPE_PROGRAM},
                                                  {BPF_READER_AT_copy, TYPE_COPY},
                                                  {BPF_READER_AT_find, TYPE_FIND},
                                                  {BPF_READER_AT_follow, TYPE_FOLLOW}};
