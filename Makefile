@@ -138,11 +138,17 @@ $(BUILD)/pystrobe: $(BUILD)/agent/commands/main.o $(LATE) $(BUILD)/libagent.a $(
 $(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(LINK_LIBS)
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(ARCHIVES) $(BUILD)/libagent.a
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(filter %libagent.a,$^) $(LINK_LIBS) $(LIBS_TEST)
+# What several kinds of tests use: memory images.
+TEST_LIB := $(BUILD)/libtests.a
+$(TEST_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images))
+	@rm -f $@
+	$(AR) qcs $@ $^
 
-$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_LIB) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS) $(LIBS_TEST)
+
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(TEST_LIB) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
 
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^

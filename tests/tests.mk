@@ -21,7 +21,7 @@ SPOOL ?=
 WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
-C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/fuzz tests/tools tests/bench,$(call sources,$(folder)))
+C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/images tests/fuzz tests/tools tests/bench,$(call sources,$(folder)))
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the program's
 # own speed, those marked `tools` run no code that others do not; both are left out there.
@@ -169,8 +169,8 @@ coverage: ## line coverage of unit and integration tests as HTML
 	@lcov --summary $(BUILD)/coverage/own.info
 	@echo "coverage: see $(BUILD)/coverage/html/index.html"
 
-$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)

@@ -139,9 +139,6 @@ struct cpy_target; /* private: target.h */
  */
 MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err);
 
-/* The same for a memory image (see image.c for its format) instead of a live process. */
-MUST_CHECK enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err *err);
-
 /*
  * Memory that a target needs only while it is read: some MiB of addresses, of which it touches
  * some pages. A target has its own; where there are many, one is enough for all of the same thread.
@@ -335,12 +332,6 @@ struct cpy_stats {
 
 /* Lends until cpy_close. */
 const struct cpy_stats *cpy_stats(const struct cpy_target *target);
-
-/*
- * Writes what opening, one sample and the tasks of process `pid` read into an image file,
- * with which cpy_open_image does the same without the process. For tests.
- */
-MUST_CHECK enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err);
 
 /* Ends a target. NULL is fine. */
 void cpy_close(struct cpy_target *target);

@@ -70,15 +70,6 @@ void gil_skip_fetch_all(struct cpy_target *t)
         t->thread_cache.all[i]->set.state_only = false;
 }
 
-void gil_skip_forget_all(struct cpy_target *t)
-{
-    size_t i;
-
-    prefetch_forget(&t->common);
-    for (i = 0; i < t->thread_cache.count; i++)
-        prefetch_forget(&t->thread_cache.all[i]->set);
-}
-
 /* The thread of an interpreter that held the GIL last; SIZE_MAX: it is none that was listed. */
 static size_t last_holder_of(const struct cpy_target *t, size_t interp)
 {

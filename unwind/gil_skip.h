@@ -48,9 +48,6 @@ bool gil_skip_gil_is_free(struct cpy_target *target);
  */
 void gil_skip_fetch_all(struct cpy_target *target);
 
-/* Forgets that: it was not as expected. */
-void gil_skip_forget_all(struct cpy_target *target);
-
 /* After a sample that went well: may the next one be light? */
 void gil_skip_end(struct cpy_target *target);
 

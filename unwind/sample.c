@@ -11,25 +11,8 @@ enum {
     WALK_TRIES = 16,
     SEATED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
     SEATED_MAX = 1 << 16,
-    FAILED_BPF_READS_MAX = 4,
-    READS_MAX = 1 << 19 /* system calls of one sample: a hostile target must not hold us up */
+    FAILED_BPF_READS_MAX = 4
 };
-
-bool target_asks_cpu(const struct cpy_target *t)
-{
-    return ((t->options.status | t->options.only) & CPY_STATUS_CPU) != 0;
-}
-
-struct reader target_reader(struct cpy_target *t)
-{
-    return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->one_set};
-}
-
-bool target_follows(const struct cpy_target *t, pid_t tid)
-{
-    return t->prefetch.uses_bpf && tid == t->prefetch.place.tid &&
-           t->found.layout.frames == FRAMES_OBJECT;
-}
 
 /* Where the interpreter counts changes of its code objects; 0: it does not. */
 static cpy_addr generation_at(const struct cpy_target *t, const struct interp *interp)
@@ -448,37 +431,6 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     t->stats.threads++;
     t->stats.threads_kept++;
     return true;
-}
-
-void target_begin(struct cpy_target *t)
-{
-    uint64_t replaced;
-
-    codes_sweep(&t->codes);
-    t->scratch->stack.depth = 0; /* it may be another target's */
-    t->seen = 0;
-    replaced = t->codes.replaced + t->codes.evicted;
-    if (replaced != t->replaced)
-        target_forget_made(t);
-    t->replaced = replaced;
-    t->reads_end = t->mem->reads + READS_MAX;
-}
-
-void target_end(struct cpy_target *t)
-{
-    t->here.woke_ns = 0;
-    if (!t->cpu_pin.stays)
-        cpu_pin_release(&t->cpu_pin);
-    t->prefetch.now = NULL;
-    t->prefetch.uses_bpf = t->prefetch.stood = false;
-    t->stats.reads = t->mem->reads;
-    t->stats.iovecs = t->mem->iovecs;
-    t->stats.bytes = t->mem->bytes;
-    t->stats.bpf_reader = t->prefetch.stands;
-    t->stats.bpf_ns = t->mem->bpf_ns;
-    t->stats.codes_read = t->codes.decoded;
-    t->stats.codes_stale = t->codes.replaced;
-    t->stats.codes_evicted = t->codes.evicted;
 }
 
 /* Reads who is there, and gives each. */

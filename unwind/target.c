@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.c - opens a process, or an image of one, and closes it. */
+/* target.c - makes and frees a target; what all parts of a sample ask of it. */
 #include "unwind/target.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+/* System calls of one sample: a hostile target must not hold us up. */
+enum { READS_MAX = 1 << 19 };
 
 struct cpy_target *target_new(void)
 {
@@ -36,41 +35,6 @@ struct cpy_target *target_new(void)
     return NULL;
 }
 
-static void count_thread(void *ctx, const struct cpy_thread *thread)
-{
-    size_t *counts = ctx;
-
-    counts[thread->torn] += thread->torn || thread->depth > 0;
-}
-
-/* A version that nobody has checked is read only if its frames make sense. */
-static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
-{
-    enum { SAMPLES = 20 };
-    size_t counts[2] = {0, 0}; /* whole, torn */
-    enum cpy_rc rc = CPY_OK;
-    int i;
-
-    if (layout_is_proven(t->found.hexversion))
-        return CPY_OK;
-    for (i = 0; i < SAMPLES && rc == CPY_OK; i++)
-        rc = cpy_sample(t, count_thread, counts);
-    if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM)
-        return rc;
-    if (counts[0] == 0 || counts[1] * 2 > counts[0]) {
-        err_set(err,
-                "CPython %s is not known to this pystrobe, and its stacks do not read like "
-                "those of the versions that are: 3.6 to 3.15",
-                t->info.version);
-        return CPY_FOREIGN;
-    }
-    (void)snprintf(t->info.warning, sizeof(t->info.warning),
-                   "CPython %s is newer than this pystrobe, or no final release: its stacks read "
-                   "well so far, but nobody has checked them",
-                   t->info.version);
-    return CPY_OK;
-}
-
 void target_choose_readers(struct cpy_target *t)
 {
     layout_find_spans(&t->found.layout);
@@ -78,72 +42,6 @@ void target_choose_readers(struct cpy_target *t)
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));
-}
-
-static enum cpy_rc open_proc(struct cpy_target *t, struct err *err)
-{
-    char path[32];
-    int cause;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)t->pid);
-    t->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->proc_fd >= 0)
-        return CPY_OK;
-    cause = errno; /* err_set may change it */
-    err_set(err, cause == ENOENT ? "there is no such process" : "%s: %s", path, strerror(cause));
-    return cause == EACCES || cause == EPERM ? CPY_DENIED : CPY_GONE;
-}
-
-enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
-{
-    struct cpy_target *t = target_new();
-    enum cpy_rc rc = CPY_NOMEM;
-
-    if (!t)
-        return rc;
-    t->pid = pid;
-    rc = open_proc(t, err);
-    if (rc != CPY_OK)
-        goto fail;
-    tids_init(&t->tids, t->proc_fd);
-    cpu_pin_init(&t->cpu_pin, t->proc_fd);
-    rc = mem_open_process(pid, t->proc_fd, &t->mem, err);
-    if (rc != CPY_OK)
-        goto fail;
-    rc = find_runtime(t->mem, t->proc_fd, &t->found, err);
-    if (rc != CPY_OK)
-        goto fail;
-    target_choose_readers(t);
-    rc = try_unproven(t, err);
-    if (rc != CPY_OK)
-        goto fail;
-    *out = t;
-    return CPY_OK;
-
-fail: /* whatever is not there yet, cpy_close passes over */
-    err_within(err, "process %d", (int)pid);
-    cpy_close(t);
-    return rc;
-}
-
-enum cpy_rc cpy_open_image(const char *path, struct cpy_target **out, struct err *err)
-{
-    struct cpy_target *t = target_new();
-    enum cpy_rc rc = CPY_NOMEM;
-
-    if (!t)
-        return rc;
-    rc = image_open(path, &t->mem, &t->found, err);
-    if (rc == CPY_OK)
-        rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
-    if (rc != CPY_OK) {
-        err_within(err, "%s", path);
-        cpy_close(t);
-        return rc;
-    }
-    target_choose_readers(t);
-    *out = t;
-    return CPY_OK;
 }
 
 void cpy_close(struct cpy_target *t)
@@ -172,6 +70,53 @@ void cpy_close(struct cpy_target *t)
     if (t->proc_fd >= 0)
         (void)close(t->proc_fd);
     free(t);
+}
+
+bool target_asks_cpu(const struct cpy_target *t)
+{
+    return ((t->options.status | t->options.only) & CPY_STATUS_CPU) != 0;
+}
+
+struct reader target_reader(struct cpy_target *t)
+{
+    return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->one_set};
+}
+
+bool target_follows(const struct cpy_target *t, pid_t tid)
+{
+    return t->prefetch.uses_bpf && tid == t->prefetch.place.tid &&
+           t->found.layout.frames == FRAMES_OBJECT;
+}
+
+void target_begin(struct cpy_target *t)
+{
+    uint64_t replaced;
+
+    codes_sweep(&t->codes);
+    t->scratch->stack.depth = 0; /* it may be another target's */
+    t->seen = 0;
+    replaced = t->codes.replaced + t->codes.evicted;
+    if (replaced != t->replaced)
+        target_forget_made(t);
+    t->replaced = replaced;
+    t->reads_end = t->mem->reads + READS_MAX;
+}
+
+void target_end(struct cpy_target *t)
+{
+    t->here.woke_ns = 0;
+    if (!t->cpu_pin.stays)
+        cpu_pin_release(&t->cpu_pin);
+    t->prefetch.now = NULL;
+    t->prefetch.uses_bpf = t->prefetch.stood = false;
+    t->stats.reads = t->mem->reads;
+    t->stats.iovecs = t->mem->iovecs;
+    t->stats.bytes = t->mem->bytes;
+    t->stats.bpf_reader = t->prefetch.stands;
+    t->stats.bpf_ns = t->mem->bpf_ns;
+    t->stats.codes_read = t->codes.decoded;
+    t->stats.codes_stale = t->codes.replaced;
+    t->stats.codes_evicted = t->codes.evicted;
 }
 
 void target_look_for_asyncio(struct cpy_target *t, bool now)

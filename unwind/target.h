@@ -102,7 +102,7 @@ struct cpy_target {
     struct cpy_options options;
 };
 
-/* A target without memory or runtime: what cpy_open and cpy_open_image start from. */
+/* A target without memory or runtime, for cpy_open to fill. Ended with cpy_close. */
 MUST_CHECK struct cpy_target *target_new(void);
 
 /* How the target is read in a sample: what was predicted is there already. */
@@ -129,16 +129,5 @@ void target_look_for_asyncio(struct cpy_target *target, bool now);
 
 /* Takes what was found as the target's. */
 void target_choose_readers(struct cpy_target *target);
-
-/* An image as memory, and what was found in the process that it is of. image.c. */
-MUST_CHECK enum cpy_rc image_open(const char *path, struct mem **out, struct found *found,
-                                  struct err *err);
-
-/* Memory that remembers what is read through it. Takes over `inner`. */
-MUST_CHECK struct mem *image_recorder(struct mem *inner);
-
-/* Writes what a recorder has seen. */
-MUST_CHECK enum cpy_rc image_write(const struct mem *recorder, const char *path,
-                                   const struct found *found, struct err *err);
 
 #endif

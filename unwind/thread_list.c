@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/gil_skip.h"
-
 enum { LIST_TRIES = 8 };
 
 bool thread_list_is_alive(const struct layout *l, const struct thread_words *words)
@@ -387,6 +385,16 @@ enum cpy_rc thread_list_heads(struct cpy_target *t, cpy_addr *head)
     return rc == CPY_OK && (*head == 0 || finalizing != 0) ? CPY_STARTING : rc;
 }
 
+/* Forgets what was fetched beforehand: it is too old by now. */
+static void forget_fetched(struct cpy_target *t)
+{
+    size_t i;
+
+    prefetch_forget(&t->common);
+    for (i = 0; i < t->thread_cache.count; i++)
+        prefetch_forget(&t->thread_cache.all[i]->set);
+}
+
 enum cpy_rc thread_list_all(struct cpy_target *t)
 {
     enum cpy_rc rc = CPY_RACED;
@@ -394,8 +402,8 @@ enum cpy_rc thread_list_all(struct cpy_target *t)
     int tries;
 
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
-        if (tries > 0) /* what was fetched is too old by now */
-            gil_skip_forget_all(t);
+        if (tries > 0)
+            forget_fetched(t);
         begin_common(t);
         thread_cache_begin_list(&t->thread_cache);
         rc = thread_list_heads(t, &head);

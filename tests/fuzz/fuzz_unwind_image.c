@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/cpy.h"
+#include "tests/images/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fd = memfd_create("image", MFD_CLOEXEC);
     require(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (cpy_open_image(path, &target, &err) != CPY_OK) {
+    if (image_open_target(path, &target, &err) != CPY_OK) {
         require(target == NULL && (err.text[0] || size == 0));
         return 0;
     }

@@ -7,7 +7,7 @@ usage: take.py TAKE_IMAGE [ID | PREFIX]...   (build/tests/tools/take_image; ids 
 Needs root, for chroot. A Python in somebody's home is refused, since its path gets into the image:
 copy it to a place like /opt/python3.8 and give that PREFIX; the image is called 3.8.18-source.
 
-tests/golden/unwind/3.14.10-debian.img      what the unwinder read, as unwind/image.c has it
+tests/golden/unwind/3.14.10-debian.img      what the unwinder read, as tests/images/image.h has it
 tests/golden/unwind/3.14.10-debian.stacks   the program's own word: a line a thread, then its frames
 """
 

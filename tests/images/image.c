@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * image.c - memory images: what was read from a process, kept in a file.
- *
- * The format, little endian: "PYSTIMG2", u32 Py_Version (0: the runtime carries debug
- * offsets), u32 count of ranges, u64 address of _PyRuntime, u64 address of
- * _PyThreadState_Current (3.6; else 0); then for each range, by
- * address and without overlap: u64 address, u64 size, the bytes. Where a process has
- * nothing, at ASYNCIO_IN_IMAGE, an image has the u64 address of asyncio's table, if any.
- */
+/* image.c - see image.h. */
+#include "tests/images/image.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "unwind/target.h"
 
 enum { IMAGE_MAX = 64 << 20, HEAD = 32, RANGE_HEAD = 16, MAGIC = 8 };
 
@@ -285,6 +277,26 @@ enum cpy_rc image_write(const struct mem *recorder, const char *path, const stru
     return rc;
 }
 
+enum cpy_rc image_open_target(const char *path, struct cpy_target **out, struct err *err)
+{
+    struct cpy_target *t = target_new();
+    enum cpy_rc rc = CPY_NOMEM;
+
+    if (!t)
+        return rc;
+    rc = image_open(path, &t->mem, &t->found, err);
+    if (rc == CPY_OK)
+        rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
+    if (rc != CPY_OK) {
+        err_within(err, "%s", path);
+        cpy_close(t);
+        return rc;
+    }
+    target_choose_readers(t);
+    *out = t;
+    return CPY_OK;
+}
+
 static void ignore(void *ctx, const struct cpy_thread *thread)
 {
     (void)ctx;
@@ -307,7 +319,7 @@ static enum cpy_rc take_tasks(struct cpy_target *t)
     return rc == CPY_FOREIGN ? CPY_OK : rc;
 }
 
-enum cpy_rc cpy_take_image(pid_t pid, const char *path, struct err *err)
+enum cpy_rc image_take(pid_t pid, const char *path, struct err *err)
 {
     struct cpy_target *t = NULL;
     struct mem *recorder;

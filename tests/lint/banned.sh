@@ -53,7 +53,7 @@ while read -r file; do
     case $file in
     base/* | unwind/* | pprof/* | formats/* | conf/* | exporters/*) check_names "$file" "$code" "$libraries" ;;
     esac
-done < <(find base unwind pprof formats conf exporters agent tests/{unit,fuzz,tools,bench} -name '*.[ch]')
+done < <(find base unwind pprof formats conf exporters agent tests/{unit,images,fuzz,tools,bench} -name '*.[ch]')
 while read -r object; do
     check_statics "$object"
 done < <(cd "${BUILD:-build}" && find base unwind pprof formats conf exporters -name '*.o' -printf "$PWD/%p\n")

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/images/image.h"
 #include "unwind/target.h"
 
 enum { AT_FREE_THREADED = 16 };
@@ -54,7 +55,7 @@ static enum cpy_rc layout_of_image(const char *path, bool free_threaded, struct 
     unsigned char table[LAYOUT_DEBUG_OFFSETS_MAX];
     struct cpy_target *target = NULL;
     uint32_t hexversion;
-    enum cpy_rc rc = cpy_open_image(path, &target, err);
+    enum cpy_rc rc = image_open_target(path, &target, err);
 
     if (rc == CPY_OK)
         rc = mem_read(target->mem, target->found.runtime, table, sizeof(table));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "unwind/cpy.h"
+#include "tests/images/image.h"
 
 int main(int argc, char **argv)
 {
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: take_image PID FILE\n");
         return 2;
     }
-    if (cpy_take_image((pid_t)strtol(argv[1], NULL, 10), argv[2], &err) == CPY_OK)
+    if (image_take((pid_t)strtol(argv[1], NULL, 10), argv[2], &err) == CPY_OK)
         return 0;
     (void)fprintf(stderr, "take_image: %s\n", err.text);
     return 1;

@@ -2,8 +2,7 @@
 /*
  * mem.h - the one way in which the unwinder reads a target: these ranges, or a failure.
  *
- * Shape:   a constructor (mem_open_process, image_open, image_recorder), mem_read...,
- *          mem_close.
+ * Shape:   mem_open_process (tests have others), mem_read..., mem_close.
  * Threads: as the target that owns it.
  */
 #ifndef UNWIND_READ_MEM_H

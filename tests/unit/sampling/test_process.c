@@ -25,6 +25,7 @@
 #include "agent/host/clock.h"
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/process.h"
+#include "tests/images/image.h"
 #include "unwind/target.h"
 
 enum { THREADS = 5, NO_SUCH_TID = 2000000000 };
@@ -73,7 +74,7 @@ static int set_up(void **state)
     assert_non_null(f);
     f->service = services_get(&f->services, "shop", 1, 2);
     assert_non_null(f->service);
-    if (cpy_open_image(image, &f->target, &err) != CPY_OK)
+    if (image_open_target(image, &f->target, &err) != CPY_OK)
         fail_msg("%s", err.text);
     *state = f;
     return 0;
@@ -288,7 +289,7 @@ static void gives_out_the_rest_when_it_ends(void **state)
     assert_true(total(f, VALUE_CPU) >= 20 * NS_PER_MS);
     assert_null(f->process.threads);
     /* tear_down ends it again: begin anew, so that there is something to end. */
-    assert_int_equal(cpy_open_image(image, &f->target, NULL), CPY_OK);
+    assert_int_equal(image_open_target(image, &f->target, NULL), CPY_OK);
     begin(f, SPLIT_NONE, NS_PER_S);
 }
 
@@ -720,7 +721,7 @@ static void says_what_its_python_does_not_tell(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
-        if (cpy_open_image(images[i].path, &target, &err) != CPY_OK)
+        if (image_open_target(images[i].path, &target, &err) != CPY_OK)
             fail_msg("%s", err.text);
         assert_int_equal(sample_options_missing(&options, target), images[i].lacks);
         cpy_close(target);

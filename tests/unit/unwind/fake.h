@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/images/image.h"
 #include "unwind/objects/object.h"
 #include "unwind/target.h"
 
@@ -151,7 +152,7 @@ static inline struct layout fake_layout(unsigned minor)
 
     if (minor < 13)
         return *layout_of_version(3U << 24 | minor << 16);
-    if (cpy_open_image(images[minor], &target, &err) != CPY_OK)
+    if (image_open_target(images[minor], &target, &err) != CPY_OK)
         fail_msg("%s", err.text);
     layout = target->found.layout;
     cpy_close(target);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tests/images/image.h"
 #include "tests/unit/unwind/images.h"
 #include "unwind/target.h"
 
@@ -64,7 +65,7 @@ static struct cpy_target *open_image(const char *path, struct seen *seen)
     struct cpy_target *target = NULL;
     struct err err = {""};
 
-    if (cpy_open_image(path, &target, &err) != CPY_OK)
+    if (image_open_target(path, &target, &err) != CPY_OK)
         fail_msg("%s: %s", path, err.text);
     *seen = (struct seen){0};
     assert_int_equal(cpy_sample(target, note_deepest, seen), CPY_OK);

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/images/image.h"
 #include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 
@@ -173,7 +174,7 @@ static void gives_the_stacks_that_the_process_told(void **state)
     struct err err = {""};
     int round;
 
-    if (cpy_open_image(path, &target, &err) != CPY_OK)
+    if (image_open_target(path, &target, &err) != CPY_OK)
         fail_msg("%s", err.text);
     for (round = 0; round < 2; round++) { /* decoded, then from the caches */
         assert_int_equal(cpy_sample(target, render_thread, &rendering), CPY_OK);
@@ -241,7 +242,7 @@ static void sample_damaged(const char *path, const struct rendering *whole, size
     struct rendering got = {0};
     struct cpy_target *target = NULL;
     struct err err = {""};
-    enum cpy_rc rc = cpy_open_image(path, &target, &err);
+    enum cpy_rc rc = image_open_target(path, &target, &err);
 
     if (rc == CPY_OK) {
         rc = cpy_sample(target, render_thread, &got);
@@ -272,7 +273,7 @@ static void shows_no_partial_stack_where_a_read_fails(void **state)
 
     assert_true(fd >= 0);
     (void)snprintf(damaged, sizeof(damaged), "/proc/self/fd/%d", fd);
-    assert_int_equal(cpy_open_image(path, &target, NULL), CPY_OK);
+    assert_int_equal(image_open_target(path, &target, NULL), CPY_OK);
     assert_int_equal(cpy_sample(target, render_thread, &whole), CPY_OK);
     for (missing = 0; write_without(&image, missing, fd); missing++)
         sample_damaged(damaged, &whole, &torn, &refused);

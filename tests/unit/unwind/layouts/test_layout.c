@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "tests/images/image.h"
 #include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/images/image.h"
 #include "tests/unit/unwind/fake.h"
 
 enum { VERSION = 0x030c01f0, HEAD = 32, RANGE_HEAD = 16 };

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c - opens a live process: finds its interpreter, and tries a version that is not known. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unwind/target.h"
+
+static void count_thread(void *ctx, const struct cpy_thread *thread)
+{
+    size_t *counts = ctx;
+
+    counts[thread->torn] += thread->torn || thread->depth > 0;
+}
+
+/* A version that nobody has checked is read only if its frames make sense. */
+static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
+{
+    enum { SAMPLES = 20 };
+    size_t counts[2] = {0, 0}; /* whole, torn */
+    enum cpy_rc rc = CPY_OK;
+    int i;
+
+    if (layout_is_proven(t->found.hexversion))
+        return CPY_OK;
+    for (i = 0; i < SAMPLES && rc == CPY_OK; i++)
+        rc = cpy_sample(t, count_thread, counts);
+    if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM)
+        return rc;
+    if (counts[0] == 0 || counts[1] * 2 > counts[0]) {
+        err_set(err,
+                "CPython %s is not known to this pystrobe, and its stacks do not read like "
+                "those of the versions that are: 3.6 to 3.15",
+                t->info.version);
+        return CPY_FOREIGN;
+    }
+    (void)snprintf(t->info.warning, sizeof(t->info.warning),
+                   "CPython %s is newer than this pystrobe, or no final release: its stacks read "
+                   "well so far, but nobody has checked them",
+                   t->info.version);
+    return CPY_OK;
+}
+
+static enum cpy_rc open_proc(struct cpy_target *t, struct err *err)
+{
+    char path[32];
+    int cause;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)t->pid);
+    t->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (t->proc_fd >= 0)
+        return CPY_OK;
+    cause = errno; /* err_set may change it */
+    err_set(err, cause == ENOENT ? "there is no such process" : "%s: %s", path, strerror(cause));
+    return cause == EACCES || cause == EPERM ? CPY_DENIED : CPY_GONE;
+}
+
+enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
+{
+    struct cpy_target *t = target_new();
+    enum cpy_rc rc = CPY_NOMEM;
+
+    if (!t)
+        return rc;
+    t->pid = pid;
+    rc = open_proc(t, err);
+    if (rc != CPY_OK)
+        goto fail;
+    tids_init(&t->tids, t->proc_fd);
+    cpu_pin_init(&t->cpu_pin, t->proc_fd);
+    rc = mem_open_process(pid, t->proc_fd, &t->mem, err);
+    if (rc != CPY_OK)
+        goto fail;
+    rc = find_runtime(t->mem, t->proc_fd, &t->found, err);
+    if (rc != CPY_OK)
+        goto fail;
+    target_choose_readers(t);
+    rc = try_unproven(t, err);
+    if (rc != CPY_OK)
+        goto fail;
+    *out = t;
+    return CPY_OK;
+
+fail: /* whatever is not there yet, cpy_close passes over */
+    err_within(err, "process %d", (int)pid);
+    cpy_close(t);
+    return rc;
+}
