@@ -5,30 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/lines.h"
 #include "conf/settings.h"
-#include "conf/text.h"
 
-enum {
-    ARENA_MAX = 32 * 1024 * 1024, /* a text of CONF_TEXT_MAX cannot need as much */
-    FILE_SHOWN_MAX = 4096
-};
-
-/* Keeps the name of the file, without anything that would break a line or a terminal. */
-static const char *keep_file(struct arena *arena, const char *file)
-{
-    size_t size = strlen(file), i;
-    char *kept = arena_strndup(arena, file, size < FILE_SHOWN_MAX ? size : FILE_SHOWN_MAX);
-
-    for (i = 0; kept && kept[i]; i++)
-        if (conf_text_check(kept + i, 1, NULL) != CONF_OK && (unsigned char)kept[i] < 0x80)
-            kept[i] = '?';
-    if (kept && conf_text_check(kept, strlen(kept), NULL) != CONF_OK)
-        for (i = 0; kept[i]; i++)
-            if ((unsigned char)kept[i] >= 0x80)
-                kept[i] = '?';
-    return kept;
-}
+enum { ARENA_MAX = 32 * 1024 * 1024 }; /* a text of CONF_TEXT_MAX cannot need as much */
 
 enum conf_rc conf_origin_new(struct conf **out)
 {
@@ -46,24 +25,6 @@ enum conf_rc conf_origin_new(struct conf **out)
     return CONF_OK;
 }
 
-void conf_build_file(struct conf_build *build, const char *name)
-{
-    struct conf_origin *origin = build->conf->origin;
-    const char *kept = keep_file(&origin->arena, name);
-
-    build->in_section = false;
-    build->current = NULL;
-    if (!kept)
-        build->nomem = true;
-    else if (origin->file_count == CONF_FILES_MAX)
-        conf_errors_add(&build->errors, build->file,
-                        "%s: too many files and variables; allowed: %d", kept, CONF_FILES_MAX);
-    else {
-        build->file = origin->file_count << CONF_PLACE_BITS;
-        origin->files[origin->file_count++] = kept;
-    }
-}
-
 bool conf_is_empty(const struct conf *conf)
 {
     return conf->origin->empty;
@@ -77,53 +38,6 @@ void conf_free(struct conf *conf)
         arena_finish(&conf->origin->arena);
     free(conf->origin);
     free(conf);
-}
-
-static void on_section(void *ctx, unsigned line, const char *text)
-{
-    struct conf_build *build = ctx;
-
-    conf_build_section(build, build->file + line, text);
-}
-
-static void on_pair(void *ctx, unsigned line, const char *name, const char *value)
-{
-    struct conf_build *build = ctx;
-
-    conf_build_pair(build, build->file + line, name, value);
-}
-
-static void on_bad(void *ctx, unsigned line, const char *why)
-{
-    struct conf_build *build = ctx;
-
-    conf_errors_add(&build->errors, build->file + line, "the line %s", why);
-}
-
-static bool starts_with(const char *text, size_t size, const char *start)
-{
-    return size >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
-}
-
-enum conf_rc conf_build_text(struct conf_build *build, const char *text, size_t size)
-{
-    static const struct conf_lines_to to = {on_section, on_pair, on_bad};
-
-    if (size > CONF_TEXT_MAX - build->size) {
-        conf_errors_add(&build->errors, build->file, "is too large; allowed: up to 1 MiB%s",
-                        build->size ? ", with the files before it" : "");
-        return CONF_OK;
-    }
-    build->size += size;
-    if (starts_with(text, size, "\xff\xfe") || starts_with(text, size, "\xfe\xff")) {
-        conf_errors_add(&build->errors, build->file, "is UTF-16; allowed: UTF-8");
-        return CONF_OK;
-    }
-    if (starts_with(text, size, "\xef\xbb\xbf")) { /* a byte order mark, as some editors write */
-        text += 3;
-        size -= 3;
-    }
-    return conf_lines_each(text, size, &to, build);
 }
 
 /* Takes the main file, or what stands for it. */

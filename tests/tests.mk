@@ -130,7 +130,7 @@ packages-arm64: dist ## cross-compile the Debian package, and run the unit tests
 	@sh tests/setup/deps.sh packages
 	@$(TEST_PYTHON) tests/setup/cross.py --build $(BUILD)
 
-lint: $(PB_H) $(ARCHIVES) $(MAN_INI) ## includes, banned calls, function lengths, scripts, formatting, manual pages
+lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## includes, cycles, banned calls, function lengths, scripts, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
 	    bash tests/lint/all.sh
 

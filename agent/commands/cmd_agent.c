@@ -162,18 +162,6 @@ static int sample_until_stopped(struct run *run)
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
-/* A service manager that keeps a directory for us says where: systemd.exec(5), StateDirectory=. */
-void run_choose_spool(struct run *run, struct conf *conf)
-{
-    const char *state = getenv("STATE_DIRECTORY"); /* the first of them, if there are several */
-    int size = state ? (int)strcspn(state, ":") : 0;
-
-    if (conf->agent.spool || size == 0 || size > PATH_MAX / 2)
-        return;
-    (void)snprintf(run->spool, sizeof(run->spool), "%.*s/spool", size, state);
-    conf->agent.spool = run->spool;
-}
-
 static int run_agent(struct run *run)
 {
     struct engine_settings settings = {

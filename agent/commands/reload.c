@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,9 +29,21 @@ static atomic_uint ending;
 /* What has to be ended: all exporters of settings with another spool, or those that are no more. */
 struct ended {
     struct publisher publisher; /* owned */
-    struct conf *conf;          /* owned: the labels of `ship` */
+    struct conf *conf;          /* owned: the labels of `publisher` */
     struct delivery_left *left; /* owned */
 };
+
+/* A service manager that keeps a directory for us says where: systemd.exec(5), StateDirectory=. */
+void run_choose_spool(struct run *run, struct conf *conf)
+{
+    const char *state = getenv("STATE_DIRECTORY"); /* the first of them, if there are several */
+    int size = state ? (int)strcspn(state, ":") : 0;
+
+    if (conf->agent.spool || size == 0 || size > PATH_MAX / 2)
+        return;
+    (void)snprintf(run->spool, sizeof(run->spool), "%.*s/spool", size, state);
+    conf->agent.spool = run->spool;
+}
 
 static void *end_publisher(void *arg)
 {

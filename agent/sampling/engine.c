@@ -23,13 +23,6 @@ enum {
 
 #define PIN_NS (5 * NS_PER_MS)
 
-bool engine_watch(struct engine *e, int fd, void *what)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = what}};
-
-    return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 const struct engine_stats *engine_stats(const struct engine *e)
 {
     return &e->stats;
@@ -59,18 +52,6 @@ void engine_free(struct engine *e)
     if (e->epoll_fd >= 0)
         (void)close(e->epoll_fd);
     free(e);
-}
-
-void engine_begin_reading(struct engine *e, struct proc_id id, uint64_t now_ns)
-{
-    if (e->settings.heartbeat)
-        heartbeat_begin_read(e->settings.heartbeat, id.pid, now_ns);
-}
-
-void engine_end_reading(struct engine *e)
-{
-    if (e->settings.heartbeat)
-        heartbeat_end_read(e->settings.heartbeat);
 }
 
 void engine_scan(struct engine *e)

@@ -38,7 +38,7 @@ struct engine {
     struct utc utc; /* when it was last looked whether the clock was set */
 };
 
-/* engine.c */
+/* engine_targets.c, which knows nothing of engine.c */
 
 /* Has the loop woken when `fd` can be read, for `what`. False: no descriptors, or no memory. */
 MUST_CHECK bool engine_watch(struct engine *engine, int fd, void *what);
@@ -46,8 +46,6 @@ MUST_CHECK bool engine_watch(struct engine *engine, int fd, void *what);
 /* From now on a process is read, which a watcher is to see; and no more. */
 void engine_begin_reading(struct engine *engine, struct proc_id id, uint64_t now_ns);
 void engine_end_reading(struct engine *engine);
-
-/* engine_targets.c */
 
 /* Begins to sample a process that has been opened; takes over `opened`. False: it is gone, or out
  * of memory. */

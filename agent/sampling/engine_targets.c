@@ -2,6 +2,7 @@
 /* engine_targets.c - the processes that an engine samples; see engine_internal.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +19,25 @@
 
 /* Of so many times it is asked once in any case: what it says may have been half written. */
 enum { ASK_SURELY_EACH = 4 };
+
+bool engine_watch(struct engine *e, int fd, void *what)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = what}};
+
+    return epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void engine_begin_reading(struct engine *e, struct proc_id id, uint64_t now_ns)
+{
+    if (e->settings.heartbeat)
+        heartbeat_begin_read(e->settings.heartbeat, id.pid, now_ns);
+}
+
+void engine_end_reading(struct engine *e)
+{
+    if (e->settings.heartbeat)
+        heartbeat_end_read(e->settings.heartbeat);
+}
 
 void engine_unwinder(const struct engine *e, struct cpy_stats *out)
 {

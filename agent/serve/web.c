@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,6 @@ enum { REQUEST_MAX = 8 * 1024, STACK_BYTES = 512 * 1024 };
 /* A state that is older says that the main loop hangs. */
 #define HEALTHY_NS (10 * NS_PER_S)
 
-static const char text_plain[] = "text/plain; charset=utf-8";
 static const char not_now[] = "not yet, or no more";
 
 /* What belongs together, and is served or not. */
@@ -74,53 +72,6 @@ bool web_host_allowed(const char *header)
 static bool is_fresh(const struct state *state)
 {
     return state && clock_mono_ns() - state->taken_mono_ns < HEALTHY_NS;
-}
-
-const char *web_argument(const struct web_request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-void web_refuse(struct web_answer *answer, unsigned status, const char *format, ...)
-{
-    char text[512];
-    va_list rest;
-
-    va_start(rest, format);
-    (void)vsnprintf(text, sizeof(text), format, rest);
-    va_end(rest);
-    buf_reset(&answer->body);
-    escape_add_str(&answer->body, text); /* it may quote what was asked for */
-    buf_add_str(&answer->body, "\n");
-    answer->status = status;
-    answer->type = text_plain;
-    answer->name = answer->encoding = NULL;
-}
-
-void web_takes(const struct web_request *request, unsigned seconds)
-{
-    (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                    seconds + WEB_IDLE_S);
-}
-
-bool web_number(const struct web_request *request, struct web_answer *answer, const char *name,
-                long min, long max, long *out)
-{
-    const char *text = web_argument(request, name);
-    long number;
-    char *end;
-
-    if (!text)
-        return true;
-    errno = 0;
-    number = strtol(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && number >= min && number <= max) {
-        *out = number;
-        return true;
-    }
-    web_refuse(answer, MHD_HTTP_BAD_REQUEST, "%s=%s: it is to be a number from %ld to %ld", name,
-               text, min, max);
-    return false;
 }
 
 static void answer_metrics(const struct web_request *request, struct web_answer *answer)
@@ -290,7 +241,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     struct web *web = cls;
     const char *host =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    struct web_answer answer = {.status = MHD_HTTP_OK, .type = text_plain};
+    struct web_answer answer = {.status = MHD_HTTP_OK, .type = web_text_plain};
     enum MHD_Result result;
 
     (void)version;

@@ -34,6 +34,8 @@ struct web_answer {
     struct buf body;
 };
 
+extern const char web_text_plain[]; /* the content type of plain text */
+
 /* The value of `name` in the address; NULL: it is not there. Lends it while the request lives. */
 const char *web_argument(const struct web_request *request, const char *name);
 

@@ -55,6 +55,39 @@ void supervisor_send(struct supervisor *f, struct sampler_process *sampler, enum
         supervisor_replace_ended(f, sampler);
 }
 
+void supervisor_refuse(struct supervisor *f, struct proc_id id, const char *why, uint64_t now_ns)
+{
+    struct err err;
+
+    err_set(&err, "process %d: %s", (int)id.pid, why);
+    finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
+}
+
+void supervisor_drop(struct supervisor *f, struct proc_id id)
+{
+    struct assignment *assignment = assignments_find(&f->assignments, id);
+
+    if (!assignment)
+        return;
+    if (assignment->sent)
+        supervisor_send(f, assignment->sampler, IPC_DROP, &id, sizeof(id));
+    assignments_remove(&f->assignments, assignments_find(&f->assignments, id));
+}
+
+double supervisor_fastest_hz(const struct supervisor *f, uint64_t now_ns)
+{
+    double fastest_hz = 1;
+    size_t i;
+
+    for (i = 0; i < f->assignments.count; i++)
+        if (f->assignments.items[i].profile.rate_hz > fastest_hz)
+            fastest_hz = f->assignments.items[i].profile.rate_hz;
+    for (i = 0; i < f->bursts.count; i++)
+        if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
+            fastest_hz = f->bursts.all[i].rate_hz;
+    return fastest_hz;
+}
+
 void supervisor_send_end(struct supervisor *f, struct sampler_process *sampler, bool last)
 {
     struct ipc_end message;
@@ -243,4 +276,14 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
     for (i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;
+}
+
+uint64_t supervisor_cpu_ns(const struct supervisor *f)
+{
+    uint64_t sum = 0;
+    size_t i;
+
+    for (i = 0; i < SAMPLERS; i++)
+        sum += sampler_process_cpu_ns(&f->samplers[i]);
+    return sum;
 }

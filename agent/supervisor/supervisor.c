@@ -42,25 +42,6 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ta
     return !is_sampler(f, pid) && f->settings.choose(f->settings.ctx, pid, stat, out);
 }
 
-void supervisor_refuse(struct supervisor *f, struct proc_id id, const char *why, uint64_t now_ns)
-{
-    struct err err;
-
-    err_set(&err, "process %d: %s", (int)id.pid, why);
-    finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
-}
-
-void supervisor_drop(struct supervisor *f, struct proc_id id)
-{
-    struct assignment *assignment = assignments_find(&f->assignments, id);
-
-    if (!assignment)
-        return;
-    if (assignment->sent)
-        supervisor_send(f, assignment->sampler, IPC_DROP, &id, sizeof(id));
-    assignments_remove(&f->assignments, assignments_find(&f->assignments, id));
-}
-
 /* The finder has lost a process. */
 static void drop(void *ctx, struct proc_id id)
 {
@@ -470,14 +451,4 @@ const struct supervisor_stats *supervisor_stats(struct supervisor *f)
         f->counts.samplers += sampler_process_runs(&f->samplers[i]);
     memcpy(f->counts.hangs, f->hangs.counts, sizeof(f->counts.hangs));
     return &f->counts;
-}
-
-uint64_t supervisor_cpu_ns(const struct supervisor *f)
-{
-    uint64_t sum = 0;
-    size_t i;
-
-    for (i = 0; i < SAMPLERS; i++)
-        sum += sampler_process_cpu_ns(&f->samplers[i]);
-    return sum;
 }

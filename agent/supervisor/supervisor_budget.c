@@ -31,20 +31,6 @@ static bool shed_one(struct supervisor *f, uint64_t now_ns)
     return true;
 }
 
-double supervisor_fastest_hz(const struct supervisor *f, uint64_t now_ns)
-{
-    double fastest_hz = 1;
-    size_t i;
-
-    for (i = 0; i < f->assignments.count; i++)
-        if (f->assignments.items[i].profile.rate_hz > fastest_hz)
-            fastest_hz = f->assignments.items[i].profile.rate_hz;
-    for (i = 0; i < f->bursts.count; i++)
-        if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
-            fastest_hz = f->bursts.all[i].rate_hz;
-    return fastest_hz;
-}
-
 /* How much the periods may be stretched: as far as that of the fastest target. */
 static double factor_max(const struct supervisor *f, uint64_t now_ns)
 {

@@ -43,7 +43,7 @@ struct supervisor {
     struct trim trim;
 };
 
-/* supervisor.c */
+/* samplers.c, which knows nothing of the other two */
 
 /* Samples a process no more. */
 void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
@@ -51,8 +51,6 @@ void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 /* A process cannot be sampled now, because of us. */
 void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const char *why,
                        uint64_t now_ns);
-
-/* samplers.c */
 
 /* A sampler has ended by itself: it is to be started again. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
@@ -76,7 +74,7 @@ void supervisor_assign(struct supervisor *supervisor, struct assignment *assignm
 /* Looks at all samplers and at what they are to sample. */
 void supervisor_look(struct supervisor *supervisor, uint64_t now_ns);
 
-/* supervisor_budget.c */
+/* supervisor_budget.c, which uses samplers.c */
 
 /* Keeps to what may be used. */
 void supervisor_step_budget(struct supervisor *supervisor, uint64_t now_ns);

@@ -6,8 +6,8 @@ cd "$(dirname "$0")"
 
 passed=0
 failed=0
-for check in includes banned functions scripts format manuals bpf; do
-    if ./$check.sh; then
+for check in includes.sh cycles.py banned.sh functions.sh scripts.sh format.sh manuals.sh bpf.sh; do
+    if ./"$check"; then
         passed=$((passed + 1))
     else
         echo "lint: $check failed"

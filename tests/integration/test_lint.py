@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of tests/lint/ that hold the architecture fail on what they are there for."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import live
+
+pytestmark = pytest.mark.tools
+
+LINT = os.path.join(live.TREE, "tests", "lint")
+SOURCES = ("base", "unwind", "pprof", "formats", "conf", "exporters", "agent")
+
+
+def run(*words):
+    # CC is only asked whether headers compile alone, which takes long and is not tried here.
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
+                          env=dict(os.environ, CC="true"))
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(name="tree")
+def copy_of_the_tree(tmp_path):
+    for folder in SOURCES:
+        shutil.copytree(os.path.join(live.TREE, folder), tmp_path / folder)
+    shutil.copy(os.path.join(live.TREE, "README.md"), tmp_path)
+    return tmp_path
+
+
+def check_includes(tree):
+    return run("bash", os.path.join(LINT, "includes.sh"), str(tree))
+
+
+def add_line(path, line):
+    path.write_text(line + "\n" + path.read_text())
+
+
+def test_the_tree_as_it_is_passes(tree):
+    assert check_includes(tree) == (0, "")
+
+
+@pytest.mark.parametrize("file, header", [
+    ("agent/host/clock.h", "agent/proc/proc.h"),  # upwards
+    ("agent/sampling/engine.h", "agent/supervisor/budget.h"),  # upwards
+    ("agent/top/view.h", "agent/delivery/delivery.h"),  # sideways
+    ("agent/sampling/engine.c", "unwind/target.h"),  # a private header of a library
+    ("unwind/read/mem.h", "unwind/target.h"),  # upwards in a library
+    ("pprof/profile.h", "unwind/cpy.h"),  # from library to library
+    ("base/buf.h", "conf/conf.h"),
+])
+def test_an_include_that_the_table_does_not_allow_fails(tree, file, header):
+    add_line(tree / file, '#include "%s"' % header)
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and "%s may not include %s" % (file, header) in text
+
+
+def test_a_generated_header_counts_too(tree):
+    add_line(tree / "unwind" / "sample.c", "#include <pprof/profile.pb-c.h>")
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and "unwind/sample.c may not include pprof/profile.pb-c.h" in text
+
+
+def test_a_folder_that_is_not_in_the_table_fails(tree):
+    (tree / "agent" / "misc").mkdir()
+    (tree / "agent" / "misc" / "misc.c").write_text("")
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and "agent/misc is not in the table of folders" in text
+
+
+def test_a_c_file_beside_the_folders_of_the_agent_fails(tree):
+    (tree / "agent" / "misc.c").write_text("")
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and "agent is not in the table of folders" in text
+
+
+def test_a_folder_with_too_many_files_fails(tree):
+    for number in range(46):
+        (tree / "agent" / "exec" / ("more%d.c" % number)).write_text("")
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and re.search(r"agent/exec has \d+ C and header files, more than 45", text)
+
+
+def test_a_folder_that_the_readme_does_not_name_fails(tree):
+    readme = (tree / "README.md").read_text()
+    (tree / "README.md").write_text(readme.replace("| `agent/top` |", "| `top` |"))
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and "README.md has no row for agent/top" in text
+
+
+def compile_files(folder, files):
+    """Compiles {path: C text} to object files below the folder's build/."""
+    for path, text in files.items():
+        target = folder / "build" / (path + ".o")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-c", "-o", str(target), "-"], input=text.encode(), check=True)
+    return run(sys.executable, os.path.join(LINT, "cycles.py"), str(folder / "build"))
+
+
+def test_files_that_use_each_other_fail(tmp_path):
+    status, text = compile_files(tmp_path, {
+        "base/a": "int b(void); int a(void); int a(void) { return b(); }",
+        "base/b": "int c(void); int b(void); int b(void) { return c(); }",
+        "agent/host/c": "int a(void); int c(void); int c(void) { return a(); }",
+        "agent/host/d": "int a(void); int d(void); int d(void) { return a(); }",
+    })
+
+    assert status == 1
+    assert "base/a.c uses base/b.c: b" in text and "agent/host/c.c uses base/a.c: a" in text
+    assert "agent/host/d" not in text
+
+
+def test_files_in_one_direction_pass(tmp_path):
+    status, text = compile_files(tmp_path, {
+        "base/a": "int a(void); int a(void) { return 1; }",
+        "base/b": "int a(void); int b(void); int b(void) { return a(); }",
+    })
+
+    assert (status, text) == (0, "cycles: 2 files, 0 cycles, 0 of them known\n")
+
+
+def test_no_object_files_are_no_success(tmp_path):
+    status, text = run(sys.executable, os.path.join(LINT, "cycles.py"), str(tmp_path))
+
+    assert status == 1 and "run make" in text
