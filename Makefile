@@ -43,8 +43,9 @@ LIBS_Z := -l:libdeflate.a -l:libz.a
 LIBS_INI := -l:libinih.a
 endif
 
-# libcurl, libmicrohttpd and libncursesw are loaded when they are needed (agent/late.c); LATE= links them in.
-LATE ?= $(BUILD)/agent/late.o
+# What finds the functions of libcurl, libmicrohttpd and libncursesw, which are loaded when they are first needed
+# (base/library.h).
+APIS := exporters/http/curl_api agent/serve/microhttpd_api agent/top/ncurses_api
 
 LIBRARIES := base unwind pprof formats conf exporters
 PROTOS := $(wildcard pprof/*.proto exporters/*.proto)
@@ -58,7 +59,7 @@ sources = $(filter-out %.bpf.c,$(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1))) \
               $(filter $(BUILD)/gen/$(1)/%,$(PB_O))
 ARCHIVES := $(foreach l,$(LIBRARIES),$(BUILD)/lib$(l).a)
-AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(filter-out agent/late.c,$(call sources,agent)))
+AGENT_O := $(patsubst %.c,$(BUILD)/%.o,$(call sources,agent))
 UNIT_SRC := $(call sources,tests/unit)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -68,8 +69,7 @@ TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tool
 
 # The order in which archives are linked; formats needs pprof and base, the others base only.
 LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
-            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_CURL) $(LIBS_Z) $(LIBS_INI) $(LIBS_MHD) \
-            $(LIBS_SCREEN) -lpthread
+            $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_Z) $(LIBS_INI) -lpthread -ldl
 
 .PHONY: all help clean bpf
 all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
@@ -130,13 +130,16 @@ $(BUILD)/libagent.a: $(filter-out $(BUILD)/agent/commands/main.o,$(AGENT_O))
 	@rm -f $@
 	$(AR) qcs $@ $^
 
-$(BUILD)/pystrobe: $(BUILD)/agent/commands/main.o $(LATE) $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/commands/main.o $(LATE) $(BUILD)/libagent.a \
-	    $(if $(LATE),$(filter-out $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN),$(LINK_LIBS)) -ldl,$(LINK_LIBS))
+$(BUILD)/pystrobe: $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libagent.a $(LINK_LIBS)
 
 # The same with all libraries linked in, for tools that find out what a package depends on.
-$(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(BUILD)/agent/commands/main.o $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/linked/%.o: %.c | $(PB_H) $(PAGES)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -DLINKED -c -o $@ $<
+
+$(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(APIS:%=$(BUILD)/linked/%.o) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libagent.a $(LINK_LIBS) $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN)
 
 # What several kinds of tests use: memory images.
 TEST_LIB := $(BUILD)/libtests.a

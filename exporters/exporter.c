@@ -2,13 +2,13 @@
 /* exporter.c - knows which types of exporter there are, and passes calls on to them. */
 #include "exporters/exporter.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/hidden.h"
-#include "exporters/http_client.h"
+#include "exporters/http/client.h"
+#include "exporters/http/curl_api.h"
+#include "exporters/http/hidden.h"
 #include "exporters/type.h"
 
 /* To add a type, add a row. */
@@ -22,13 +22,24 @@ struct exporter {
     void *self;                       /* owned: of that type */
 };
 
-enum exporter_rc exporter_global_init(void)
+enum exporter_rc exporter_global_init(struct err *err)
 {
+    enum exporter_rc rc = EXPORTER_OK;
+
+    if (!curl_api_load(err))
+        return EXPORTER_BAD_CONFIG;
     hidden_keys();
-    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, hidden_malloc, hidden_free, hidden_realloc,
-                                hidden_strdup, hidden_calloc) == CURLE_OK
-               ? EXPORTER_OK
-               : EXPORTER_NOMEM;
+    if (libcurl.global_init_mem(CURL_GLOBAL_DEFAULT, hidden_malloc, hidden_free, hidden_realloc,
+                                hidden_strdup, hidden_calloc) != CURLE_OK) {
+        err_set(err, "libcurl cannot be used");
+        rc = EXPORTER_NOMEM;
+    }
+    return rc;
+}
+
+const char *exporter_curl_version(void)
+{
+    return curl_api_load(NULL) ? libcurl.version() : "no libcurl";
 }
 
 char *exporter_hide(const char *secret)
@@ -43,7 +54,7 @@ void exporter_forget(char *secret)
 
 void exporter_global_finish(void)
 {
-    curl_global_cleanup();
+    libcurl.global_cleanup();
 }
 
 static enum exporter_rc find_type(const char *name, const struct exporter_type **out,

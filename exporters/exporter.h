@@ -134,9 +134,17 @@ struct exporter_probe {
     struct err err;  /* why there was no answer */
 };
 
-/* Once per process, before threads start; the pair of exporter_global_finish. */
-MUST_CHECK enum exporter_rc exporter_global_init(void);
+/*
+ * Loads libcurl and sets it up: once per process, before threads start; the pair of
+ * exporter_global_finish.
+ *
+ * Errors: EXPORTER_BAD_CONFIG: libcurl is missing; EXPORTER_NOMEM. `err` says why.
+ */
+MUST_CHECK enum exporter_rc exporter_global_init(struct err *err);
 void exporter_global_finish(void);
+
+/* libcurl's version and those of its libraries; "no libcurl". Loads it. Static. */
+const char *exporter_curl_version(void);
 
 /*
  * Copies a secret into memory that is in no core file.

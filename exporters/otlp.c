@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "exporters/http_judge.h"
+#include "exporters/http/judge.h"
+#include "exporters/http/text.h"
 #include "exporters/otlp_reply.h"
-#include "exporters/text.h"
 #include "exporters/type.h"
 #include "exporters/unpack.h"
 

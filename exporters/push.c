@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporters/http/text.h"
 #include "exporters/push.pb-c.h"
-#include "exporters/text.h"
 
 /* The name that Pyroscope's own SDKs give to CPU profiles; other types are named as they are. */
 static const char *metric_name(const char *type)

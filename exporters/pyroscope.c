@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "exporters/http_judge.h"
+#include "exporters/http/judge.h"
 #include "exporters/ingest.h"
 #include "exporters/push.h"
 #include "exporters/type.h"

@@ -10,7 +10,7 @@
 
 #include "exporters/exporter.h"
 
-struct http_client; /* http_client.h */
+struct http_client; /* client.h */
 
 struct exporter_type {
     const char *name;                                /* as in `type = NAME` */

@@ -222,6 +222,7 @@ static int show_preview(const struct conf *conf)
 
 int cmd_agent(int argc, char **argv)
 {
+    struct err err = {""};
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
                                           {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
                                           OPTIONS_LOG,
@@ -257,8 +258,11 @@ int cmd_agent(int argc, char **argv)
         conf_free(run.conf);
         return status;
     }
-    if (exporter_global_init() != EXPORTER_OK)
+    if (exporter_global_init(&err) != EXPORTER_OK) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        conf_free(run.conf);
         return EXIT_FAILED;
+    }
     status = run_agent(&run);
     supervisor_free(run.supervisor);
     matcher_free(run.matcher);

@@ -81,6 +81,7 @@ static int check(const struct request *request)
 {
     struct conf_source source = options_source(request->file, NULL);
     struct conf *conf = NULL;
+    struct err err = {""};
     int status;
 
     if (request->alone)
@@ -89,10 +90,11 @@ static int check(const struct request *request)
     if (status != EXIT_OK)
         return status;
     if (!request->alone) {
-        if (exporter_global_init() == EXPORTER_OK) {
+        if (exporter_global_init(&err) == EXPORTER_OK) {
             status = check_exporters(conf);
             exporter_global_finish();
         } else {
+            (void)fprintf(stderr, "pystrobe: %s\n", err.text);
             status = EXIT_FAILED;
         }
     }

@@ -93,6 +93,7 @@ static int examine(const struct request *request, const struct conf *conf)
 
 int cmd_doctor(int argc, char **argv)
 {
+    struct err err = {""};
     struct request request = {0};
     struct conf_source source;
     struct conf *conf = NULL;
@@ -111,7 +112,8 @@ int cmd_doctor(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR);
     if (status != EXIT_OK)
         return status;
-    if (conf && exporter_global_init() != EXPORTER_OK) {
+    if (conf && exporter_global_init(&err) != EXPORTER_OK) {
+        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
         conf_free(conf);
         return EXIT_FAILED;
     }

@@ -316,12 +316,10 @@ static bool open_run(struct run *run)
     if (run->profiler->command)
         (void)sigaddset(&settings.signals, SIGCHLD);
     run->speaks = speaks_with_servers(run->conf);
-    if (run->speaks && exporter_global_init() != EXPORTER_OK) {
+    if (run->speaks && exporter_global_init(&err) != EXPORTER_OK)
         run->speaks = false;
-        err_set(&err, "libcurl cannot be used");
-    } else {
+    else
         run->ships = publisher_open(&run->publisher, run->conf, false, &err);
-    }
     if (!run->ships)
         log_line(LOG_LEVEL_WARNING, "the command runs, but its profiles go nowhere: %s", err.text);
     if (confine_may_help())

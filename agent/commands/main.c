@@ -5,6 +5,7 @@
 
 #include "agent/commands/commands.h"
 #include "agent/host/version.h"
+#include "exporters/exporter.h"
 
 static const struct {
     const char *name;
@@ -51,6 +52,7 @@ static void print_help(FILE *to)
 
 int main(int argc, char **argv)
 {
+    bool as_json;
     size_t i;
 
     if (argc < 2) {
@@ -63,7 +65,8 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        return version_print(argc > 2 && strcmp(argv[2], "--json") == 0) ? EXIT_OK : EXIT_FAILED;
+        as_json = argc > 2 && strcmp(argv[2], "--json") == 0;
+        return version_print(as_json, exporter_curl_version()) ? EXIT_OK : EXIT_FAILED;
     }
     for (i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)

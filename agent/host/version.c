@@ -2,7 +2,6 @@
 /* version.c - see version.h. */
 #include "agent/host/version.h"
 
-#include <curl/curl.h>
 #include <libdeflate.h>
 #include <protobuf-c/protobuf-c.h>
 #include <stdio.h>
@@ -23,16 +22,16 @@ const char version_agent[] = "pystrobe/" PYSTROBE_VERSION;
 static const char pythons[] = "3.6 to 3.15";
 
 /* Gives false if they cannot be written. */
-static bool print_as_text(const struct version_library *libraries)
+static bool print_as_text(const struct version_library *libraries, const char *curl_version)
 {
     (void)printf("pystrobe %s (%s, %s)\nreads CPython %s\n%s", version_number, version_revision,
-                 __VERSION__, pythons, curl_version());
+                 __VERSION__, pythons, curl_version);
     for (; libraries->name; libraries++)
         (void)printf(", %s/%s", libraries->name, libraries->version);
     return putchar('\n') != EOF && fflush(stdout) == 0;
 }
 
-static bool print_as_json(const struct version_library *libraries)
+static bool print_as_json(const struct version_library *libraries, const char *curl_version)
 {
     struct buf text;
     bool good;
@@ -47,7 +46,7 @@ static bool print_as_json(const struct version_library *libraries)
     buf_add_str(&text, ", \"cpython\": ");
     json_string(&text, pythons);
     buf_add_str(&text, ", \"libraries\": {\"libcurl\": ");
-    json_string(&text, curl_version());
+    json_string(&text, curl_version);
     for (; libraries->name; libraries++) {
         buf_add_fmt(&text, ", \"%s\": ", libraries->name);
         json_string(&text, libraries->version);
@@ -59,12 +58,13 @@ static bool print_as_json(const struct version_library *libraries)
     return good;
 }
 
-bool version_print(bool as_json)
+bool version_print(bool as_json, const char *curl_version)
 {
     const struct version_library libraries[] = {{"protobuf-c", protobuf_c_version()},
                                                 {"libdeflate", LIBDEFLATE_VERSION_STRING},
                                                 {"zlib", zlibVersion()},
                                                 {NULL, NULL}};
 
-    return as_json ? print_as_json(libraries) : print_as_text(libraries);
+    return as_json ? print_as_json(libraries, curl_version)
+                   : print_as_text(libraries, curl_version);
 }

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,18 +185,19 @@ static void add_headers(struct MHD_Response *response, const struct web_answer *
     size_t i;
 
     for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
-        (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+        (void)microhttpd.add_response_header(response, headers[i].name, headers[i].value);
+    (void)microhttpd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     if (answer->encoding)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, answer->encoding);
+        (void)microhttpd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING,
+                                             answer->encoding);
     if (answer->name) {
         (void)snprintf(text, sizeof(text), "attachment; filename=\"%s\"", answer->name);
-        (void)MHD_add_response_header(response, "Content-Disposition", text);
+        (void)microhttpd.add_response_header(response, "Content-Disposition", text);
     }
     if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        (void)microhttpd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (answer->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        (void)microhttpd.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
 }
 
 static enum MHD_Result send_answer(struct MHD_Connection *connection, struct web_answer *answer)
@@ -207,20 +207,20 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct web
 
     if (buf_failed(&answer->body))
         web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");
-    response = MHD_create_response_from_buffer(answer->body.size, answer->body.data,
-                                               MHD_RESPMEM_MUST_COPY);
+    response = microhttpd.create_response_from_buffer(answer->body.size, answer->body.data,
+                                                      MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     add_headers(response, answer);
-    result = MHD_queue_response(connection, answer->status, response);
-    MHD_destroy_response(response);
+    result = microhttpd.queue_response(connection, answer->status, response);
+    microhttpd.destroy_response(response);
     return result;
 }
 
 /* The value of a header; "": there is none. */
 static const char *header_of(struct MHD_Connection *connection, const char *name)
 {
-    const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    const char *value = microhttpd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 
     return value ? value : "";
 }
@@ -240,7 +240,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
 {
     struct web *web = cls;
     const char *host =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+        microhttpd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
     struct web_answer answer = {.status = MHD_HTTP_OK, .type = web_text_plain};
     enum MHD_Result result;
 
@@ -270,7 +270,7 @@ static struct MHD_Daemon *start(struct web *web)
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    daemon = MHD_start_daemon(
+    daemon = microhttpd.start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL,
         NULL, handle, web, MHD_OPTION_LISTEN_SOCKET, web->listen.fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_IDLE_S,
@@ -289,8 +289,11 @@ static void finish(struct web *web)
 
 struct web *web_open(const struct conf *conf, const struct web_sources *sources, struct err *err)
 {
-    struct web *web = calloc(1, sizeof(*web));
+    struct web *web;
 
+    if (!microhttpd_api_load(err))
+        return NULL;
+    web = calloc(1, sizeof(*web));
     if (!web) {
         err_set(err, "out of memory");
         return NULL;
@@ -349,7 +352,7 @@ void web_close(struct web *web)
     if (!web)
         return;
     atomic_store(&web->stop, true);
-    MHD_stop_daemon(web->daemon); /* which closes the socket, too */
+    microhttpd.stop_daemon(web->daemon); /* which closes the socket, too */
     web_listen_close(&web->listen, true);
     finish(web);
 }

@@ -4,9 +4,9 @@
 #ifndef AGENT_SERVE_WEB_INTERNAL_H
 #define AGENT_SERVE_WEB_INTERNAL_H
 
-#include <microhttpd.h>
 #include <pthread.h>
 
+#include "agent/serve/microhttpd_api.h"
 #include "agent/serve/web.h"
 
 enum { WEB_TEXT_MAX = 1 << 20, WEB_BODY_MAX = 32 << 20 };

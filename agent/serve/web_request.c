@@ -13,7 +13,7 @@ const char web_text_plain[] = "text/plain; charset=utf-8";
 
 const char *web_argument(const struct web_request *request, const char *name)
 {
-    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+    return microhttpd.lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 void web_refuse(struct web_answer *answer, unsigned status, const char *format, ...)
@@ -34,8 +34,8 @@ void web_refuse(struct web_answer *answer, unsigned status, const char *format, 
 
 void web_takes(const struct web_request *request, unsigned seconds)
 {
-    (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                    seconds + WEB_IDLE_S);
+    (void)microhttpd.set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                           seconds + WEB_IDLE_S);
 }
 
 bool web_number(const struct web_request *request, struct web_answer *answer, const char *name,

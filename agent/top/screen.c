@@ -2,8 +2,6 @@
 /* screen.c - see screen.h. */
 #include "agent/top/screen.h"
 
-#define NCURSES_NOMACROS 1
-#include <curses.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
@@ -19,6 +17,7 @@
 #include <wchar.h>
 
 #include "agent/cli/options.h"
+#include "agent/top/ncurses_api.h"
 #include "agent/top/state.h"
 
 enum { CONTROL_L = 0x0c, ESCAPE = 0x1b, ESCAPE_WAIT_MS = 25, SEQUENCE_MAX = 64 };
@@ -116,7 +115,7 @@ static void note_endings(void)
     size_t i;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        sequence = tigetstr(names[i]);
+        sequence = ncurses.tigetstr(names[i]);
         term.endings[i][0] = '\0';
         /* One that asks for pauses is for terminals of old. */
         if (sequence && sequence != (const char *)-1 && !strstr(sequence, "$<") &&
@@ -129,10 +128,10 @@ static void set_colours(void)
 {
     size_t i;
 
-    term.colours =
-        options_colour() && has_colors() && start_color() != ERR && use_default_colors() != ERR;
+    term.colours = options_colour() && ncurses.has_colors() && ncurses.start_color() != ERR &&
+                   ncurses.use_default_colors() != ERR;
     for (i = 0; term.colours && i < sizeof(pairs) / sizeof(pairs[0]); i++)
-        (void)init_pair((short)(i + 1), pairs[i].front, pairs[i].back);
+        (void)ncurses.init_pair((short)(i + 1), pairs[i].front, pairs[i].back);
 }
 
 bool screen_open(struct err *err)
@@ -141,8 +140,10 @@ bool screen_open(struct err *err)
 
     (void)setlocale(LC_CTYPE, "");
     term.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (!ncurses_api_load(err))
+        return false;
     if (tcgetattr(STDIN_FILENO, &term.before) != 0 ||
-        !(term.screen = newterm(type ? type : "dumb", stdout, stdin))) {
+        !(term.screen = ncurses.newterm(type ? type : "dumb", stdout, stdin))) {
         err_set(err, "this terminal cannot be used (TERM is '%.40s')", type ? type : "");
         return false;
     }
@@ -150,18 +151,18 @@ bool screen_open(struct err *err)
     keep_back_stderr();
     atomic_store_explicit(&term.taken, true, memory_order_release);
     catch_crashes();
-    (void)cbreak();
-    (void)noecho();
-    (void)curs_set(0);
-    (void)set_escdelay(ESCAPE_WAIT_MS);
-    term.window = newwin(0, 0, 0, 0);
+    (void)ncurses.cbreak();
+    (void)ncurses.noecho();
+    (void)ncurses.curs_set(0);
+    (void)ncurses.set_escdelay(ESCAPE_WAIT_MS);
+    term.window = ncurses.newwin(0, 0, 0, 0);
     if (!term.window) {
         screen_close();
         err_set(err, "out of memory");
         return false;
     }
-    (void)keypad(term.window, TRUE);
-    (void)nodelay(term.window, TRUE);
+    (void)ncurses.keypad(term.window, TRUE);
+    (void)ncurses.nodelay(term.window, TRUE);
     set_colours();
     return true;
 }
@@ -177,9 +178,10 @@ void screen_size(size_t *width, size_t *height)
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
         size = (struct winsize){.ws_row = 24, .ws_col = 80};
-    if (getmaxx(term.window) != size.ws_col || getmaxy(term.window) != size.ws_row) {
-        (void)resize_term(size.ws_row, size.ws_col);
-        (void)wresize(term.window, size.ws_row, size.ws_col);
+    if (ncurses.getmaxx(term.window) != size.ws_col ||
+        ncurses.getmaxy(term.window) != size.ws_row) {
+        (void)ncurses.resize_term(size.ws_row, size.ws_col);
+        (void)ncurses.wresize(term.window, size.ws_row, size.ws_col);
         screen_redraw();
     }
     *width = size.ws_col;
@@ -188,7 +190,7 @@ void screen_size(size_t *width, size_t *height)
 
 void screen_redraw(void)
 {
-    (void)clearok(term.window, TRUE);
+    (void)ncurses.clearok(term.window, TRUE);
 }
 
 /* True if the C library takes a cell for as wide as we do: else what follows would move. */
@@ -214,9 +216,9 @@ static void draw_cell(const struct top_cell *cell)
     const char *unknown = cell->width == 2 ? "??" : "?";
 
     if (cell->size == 1 || is_as_wide(cell))
-        (void)waddnstr(term.window, cell->text, cell->size);
+        (void)ncurses.waddnstr(term.window, cell->text, cell->size);
     else
-        (void)waddnstr(term.window, unknown, cell->width);
+        (void)ncurses.waddnstr(term.window, unknown, cell->width);
 }
 
 void screen_draw(const struct top_cells *cells)
@@ -225,22 +227,23 @@ void screen_draw(const struct top_cells *cells)
     int style = -1;
     size_t x, y;
 
-    (void)werase(term.window);
+    (void)ncurses.werase(term.window);
     for (y = 0; y < cells->height; y++)
         for (x = 0; x < cells->width; x++) {
             cell = &cells->cells[y * cells->width + x];
             if (cell->size == 0 || (cell->text[0] == ' ' && cell->style == TOP_PLAIN))
                 continue; /* erased as it is */
             if (cell->style != style)
-                (void)wattr_set(term.window,
-                                term.colours ? looks[cell->style].with : looks[cell->style].without,
-                                term.colours ? looks[cell->style].pair : 0, NULL);
+                (void)ncurses.wattr_set(term.window,
+                                        term.colours ? looks[cell->style].with
+                                                     : looks[cell->style].without,
+                                        term.colours ? looks[cell->style].pair : 0, NULL);
             style = cell->style;
-            (void)wmove(term.window, (int)y, (int)x);
+            (void)ncurses.wmove(term.window, (int)y, (int)x);
             draw_cell(cell);
         }
-    (void)wattr_set(term.window, A_NORMAL, 0, NULL);
-    (void)wrefresh(term.window);
+    (void)ncurses.wattr_set(term.window, A_NORMAL, 0, NULL);
+    (void)ncurses.wrefresh(term.window);
 }
 
 static const struct {
@@ -262,7 +265,7 @@ static const struct {
 uint32_t screen_key(void)
 {
     wint_t c = 0;
-    int kind = wget_wch(term.window, &c);
+    int kind = ncurses.wget_wch(term.window, &c);
     size_t i;
 
     if (kind == ERR)
@@ -290,7 +293,7 @@ bool screen_is_gone(void)
 
 void screen_suspend(void)
 {
-    (void)endwin();
+    (void)ncurses.endwin();
     (void)raise(SIGSTOP);
     screen_redraw(); /* the next drawing takes the terminal again */
 }
@@ -300,13 +303,13 @@ void screen_close(void)
     if (!term.screen)
         return;
     if (atomic_exchange_explicit(&term.taken, false, memory_order_acq_rel)) {
-        (void)endwin();
+        (void)ncurses.endwin();
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &term.before);
         give_back_stderr();
     }
     if (term.window)
-        (void)delwin(term.window);
-    delscreen(term.screen);
+        (void)ncurses.delwin(term.window);
+    ncurses.delscreen(term.screen);
     if (term.stderr_fd >= 0)
         (void)close(term.stderr_fd);
     if (term.kept_fd >= 0)

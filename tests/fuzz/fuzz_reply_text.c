@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/text.h"
+#include "exporters/http/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

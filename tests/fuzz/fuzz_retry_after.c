@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "exporters/exporter.h"
-#include "exporters/retry_after.h"
+#include "exporters/http/retry_after.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

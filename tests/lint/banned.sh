@@ -35,10 +35,11 @@ check_names() { # file, its code, names
     failed=1
 }
 
-# hidden.c is libcurl's heap: its functions for memory have no place for a context.
+# hidden.c is libcurl's heap: its functions for memory have no place for a context. curl_api.c has the
+# addresses of libcurl's functions, written once.
 check_statics() {
     local hits
-    [[ $1 != */exporters/hidden.o ]] || return 0
+    [[ $1 != */exporters/http/hidden.o && $1 != */exporters/http/curl_api.o ]] || return 0
     hits=$(objdump -t "$1" | awk 'NF > 3 && ($(NF-2) == ".data" || $(NF-2) == ".bss" || $(NF-2) ~ /^\.t(data|bss)/) {
         if ($(NF-1) !~ /^0+$/) print "  " $NF }')
     [[ -z $hits ]] && return

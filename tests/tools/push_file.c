@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         if (!set(&settings, argv[i]) && !set_own(&settings, &times, argv[i]))
             return fail(argv[i]);
     }
-    if (exporter_global_init() != EXPORTER_OK)
+    if (exporter_global_init(NULL) != EXPORTER_OK)
         return fail("libcurl");
     rc = run(&settings, &file, times);
     exporter_global_finish();

@@ -257,7 +257,7 @@ int main(void)
         cmocka_unit_test(each_damaged_request_is_told_from_a_lack_of_room),
     };
 
-    if (exporter_global_init() != EXPORTER_OK)
+    if (exporter_global_init(NULL) != EXPORTER_OK)
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

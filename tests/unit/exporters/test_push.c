@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "exporters/http/text.h"
 #include "exporters/push.h"
-#include "exporters/text.h"
 
 /* Checked with protoc against Pyroscope's own messages. */
 static const char golden[] = "0a390a170a085f5f6e616d655f5f120b70726f636573735f6370750a140a0c736572"

@@ -792,7 +792,7 @@ static void opens_or_says_why_when_an_allocation_fails(void **state)
 static int start_all(void **state)
 {
     (void)state;
-    return exporter_global_init() == EXPORTER_OK ? 0 : -1;
+    return exporter_global_init(NULL) == EXPORTER_OK ? 0 : -1;
 }
 
 static int finish_all(void **state)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "exporters/http_advice.h"
+#include "exporters/http/advice.h"
 
 struct row {
     CURLcode code;

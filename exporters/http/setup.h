@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_setup.h - turns an exporter's settings into what an HTTP request needs.
+ * setup.h - turns an exporter's settings into what an HTTP request needs.
  *
  * Threads: functions of their arguments alone.
  */
@@ -9,7 +9,7 @@
 
 #include <curl/curl.h>
 
-#include "exporters/http_client.h"
+#include "exporters/http/client.h"
 
 /*
  * Checks the base URL `url` and puts `path` (without a slash in front) behind it, unless

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_client.h - posts bytes to one URL and gives the status and a little of the reply.
+ * client.h - posts bytes to one URL and gives the status and a little of the reply.
  *
  * Shape:   http_client_open, http_client_post many times, http_client_close.
  * Threads: a client belongs to one thread at a time; http_client_cancel may be

@@ -9,8 +9,8 @@
  *          have no place for a context.
  * Cost:    what was used is kept for the next; pieces over 64 KiB go back at once.
  */
-#ifndef EXPORTERS_HIDDEN_H
-#define EXPORTERS_HIDDEN_H
+#ifndef EXPORTERS_HTTP_HIDDEN_H
+#define EXPORTERS_HTTP_HIDDEN_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_tls.c - see http_tls.h. */
-#include "exporters/http_tls.h"
+/* tls.c - see tls.h. */
+#include "exporters/http/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporters/hidden.h"
+#include "exporters/http/curl_api.h"
+#include "exporters/http/hidden.h"
 
 enum { PEM_MAX = 1024 * 1024 }; /* a chain has a few KiB a certificate */
 
@@ -72,14 +73,14 @@ void http_tls_close(struct http_tls *tls)
 
 CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+        code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+        code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
     if (code == CURLE_OK && settings->ca_file)
-        code = curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
+        code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
     return code;
 }
 
@@ -127,7 +128,7 @@ static enum exporter_rc read_pem(const char *key, const char *path, struct curl_
 /* Other libraries than OpenSSL read files only; so did libcurl before 7.71. */
 static bool takes_blobs(void)
 {
-    const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
+    const curl_version_info_data *about = libcurl.version_info(CURLVERSION_NOW);
 
     return about && about->version_num >= 0x074700 && about->ssl_version &&
            strncmp(about->ssl_version, "OpenSSL/", 8) == 0;
@@ -135,10 +136,10 @@ static bool takes_blobs(void)
 
 static CURLcode name_files(const struct http_tls *tls, CURL *easy)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file);
 
     if (code == CURLE_OK && tls->key_file)
-        code = curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
+        code = libcurl.easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file);
     return code;
 }
 
@@ -156,9 +157,9 @@ enum exporter_rc http_tls_load(const struct http_tls *tls, CURL *easy, struct er
     if (rc == EXPORTER_OK && tls->key_file)
         rc = read_pem("key_file", tls->key_file, &key, err);
     if (rc == EXPORTER_OK) {
-        code = curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
+        code = libcurl.easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &cert);
         if (code == CURLE_OK)
-            code = curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, key.data ? &key : &cert);
+            code = libcurl.easy_setopt(easy, CURLOPT_SSLKEY_BLOB, key.data ? &key : &cert);
         rc = code == CURLE_OK ? EXPORTER_OK : EXPORTER_NOMEM;
     }
     hidden_free(cert.data);

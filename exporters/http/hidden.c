@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hidden.c - knows how memory is kept out of core files. */
-#include "exporters/hidden.h"
+#include "exporters/http/hidden.h"
 
-#include <curl/curl.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "exporters/http/curl_api.h"
 
 enum {
     SMALLEST = 64, /* bytes with the head; each class has twice the room of the one before */
@@ -197,7 +198,8 @@ static void *find_in_curl(const char *name)
 
     if (found)
         return found;
-    (void)curl_version_info(CURLVERSION_NOW); /* it is there from now on */
+    if (!curl_api_load(NULL))
+        return NULL;
     library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_NOLOAD);
     if (!library)
         return NULL;

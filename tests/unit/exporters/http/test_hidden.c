@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "exporters/hidden.h"
+#include "exporters/http/hidden.h"
 
 enum { PIECES = 400, THREADS = 4 };
 

@@ -5,8 +5,8 @@
  * Threads: functions of their arguments alone.
  * Source:  RFC 9110, 10.2.3: seconds, or a date in one of the three forms of 5.6.7.
  */
-#ifndef EXPORTERS_RETRY_AFTER_H
-#define EXPORTERS_RETRY_AFTER_H
+#ifndef EXPORTERS_HTTP_RETRY_AFTER_H
+#define EXPORTERS_HTTP_RETRY_AFTER_H
 
 #include <stdbool.h>
 #include <stddef.h>

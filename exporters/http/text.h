@@ -4,8 +4,8 @@
  *
  * Threads: functions of their arguments alone.
  */
-#ifndef EXPORTERS_TEXT_H
-#define EXPORTERS_TEXT_H
+#ifndef EXPORTERS_HTTP_TEXT_H
+#define EXPORTERS_HTTP_TEXT_H
 
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_judge.c - see http_judge.h. */
-#include "exporters/http_judge.h"
+/* judge.c - see judge.h. */
+#include "exporters/http/judge.h"
 
 #include <stdio.h>
 
-#include "exporters/text.h"
+#include "exporters/http/text.h"
 
 enum { ADVICE_MAX = 128 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_advice.h - knows the cure for what libcurl complains of.
+ * advice.h - knows the cure for what libcurl complains of.
  *
  * Threads: functions of their arguments alone.
  */

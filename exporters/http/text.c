@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - knows UTF-8, and which characters may not reach a terminal. */
-#include "exporters/text.h"
+#include "exporters/http/text.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_login.c - see http_login.h. */
-#include "exporters/http_login.h"
+/* login.c - see login.h. */
+#include "exporters/http/login.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "exporters/hidden.h"
-#include "exporters/secret.h"
+#include "exporters/http/curl_api.h"
+#include "exporters/http/hidden.h"
+#include "exporters/http/secret.h"
 
 enum { SCRUB_LEAST = 4 };
 
@@ -153,9 +154,9 @@ static CURLcode apply_proxy(const char *text, CURL *easy)
 
     if (colon) {
         *colon = '\0';
-        code = curl_easy_setopt(easy, CURLOPT_PROXYUSERNAME, user);
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXYUSERNAME, user);
         if (code == CURLE_OK)
-            code = curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, colon + 1);
+            code = libcurl.easy_setopt(easy, CURLOPT_PROXYPASSWORD, colon + 1);
     }
     hidden_free(user);
     return code;
@@ -167,15 +168,15 @@ CURLcode http_login_apply(const struct http_login *login, CURL *easy)
     CURLcode code = CURLE_OK;
 
     if (login->user) {
-        code = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BASIC);
+        code = libcurl.easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BASIC);
         if (code == CURLE_OK)
-            code = curl_easy_setopt(easy, CURLOPT_USERNAME, login->user);
+            code = libcurl.easy_setopt(easy, CURLOPT_USERNAME, login->user);
         if (code == CURLE_OK)
-            code = curl_easy_setopt(easy, CURLOPT_PASSWORD, login->password.text);
+            code = libcurl.easy_setopt(easy, CURLOPT_PASSWORD, login->password.text);
     } else if (login->token.text) {
-        code = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BEARER);
+        code = libcurl.easy_setopt(easy, CURLOPT_HTTPAUTH, (unsigned long)CURLAUTH_BEARER);
         if (code == CURLE_OK)
-            code = curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, login->token.text);
+            code = libcurl.easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, login->token.text);
     }
     if (code == CURLE_OK && login->proxy.text)
         code = apply_proxy(login->proxy.text, easy);
@@ -184,7 +185,7 @@ CURLcode http_login_apply(const struct http_login *login, CURL *easy)
 
 static bool append(struct curl_slist **list, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    struct curl_slist *longer = libcurl.slist_append(*list, line);
 
     if (longer)
         *list = longer;
@@ -217,7 +218,7 @@ bool http_login_headers(const struct http_login *login, const struct curl_slist 
     if (good)
         *out = list;
     else
-        curl_slist_free_all(list);
+        libcurl.slist_free_all(list);
     return good;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "exporters/exporter.h"
-#include "exporters/retry_after.h"
+#include "exporters/http/retry_after.h"
 
 #define S_NS  UINT64_C(1000000000)
 #define NOW_S INT64_C(784111777) /* Sun, 06 Nov 1994 08:49:37 GMT, RFC 9110's example */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_login.h - holds the secrets of one client, and brings them to libcurl.
+ * login.h - holds the secrets of one client, and brings them to libcurl.
  *
  * Shape:   http_login_open, http_login_apply, http_login_renew when a server says
  *          no (then apply again), http_login_close.

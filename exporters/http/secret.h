@@ -5,8 +5,8 @@
  * Memory:  secrets lie in hidden.h's memory only.
  * Needs:   a regular file of at most 64 KiB that not everybody may read.
  */
-#ifndef EXPORTERS_SECRET_H
-#define EXPORTERS_SECRET_H
+#ifndef EXPORTERS_HTTP_SECRET_H
+#define EXPORTERS_HTTP_SECRET_H
 
 #include "exporters/exporter.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_judge.h - turns the status of a reply into what is to be done, and into words.
+ * judge.h - turns the status of a reply into what is to be done, and into words.
  *
  * Threads: functions of their arguments alone.
  */
 #ifndef EXPORTERS_HTTP_JUDGE_H
 #define EXPORTERS_HTTP_JUDGE_H
 
-#include "exporters/http_client.h"
+#include "exporters/http/client.h"
 
 /* What tells one protocol from another. */
 struct http_protocol {

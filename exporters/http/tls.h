@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_tls.h - knows how a client verifies servers, and how it shows who it is.
+ * tls.h - knows how a client verifies servers, and how it shows who it is.
  *
  * Shape:   http_tls_open, http_tls_set once, http_tls_load before each post,
  *          http_tls_close.

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client.c - the only file that knows how libcurl is kept within limits. */
-#include "exporters/http_client.h"
+/* client.c - the only file that knows how libcurl is kept within limits. */
+#include "exporters/http/client.h"
 
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/http_advice.h"
-#include "exporters/http_login.h"
-#include "exporters/http_setup.h"
-#include "exporters/http_tls.h"
-#include "exporters/retry_after.h"
-#include "exporters/text.h"
+#include "exporters/http/advice.h"
+#include "exporters/http/curl_api.h"
+#include "exporters/http/login.h"
+#include "exporters/http/retry_after.h"
+#include "exporters/http/setup.h"
+#include "exporters/http/text.h"
+#include "exporters/http/tls.h"
 
 enum {
     CONNECT_DEFAULT_MS = 5000,
@@ -78,7 +78,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     if (retry_after_date(bytes, size, &seconds))
         client->reply->date_ns = seconds * NS_PER_MS * 1000;
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
-        (void)curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
+        (void)libcurl.easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
         client->reply->status = status;
         client->answered = status >= 200; /* 1xx: the answer is still to come */
     }
@@ -88,15 +88,15 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
 #if LIBCURL_VERSION_NUM >= 0x075700
 static CURLcode set_by_version(CURL *easy)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 
     /* Else ending a transfer waits for the name server, however long that takes. */
-    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) : code;
+    return code == CURLE_OK ? libcurl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) : code;
 }
 #else
 static CURLcode set_by_version(CURL *easy)
 {
-    return curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+    return libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
 }
 #endif
 
@@ -117,14 +117,14 @@ static CURLcode set_timeouts(CURL *easy, const struct exporter_settings *setting
     long total_ms = limit_ms(settings->timeout_ns, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS);
     long connect_ms = limit_ms(settings->connect_timeout_ns, CONNECT_DEFAULT_MS, total_ms);
     long stall_ms = limit_ms(settings->stall_timeout_ns, STALL_DEFAULT_MS, TIMEOUT_MAX_MS);
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
 
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
+        code = libcurl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        code = libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     if (code == CURLE_OK) /* curl counts whole seconds here */
-        code = curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (stall_ms + 999) / 1000);
+        code = libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (stall_ms + 999) / 1000);
     return code;
 }
 
@@ -135,55 +135,55 @@ static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
     if (code == CURLE_OK)
         code = set_timeouts(easy, settings);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        code = libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+        code = libcurl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+        code = libcurl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     return code;
 }
 
 static CURLcode set_callbacks(CURL *easy, struct http_client *client)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, client);
+        code = libcurl.easy_setopt(easy, CURLOPT_WRITEDATA, client);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+        code = libcurl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, client);
+        code = libcurl.easy_setopt(easy, CURLOPT_HEADERDATA, client);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->error);
+        code = libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, client->error);
     return code;
 }
 
 /* Without a setting curl does as http_proxy, https_proxy and no_proxy say. */
 static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_PROXYAUTH, (unsigned long)CURLAUTH_BASIC);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_PROXYAUTH, (unsigned long)CURLAUTH_BASIC);
 
     if (code == CURLE_OK && settings->proxy)
-        code = curl_easy_setopt(easy, CURLOPT_PROXY,
-                                strcmp(settings->proxy, "none") == 0 ? "" : settings->proxy);
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXY,
+                                   strcmp(settings->proxy, "none") == 0 ? "" : settings->proxy);
     if (code == CURLE_OK && settings->ca_file)
-        code = curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
     /* Else a proxy that the connection is kept to would be shown the server's headers. */
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+        code = libcurl.easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     return code;
 }
 
 static CURLcode set_request(CURL *easy, const struct http_client *client, const char *user_agent)
 {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, client->url);
+    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_URL, client->url);
 
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        code = libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        code = libcurl.easy_setopt(easy, CURLOPT_POST, 1L);
     if (code == CURLE_OK)
-        code = curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent ? user_agent : "pystrobe");
+        code = libcurl.easy_setopt(easy, CURLOPT_USERAGENT, user_agent ? user_agent : "pystrobe");
     return code;
 }
 
@@ -195,8 +195,8 @@ static CURLcode set_secrets(struct http_client *client)
 
     if (!http_login_headers(client->login, client->headers, &sent))
         return CURLE_OUT_OF_MEMORY;
-    code = curl_easy_setopt(client->easy, CURLOPT_HTTPHEADER, sent);
-    curl_slist_free_all(client->sent);
+    code = libcurl.easy_setopt(client->easy, CURLOPT_HTTPHEADER, sent);
+    libcurl.slist_free_all(client->sent);
     client->sent = sent;
     return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
 }
@@ -223,8 +223,8 @@ static enum exporter_rc prepare_curl(struct http_client *client,
 {
     CURLcode code;
 
-    client->multi = curl_multi_init();
-    client->easy = curl_easy_init();
+    client->multi = libcurl.multi_init();
+    client->easy = libcurl.easy_init();
     if (!client->multi || !client->easy)
         return EXPORTER_NOMEM;
     code = set_limits(client->easy, settings);
@@ -240,7 +240,7 @@ static enum exporter_rc prepare_curl(struct http_client *client,
         code = set_secrets(client);
     if (code == CURLE_OK)
         return EXPORTER_OK;
-    err_set(err, "libcurl: %s", curl_easy_strerror(code));
+    err_set(err, "libcurl: %s", libcurl.easy_strerror(code));
     return code == CURLE_OUT_OF_MEMORY ? EXPORTER_NOMEM : EXPORTER_BAD_CONFIG;
 }
 
@@ -248,9 +248,12 @@ enum exporter_rc http_client_open(const struct exporter_settings *settings,
                                   const struct http_resource *resource, struct http_client **out,
                                   struct err *err)
 {
-    struct http_client *client = calloc(1, sizeof(*client));
+    struct http_client *client;
     enum exporter_rc rc = EXPORTER_NOMEM;
 
+    if (!curl_api_load(err))
+        return EXPORTER_BAD_CONFIG;
+    client = calloc(1, sizeof(*client));
     if (!client)
         return rc;
     atomic_init(&client->canceled, false);
@@ -272,10 +275,10 @@ void http_client_close(struct http_client *client)
 {
     if (!client)
         return;
-    curl_easy_cleanup(client->easy);
-    (void)curl_multi_cleanup(client->multi);
-    curl_slist_free_all(client->headers);
-    curl_slist_free_all(client->sent);
+    libcurl.easy_cleanup(client->easy);
+    (void)libcurl.multi_cleanup(client->multi);
+    libcurl.slist_free_all(client->headers);
+    libcurl.slist_free_all(client->sent);
     http_login_close(client->login);
     http_tls_close(&client->tls);
     free(client->url);
@@ -286,7 +289,7 @@ static uint64_t step_ns(CURL *easy, CURLINFO which)
 {
     curl_off_t us = 0;
 
-    return curl_easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * 1000 : 0;
+    return libcurl.easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * 1000 : 0;
 }
 
 /* Where the last transfer ended: by what curl says, or by the time that it ran out in. */
@@ -327,7 +330,7 @@ void http_client_steps(struct http_client *client, struct exporter_probe *out)
 void http_client_cancel(struct http_client *client)
 {
     atomic_store(&client->canceled, true);
-    (void)curl_multi_wakeup(client->multi);
+    (void)libcurl.multi_wakeup(client->multi);
 }
 
 /* Runs the transfer; a wake-up that comes before the wait is not lost, curl keeps it. */
@@ -338,12 +341,12 @@ static CURLcode run(struct http_client *client)
     while (running > 0 && !atomic_load(&client->canceled)) {
         const struct CURLMsg *done;
 
-        if (curl_multi_perform(client->multi, &running) != CURLM_OK)
+        if (libcurl.multi_perform(client->multi, &running) != CURLM_OK)
             return CURLE_FAILED_INIT;
-        done = curl_multi_info_read(client->multi, &left);
+        done = libcurl.multi_info_read(client->multi, &left);
         if (done && done->msg == CURLMSG_DONE)
             return done->data.result;
-        if (curl_multi_poll(client->multi, NULL, 0, WAKE_MS, NULL) != CURLM_OK)
+        if (libcurl.multi_poll(client->multi, NULL, 0, WAKE_MS, NULL) != CURLM_OK)
             return CURLE_FAILED_INIT;
     }
     return CURLE_ABORTED_BY_CALLBACK;
@@ -351,7 +354,7 @@ static CURLcode run(struct http_client *client)
 
 static void explain(const struct http_client *client, CURLcode code, struct err *err)
 {
-    const char *text = client->error[0] ? client->error : curl_easy_strerror(code);
+    const char *text = client->error[0] ? client->error : libcurl.easy_strerror(code);
     char shown[CURL_ERROR_SIZE * 4];
 
     if (atomic_load(&client->canceled))
@@ -377,9 +380,9 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     client->header_bytes = client->body_bytes = 0;
     client->answered = false;
     client->error[0] = '\0';
-    if (curl_multi_add_handle(client->multi, client->easy) == CURLM_OK) {
+    if (libcurl.multi_add_handle(client->multi, client->easy) == CURLM_OK) {
         code = run(client);
-        (void)curl_multi_remove_handle(client->multi, client->easy);
+        (void)libcurl.multi_remove_handle(client->multi, client->easy);
     }
     client->reply = NULL;
     http_login_scrub(client->login, reply->body, reply->size);
@@ -387,7 +390,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     if (client->answered)
         return EXPORTER_OK;
     reply->unsent =
-        curl_easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
+        libcurl.easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
     explain(client, code, err);
     return EXPORTER_RETRY;
 }
@@ -411,10 +414,10 @@ static CURLcode set_url(const struct http_client *client, const char *query)
     char *url;
 
     if (!query)
-        return curl_easy_setopt(client->easy, CURLOPT_URL, client->url);
+        return libcurl.easy_setopt(client->easy, CURLOPT_URL, client->url);
     if (asprintf(&url, "%s?%s", client->url, query) < 0)
         return CURLE_OUT_OF_MEMORY;
-    code = curl_easy_setopt(client->easy, CURLOPT_URL, url);
+    code = libcurl.easy_setopt(client->easy, CURLOPT_URL, url);
     free(url);
     return code;
 }
@@ -422,13 +425,14 @@ static CURLcode set_url(const struct http_client *client, const char *query)
 enum exporter_rc http_client_post(struct http_client *client, const struct http_body *body,
                                   int64_t now_ns, struct http_reply *reply, struct err *err)
 {
-    CURLcode code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, body->bytes);
+    CURLcode code = libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDS, body->bytes);
     enum exporter_rc rc;
 
     client->now_ns = now_ns;
     reply->unsent = true;
     if (code == CURLE_OK)
-        code = curl_easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
+        code =
+            libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)
         code = set_url(client, body->query);
     if (code != CURLE_OK)
@@ -436,6 +440,6 @@ enum exporter_rc http_client_post(struct http_client *client, const struct http_
     rc = http_tls_load(&client->tls, client->easy, err);
     if (rc == EXPORTER_OK)
         rc = post_all(client, reply, err);
-    (void)curl_easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
+    (void)libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* secret.c - knows what a secret's file must look like to be trusted. */
-#include "exporters/secret.h"
+#include "exporters/http/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporters/hidden.h"
+#include "exporters/http/hidden.h"
 
 /* NULL when fit. Symbolic links are: Kubernetes mounts secrets that way. */
 static const char *why_unfit(int fd)

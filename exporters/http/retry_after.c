@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* retry_after.c - knows both forms of Retry-After, and that neither can be trusted. */
-#include "exporters/retry_after.h"
+#include "exporters/http/retry_after.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <string.h>
 #include <strings.h>
 
 #include "exporters/exporter.h"
+#include "exporters/http/curl_api.h"
 
 enum { DATE_MAX = 63 }; /* "Wednesday, 25-Nov-2026 10:00:00 GMT" and then some */
 
@@ -50,7 +50,9 @@ static bool read_date(const char *value, size_t size, int64_t *out)
         text[i] = value[i];
     }
     text[size] = '\0';
-    date = curl_getdate(text, NULL);
+    if (!curl_api_load(NULL))
+        return false;
+    date = libcurl.getdate(text, NULL);
     *out = (int64_t)date;
     return date >= 0;
 }

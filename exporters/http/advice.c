@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_advice.c - see http_advice.h. */
-#include "exporters/http_advice.h"
+/* advice.c - see advice.h. */
+#include "exporters/http/advice.h"
 
 #include <string.h>
 

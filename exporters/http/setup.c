@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_setup.c - knows which URLs and headers a user may set. */
-#include "exporters/http_setup.h"
+/* setup.c - knows which URLs and headers a user may set. */
+#include "exporters/http/setup.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,16 +8,18 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporters/http/curl_api.h"
+
 enum { HEADER_LINE_MAX = 16 * 1024 };
 
 static bool has_part(CURLU *parsed, CURLUPart part, const char *either, const char *or_else)
 {
     char *text = NULL;
-    bool has = curl_url_get(parsed, part, &text, 0) == CURLUE_OK && text[0] != '\0';
+    bool has = libcurl.url_get(parsed, part, &text, 0) == CURLUE_OK && text[0] != '\0';
 
     if (has && either)
         has = strcasecmp(text, either) == 0 || strcasecmp(text, or_else) == 0;
-    curl_free(text);
+    libcurl.free(text);
     return has;
 }
 
@@ -32,7 +34,7 @@ static const char *why_bad_url(CURLU *parsed, const char *url)
     }
     if (strstr(url, ":///")) /* curl reads "http:///a" as "http://a" */
         return "has no host";
-    if (curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+    if (libcurl.url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
         return "is not a URL: https://HOST[:PORT][/PATH] is wanted";
     if (!has_part(parsed, CURLUPART_SCHEME, "http", "https"))
         return "must begin with https:// or http://";
@@ -48,7 +50,7 @@ static const char *why_bad_url(CURLU *parsed, const char *url)
 static const char *why_bad_proxy(CURLU *parsed, const char *proxy)
 {
     if (!strstr(proxy, "://") || strstr(proxy, ":///") ||
-        curl_url_set(parsed, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
+        libcurl.url_set(parsed, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
         !has_part(parsed, CURLUPART_HOST, NULL, NULL))
         return "must be SCHEME://HOST:PORT, or \"none\"";
     if (!has_part(parsed, CURLUPART_SCHEME, "http", "https") &&
@@ -67,11 +69,13 @@ enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
 
     if (!proxy || strcmp(proxy, "none") == 0)
         return EXPORTER_OK;
-    parsed = curl_url();
+    if (!curl_api_load(err))
+        return EXPORTER_BAD_CONFIG;
+    parsed = libcurl.url();
     if (!parsed)
         return EXPORTER_NOMEM;
     wrong = why_bad_proxy(parsed, proxy);
-    curl_url_cleanup(parsed);
+    libcurl.url_cleanup(parsed);
     if (!wrong)
         return EXPORTER_OK;
     err_set(err, "proxy: %s", wrong);
@@ -81,13 +85,16 @@ enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
 /* The text never repeats the URL: what is wrong with it may be a password. */
 static enum exporter_rc check_url(const char *url, struct err *err)
 {
-    CURLU *parsed = curl_url();
     const char *wrong;
+    CURLU *parsed;
 
+    if (!curl_api_load(err))
+        return EXPORTER_BAD_CONFIG;
+    parsed = libcurl.url();
     if (!parsed)
         return EXPORTER_NOMEM;
     wrong = why_bad_url(parsed, url);
-    curl_url_cleanup(parsed);
+    libcurl.url_cleanup(parsed);
     if (!wrong)
         return EXPORTER_OK;
     err_set(err, "url: %s", wrong);
@@ -154,7 +161,7 @@ static bool is_ours(const char *name)
 /* In curl's notation: "Name: value" sends it, "Name;" sends it empty, "Name:" sends none. */
 static enum exporter_rc append_line(struct curl_slist **list, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    struct curl_slist *longer = libcurl.slist_append(*list, line);
 
     if (!longer)
         return EXPORTER_NOMEM;
@@ -241,6 +248,6 @@ enum exporter_rc http_setup_headers(const struct exporter_settings *settings,
     if (rc == EXPORTER_OK)
         *out = list;
     else
-        curl_slist_free_all(list);
+        libcurl.slist_free_all(list);
     return rc;
 }

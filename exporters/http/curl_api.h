@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * curl_api.h - the functions of libcurl that we call, loaded when they are first needed:
+ * base/library.h says how and why. A call reads libcurl.NAME(...), where libcurl itself has
+ * curl_NAME.
+ *
+ * Threads: any.
+ */
+#ifndef EXPORTERS_HTTP_CURL_API_H
+#define EXPORTERS_HTTP_CURL_API_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* clang-format off */
+#define CURL_FUNCTIONS(X) \
+    X(global_init_mem) X(global_cleanup) X(version) X(version_info) \
+    X(getdate) X(free) X(easy_init) X(easy_setopt) \
+    X(easy_getinfo) X(easy_strerror) X(easy_cleanup) X(multi_init) \
+    X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll) \
+    X(multi_wakeup) X(multi_info_read) X(multi_cleanup) X(slist_append) \
+    X(slist_free_all) X(url) X(url_set) X(url_get) \
+    X(url_cleanup)
+/* clang-format on */
+
+struct curl_api {
+#define CURL_POINTER(name) __typeof__(curl_##name) *name;
+    CURL_FUNCTIONS(CURL_POINTER)
+#undef CURL_POINTER
+};
+
+/* All of it is NULL until curl_api_load has succeeded. */
+extern struct curl_api libcurl;
+
+/*
+ * Loads libcurl, once; the calls after the first cost nothing.
+ *
+ * Errors: false: it is missing or too old; `err` says so, and what to install.
+ */
+MUST_CHECK bool curl_api_load(struct err *err);
+
+#endif

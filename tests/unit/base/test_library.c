@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_library.c - a library that is loaded when it is needed, or is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/library.h"
+
+static const char *const names[] = {"strlen", "strcmp"};
+
+struct api {
+    size_t (*strlen)(const char *text);
+    int (*strcmp)(const char *a, const char *b);
+};
+
+static struct library c_library(void)
+{
+    return (struct library){
+        .file = "libc.so.6", .packages = "libc6 (Debian)", .names = names, .count = 2};
+}
+
+static void finds_the_functions_in_the_order_of_their_names(void **state)
+{
+    const struct library library = c_library();
+    struct api api;
+
+    (void)state;
+    assert_true(library_load(&library, &api, NULL));
+
+    assert_int_equal(api.strlen("four"), 4);
+    assert_int_equal(api.strcmp("a", "a"), 0);
+}
+
+static void names_a_library_that_is_missing_and_what_to_install(void **state)
+{
+    struct library library = c_library();
+    struct api api = {NULL, NULL};
+    struct err err;
+
+    (void)state;
+    library.file = "libnowhere.so.9";
+    library.packages = "libnowhere9 (Debian)";
+
+    assert_false(library_load(&library, &api, &err));
+
+    assert_non_null(strstr(err.text, "libnowhere.so.9 cannot be loaded"));
+    assert_non_null(strstr(err.text, "install libnowhere9 (Debian)"));
+    assert_null(api.strlen);
+}
+
+static void names_a_function_that_is_missing_and_gives_none_of_the_others(void **state)
+{
+    static const char *const some[] = {"strlen", "no_such_function"};
+    struct library library = c_library();
+    struct api api = {NULL, NULL};
+    struct err err;
+
+    (void)state;
+    library.names = some;
+
+    assert_false(library_load(&library, &api, &err));
+
+    assert_string_equal(err.text, "libc.so.6 has no function no_such_function: it is too old; "
+                                  "install libc6 (Debian)");
+    assert_null(api.strlen);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_functions_in_the_order_of_their_names),
+        cmocka_unit_test(names_a_library_that_is_missing_and_what_to_install),
+        cmocka_unit_test(names_a_function_that_is_missing_and_gives_none_of_the_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
