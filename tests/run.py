@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
 
-    run.py --build DIR [--name NAME] [--wrapper WORDS] [--unit PROGRAM...] [--pytest ARGUMENT...]
-           [--fuzz PROGRAM... --seconds N --seed N]
+    run.py --build DIR [--name NAME] [--wrapper WORDS] [--workers N] [--unit PROGRAM...]
+           [--pytest ARGUMENT...] [--fuzz PROGRAM... --seconds N --seed N]
+
+N workers (1) run N tests at a time, unit tests and pytest's; the latter need pytest-xdist. Where that is missing,
+they run one after the other, and a line says so. Tests that are marked `alone` have no other beside them.
 
 Before that line stands "failed: NAME" for each that failed. Each fuzzer counts as one; its seed is
 the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies
@@ -17,6 +20,7 @@ more than SECOND_TRIES tests fail.
 
 import argparse
 import concurrent.futures
+import importlib.util
 import os
 import re
 import shlex
@@ -26,10 +30,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
-UNIT_TIMEOUT_S = 600
+UNIT_TIMEOUT_S = 1200  # of one in valgrind or qemu, beside others
 FUZZERS_AT_ONCE = 2
 SECOND_TRIES = 8
 FINDING = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:|^==\d+==", re.MULTILINE)
+GROUP = re.compile(r"@\w+$")  # which pytest-xdist puts after a name
 TAP = re.compile(r"^(not )?ok \d+ (- |# SKIP )(.*)$")
 
 
@@ -70,6 +75,11 @@ def count_tap(text):
     return counts
 
 
+def name_of(program):
+    """Its path below tests/unit, or its file's name."""
+    return program.rpartition("/tests/unit/")[2] if "/tests/unit/" in program else os.path.basename(program)
+
+
 def run_unit_once(program, wrapper):
     """Gives the counts, what it printed and how it ended."""
     try:
@@ -88,18 +98,31 @@ def run_unit_once(program, wrapper):
     return counts, text, status
 
 
-def run_unit(program, wrapper):
-    counts, text, status = run_unit_once(program, wrapper)
-    say("unit: %-28s %s" % (os.path.basename(program), counts))
-    if counts.failed:
-        say("%s\nunit: %s ended with status %s" % (text, program, status))
-    if counts.failed and not FINDING.search(text):
+def run_units(programs, wrapper, workers):
+    """All of them, several at a time; what failed is tried once more when the others have ended."""
+    total, failed = Counts(), []
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for program, tried in zip(programs, pool.map(lambda one: run_unit_once(one, wrapper), programs)):
+            say("unit: %-40s %s" % (name_of(program), tried[0]))
+            if tried[0].failed:
+                failed.append((program, tried))
+            else:
+                total.add(tried[0])
+    for program, tried in failed:
+        total.add(run_unit_again(program, wrapper, *tried))
+    return total
+
+
+def run_unit_again(program, wrapper, counts, text, status):
+    """A second try of one that failed, unless a sanitizer or valgrind found something."""
+    say("%s\nunit: %s ended with status %s" % (text, program, status))
+    if not FINDING.search(text):
         counts, text, status = run_unit_once(program, wrapper)
-        say("unit: second try: %s %s" % (os.path.basename(program), counts))
+        say("unit: second try: %s %s" % (name_of(program), counts))
         if counts.failed:
             say(text)
     if counts.failed:
-        counts.names = [os.path.basename(program)]
+        counts.names = [name_of(program)]
     return counts
 
 
@@ -123,8 +146,18 @@ def failed_tests(path):
             continue
         file = case.get("classname", "").replace(".", os.sep) + ".py"
         again = again and not FINDING.search(failure.text or "") and os.path.isfile(file)
-        ids.append("%s::%s" % (file, case.get("name")))
+        ids.append("%s::%s" % (file, GROUP.sub("", case.get("name"))))
     return ids, again and 0 < len(ids) <= SECOND_TRIES
+
+
+def words_for_workers(workers):
+    """The options that have pytest run several tests at a time."""
+    if workers < 2:
+        return []
+    if not importlib.util.find_spec("xdist"):
+        say("pytest: one test at a time: pytest-xdist is not installed")
+        return []
+    return ["-n", str(workers), "--dist", "loadgroup"]
 
 
 def run_pytest_once(arguments, build, name, report_name):
@@ -148,8 +181,8 @@ def run_pytest_once(arguments, build, name, report_name):
     return counts, again
 
 
-def run_pytest(arguments, build, name):
-    first, again = run_pytest_once(arguments, build, name, name + ".xml")
+def run_pytest(arguments, build, name, workers):
+    first, again = run_pytest_once(words_for_workers(workers) + arguments, build, name, name + ".xml")
     if not again:
         return first
     say("pytest: second try: %s" % ", ".join(first.names))
@@ -192,6 +225,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--name", default="pytest", help="of its reports and its folder")
     parser.add_argument("--wrapper", default="", help="words put before each unit test")
+    parser.add_argument("--workers", type=int, default=1, help="how many tests run at a time")
     parser.add_argument("--unit", nargs="*", default=[])
     parser.add_argument("--fuzz", nargs="*", default=[])
     parser.add_argument("--seconds", type=int, default=30)
@@ -204,13 +238,12 @@ def main():
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     total = Counts()
-    for program in args.unit:
-        total.add(run_unit(program, shlex.split(args.wrapper)))
+    total.add(run_units(args.unit, shlex.split(args.wrapper), args.workers))
     with concurrent.futures.ThreadPoolExecutor(FUZZERS_AT_ONCE) as pool:
         for counts in pool.map(lambda program: run_fuzz(program, args, build), args.fuzz):
             total.add(counts)
     if args.pytest is not None:
-        total.add(run_pytest(args.pytest, build, args.name))
+        total.add(run_pytest(args.pytest, build, args.name, args.workers))
     for name in total.names:
         say("failed: " + name)
     say(str(total))

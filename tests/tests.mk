@@ -14,7 +14,9 @@ PYTEST_ARGS ?= -m "not long"
 SOAK ?= 180
 BENCH_ARGS ?=
 AGAIN = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
-RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD) --name $@
+# Tests that run at a time: about half of a test's time is waiting.
+WORKERS ?= $(shell n=$$(($$(nproc) + 1)); echo $$((n > 6 ? 6 : n)))
+RUN_TESTS = $(TEST_PYTHON) tests/run.py --build $(BUILD) --name $@ --workers $(WORKERS)
 PYTHONS = $(BUILD)/tests/pythons.jsonl
 TRUTH ?=
 SPOOL ?=

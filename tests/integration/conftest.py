@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures: every Python that was found, programs under it, and the pystrobe that was built."""
 
+import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -52,6 +54,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(trylast=True)  # after -m has left some out
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     if not config.getoption("--once"):
         return
     first = {}
@@ -61,12 +64,32 @@ def pytest_collection_modifyitems(config, items):
     items[:] = first.values()
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Keeps a test that is marked `alone` apart from all others of the run.
+
+    Workers (tests/run.py --workers) share a lock for each test; one that is to be alone takes it for
+    itself. All of these come last and run in one worker, so nobody waits twice.
+    """
+    with open(shared_file(item.config, "alone.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        yield
+
+
+def shared_file(config, name):
+    """A file that all workers of this run share."""
+    folder = config._tmp_path_factory.getbasetemp()
+    return os.path.join(folder.parent if hasattr(config, "workerinput") else folder, name)
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
     config.addinivalue_line("markers", "tools: of the tests' and benchmarks' own tools; not for sanitizer builds")
     config.addinivalue_line("markers", "few: not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
                             % FEW)
     config.addinivalue_line("markers", "long: takes its time: make integration-long")
+    config.addinivalue_line("markers", "alone: measures the machine, or watches all its processes: no test runs beside it")
+    config.addinivalue_line("markers", "xdist_group: tests of a group run in one worker")
 
 
 def pytest_generate_tests(metafunc):
@@ -84,6 +107,8 @@ def pytest_itemcollected(item):
     python = getattr(item, "callspec", None) and item.callspec.params.get("python")
     if python:
         item.user_properties.append(("python", python["id"]))
+    if item.get_closest_marker("alone"):
+        item.add_marker(pytest.mark.xdist_group("alone"))
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +129,9 @@ def start():
         return running[-1]
 
     yield start_one
+    for target in running:
+        with contextlib.suppress(BrokenPipeError):
+            target.process.stdin.close()
     for target in running:
         target.stop()
 
@@ -169,6 +197,17 @@ def counts_by_python(reporter):
                 counts.setdefault(name, {}).setdefault(outcome, 0)
                 counts[name][outcome] += 1
     return counts
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """What the tests of a worker have to say at the end."""
+    servers.told += getattr(node, "workeroutput", {}).get("servers", [])
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["servers"] = servers.told
 
 
 def pytest_terminal_summary(terminalreporter):

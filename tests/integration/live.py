@@ -18,6 +18,7 @@ TARGETS = os.path.join(TESTS, "targets")
 INSIDE = "/srv/pystrobe-tests"  # where a root keeps the scripts
 SANITIZED = bool(os.environ.get("PYSTROBE_ONLY"))  # such builds take memory of their own
 DEADLINE_S = 120  # for what takes no time on an idle machine; a busy one may be slow, but not for ever
+STOP_S = 0.5
 SHORT_WAIT_S = 0.03  # longer than a thread waits for the GIL at a time
 
 sys.path.insert(0, os.path.join(TESTS, "setup"))
@@ -64,7 +65,10 @@ def put_script(python, script):
     if not python["root"]:
         return source
     inner = os.path.join(INSIDE, os.path.basename(source))
-    subprocess.run(root_words() + ["install", "-m", "644", source, python["root"] + inner], check=True)
+    outside = python["root"] + inner
+    # By rename: a test beside this one may be starting the same script.
+    subprocess.run(root_words() + ["sh", "-c", 'install -m 644 "$1" "$2.$$" && mv -f "$2.$$" "$2"', "put", source, outside],
+                   check=True)
     return inner
 
 
@@ -186,9 +190,9 @@ class Target:
         return self.process.wait(timeout_s)
 
     def stop(self):
-        """Ends it by any means."""
+        """Ends it by any means. One that does not read its input, or is stopped, is killed soon."""
         try:
-            self.end(5)
+            self.end(STOP_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -55,6 +55,7 @@ def sums_by_pid(pushes, kind):
     return sums
 
 
+@pytest.mark.alone
 @pytest.mark.timing
 def test_two_services_of_five_processes_add_up(agent, start):
     duties = [0.5, 0.3, 0.3, 0.1, 0.1]
@@ -105,6 +106,7 @@ def test_the_store_has_all_values_in_one_file(agent, start, tmp_path):
     assert 0 < profiles.total(found, "gil") <= profiles.total(found, "wall")
 
 
+@pytest.mark.alone
 def test_processes_that_come_and_go_are_followed(agent, start, tmp_path):
     run = agent(INI + TARGETS + "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
     pids = []
@@ -140,6 +142,7 @@ def test_a_dead_server_holds_up_neither_sampling_nor_the_end(agent, start, tmp_p
     assert profiles.total(walls, "wall") > 4.5e9 * (1 + THREADS_BESIDE)
 
 
+@pytest.mark.alone
 def test_the_agent_never_profiles_itself_nor_what_is_not_python(agent, start, tmp_path):
     pid = start(python_of(0), "busy.py", "--duty", 0.1).read_json()["pid"]
     run = agent(INI + "[target all]\ncmdline = .\n[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
@@ -162,6 +165,7 @@ def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
     assert "bad.ini:2" in done.stderr and "bad.ini:3" in done.stderr and "interval" in done.stderr
 
 
+@pytest.mark.alone
 @pytest.mark.timing
 def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path):
     targets = [start(python_of(-1), "busy.py", "--duty", 0.2) for _ in range(5)]

@@ -29,6 +29,7 @@ demo  python3                python3             command:python3
 test  libcmocka-dev          libcmocka-devel     module:cmocka
 test  protobuf-compiler      protobuf-compiler   command:protoc
 test  python3-pytest         python3-pytest      package
+test  python3-pytest-xdist   python3-pytest-xdist package
 test  python3-venv           python3             package
 test  python3-protobuf       python3-protobuf    package
 test  python3-jsonschema     python3-jsonschema  package
