@@ -3,7 +3,7 @@
 """Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
 
     run.py --build DIR [--name NAME] [--wrapper WORDS] [--workers N] [--unit PROGRAM...]
-           [--pytest ARGUMENT...] [--fuzz PROGRAM... --seconds N --seed N]
+           [--pytest ARGUMENT...] [--fuzz PROGRAM... --seconds N --runs N --seed N]
 
 N workers (1) run N tests at a time, unit tests and pytest's; the latter need pytest-xdist. Where that is missing,
 they run one after the other, and a line says so. Tests that are marked `alone` have no other beside them.
@@ -204,7 +204,7 @@ def run_fuzz(program, args, build):
     found = os.path.join(build, "fuzz", "found", os.path.basename(program))
     os.makedirs(found, exist_ok=True)
     done = subprocess.run(
-        [program, "-seed=%d" % args.seed, "-max_total_time=%d" % args.seconds, "-timeout=10", "-rss_limit_mb=1024",
+        [program, "-seed=%d" % args.seed, "-max_total_time=%d" % args.seconds, "-runs=%d" % args.runs, "-timeout=10", "-rss_limit_mb=1024",
          "-print_final_stats=1", "-artifact_prefix=" + found + "-", found] + corpora_of(program),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )
@@ -229,6 +229,7 @@ def main():
     parser.add_argument("--unit", nargs="*", default=[])
     parser.add_argument("--fuzz", nargs="*", default=[])
     parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--runs", type=int, default=-1, help="of each fuzzer at most; -1: as many as the time allows")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pytest", nargs=argparse.REMAINDER, default=None)
     args = parser.parse_args()

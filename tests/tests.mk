@@ -5,6 +5,7 @@
 TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
 FUZZ_SECONDS ?= 30
+FUZZ_RUNS ?= -1
 # 0: by chance. The same in every run otherwise, so that a run tells about the tree and not about luck.
 FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
@@ -26,11 +27,14 @@ FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/images tests/fuzz tests/tools tests/bench,$(call sources,$(folder)))
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the program's
-# own speed, those marked `tools` run no code that others do not; both are left out there.
+# own speed, those marked `tools` run no code that others do not; both are left out there. Each test
+# runs once, those that read Python's structures once for each way in which frames lie in memory: a second
+# parameter runs the same C code, and `make test` has just tried it. `make nightly` has a sanitizer
+# run all of them: SANITIZED_TESTS=
 SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARDEN= LDHARDEN= SAN
-# ... and one Python of each way in which frames lie in memory is enough for them.
+SANITIZED_TESTS ?= --once-a-python
 ONE_OF_EACH = 3.8 3.11 3.12 3.14 3.15
-NOT_TIMING = PYTEST_ARGS='-m "not timing and not tools and not long"' PYSTROBE_ONLY="$(ONE_OF_EACH)"
+NOT_TIMING = PYTEST_ARGS='-m "not timing and not tools and not long" $(SANITIZED_TESTS)' PYSTROBE_ONLY="$(ONE_OF_EACH)"
 # TSan needs addresses that are not spread too far. All runs like that: else programs of ours that it starts
 # anew for it would differ from others in that.
 TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")
@@ -44,7 +48,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
-        packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
+        nightly packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
 
 deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -104,17 +108,34 @@ test: ## install what is missing, build, run unit and integration tests
 # What waits for live processes, one suite after the other; beside it, at a lower priority, what is
 # busy all the time, and what mostly sleeps. What they would all build is built before. The lanes take
 # about as long as each other.
-LIVE_STEPS = asan tsan packages entrypoint clean-root yama lines
-BUSY_STEPS = systems tidy lint valgrind packages-arm64 fuzz
-CALM_STEPS = soak browser servers weights-short bench-tests budget churn faults
-LONG_FUZZ_SECONDS ?= 20
+#
+# What is measured over minutes, or tries chance, runs in `make nightly` only. What stands for it here:
+#   soak         test_agent.py: processes that come and go leave no file, thread or process behind
+#   truth        test_frames.py, test_quiet.py, test_async.py: each stack equals the program's own view
+#   weights      tests/unit/sampling: times by a clock that is stepped; test_agent.py: two services add up
+#   budget       tests/unit/supervisor/test_budget.c; test_budget.py: what its readers take counts
+#   churn        test_children.py with 200 deaths, test_finding.py with 2,500 processes and 4 pids used anew
+#   bench-tests  test_bench.py, test_bench_tools.py: figures, tables, targets
+#   spool        tests/unit/exporters/test_spool_kills.c: a kill at each call; test_spool.py: 20 kills
+#   lines        test_lines.py: 200,000 code units of each Python
+LIVE_STEPS = asan tsan packages entrypoint clean-root yama
+BUSY_STEPS = systems lint tidy valgrind packages-arm64 fuzz
+CALM_STEPS = browser servers faults
+# The same inputs in each run, however fast the machine is.
+LONG_FUZZ_RUNS ?= 20000
+LONG_OUTAGE_S ?= 45
 test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
 	@sh tests/setup/deps.sh packages
 	@sh tests/setup/deps.sh browser
 	+@$(AGAIN) all test-programs man dist
 	+@$(AGAIN) pythons backends
-	+@MAKE="$(MAKE)" FUZZ_SECONDS=$(LONG_FUZZ_SECONDS) tests/steps.sh $(BUILD)/long $(LIVE_STEPS) / $(BUSY_STEPS) / $(CALM_STEPS)
+	+@MAKE="$(MAKE)" FUZZ_RUNS=$(LONG_FUZZ_RUNS) FUZZ_SECONDS=120 PYSTROBE_OUTAGE_S=$(LONG_OUTAGE_S) tests/steps.sh $(BUILD)/long $(LIVE_STEPS) / $(BUSY_STEPS) / $(CALM_STEPS)
+
+# The long forms, one after the other, and a table of what they found that is committed.
+NIGHTLY ?=
+nightly: ## soak, truth, fuzz and the like in full; notes figures in tests/nightly.txt (NIGHTLY="soak truth")
+	+@MAKE="$(MAKE)" $(TEST_PYTHON) tests/nightly.py --table tests/nightly.txt --logs $(BUILD)/nightly $(NIGHTLY)
 
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
@@ -149,8 +170,9 @@ asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and Un
 
 # test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine; test_hang looks at
 # how a child's threads wait for locks, and TSan has a thread of its own there that never does. Our threads
-# do the same whatever the Python is.
+# do the same whatever the Python is, so each test runs once.
 tsan: ONE_OF_EACH = 3.11 3.15
+tsan: SANITIZED_TESTS = --once
 tsan: ## unit and integration tests under ThreadSanitizer
 	+@$(TSAN_WRAPPER) $(SANITIZED)="-fsanitize=thread" $(NOT_TIMING) \
 	    UNIT_SRC="$(filter-out %/test_pause.c %/test_hang.c,$(UNIT_SRC))" test
@@ -175,7 +197,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(BUILD)/libagent.a $
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
-	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
+	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
 
 fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \

@@ -50,18 +50,31 @@ def limited(request):
 
 def pytest_addoption(parser):
     parser.addoption("--once", action="store_true", help="each test function once, with the first of its parameters")
+    parser.addoption("--once-a-python", action="store_true",
+                     help="the same, but those about Python's own structures under each Python")
+
+
+def only_first(config, items):
+    """The items that --once or --once-a-python leaves."""
+    def key(item):
+        about_python = config.getoption("--once-a-python") and not item.get_closest_marker("few")
+        params = item.callspec.params if about_python and hasattr(item, "callspec") else {}
+        return item.function, params.get("python", {}).get("id")
+
+    first = {}
+    for item in items:
+        first.setdefault(key(item), item)
+    return list(first.values())
 
 
 @pytest.hookimpl(trylast=True)  # after -m has left some out
 def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
-    if not config.getoption("--once"):
+    if not config.getoption("--once") and not config.getoption("--once-a-python"):
         return
-    first = {}
-    for item in items:
-        first.setdefault(item.function, item)
-    config.hook.pytest_deselected(items=[item for item in items if first[item.function] is not item])
-    items[:] = first.values()
+    kept = only_first(config, items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -61,7 +61,7 @@ def write_ini(path, tmp_path, url, marker):
                     % (tmp_path / "spool", marker, url))
 
 
-OUTAGE_S = 300
+OUTAGE_S = int(os.environ.get("PYSTROBE_OUTAGE_S", "300"))
 GROWTH_MAX = 2 << 20
 
 
