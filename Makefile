@@ -74,9 +74,16 @@ LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUI
 .PHONY: all help clean bpf
 all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
 
+# The order of `make help`; a target that no group names comes last.
+HELP_daily := all test unit integration lint format demo deps clean help
+HELP_long := test-long nightly integration-long asan tsan valgrind tidy fuzz coverage faults servers browser entrypoint yama \
+             clean-root test-pyroscope pythons backends systems
+HELP_measure := bench bench-% soak truth truth-short weights weights-short churn budget spool lines
+HELP_package := install dist deb rpm sbom packages packages-arm64 pictures bpf layout-row
 help: ## print the targets
 	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' \
+	    -v groups="daily:$(HELP_daily),long:$(HELP_long),measure:$(HELP_measure),package:$(HELP_package)" -f packaging/help.awk
 
 # What the kernel runs for us, as bytes: in the source, so that only who changes it needs clang.
 BPF_CC ?= clang-14

@@ -32,6 +32,8 @@ STEPS = {
     "weights": ("all 22 workloads", ["weights"], r"^weights: (.*)$"),
     "spool": ("500 kills", ["spool"], r"^(\d+ kills in .*|on disk and lost: .*|twice: .*|not covered .*)$"),
     "churn": ("10,000 short lives, deaths and pids used anew", ["churn"], r"^(storm: .*|%s)" % COUNTS[1:]),
+    "measures": ("tests that measure the machine",
+                 ["integration", "PYTEST_ARGS=-m nightly", "WORKERS=1"], COUNTS),
     "budget": ("limits over minutes", ["budget"], COUNTS),
     "faults": ("outages of minutes", ["faults"], COUNTS),
     "bench-tests": ("benchmarks of whole tools measure what they say", ["bench-tests"], COUNTS),

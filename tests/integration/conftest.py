@@ -101,6 +101,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "few: not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
                             % FEW)
     config.addinivalue_line("markers", "long: takes its time: make integration-long")
+    config.addinivalue_line("markers", "nightly: measures the machine: make nightly")
     config.addinivalue_line("markers", "alone: measures the machine, or watches all its processes: no test runs beside it")
     config.addinivalue_line("markers", "xdist_group: tests of a group run in one worker")
 
