@@ -20,7 +20,7 @@ SOURCES = ("base", "unwind", "pprof", "formats", "conf", "exporters", "agent")
 def run(*words):
     # CC is only asked whether headers compile alone, which takes long and is not tried here.
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
-                          env=dict(os.environ, CC="true"))
+                          env=dict(os.environ, CC="true", BUILD="build"))
     return done.returncode, done.stdout
 
 
@@ -107,10 +107,12 @@ def test_a_folder_that_the_readme_does_not_name_fails(tree):
 def compile_files(folder, files):
     """Compiles {path: C text} to object files below the folder's build/."""
     for path, text in files.items():
-        target = folder / "build" / (path + ".o")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-c", "-o", str(target), "-"], input=text.encode(), check=True)
-    return run(sys.executable, os.path.join(LINT, "cycles.py"), str(folder / "build"))
+        source, target = folder / (path + ".c"), folder / "build" / (path + ".o")
+        for file in (source, target):
+            file.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(text)
+        subprocess.run([os.environ.get("CC", "cc"), "-c", "-o", target, source], check=True)
+    return run(sys.executable, os.path.join(LINT, "cycles.py"), str(folder))
 
 
 def test_files_that_use_each_other_fail(tmp_path):

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails on C files of the product that depend on each other in a circle.
 
-    cycles.py [BUILD]    BUILD has the object files (default: $BUILD, or build, in the checkout)
+    cycles.py [TREE]    TREE is the checkout to read (default: the one that this script is in)
+
+Reads BUILD, the folder in it that has the object files (default: build)
 
 A file depends on another if its object file uses a symbol that the other one defines, as `nm` tells.
 Each cycle is printed with the symbols of each arrow. KNOWN lists the cycles that may stay for now.
@@ -25,13 +27,14 @@ KNOWN = {
 }
 
 
-def find_objects(build):
-    """The object files of the product, as paths below the build folder without ".o"."""
+def find_objects(build, tree):
+    """The product's C files that have an object file, without ".c"; a build folder may have older ones."""
     for library in LIBRARIES:
-        for folder, _, files in os.walk(os.path.join(build, library)):
+        for folder, _, files in os.walk(os.path.join(tree, library)):
             for name in files:
-                if name.endswith(".o"):
-                    yield os.path.relpath(os.path.join(folder, name[:-2]), build)
+                path = os.path.relpath(os.path.join(folder, name[:-2]), tree)
+                if name.endswith(".c") and os.path.exists(os.path.join(build, path + ".o")):
+                    yield path
 
 
 def read_symbols(path):
@@ -47,9 +50,9 @@ def read_symbols(path):
     return defined, used
 
 
-def read_arrows(build):
+def read_arrows(build, tree):
     """{file: {file that it depends on: symbols}}"""
-    symbols = {name: read_symbols(os.path.join(build, name + ".o")) for name in find_objects(build)}
+    symbols = {name: read_symbols(os.path.join(build, name + ".o")) for name in find_objects(build, tree)}
     home = {symbol: name for name, (defined, _) in symbols.items() for symbol in defined}
     arrows = {name: collections.defaultdict(set) for name in symbols}
     for name, (_, used) in symbols.items():
@@ -88,8 +91,9 @@ def print_cycle(arrows, cycle):
 
 
 def main():
-    build = sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, os.environ.get("BUILD", "build"))
-    arrows = read_arrows(build)
+    tree = sys.argv[1] if len(sys.argv) > 1 else TREE
+    build = os.path.join(tree, os.environ.get("BUILD", "build"))
+    arrows = read_arrows(build, tree)
     if not arrows:
         print("cycles: there are no object files below %s: run make" % build)
         return 1
