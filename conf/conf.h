@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder conf: knows ini files, drop-ins, variables and flags, and how they become one struct of
+ * settings. Does not know what the settings are for: it opens no exporter and looks at no process.
+ *
  * conf.h - turns ini text into settings, and says where each came from.
  *
  * Shape:   conf_read a file (or conf_defaults), use the struct, conf_free.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder exporters: knows how bytes reach a folder or a server, and what the answers mean. Does
+ * not know samples, intervals and queues: whoever calls it keeps and repeats.
+ *
  * exporter.h - brings the bytes of a profile to where they are kept.
  *
  * Shape:   exporter_open once per [exporter] section, exporter_send for each

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder formats: knows how a profile is shown: flame graphs, heat maps, tables, other tools'
+ * files. Does not know where a profile comes from.
+ *
  * format.h - writes a profile in the formats that other tools and people read.
  *
  * Shape:   format_named or format_of_path chooses one; its `write` appends all of the

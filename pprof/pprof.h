@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder pprof: knows profiles as rows of stacks with values, and their bytes as pprof and OTLP.
+ * Does not know Python, processes, files and servers.
+ *
  * pprof.h - gathers weighted stacks and turns them into pprof bytes, and back.
  *
  * Shape:   pprof_new once per service and interval (or pprof_reset to use one

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/child: knows processes of our own: start, deadline, heartbeat, messages, fewer
+ * rights, end. Does not know what these processes do.
+ *
  * child_process.h - a process of pystrobe's own that can be lost: started, watched and killed.
  *
  * It is this program again with another command, so it has a fresh memory layout and nothing of

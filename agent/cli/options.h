@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - what all subcommands do alike with their command lines and failures. */
+/*
+ * Folder agent/cli: knows what subcommands have in common: options, the choice of targets, output
+ * files and their texts. Does not know any one subcommand.
+ *
+ * options.h - what all subcommands do alike with their command lines and failures.
+ */
 #ifndef AGENT_CLI_OPTIONS_H
 #define AGENT_CLI_OPTIONS_H
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.h - the subcommands. Each takes its own argv (argv[0] is its name) and returns the exit
- * status, see host/exits.h. */
+/*
+ * Folder agent/commands: knows main, and one file for each subcommand: it joins all other folders.
+ * Does not know anything that two subcommands need: that is in agent/cli.
+ *
+ * commands.h - the subcommands. Each takes its own argv (argv[0] is its name) and returns the exit
+ * status, see host/exits.h.
+ */
 #ifndef AGENT_COMMANDS_COMMANDS_H
 #define AGENT_COMMANDS_COMMANDS_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/delivery: knows the way of a profile from the end of its interval to all exporters:
+ * encoding, queues, spool, retries. Does not know how it was sampled, and the protocols of
+ * servers.
+ *
  * delivery.h - brings profiles to the exporters beside the sampling, without ever holding it up.
  *
  * Shape:   delivery_new, delivery_add for each exporter, delivery_start, delivery_put for each

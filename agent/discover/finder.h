@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/discover: knows which processes are to be profiled, under which service name and
+ * labels. Does not know how a process is sampled.
+ *
  * finder.h - finds the processes that are wanted, and remembers how we stand with each.
  *
  * /proc is read each five seconds; between, who is new is found by the numbers that the kernel has

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dump.h - what `pystrobe dump` found, and the two ways in which it is shown. */
+/*
+ * Folder agent/dump: knows one snapshot of a process, its tasks and source lines, as text or JSON.
+ * Does not know profiles, intervals and services.
+ *
+ * dump.h - what `pystrobe dump` found, and the two ways in which it is shown.
+ */
 #ifndef AGENT_DUMP_DUMP_H
 #define AGENT_DUMP_DUMP_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/exec: knows how a command is started and what the first process of a container owes
+ * it: signals, reaping, exit status. Does not know Python, samples and profiles.
+ *
  * exec_parent.h - stands in front of a command as if it were not there, with a profiler that can be
  * lost.
  *

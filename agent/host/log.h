@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/host: knows clocks, the log, JSON and text for terminals, notices to systemd, exit
+ * statuses. Does not know other processes, profiles and settings.
+ *
  * log.h - one line an event, to stderr.
  *
  * A line is text, or a JSON object. Under systemd (JOURNAL_STREAM names stderr) it

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/proc: knows what /proc says of other processes, and whether we may read their
+ * memory. Does not know what a process is profiled for; it never reads memory of a process.
+ *
  * proc.h - what /proc says of processes and threads, and of the CPU time they took.
  *
  * Threads: all functions may be called from any thread.

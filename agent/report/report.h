@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - the hottest functions as a table for people or as JSON for programs. */
+/*
+ * Folder agent/report: knows how stored profiles are read back, added up and compared. Does not
+ * know how they were sampled and sent.
+ *
+ * report.h - the hottest functions as a table for people or as JSON for programs.
+ */
 #ifndef AGENT_REPORT_REPORT_H
 #define AGENT_REPORT_REPORT_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/sampling: knows when each process is sampled, and how CPU, wall, GIL and waiting
+ * time becomes weights of stacks. Does not know what becomes of a profile, and processes of our
+ * own.
+ *
  * engine.h - finds the processes that are wanted, samples each at its rate, and hands
  * over each service's profile at the end of each interval.
  *

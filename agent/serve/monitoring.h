@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/serve: knows what a running agent tells and takes: state, metrics, page, control
+ * socket. Does not know how samples are taken; it changes nothing but by an order to the main
+ * loop.
+ *
  * monitoring.h - lets others see what the agent does: gathers its state once a second, serves the
  * control socket, and tells a service manager.
  *

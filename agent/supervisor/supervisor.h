@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/supervisor: knows the sampler processes: which samples what, what all may use, who
+ * blocked one. Does not know how a sample is taken, and where profiles go.
+ *
  * supervisor.h - what engine.h does, with the samples taken in processes of their own (samplers):
  * none of the targets can hold up another, the delivery, or the end of it all.
  *

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder agent/top: knows the terminal view: its model, its keys, its screen. Does not know the
+ * agent: it samples by itself.
+ *
  * live.h - samples what pystrobe top is to show, and keeps its model up to date.
  *
  * Shape:   top_live_open; engine_run with its engine, top_live_slice whenever a slice of time is

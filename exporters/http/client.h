@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Folder exporters/http: knows one HTTP request: TLS, proxies, logins, limits, secrets in memory.
+ * Does not know the protocols above HTTP.
+ *
  * client.h - posts bytes to one URL and gives the status and a little of the reply.
  *
  * Shape:   http_client_open, http_client_post many times, http_client_close.
