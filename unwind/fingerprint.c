@@ -32,9 +32,9 @@ static const struct listed *find_thread(const struct cpy_target *t, cpy_addr sta
 {
     size_t i;
 
-    for (i = 0; i < t->thread_count; i++)
-        if (t->threads[i].words.addr == state)
-            return &t->threads[i];
+    for (i = 0; i < t->list.thread_count; i++)
+        if (t->list.threads[i].words.addr == state)
+            return &t->list.threads[i];
     return NULL;
 }
 
@@ -122,7 +122,7 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
 
     if (!thread)
         return CPY_RACED;
-    hash = mix(hash, &t->interps[thread->interp].switches, sizeof(uint64_t));
+    hash = mix(hash, &t->list.interps[thread->interp].switches, sizeof(uint64_t));
     t->prefetch.now = NULL;
     rc = walk_read_thread(&reader, state, &words);
     if (rc == CPY_OK)

@@ -13,22 +13,22 @@ static bool make_room(struct cpy_target *t, size_t count)
 {
     struct prefetch_set **wider;
 
-    if (count <= t->set_capacity)
+    if (count <= t->sets.capacity)
         return true;
-    wider = realloc(t->sets, 2 * count * sizeof(struct prefetch_set *));
+    wider = realloc(t->sets.list, 2 * count * sizeof(struct prefetch_set *));
     if (!wider)
         return false;
-    t->sets = wider;
-    t->set_capacity = 2 * count;
+    t->sets.list = wider;
+    t->sets.capacity = 2 * count;
     return true;
 }
 
 /* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
 static size_t add_awaiters(struct cpy_target *t, size_t count)
 {
-    if (t->awaiters_wanted)
-        t->sets[count++] = &t->awaiters;
-    t->awaiters_there = t->awaiters_wanted;
+    if (t->tasks.awaiters_wanted)
+        t->sets.list[count++] = &t->tasks.awaiters;
+    t->tasks.awaiters_fetched = t->tasks.awaiters_wanted;
     return count;
 }
 
@@ -38,12 +38,12 @@ static size_t add_awaiters(struct cpy_target *t, size_t count)
  */
 static void find_sleepers(struct cpy_target *t)
 {
-    const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->interp_count == 1;
+    const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->list.interp_count == 1;
     struct cached *cached;
     size_t i;
 
-    for (i = 0; i < t->thread_cache.count; i++) {
-        cached = t->thread_cache.all[i];
+    for (i = 0; i < t->cache.threads.count; i++) {
+        cached = t->cache.threads.all[i];
         cached->sleeps = asks && cached->whole && !cached->out.torn &&
                          sched_idle_since_read(&cached->sched_idle);
         cached->set.state_only = cached->sleeps;
@@ -54,20 +54,20 @@ static void find_sleepers(struct cpy_target *t)
 
 void gil_skip_fetch_all(struct cpy_target *t)
 {
-    struct prefetch_set *common = &t->common;
+    struct prefetch_set *common = &t->sets.common;
     size_t i, count = 0;
 
     find_sleepers(t);
-    if (t->thread_cache.count == 0 || !make_room(t, t->thread_cache.count + 2)) {
+    if (t->cache.threads.count == 0 || !make_room(t, t->cache.threads.count + 2)) {
         prefetch_fetch(&t->prefetch, &common, 1);
     } else {
-        t->sets[count++] = common; /* before the stacks: see gil_skip.h */
-        for (i = 0; i < t->thread_cache.count; i++)
-            t->sets[count++] = &t->thread_cache.all[i]->set;
-        prefetch_fetch(&t->prefetch, t->sets, add_awaiters(t, count));
+        t->sets.list[count++] = common; /* before the stacks: see gil_skip.h */
+        for (i = 0; i < t->cache.threads.count; i++)
+            t->sets.list[count++] = &t->cache.threads.all[i]->set;
+        prefetch_fetch(&t->prefetch, t->sets.list, add_awaiters(t, count));
     }
-    for (i = 0; i < t->thread_cache.count; i++) /* whoever is read again is read whole */
-        t->thread_cache.all[i]->set.state_only = false;
+    for (i = 0; i < t->cache.threads.count; i++) /* whoever is read again is read whole */
+        t->cache.threads.all[i]->set.state_only = false;
 }
 
 /* The thread of an interpreter that held the GIL last; SIZE_MAX: it is none that was listed. */
@@ -75,9 +75,9 @@ static size_t last_holder_of(const struct cpy_target *t, size_t interp)
 {
     size_t i;
 
-    for (i = 0; i < t->thread_count; i++)
-        if (t->threads[i].interp == interp &&
-            t->threads[i].words.addr == t->interps[interp].last_holder)
+    for (i = 0; i < t->list.thread_count; i++)
+        if (t->list.threads[i].interp == interp &&
+            t->list.threads[i].words.addr == t->list.interps[interp].last_holder)
             return i;
     return SIZE_MAX;
 }
@@ -85,11 +85,11 @@ static size_t last_holder_of(const struct cpy_target *t, size_t interp)
 /* Marks a thread that ran, and plans to read it. */
 static void mark(struct cpy_target *t, size_t i)
 {
-    if (t->threads[i].ran)
+    if (t->list.threads[i].ran)
         return;
-    t->threads[i].ran = true;
-    t->sets[t->ran_count] = &t->threads[i].cached->set;
-    t->ran[t->ran_count++] = i;
+    t->list.threads[i].ran = true;
+    t->sets.list[t->gil_skip.ran_count] = &t->list.threads[i].cached->set;
+    t->gil_skip.ran[t->gil_skip.ran_count++] = i;
 }
 
 /* Marks those that held the GILs last, instead of those that ran before the last sample. */
@@ -97,18 +97,18 @@ static void mark_runners(struct cpy_target *t)
 {
     size_t i;
 
-    for (i = 0; i < t->ran_count; i++)
-        t->threads[t->ran[i]].ran = false;
-    t->ran_count = 0;
-    for (i = 0; i < t->interp_count; i++)
-        if (!sched_idle_since_read(&t->threads[t->interps[i].runner].cached->sched_idle))
-            mark(t, t->interps[i].runner);
+    for (i = 0; i < t->gil_skip.ran_count; i++)
+        t->list.threads[t->gil_skip.ran[i]].ran = false;
+    t->gil_skip.ran_count = 0;
+    for (i = 0; i < t->list.interp_count; i++)
+        if (!sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
+            mark(t, t->list.interps[i].runner);
 }
 
 /* Compares an interpreter with what it was; marks who ran if its GIL went to another thread. */
 static bool is_known(struct cpy_target *t, size_t i, bool *moved)
 {
-    struct interp now, *then = &t->interps[i];
+    struct interp now, *then = &t->list.interps[i];
 
     if (thread_list_read_interp(t, then, &now) != CPY_OK || now.next != then->next ||
         now.id != then->id || now.threads_head != then->threads_head || !now.counts)
@@ -136,8 +136,8 @@ static bool read_ran(struct cpy_target *t)
     struct thread_words now;
     size_t i;
 
-    for (i = 0; i < t->ran_count; i++) {
-        struct listed *thread = &t->threads[t->ran[i]];
+    for (i = 0; i < t->gil_skip.ran_count; i++) {
+        struct listed *thread = &t->list.threads[t->gil_skip.ran[i]];
 
         t->prefetch.now = &thread->cached->set;
         if (walk_read_thread(&reader, thread->words.addr, &now) != CPY_OK ||
@@ -157,18 +157,19 @@ static bool is_enough(struct cpy_target *t)
     uint32_t asked = t->options.status | t->options.only;
     cpy_addr head;
 
-    if (asked & CPY_STATUS_GIL_WAIT || (t->nameless > 0 && names_are_due(&t->names)))
+    if (asked & CPY_STATUS_GIL_WAIT || (t->list.nameless > 0 && names_are_due(&t->cache.names)))
         return false;
-    if (++t->light_samples % HEADS_EACH != 0)
+    if (++t->gil_skip.samples_count % HEADS_EACH != 0)
         return true;
     t->prefetch.now = NULL;
-    return thread_list_heads(t, &head) == CPY_OK && head == t->interps[0].addr;
+    return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
 /* True if nothing in the process has run: its only thread is one that has slept. */
 static bool stands_still(const struct cpy_target *t)
 {
-    return t->ran_count == 0 && t->thread_count == 1 && t->threads[0].cached->sched_idle.sole;
+    return t->gil_skip.ran_count == 0 && t->list.thread_count == 1 &&
+           t->list.threads[0].cached->sched_idle.sole;
 }
 
 bool gil_skip_begin(struct cpy_target *t)
@@ -176,43 +177,43 @@ bool gil_skip_begin(struct cpy_target *t)
     size_t i, count;
     bool moved = false;
 
-    if (!t->ready)
+    if (!t->gil_skip.ready)
         return false;
-    names_next_sample(&t->names, t->thread_count);
+    names_next_sample(&t->cache.names, t->list.thread_count);
     if (!is_enough(t))
         return false;
     mark_runners(t);
-    t->awaiters_there = t->counted_late = false;
+    t->tasks.awaiters_fetched = t->gil_skip.counted_late = false;
     if (stands_still(t))
         return true;
-    count = add_awaiters(t, t->ran_count);
-    t->sets[count] = &t->common; /* last: the count of code objects is to be late */
-    prefetch_fetch(&t->prefetch, t->sets, count + 1);
-    t->prefetch.now = &t->common;
-    for (i = 0; i < t->interp_count; i++)
+    count = add_awaiters(t, t->gil_skip.ran_count);
+    t->sets.list[count] = &t->sets.common; /* last: the count of code objects is to be late */
+    prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
+    t->prefetch.now = &t->sets.common;
+    for (i = 0; i < t->list.interp_count; i++)
         if (!is_known(t, i, &moved))
             return false;
-    t->counted_late = !moved;
+    t->gil_skip.counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
-        prefetch_fetch(&t->prefetch, t->sets, t->ran_count);
+        prefetch_fetch(&t->prefetch, t->sets.list, t->gil_skip.ran_count);
     return read_ran(t);
 }
 
 bool gil_skip_all_idle(struct cpy_target *t)
 {
-    struct prefetch_set *common = &t->common;
+    struct prefetch_set *common = &t->sets.common;
     struct interp *then, now;
     bool rests = true;
     size_t i;
 
     prefetch_fetch(&t->prefetch, &common, 1);
     t->prefetch.now = common;
-    for (i = 0; rests && i < t->interp_count; i++) {
-        then = &t->interps[i];
+    for (i = 0; rests && i < t->list.interp_count; i++) {
+        then = &t->list.interps[i];
         rests = thread_list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
                 now.id == then->id && now.threads_head == then->threads_head && now.counts &&
                 now.switches == then->switches && now.last_holder == then->last_holder &&
-                sched_idle_since_look(&t->threads[then->runner].cached->sched_idle);
+                sched_idle_since_look(&t->list.threads[then->runner].cached->sched_idle);
     }
     t->prefetch.now = NULL;
     return rests;
@@ -224,11 +225,11 @@ bool gil_skip_gil_is_free(struct cpy_target *t)
     size_t i;
 
     if (t->found.gil_current == 0 ||
-        mem_read_word(t->mem, t->found.gil_current, &holder) != CPY_OK || holder != 0)
+        mem_read_word(t->process.mem, t->found.gil_current, &holder) != CPY_OK || holder != 0)
         return false;
-    for (i = 0; i < t->thread_count; i++)
-        if (t->threads[i].cached->out.tid == t->awake && !t->threads[i].joined)
-            return sched_idle_since_look(&t->threads[i].cached->sched_idle);
+    for (i = 0; i < t->list.thread_count; i++)
+        if (t->list.threads[i].cached->out.tid == t->running.last_ran && !t->list.threads[i].joined)
+            return sched_idle_since_look(&t->list.threads[i].cached->sched_idle);
     return false;
 }
 
@@ -237,13 +238,13 @@ static bool make_room_to_mark(struct cpy_target *t)
 {
     size_t *wider;
 
-    if (t->thread_count <= t->ran_capacity)
+    if (t->list.thread_count <= t->gil_skip.ran_capacity)
         return true;
-    wider = realloc(t->ran, t->thread_capacity * sizeof(*wider));
+    wider = realloc(t->gil_skip.ran, t->list.thread_capacity * sizeof(*wider));
     if (!wider)
         return false;
-    t->ran = wider;
-    t->ran_capacity = t->thread_capacity;
+    t->gil_skip.ran = wider;
+    t->gil_skip.ran_capacity = t->list.thread_capacity;
     return true;
 }
 
@@ -253,15 +254,15 @@ static bool is_ready(struct cpy_target *t)
     const struct listed *thread;
     size_t i;
 
-    if (t->thread_count == 0 || t->options.only != 0 || !make_room(t, t->thread_count + 2) ||
-        !make_room_to_mark(t))
+    if (t->list.thread_count == 0 || t->options.only != 0 ||
+        !make_room(t, t->list.thread_count + 2) || !make_room_to_mark(t))
         return false;
-    for (thread = t->threads; thread < t->threads + t->thread_count; thread++)
+    for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++)
         if (!thread->cached->whole || thread->joined || thread->outer != 0)
             return false;
-    for (i = 0; i < t->interp_count; i++) {
-        t->interps[i].runner = last_holder_of(t, i);
-        if (!t->interps[i].counts || t->interps[i].runner == SIZE_MAX)
+    for (i = 0; i < t->list.interp_count; i++) {
+        t->list.interps[i].runner = last_holder_of(t, i);
+        if (!t->list.interps[i].counts || t->list.interps[i].runner == SIZE_MAX)
             return false;
     }
     return true;
@@ -271,16 +272,16 @@ static bool is_ready(struct cpy_target *t)
 static void note_runner(struct cpy_target *t)
 {
     const struct listed *thread;
-    size_t i = t->ready ? t->interps[0].runner : 0;
+    size_t i = t->gil_skip.ready ? t->list.interps[0].runner : 0;
 
-    while (!t->ready && i < t->thread_count &&
-           t->threads[i].words.addr != t->interps[t->threads[i].interp].holder)
+    while (!t->gil_skip.ready && i < t->list.thread_count &&
+           t->list.threads[i].words.addr != t->list.interps[t->list.threads[i].interp].holder)
         i++;
-    if (i == t->thread_count)
+    if (i == t->list.thread_count)
         return;
-    thread = &t->threads[i];
-    t->runner = tids_outer(&t->tids, thread->inner_tid);
-    t->prefetch.place.tid = t->runner;
+    thread = &t->list.threads[i];
+    t->running.gil_tid = tids_outer(&t->process.tids, thread->inner_tid);
+    t->prefetch.place.tid = t->running.gil_tid;
     t->prefetch.place.thread = thread->words.addr;
     t->prefetch.place.cpu =
         thread->cached->out.status & CPY_STATUS_CPU ? thread->cached->sched_idle.cpu : -1;
@@ -290,11 +291,11 @@ void gil_skip_end(struct cpy_target *t)
 {
     size_t i;
 
-    if (!t->gil_skips) {
-        t->ran_count = 0;
-        t->ready = is_ready(t);
+    if (!t->gil_skip.active) {
+        t->gil_skip.ran_count = 0;
+        t->gil_skip.ready = is_ready(t);
     }
-    for (i = 0; t->gil_skips && i < t->ran_count; i++)
-        t->ready &= t->threads[t->ran[i]].cached->whole;
+    for (i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++)
+        t->gil_skip.ready &= t->list.threads[t->gil_skip.ran[i]].cached->whole;
     note_runner(t);
 }

@@ -47,9 +47,9 @@ static enum cpy_rc open_proc(struct cpy_target *t, struct err *err)
     char path[32];
     int cause;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)t->pid);
-    t->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->proc_fd >= 0)
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)t->process.pid);
+    t->process.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (t->process.proc_fd >= 0)
         return CPY_OK;
     cause = errno; /* err_set may change it */
     err_set(err, cause == ENOENT ? "there is no such process" : "%s: %s", path, strerror(cause));
@@ -63,16 +63,16 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
 
     if (!t)
         return rc;
-    t->pid = pid;
+    t->process.pid = pid;
     rc = open_proc(t, err);
     if (rc != CPY_OK)
         goto fail;
-    tids_init(&t->tids, t->proc_fd);
-    cpu_pin_init(&t->cpu_pin, t->proc_fd);
-    rc = mem_open_process(pid, t->proc_fd, &t->mem, err);
+    tids_init(&t->process.tids, t->process.proc_fd);
+    cpu_pin_init(&t->cpu_pin, t->process.proc_fd);
+    rc = mem_open_process(pid, t->process.proc_fd, &t->process.mem, err);
     if (rc != CPY_OK)
         goto fail;
-    rc = find_runtime(t->mem, t->proc_fd, &t->found, err);
+    rc = find_runtime(t->process.mem, t->process.proc_fd, &t->found, err);
     if (rc != CPY_OK)
         goto fail;
     target_choose_readers(t);

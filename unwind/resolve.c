@@ -31,8 +31,8 @@ static bool add_opcode(struct cpy_target *t, const struct code_entry *entry, int
     bool good;
 
     reader.mem->once = true;
-    good =
-        t->mem->reads < t->reads_end && instr_name(&reader, entry, unit, &frame->opcode) == CPY_OK;
+    good = t->process.mem->reads < t->process.reads_limit &&
+           instr_name(&reader, entry, unit, &frame->opcode) == CPY_OK;
     reader.mem->once = false;
     return good;
 }
@@ -47,7 +47,7 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
     if (raw->kind == RAW_NATIVE || raw->kind == RAW_GC) {
         frame.code = raw->kind == RAW_GC ? &gc_code : &native_code;
     } else {
-        entry = codes_find(&t->codes, raw->code);
+        entry = codes_find(&t->cache.codes, raw->code);
         if (!entry || raw->unit >= entry->unit_count)
             return CPY_RACED;
         if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
@@ -115,7 +115,7 @@ static uint32_t count_current(const struct cpy_target *t, const struct cached_st
     for (i = 0; i < same; i++) {
         const struct raw_frame *raw = &stack->raw[stack->room - 1 - i];
 
-        entry = raw->code != 0 ? codes_find(&t->codes, raw->code) : NULL;
+        entry = raw->code != 0 ? codes_find(&t->cache.codes, raw->code) : NULL;
         if (raw->code != 0 && (!entry || stack->frames[stack->room - 1 - i].code != &entry->code))
             break;
     }
@@ -140,7 +140,7 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
      * on site stops the target meanwhile, and this need not: see vouch_for. */
     reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
                        (t->prefetch.now && t->prefetch.now->stood != 0);
-    rc = codes_check(&t->codes, &reader, t->scratch->addrs, used, generation);
+    rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, generation);
     reader.mem->once = false;
     return rc;
 }
@@ -148,10 +148,10 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
 /* Bytecode is read after its code objects were checked: it is theirs if they are still there. */
 static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *raw)
 {
-    const uint64_t decoded = t->codes.decoded;
+    const uint64_t decoded = t->cache.codes.decoded;
     enum cpy_rc rc = check_codes(t, raw, raw->depth, 0);
 
-    return rc == CPY_OK && t->codes.decoded != decoded ? CPY_RACED : rc;
+    return rc == CPY_OK && t->cache.codes.decoded != decoded ? CPY_RACED : rc;
 }
 
 enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
@@ -175,7 +175,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
     place_same(raw, stack);
     stack->generation = 0;
     t->stats.frames_reused += same;
-    if (!thread_cache_reserve(&t->thread_cache, stack, depth))
+    if (!thread_cache_reserve(&t->cache.threads, stack, depth))
         return CPY_NOMEM;
     for (i = depth - same; i > 0 && rc == CPY_OK; i--)
         rc = add_frame(t, &raw->frames[i - 1], stack);

@@ -30,11 +30,12 @@ static cpy_addr generation_at(const struct cpy_target *t, const struct interp *i
 static enum cpy_rc vouch_for(const struct cpy_target *t, cpy_addr counted_at, uint64_t generation)
 {
     uint64_t now = 0;
-    enum cpy_rc rc = counted_at != 0 ? mem_read_word(t->mem, counted_at, &now) : CPY_OK;
+    enum cpy_rc rc = counted_at != 0 ? mem_read_word(t->process.mem, counted_at, &now) : CPY_OK;
 
     if (rc != CPY_OK)
         return rc;
-    return (counted_at != 0 ? now == generation : t->codes.replaced == 0) ? CPY_OK : CPY_RACED;
+    return (counted_at != 0 ? now == generation : t->cache.codes.replaced == 0) ? CPY_OK
+                                                                                : CPY_RACED;
 }
 
 /* One try at the part of a stack that one thread state has; `fresh`: it was just fetched. */
@@ -42,7 +43,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
                             struct cached_stack *out)
 {
     const struct reader reader = target_reader(t);
-    const struct interp *interp = &t->interps[thread->interp];
+    const struct interp *interp = &t->list.interps[thread->interp];
     const struct walk_marks marks = {
         .native = t->options.frames & CPY_FRAME_NATIVE,
         .gc = t->options.frames & CPY_FRAME_GC && interp->collecting != 0 &&
@@ -52,18 +53,18 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     const struct raw_before before = {out->raw ? out->raw + (out->room - out->depth) : NULL,
                                       out->cut ? 0 : out->depth};
     const bool bpf_reader = thread->cached->set.stood != 0;
-    const uint64_t decoded = t->codes.decoded;
+    const uint64_t decoded = t->cache.codes.decoded;
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
-    enum cpy_rc rc =
-        walk_stack(&reader, t->scratch->walk, &thread->words, &marks, &before,
-                   t->counted_late && fresh ? 0 : counted_at, t->scratch->raw, &generation);
+    enum cpy_rc rc = walk_stack(&reader, t->scratch->walk, &thread->words, &marks, &before,
+                                t->gil_skip.counted_late && fresh ? 0 : counted_at, t->scratch->raw,
+                                &generation);
 
     if (rc != CPY_OK)
         return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
     rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
-    if (rc == CPY_OK && bpf_reader && t->codes.decoded != decoded)
+    if (rc == CPY_OK && bpf_reader && t->cache.codes.decoded != decoded)
         rc = vouch_for(t, counted_at, generation);
     return rc;
 }
@@ -78,8 +79,8 @@ static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
 /* True if what runs is to be read on site. */
 static bool uses_bpf(const struct cpy_target *t)
 {
-    return bpf_reader_works(t->scratch->bpf_reader) && t->seated == 0 && t->off_site == 0 &&
-           (t->cpu_pin.beside >= 0 || !t->cpu_pin.stays);
+    return bpf_reader_works(t->scratch->bpf_reader) && t->pinned.samples_left == 0 &&
+           t->bpf_pause.samples_left == 0 && (t->cpu_pin.beside >= 0 || !t->cpu_pin.stays);
 }
 
 /*
@@ -95,22 +96,25 @@ static bool fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
     t->prefetch.uses_bpf = true;
     t->prefetch.place.tid = tid;
     t->prefetch.place.thread = thread->words.addr;
-    t->prefetch.place.cpu = t->seen == tid ? t->seen_cpu : cpu_pin_cpu_of(&t->cpu_pin, tid);
+    t->prefetch.place.cpu =
+        t->running.seen_tid == tid ? t->running.seen_cpu : cpu_pin_cpu_of(&t->cpu_pin, tid);
     if (target_follows(t, tid))
         prefetch_follow(set);
     prefetch_fetch(&t->prefetch, &set, 1);
-    t->failed_bpf_reads += !t->prefetch.stood;
+    t->bpf_pause.failed += !t->prefetch.stood;
     return t->prefetch.stood;
 }
 
 /* Takes the thread's CPU, and will do so from the start for some samples. */
 static void pin_for_sample(struct cpy_target *t, pid_t tid)
 {
-    if (t->seated == 0 && (t->runner != 0 || !bpf_reader_works(t->scratch->bpf_reader))) {
-        t->seated_next = t->seated_next == 0               ? SEATED_FIRST
-                         : t->seated_next * 4 < SEATED_MAX ? t->seated_next * 4
-                                                           : SEATED_MAX;
-        t->seated = t->seated_next;
+    if (t->pinned.samples_left == 0 &&
+        (t->running.gil_tid != 0 || !bpf_reader_works(t->scratch->bpf_reader))) {
+        t->pinned.samples_next = t->pinned.samples_next == 0 ? SEATED_FIRST
+                                 : t->pinned.samples_next * 4 < SEATED_MAX
+                                     ? t->pinned.samples_next * 4
+                                     : SEATED_MAX;
+        t->pinned.samples_left = t->pinned.samples_next;
     }
     t->stats.seats += cpu_pin_take(&t->cpu_pin, tid);
 }
@@ -126,7 +130,7 @@ static void fetch_seated(struct cpy_target *t, struct prefetch_set *set)
 static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool *gone)
 {
     const struct reader reader = target_reader(t);
-    const pid_t tid = tids_outer(&t->tids, thread->inner_tid);
+    const pid_t tid = tids_outer(&t->process.tids, thread->inner_tid);
     enum cpy_rc rc;
 
     t->stats.retries++;
@@ -135,7 +139,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
         fetch_seated(t, &thread->cached->set);
     }
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
-    *gone = rc == CPY_OK && (thread->words.interp != t->interps[thread->interp].addr ||
+    *gone = rc == CPY_OK && (thread->words.interp != t->list.interps[thread->interp].addr ||
                              !thread_list_is_alive(&t->found.layout, &thread->words));
     return rc;
 }
@@ -149,7 +153,8 @@ static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct
 
     t->prefetch.now = &thread->cached->set;
     rc = try_part(t, thread, true, out);
-    for (tries = 1; rc == CPY_RACED && tries < WALK_TRIES && t->mem->reads < t->reads_end;
+    for (tries = 1;
+         rc == CPY_RACED && tries < WALK_TRIES && t->process.mem->reads < t->process.reads_limit;
          tries++) {
         rc = read_again(t, thread, gone);
         if (*gone)
@@ -184,7 +189,7 @@ static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, stru
     uint32_t count;
     enum cpy_rc rc;
 
-    for (;; thread = &t->threads[thread->outer - 1]) {
+    for (;; thread = &t->list.threads[thread->outer - 1]) {
         rc = read_cached(t, thread, &part, gone);
         if (rc != CPY_OK || *gone)
             return rc;
@@ -247,8 +252,8 @@ static const char *find_name(struct cpy_target *t, const struct listed *thread)
     const struct reader reader = target_reader(t);
     const char *name = NULL, *outer;
 
-    for (;; thread = &t->threads[thread->outer - 1]) {
-        outer = names_of(&t->names, &reader, t->interps[thread->interp].addr,
+    for (;; thread = &t->list.threads[thread->outer - 1]) {
+        outer = names_of(&t->cache.names, &reader, t->list.interps[thread->interp].addr,
                          thread->words.thread_id, thread->words.native_thread_id);
         name = outer ? outer : name;
         if (thread->outer == 0)
@@ -261,12 +266,13 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
 {
     struct cached *cached = thread->cached;
 
-    if (cached->names != t->names.refreshes || (!cached->out.name && names_are_due(&t->names)) ||
-        thread->outer != 0) {
+    if (cached->names != t->cache.names.refreshes ||
+        (!cached->out.name && names_are_due(&t->cache.names)) || thread->outer != 0) {
         cached->out.name = find_name(t, thread);
-        cached->names = t->names.refreshes;
+        cached->names = t->cache.names.refreshes;
     }
-    t->nameless += !t->gil_skips && !cached->out.name; /* a light sample does not count all */
+    t->list.nameless +=
+        !t->gil_skip.active && !cached->out.name; /* a light sample does not count all */
     return cached->out.name;
 }
 
@@ -284,16 +290,16 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
     const uint64_t before_ns = sched_idle->cpu_ns;
 
     if (stands(t, out->tid)) {
-        sched_idle_runs(sched_idle, t->proc_fd, out->tid, t->prefetch.place.cpu);
+        sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.place.cpu);
         out->status |= CPY_STATUS_CPU;
     } else if (status_on_cpu(t, sched_idle, out->tid)) {
         out->status |= CPY_STATUS_CPU;
     }
     if (sched_idle->cpu_ns != before_ns)
-        t->awake = out->tid;
+        t->running.last_ran = out->tid;
     if (sched_idle->cpu >= 0) {
-        t->seen = out->tid;
-        t->seen_cpu = sched_idle->cpu;
+        t->running.seen_tid = out->tid;
+        t->running.seen_cpu = sched_idle->cpu;
     }
     out->cpu_ns = sched_idle->cpu_ns;
     out->wait_ns = sched_idle->wait_ns;
@@ -307,12 +313,12 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
 static bool has_left(const struct cpy_target *t, const struct listed *thread,
                      const struct cpy_thread *out)
 {
-    if (!(out->status & CPY_STATUS_CPU) || t->seen != out->tid)
+    if (!(out->status & CPY_STATUS_CPU) || t->running.seen_tid != out->tid)
         return false;
     if (!uses_bpf(t))
-        return t->cpu_pin.stays && t->seen_cpu != t->cpu_pin.cpu;
+        return t->cpu_pin.stays && t->running.seen_cpu != t->cpu_pin.cpu;
     return !stands(t, out->tid) && (!t->prefetch.stood || t->info.free_threaded ||
-                                    thread->words.addr == t->interps[thread->interp].holder);
+                                    thread->words.addr == t->list.interps[thread->interp].holder);
 }
 
 /*
@@ -327,7 +333,7 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     bool fetched = false;
 
     t->prefetch.now = set;
-    if (t->seated > 0 && thread->words.addr == t->interps[thread->interp].holder)
+    if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
         t->stats.seats += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->cached->sched_idle, out);
@@ -337,7 +343,7 @@ static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct 
     }
     if (t->stats.seats == seats && !fetched)
         return CPY_OK;
-    t->counted_late = false;
+    t->gil_skip.counted_late = false;
     if (!fetched)
         fetch_seated(t, set);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
@@ -354,9 +360,9 @@ static bool is_still(const struct cpy_thread *now, const struct cpy_thread *then
 static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_thread *each,
                              void *ctx)
 {
-    struct cpy_thread out = {.interpreter = (int64_t)t->interps[thread->interp].id,
+    struct cpy_thread out = {.interpreter = (int64_t)t->list.interps[thread->interp].id,
                              .state = thread->words.addr,
-                             .tid = tids_outer(&t->tids, thread->inner_tid)};
+                             .tid = tids_outer(&t->process.tids, thread->inner_tid)};
     const uint64_t decoded = t->stats.frames_decoded, names = thread->cached->names;
     bool gone = false;
     enum cpy_rc rc = approach(t, thread, &out);
@@ -383,8 +389,8 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     if (target_asks_cpu(t))
         sched_idle_was_read(&thread->cached->sched_idle);
     else if (thread->cached->whole &&
-             (thread->cached->set.room > SCHED_IDLE_BYTES || t->thread_count == 1))
-        sched_idle_note(&thread->cached->sched_idle, t->proc_fd, out.tid, out.same);
+             (thread->cached->set.room > SCHED_IDLE_BYTES || t->list.thread_count == 1))
+        sched_idle_note(&thread->cached->sched_idle, t->process.proc_fd, out.tid, out.same);
     thread->cached->out = out;
     each(ctx, &out);
     return CPY_OK;
@@ -399,11 +405,11 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, each_
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GIL | CPY_STATUS_GC);
     out->status |= status_of_gil(t, thread); /* it may sleep in C code, and keep it */
-    if (target_asks_cpu(t) && (t->gil_skips || !cached->sleeps))
+    if (target_asks_cpu(t) && (t->gil_skip.active || !cached->sleeps))
         ask_kernel(t, &cached->sched_idle, out);
     out->still = true;
-    out->same = cached->names == t->names.refreshes; /* else the name may be another */
-    if (!out->same || !t->gil_skips)
+    out->same = cached->names == t->cache.names.refreshes; /* else the name may be another */
+    if (!out->same || !t->gil_skip.active)
         out->name = name_of(t, thread);
     each(ctx, out);
 }
@@ -417,7 +423,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
 
     out->status &= ~(uint32_t)(CPY_STATUS_CPU | CPY_STATUS_GC);
     out->still = true;
-    out->same = cached->names == t->names.refreshes;
+    out->same = cached->names == t->cache.names.refreshes;
     if (!out->same)
         out->name = name_of(t, thread);
     each(ctx, out);
@@ -440,24 +446,24 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     struct listed *thread;
     size_t i;
 
-    t->awaiters_there = false;
-    t->gil_skips = gil_skip_begin(t);
-    if (!t->gil_skips) {
-        t->ready = t->counted_late = false;
+    t->tasks.awaiters_fetched = false;
+    t->gil_skip.active = gil_skip_begin(t);
+    if (!t->gil_skip.active) {
+        t->gil_skip.ready = t->gil_skip.counted_late = false;
         gil_skip_fetch_all(t);
         rc = thread_list_all(t);
-        names_next_sample(&t->names, t->thread_count);
-        t->nameless = 0;
+        names_next_sample(&t->cache.names, t->list.thread_count);
+        t->list.nameless = 0;
     }
-    if (t->gil_skips) {
-        t->stats.threads += t->thread_count - t->ran_count;
-        t->stats.threads_kept += t->thread_count - t->ran_count;
+    if (t->gil_skip.active) {
+        t->stats.threads += t->list.thread_count - t->gil_skip.ran_count;
+        t->stats.threads_kept += t->list.thread_count - t->gil_skip.ran_count;
     }
-    for (i = 0; rc == CPY_OK && i < t->thread_count; i++) {
-        thread = &t->threads[i];
-        if (t->gil_skips ? !thread->ran : sleeps_on(t, thread))
+    for (i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
+        thread = &t->list.threads[i];
+        if (t->gil_skip.active ? !thread->ran : sleeps_on(t, thread))
             give_cached(t, thread, each, ctx);
-        else if (t->mem->reads >= t->reads_end)
+        else if (t->process.mem->reads >= t->process.reads_limit)
             rc = CPY_RACED;
         else if (!thread->joined)
             rc = give_read(t, thread, each, ctx);
@@ -465,7 +471,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (rc == CPY_OK)
         gil_skip_end(t);
     else
-        t->ready = false; /* some of those that ran were not read */
+        t->gil_skip.ready = false; /* some of those that ran were not read */
     return rc;
 }
 
@@ -473,39 +479,40 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
  */
 static void note_site(struct cpy_target *t, uint64_t stands)
 {
-    if (t->off_site > 0)
-        t->off_site--;
+    if (t->bpf_pause.samples_left > 0)
+        t->bpf_pause.samples_left--;
     if (t->prefetch.stands != stands)
-        t->failed_bpf_reads = 0;
-    if (t->failed_bpf_reads >= FAILED_BPF_READS_MAX) {
-        t->off_site = SEATED_FIRST;
-        t->failed_bpf_reads = 0;
+        t->bpf_pause.failed = 0;
+    if (t->bpf_pause.failed >= FAILED_BPF_READS_MAX) {
+        t->bpf_pause.samples_left = SEATED_FIRST;
+        t->bpf_pause.failed = 0;
     }
 }
 
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
-    uint64_t reads = t->mem->reads, misses = t->prefetch.misses, stands = t->prefetch.stands;
+    uint64_t reads = t->process.mem->reads, misses = t->prefetch.misses,
+             stands = t->prefetch.stands;
     enum cpy_rc rc;
 
     target_look_for_asyncio(t, false);
     target_begin(t);
-    if (t->seated > 0 && t->runner != 0)
-        t->stats.seats += cpu_pin_hold(&t->cpu_pin, t->runner);
+    if (t->pinned.samples_left > 0 && t->running.gil_tid != 0)
+        t->stats.seats += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);
     t->prefetch.bpf_reader = t->scratch->bpf_reader;
     t->prefetch.uses_bpf = t->prefetch.place.cpu >= 0 && uses_bpf(t);
     rc = sample(t, each, ctx);
-    t->awaiters_wanted = false;
+    t->tasks.awaiters_wanted = false;
     note_site(t, stands);
-    if (t->seated > 0)
-        t->seated--;
-    else if (t->seated_next > SEATED_FIRST && ++t->untorn % SEATED_FIRST == 0)
-        t->seated_next /= 4; /* it holds still again */
+    if (t->pinned.samples_left > 0)
+        t->pinned.samples_left--;
+    else if (t->pinned.samples_next > SEATED_FIRST && ++t->pinned.untorn % SEATED_FIRST == 0)
+        t->pinned.samples_next /= 4; /* it holds still again */
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
-    t->stats.gil_skips += t->gil_skips;
-    t->stats.predictions += t->mem->reads > reads && t->thread_cache.lists > 1;
-    t->stats.predictions_held += t->thread_cache.lists > 1 && t->prefetch.misses == misses;
+    t->stats.gil_skips += t->gil_skip.active;
+    t->stats.predictions += t->process.mem->reads > reads && t->cache.threads.lists > 1;
+    t->stats.predictions_held += t->cache.threads.lists > 1 && t->prefetch.misses == misses;
     target_end(t);
     return rc;
 }
@@ -513,13 +520,13 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 /* True if all threads were seen to sleep; `still`: the kernel says that they have slept on. */
 static bool all_sleep(struct cpy_target *t, bool still)
 {
-    bool asleep = t->options.status & CPY_STATUS_CPU && t->thread_count > 0;
+    bool asleep = t->options.status & CPY_STATUS_CPU && t->list.thread_count > 0;
     struct sched_idle *sched_idle;
     size_t i;
 
-    for (i = 0; asleep && i < t->thread_count; i++) {
-        sched_idle = &t->threads[i].cached->sched_idle;
-        asleep = t->threads[i].joined ||
+    for (i = 0; asleep && i < t->list.thread_count; i++) {
+        sched_idle = &t->list.threads[i].cached->sched_idle;
+        asleep = t->list.threads[i].joined ||
                  (still ? sched_idle_since_look(sched_idle) : sched_idle->asleep);
     }
     return asleep;
@@ -528,8 +535,8 @@ static bool all_sleep(struct cpy_target *t, bool still)
 bool cpy_asleep(struct cpy_target *t)
 {
     /* What the first two ask is a read, and the thread that had the GIL last. */
-    if (t->thread_count > 2 && all_sleep(t, false)) {
-        if (t->ready)
+    if (t->list.thread_count > 2 && all_sleep(t, false)) {
+        if (t->gil_skip.ready)
             return gil_skip_all_idle(t);
         if (gil_skip_gil_is_free(t))
             return true;
@@ -542,10 +549,11 @@ static bool is_known_whole(const struct cpy_target *t)
 {
     size_t i;
 
-    for (i = 0; i < t->thread_count; i++)
-        if (!t->threads[i].cached->whole || t->threads[i].joined || t->threads[i].outer != 0)
+    for (i = 0; i < t->list.thread_count; i++)
+        if (!t->list.threads[i].cached->whole || t->list.threads[i].joined ||
+            t->list.threads[i].outer != 0)
             return false;
-    return t->thread_count > 0;
+    return t->list.thread_count > 0;
 }
 
 enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
@@ -555,8 +563,8 @@ enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
 
     target_begin(t);
     known = is_known_whole(t);
-    for (i = 0; known && i < t->thread_count; i++)
-        give_asleep(t, &t->threads[i], each, ctx);
+    for (i = 0; known && i < t->list.thread_count; i++)
+        give_asleep(t, &t->list.threads[i], each, ctx);
     target_end(t);
     return known ? CPY_OK : CPY_RACED;
 }
@@ -565,20 +573,20 @@ void cpy_trim(struct cpy_target *t)
 {
     size_t i;
 
-    for (i = 0; i < t->thread_cache.count; i++)
-        prefetch_release(&t->prefetch, &t->thread_cache.all[i]->set);
-    prefetch_release(&t->prefetch, &t->tasks);
-    prefetch_release(&t->prefetch, &t->awaiters);
-    memos_finish(&t->tasks_made);
-    memos_finish(&t->awaiters_made);
+    for (i = 0; i < t->cache.threads.count; i++)
+        prefetch_release(&t->prefetch, &t->cache.threads.all[i]->set);
+    prefetch_release(&t->prefetch, &t->tasks.all);
+    prefetch_release(&t->prefetch, &t->tasks.awaiters);
+    memos_finish(&t->tasks.all_memos);
+    memos_finish(&t->tasks.awaiter_memos);
 }
 
 /* Goes where the thread is that will most likely run; the sample before may have seen it there. */
 static bool go_to_runner(struct cpy_target *t)
 {
-    if (t->runner != 0 && t->seen == t->runner)
-        return cpu_pin_move_to(&t->cpu_pin, t->runner, t->seen_cpu);
-    return t->runner != 0 && cpu_pin_move(&t->cpu_pin, t->runner, true);
+    if (t->running.gil_tid != 0 && t->running.seen_tid == t->running.gil_tid)
+        return cpu_pin_move_to(&t->cpu_pin, t->running.gil_tid, t->running.seen_cpu);
+    return t->running.gil_tid != 0 && cpu_pin_move(&t->cpu_pin, t->running.gil_tid, true);
 }
 
 /* Keeps away from where the thread is that will most likely run, if that can be read on site. */
@@ -587,11 +595,11 @@ static bool goes_beside(struct cpy_target *t)
     struct bpf_reader_place *place = &t->prefetch.place;
     int cpu = place->cpu;
 
-    if (!bpf_reader_works(t->scratch->bpf_reader) || t->seated > 0 || t->off_site > 0 ||
-        t->runner == 0)
+    if (!bpf_reader_works(t->scratch->bpf_reader) || t->pinned.samples_left > 0 ||
+        t->bpf_pause.samples_left > 0 || t->running.gil_tid == 0)
         return false;
     if (cpu < 0)
-        cpu = cpu_pin_cpu_of(&t->cpu_pin, t->runner);
+        cpu = cpu_pin_cpu_of(&t->cpu_pin, t->running.gil_tid);
     if (!target_asks_cpu(t)) /* nobody else will find that out */
         place->cpu = cpu;
     return cpu_pin_avoid(&t->cpu_pin, cpu);
@@ -599,9 +607,9 @@ static bool goes_beside(struct cpy_target *t)
 
 bool cpy_pin_cpu(struct cpy_target *t)
 {
-    bool pays = t->seated > 0 || !t->cpu_pin.denied;
+    bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
 
-    t->here.woke_ns = 0;
+    t->running.wake.woke_ns = 0;
     if (!goes_beside(t) && (!pays || !go_to_runner(t))) {
         cpu_pin_release(&t->cpu_pin);
         return false;
@@ -612,12 +620,12 @@ bool cpy_pin_cpu(struct cpy_target *t)
 
 void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 {
-    t->here.woke_ns = t->cpu_pin.stays && t->cpu_pin.beside < 0 ? now_ns : 0;
-    t->here.cpu = t->cpu_pin.cpu;
+    t->running.wake.woke_ns = t->cpu_pin.stays && t->cpu_pin.beside < 0 ? now_ns : 0;
+    t->running.wake.cpu = t->cpu_pin.cpu;
 }
 
 void cpy_unseat(struct cpy_target *t)
 {
-    t->here.woke_ns = 0;
+    t->running.wake.woke_ns = 0;
     cpu_pin_release(&t->cpu_pin);
 }

@@ -54,8 +54,8 @@ bool cpy_scratch_use_bpf(struct cpy_scratch *scratch)
 
 void cpy_use_scratch(struct cpy_target *t, struct cpy_scratch *scratch)
 {
-    if (!t->borrows)
+    if (!t->scratch_borrowed)
         cpy_scratch_free(t->scratch);
     t->scratch = scratch;
-    t->borrows = true;
+    t->scratch_borrowed = true;
 }

@@ -10,13 +10,13 @@ static bool is_exception(struct cpy_target *t, cpy_addr value)
     const struct reader reader = target_reader(t);
     cpy_addr type;
 
-    if (value == 0 || value == t->none)
+    if (value == 0 || value == t->cache.none_object)
         return false;
     if (mem_read_word(&t->prefetch.mem, value + t->found.layout.object.ob_type, &type) != CPY_OK)
         return false;
     if (!object_type_is(&reader, type, "NoneType"))
         return true;
-    t->none = value;
+    t->cache.none_object = value;
     return false;
 }
 
@@ -60,7 +60,7 @@ bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t ti
     struct taskstat_sched before, after;
     struct taskstat stat;
 
-    if (!sched_idle_is_ready(sched_idle, t->proc_fd, tid, &t->here))
+    if (!sched_idle_is_ready(sched_idle, t->process.proc_fd, tid, &t->running.wake))
         return false;
     if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
         !taskstat_reread_sched(sched_idle->fd, &before))
@@ -75,18 +75,18 @@ bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t ti
 /* True for the main thread, and for the one that runs another interpreter's main module. */
 static bool is_main(const struct cpy_target *t, const struct listed *thread)
 {
-    const struct interp *interp = &t->interps[thread->interp];
+    const struct interp *interp = &t->list.interps[thread->interp];
 
     if (t->found.layout.interp.threads_main == NO_FIELD)
-        return thread->words.thread_id == t->main_thread_id;
+        return thread->words.thread_id == t->list.main_thread_id;
     if (interp->threads_main == 0 && interp->id == 0) /* embedded: no main module runs */
-        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->tids.inner_pid;
+        return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->process.tids.inner_pid;
     return thread->words.addr == interp->threads_main;
 }
 
 uint32_t status_of_gil(const struct cpy_target *t, const struct listed *thread)
 {
-    const struct interp *interp = &t->interps[thread->interp];
+    const struct interp *interp = &t->list.interps[thread->interp];
 
     if (thread->words.addr != interp->holder)
         return 0;

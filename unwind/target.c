@@ -14,20 +14,20 @@ struct cpy_target *target_new(void)
 
     if (!t)
         return NULL;
-    t->proc_fd = -1;
-    codes_init(&t->codes);
-    names_init(&t->names);
-    tids_init(&t->tids, -1);
+    t->process.proc_fd = -1;
+    codes_init(&t->cache.codes);
+    names_init(&t->cache.names);
+    tids_init(&t->process.tids, -1);
     cpu_pin_init(&t->cpu_pin, -1);
     t->prefetch.place.cpu = -1;
-    asyncio_init(&t->asyncio);
-    prefetch_init(&t->prefetch, &t->mem);
-    prefetch_set_init(&t->common, false);
-    prefetch_set_init(&t->tasks, true);
-    prefetch_set_init(&t->awaiters, true);
-    memos_init(&t->tasks_made, &t->prefetch, &t->tasks);
-    memos_init(&t->awaiters_made, &t->prefetch, &t->awaiters);
-    thread_cache_init(&t->thread_cache);
+    asyncio_init(&t->tasks.asyncio);
+    prefetch_init(&t->prefetch, &t->process.mem);
+    prefetch_set_init(&t->sets.common, false);
+    prefetch_set_init(&t->tasks.all, true);
+    prefetch_set_init(&t->tasks.awaiters, true);
+    memos_init(&t->tasks.all_memos, &t->prefetch, &t->tasks.all);
+    memos_init(&t->tasks.awaiter_memos, &t->prefetch, &t->tasks.awaiters);
+    thread_cache_init(&t->cache.threads);
     t->scratch = cpy_scratch_new();
     if (t->scratch)
         return t;
@@ -49,26 +49,26 @@ void cpy_close(struct cpy_target *t)
     if (!t)
         return;
     cpu_pin_finish(&t->cpu_pin);
-    thread_cache_finish(&t->thread_cache, &t->prefetch);
-    memos_finish(&t->tasks_made);
-    memos_finish(&t->awaiters_made);
-    prefetch_set_finish(&t->prefetch, &t->common);
-    prefetch_set_finish(&t->prefetch, &t->tasks);
-    prefetch_set_finish(&t->prefetch, &t->awaiters);
+    thread_cache_finish(&t->cache.threads, &t->prefetch);
+    memos_finish(&t->tasks.all_memos);
+    memos_finish(&t->tasks.awaiter_memos);
+    prefetch_set_finish(&t->prefetch, &t->sets.common);
+    prefetch_set_finish(&t->prefetch, &t->tasks.all);
+    prefetch_set_finish(&t->prefetch, &t->tasks.awaiters);
     prefetch_finish(&t->prefetch);
-    mem_close(t->mem);
-    codes_finish(&t->codes);
-    names_finish(&t->names);
-    tids_finish(&t->tids);
-    asyncio_finish(&t->asyncio);
-    if (!t->borrows)
+    mem_close(t->process.mem);
+    codes_finish(&t->cache.codes);
+    names_finish(&t->cache.names);
+    tids_finish(&t->process.tids);
+    asyncio_finish(&t->tasks.asyncio);
+    if (!t->scratch_borrowed)
         cpy_scratch_free(t->scratch);
-    free(t->sets);
-    free(t->ran);
-    free(t->threads);
-    free(t->interps);
-    if (t->proc_fd >= 0)
-        (void)close(t->proc_fd);
+    free(t->sets.list);
+    free(t->gil_skip.ran);
+    free(t->list.threads);
+    free(t->list.interps);
+    if (t->process.proc_fd >= 0)
+        (void)close(t->process.proc_fd);
     free(t);
 }
 
@@ -79,7 +79,7 @@ bool target_asks_cpu(const struct cpy_target *t)
 
 struct reader target_reader(struct cpy_target *t)
 {
-    return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->one_set};
+    return (struct reader){&t->prefetch.mem, &t->found.layout, t->options.tasks || t->sets.only};
 }
 
 bool target_follows(const struct cpy_target *t, pid_t tid)
@@ -92,49 +92,49 @@ void target_begin(struct cpy_target *t)
 {
     uint64_t replaced;
 
-    codes_sweep(&t->codes);
+    codes_sweep(&t->cache.codes);
     t->scratch->stack.depth = 0; /* it may be another target's */
-    t->seen = 0;
-    replaced = t->codes.replaced + t->codes.evicted;
-    if (replaced != t->replaced)
+    t->running.seen_tid = 0;
+    replaced = t->cache.codes.replaced + t->cache.codes.evicted;
+    if (replaced != t->cache.codes_replaced)
         target_forget_made(t);
-    t->replaced = replaced;
-    t->reads_end = t->mem->reads + READS_MAX;
+    t->cache.codes_replaced = replaced;
+    t->process.reads_limit = t->process.mem->reads + READS_MAX;
 }
 
 void target_end(struct cpy_target *t)
 {
-    t->here.woke_ns = 0;
+    t->running.wake.woke_ns = 0;
     if (!t->cpu_pin.stays)
         cpu_pin_release(&t->cpu_pin);
     t->prefetch.now = NULL;
     t->prefetch.uses_bpf = t->prefetch.stood = false;
-    t->stats.reads = t->mem->reads;
-    t->stats.iovecs = t->mem->iovecs;
-    t->stats.bytes = t->mem->bytes;
+    t->stats.reads = t->process.mem->reads;
+    t->stats.iovecs = t->process.mem->iovecs;
+    t->stats.bytes = t->process.mem->bytes;
     t->stats.bpf_reader = t->prefetch.stands;
-    t->stats.bpf_ns = t->mem->bpf_ns;
-    t->stats.codes_read = t->codes.decoded;
-    t->stats.codes_stale = t->codes.replaced;
-    t->stats.codes_evicted = t->codes.evicted;
+    t->stats.bpf_ns = t->process.mem->bpf_ns;
+    t->stats.codes_read = t->cache.codes.decoded;
+    t->stats.codes_stale = t->cache.codes.replaced;
+    t->stats.codes_evicted = t->cache.codes.evicted;
 }
 
 void target_look_for_asyncio(struct cpy_target *t, bool now)
 {
-    const struct asyncio_place place = {t->mem, t->proc_fd, t->found.runtime};
+    const struct asyncio_place place = {t->process.mem, t->process.proc_fd, t->found.runtime};
 
     if (now)
-        asyncio_look(&t->asyncio, &place, &t->found.layout);
+        asyncio_look(&t->tasks.asyncio, &place, &t->found.layout);
     else
-        asyncio_next_sample(&t->asyncio, &place, &t->found.layout);
+        asyncio_next_sample(&t->tasks.asyncio, &place, &t->found.layout);
 }
 
 void target_forget_made(struct cpy_target *t)
 {
-    thread_cache_forget_stacks(&t->thread_cache);
-    memos_forget(&t->tasks_made);
-    memos_forget(&t->awaiters_made);
-    t->ready = false;
+    thread_cache_forget_stacks(&t->cache.threads);
+    memos_forget(&t->tasks.all_memos);
+    memos_forget(&t->tasks.awaiter_memos);
+    t->gil_skip.ready = false;
 }
 
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)

@@ -16,90 +16,134 @@
 /* The words of an interpreter that a sample needs. */
 struct interp {
     cpy_addr addr, next, threads_head, threads_main, gil, gc_frame;
-    cpy_addr holder;      /* the thread state that holds the GIL; 0: none */
-    cpy_addr last_holder; /* the one that held it last, if it is known who */
-    uint64_t switches;    /* times that the GIL went from one thread to another */
-    bool counts;          /* last_holder and switches are known */
-    size_t runner;        /* index of the thread that is last_holder, SIZE_MAX: none is */
-    uint64_t generation;  /* of code objects; 0: the version does not tell */
+    cpy_addr holder;      /* thread state that holds the GIL; 0: none */
+    cpy_addr last_holder; /* thread state that held it last; valid if `counts` */
+    uint64_t switches;    /* times that the GIL went from one thread to another; if `counts` */
+    bool counts;          /* the interpreter counts GIL switches: 3.12 and later, with a GIL */
+    size_t runner;        /* index of the thread that is last_holder; SIZE_MAX: not listed */
+    uint64_t generation;  /* count of changes of code objects; 0: the version has no such count */
     uint64_t id;
     int32_t collecting;
 };
 
-/* A thread as it was listed. */
+/* A thread state of the last list. */
 struct listed {
     struct thread_words words;
-    struct cached *cached; /* borrowed from t->keep */
-    bool ran;              /* since the sample before, as far as one can know */
+    struct cached *cached; /* borrowed from cache.threads */
+    bool ran;              /* since the sample before, as far as the GIL's count tells */
     uint32_t interp;       /* index of its interpreter */
-    uint64_t inner_tid;    /* the kernel's id as the target sees it; 0: not known */
+    uint64_t inner_tid;    /* thread id in the target's pid namespace; 0: not known */
     uint32_t outer;        /* index + 1 of the state of the same kernel thread below it; 0: none */
-    bool joined;           /* it is below another one: shown there */
+    bool joined;           /* shown as part of the state above it */
 };
 
-/* Where a sample is put together. Nothing in it outlives the sample. */
+/* Memory that is needed only during a sample. Nothing in it outlives the sample. */
 struct cpy_scratch {
-    struct walk_scratch *walk; /* owned */
-    struct raw_stack *raw;     /* owned */
-    cpy_addr *addrs;           /* owned: CPY_DEPTH_MAX code addresses */
-    struct cpy_frame *frames;  /* owned: CPY_DEPTH_MAX: a stack of several parts */
-    struct cached_stack stack; /* owned: where there is no room to keep one */
-    struct bpf_reader
-        *bpf_reader; /* owned: reads where the target runs; NULL: that is not possible */
+    struct walk_scratch *walk;     /* owned */
+    struct raw_stack *raw;         /* owned */
+    cpy_addr *addrs;               /* owned: CPY_DEPTH_MAX code addresses */
+    struct cpy_frame *frames;      /* owned: CPY_DEPTH_MAX: a stack of several parts */
+    struct cached_stack stack;     /* owned: for a stack that the thread cache has no room for */
+    struct bpf_reader *bpf_reader; /* owned; NULL: not asked for, or not possible */
+};
+
+/* The process, and what reads it. */
+struct target_process {
+    pid_t pid;
+    int proc_fd;          /* owned: /proc/PID; -1: a memory image */
+    struct mem *mem;      /* owned */
+    struct tids tids;     /* ids of its threads in our pid namespace */
+    uint64_t reads_limit; /* value of mem->reads at which this sample fails */
+};
+
+/* What was decoded, and is used again by later samples. */
+struct target_cache {
+    struct codes codes;
+    struct names names;
+    struct thread_cache threads;
+    uint64_t codes_replaced; /* codes.replaced + codes.evicted when the stacks were resolved */
+    cpy_addr none_object;    /* address of None; 0: not met yet */
+};
+
+/* What is fetched beforehand. The sets of single threads are in cache.threads. */
+struct target_sets {
+    struct prefetch_set common; /* words of the interpreters */
+    struct prefetch_set *only;  /* borrowed: serves all reads instead of the others; NULL: none */
+    struct prefetch_set **list; /* owned: scratch: the sets of one prefetch_fetch */
+    size_t capacity;            /* of `list` */
+};
+
+/* Interpreters and threads, as the last full sample listed them. */
+struct target_list {
+    struct interp *interps; /* owned */
+    size_t interp_count, interp_capacity;
+    struct listed *threads; /* owned */
+    size_t thread_count, thread_capacity;
+    uint64_t main_thread_id; /* pthread_t of the main thread; 0: interp.threads_main tells */
+    size_t nameless;         /* threads without a known name */
+};
+
+/* Samples that read only threads that ran: see gil_skip.h. */
+struct target_gil_skip {
+    bool active;            /* this sample is one */
+    bool ready;             /* the next sample may be one */
+    bool counted_late;      /* the words of the interpreters were read after the stacks */
+    unsigned samples_count; /* such samples so far, for the look at the list of interpreters */
+    size_t *ran;            /* owned: indices of the threads that ran */
+    size_t ran_count, ran_capacity;
+};
+
+/* Asyncio tasks. */
+struct target_tasks {
+    struct asyncio asyncio;
+    struct prefetch_set all;      /* what cpy_tasks reads */
+    struct prefetch_set awaiters; /* what cpy_running_tasks reads */
+    struct memos all_memos;       /* what cpy_tasks decoded */
+    struct memos awaiter_memos;   /* what cpy_running_tasks decoded */
+    bool awaiters_wanted;         /* cpy_running_tasks was called after the last sample */
+    bool awaiters_fetched;        /* `awaiters` was fetched with the last sample */
+};
+
+/* Samples that are read from the target's CPU from the start, after one was torn. */
+struct target_pinned {
+    unsigned samples_left; /* of this period; 0: none runs */
+    unsigned samples_next; /* length of the next period, in samples; 0: there was none yet */
+    unsigned untorn;       /* samples outside of periods so far */
+};
+
+/* Pause of reads by the BPF program, after several in a row have failed. */
+struct target_bpf_pause {
+    unsigned failed;       /* reads in a row that failed */
+    unsigned samples_left; /* of the pause; 0: none */
+};
+
+/* Which threads run, and where. */
+struct target_running {
+    pid_t gil_tid;               /* the thread that held the GIL last; 0: not known */
+    pid_t last_ran;              /* the thread that was seen last to have run; 0: none */
+    pid_t seen_tid;              /* a thread whose CPU this sample found out; 0: none */
+    int seen_cpu;                /* the CPU that seen_tid runs on, or ran on last */
+    struct sched_idle_here wake; /* when and where our thread woke up for this sample */
 };
 
 struct cpy_target {
-    pid_t pid;
-    int proc_fd;              /* owned: /proc/PID; -1 for an image */
-    struct mem *mem;          /* owned: what reads the process itself */
-    struct prefetch prefetch; /* what all others read through, once it is found */
-    struct found found;
-    struct cpy_info info;
-    struct cpy_stats stats;
-    struct codes codes;
-    struct names names;
-    struct tids tids;
-    struct cpu_pin cpu_pin;
-    struct asyncio asyncio;
-    uint64_t reads_end;          /* of mem->reads: where this sample has taken too long */
-    unsigned seated;             /* samples that are still to be taken from the target's CPU */
-    unsigned untorn;             /* samples that needed no seat, since */
-    unsigned seated_next;        /* how many it will be when it tears again */
-    pid_t runner;                /* the thread that held the GIL last; 0: not known */
-    pid_t seen;                  /* a thread of which this sample has found out, */
-    int seen_cpu;                /* that it is or was there; 0: of none */
-    struct sched_idle_here here; /* the CPU that we woke up on for this sample */
-    unsigned failed_bpf_reads;   /* times in a row that what ran could not be read there, */
-    unsigned off_site;           /* and samples for which that is not tried, then */
-    pid_t awake;                 /* the thread that was last seen to have run; 0: none was */
-    struct cpy_scratch *scratch; /* owned, unless it borrows it */
-    bool borrows;
-    struct thread_cache thread_cache;
-    struct prefetch_set common;   /* the words of the interpreters */
-    struct prefetch_set tasks;    /* all that cpy_tasks reads */
-    struct prefetch_set awaiters; /* all that cpy_running_tasks reads */
-    struct memos tasks_made;      /* what was made of the one, */
-    struct memos awaiters_made;   /* and of the other */
-    bool awaiters_wanted;         /* after the last sample somebody asked for running tasks */
-    bool awaiters_there;          /* `awaiters` was fetched with the last sample */
-    struct prefetch_set *one_set; /* borrowed: instead of all of them; NULL: they are used */
-    struct prefetch_set **sets;   /* owned: scratch, for all threads and `common` */
-    size_t set_capacity;
-    size_t *ran; /* owned: indices of the threads that ran */
-    size_t ran_count, ran_capacity;
-    bool gil_skips;         /* this sample reads only threads that ran */
-    bool ready;             /* the next one may be like that */
-    bool counted_late;      /* the counts in `interps` were read after the stacks */
-    unsigned light_samples; /* in a row */
-    size_t nameless;        /* threads of the last sample without a known name */
-    uint64_t replaced;      /* codes.replaced + codes.evicted when the stacks were kept */
-    struct interp *interps; /* owned: those of this sample */
-    size_t interp_count, interp_capacity;
-    struct listed *threads; /* owned: those of this sample */
-    size_t thread_count, thread_capacity;
-    uint64_t main_thread_id; /* pthread_t of the main thread; 0: threads_main tells */
-    cpy_addr none;           /* the None object, once one was met */
-    struct cpy_options options;
+    struct target_process process;
+    struct found found;         /* the interpreter: runtime address, version, layout */
+    struct cpy_info info;       /* the same for users of the library */
+    struct cpy_options options; /* what samples are to have */
+    struct cpy_stats stats;     /* counters since cpy_open */
+    struct prefetch prefetch;   /* serves all reads once the interpreter is found */
+    struct target_sets sets;
+    struct target_cache cache;
+    struct target_list list;
+    struct target_gil_skip gil_skip;
+    struct target_tasks tasks;
+    struct cpu_pin cpu_pin; /* CPU affinity of the calling thread */
+    struct target_pinned pinned;
+    struct target_bpf_pause bpf_pause;
+    struct target_running running;
+    struct cpy_scratch *scratch; /* owned, unless scratch_borrowed */
+    bool scratch_borrowed;
 };
 
 /* A target without memory or runtime, for cpy_open to fill. Ended with cpy_close. */

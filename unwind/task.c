@@ -135,28 +135,28 @@ static const char *read_name(struct cpy_target *t, const struct reader *reader, 
     enum kind kind = KIND_OTHER;
     cpy_addr type;
 
-    t->asyncio.name_kind = KIND_OTHER;
+    t->tasks.asyncio.name_kind = KIND_OTHER;
     if (name == 0 ||
         mem_read_word(reader->mem, name + reader->layout->object.ob_type, &type) != CPY_OK ||
-        kinds_of(&t->asyncio.kinds, reader, type, &kind) != CPY_OK ||
-        !add_name(reader, kind, name, &t->asyncio.name))
+        kinds_of(&t->tasks.asyncio.kinds, reader, type, &kind) != CPY_OK ||
+        !add_name(reader, kind, name, &t->tasks.asyncio.name))
         return NULL;
-    t->asyncio.name_kind = kind;
-    return (const char *)t->asyncio.name.data;
+    t->tasks.asyncio.name_kind = kind;
+    return (const char *)t->tasks.asyncio.name.data;
 }
 
 /* True if the name is what it was: its memory may be another one's by the time it is read. */
 static bool verify_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
 {
-    struct buf *again = &t->asyncio.name_again;
+    struct buf *again = &t->tasks.asyncio.name_again;
     bool good;
 
-    if (t->asyncio.name_kind == KIND_OTHER)
+    if (t->tasks.asyncio.name_kind == KIND_OTHER)
         return true;
     reader->mem->when = MEM_AGAIN;
-    good = add_name(reader, t->asyncio.name_kind, name, again);
+    good = add_name(reader, t->tasks.asyncio.name_kind, name, again);
     reader->mem->when = MEM_FIRST;
-    return good && strcmp((const char *)again->data, (const char *)t->asyncio.name.data) == 0;
+    return good && strcmp((const char *)again->data, (const char *)t->tasks.asyncio.name.data) == 0;
 }
 
 /* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */
@@ -208,13 +208,13 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader
                                bool running, bool *finished)
 {
     const struct reader plain = target_reader(t); /* a task keeps its coroutine: see cache_task */
-    struct chain *chain = t->asyncio.chain;
+    struct chain *chain = t->tasks.asyncio.chain;
     enum cpy_rc rc;
 
     *finished = words->coro == 0;
     if (*finished)
         return CPY_OK;
-    rc = chain_read(running ? &plain : reader, &t->asyncio.kinds, words->coro, chain);
+    rc = chain_read(running ? &plain : reader, &t->tasks.asyncio.kinds, words->coro, chain);
     if (rc != CPY_OK)
         return rc;
     *finished = chain->finished;
@@ -246,7 +246,7 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
                               bool *finished)
 {
     const struct reader reader = {&place->made->mem, &t->found.layout, true};
-    struct waiters *waiters = t->asyncio.waiters;
+    struct waiters *waiters = t->tasks.asyncio.waiters;
     enum cpy_rc rc = read_frames(t, &reader, place, words, out->running, finished);
 
     if (rc != CPY_OK || *finished)
@@ -254,7 +254,7 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
     out->name = read_name(t, &reader, words->name);
     rc = waiters_read(&reader, &words->awaited, waiters);
     if (rc == CPY_OK)
-        rc = chain_verify(&reader, t->asyncio.chain);
+        rc = chain_verify(&reader, t->tasks.asyncio.chain);
     if (rc == CPY_OK && !verify_name(t, &reader, words->name))
         rc = CPY_RACED;
     if (rc == CPY_OK)
@@ -310,7 +310,7 @@ static void cache_task(struct cpy_target *t, const struct task_place *place,
     unsigned char *at;
 
     if (generation == 0 || t->options.frames & CPY_FRAME_OPCODES ||
-        (task->running && !t->asyncio.chain->executing))
+        (task->running && !t->tasks.asyncio.chain->executing))
         return;
     cached = memo_keep(place->made, key_of(place, task->id, task->running),
                        sizeof(*cached) + frames + waiters + name);
@@ -318,8 +318,8 @@ static void cache_task(struct cpy_target *t, const struct task_place *place,
         return;
     *cached = (struct cached_task){*task, generation, 0};
     if (task->running) { /* what else it has is its thread's */
-        cached->own = t->asyncio.chain->links[0].frame.addr;
-        cached->task.cut = t->asyncio.waiters->cut;
+        cached->own = t->tasks.asyncio.chain->links[0].frame.addr;
+        cached->task.cut = t->tasks.asyncio.waiters->cut;
     }
     at = (unsigned char *)(cached + 1);
     cached->task.frames = memcpy(at, task->frames, frames);
@@ -370,9 +370,10 @@ static bool enter_sampled(const struct cpy_target *t, struct task_place *place)
 {
     const struct interp *interp;
 
-    if (!place->sampled || !t->gil_skips || !t->counted_late || place->sampled->outer != 0)
+    if (!place->sampled || !t->gil_skip.active || !t->gil_skip.counted_late ||
+        place->sampled->outer != 0)
         return false;
-    interp = &t->interps[place->sampled->interp];
+    interp = &t->list.interps[place->sampled->interp];
     place->running = place->sampled->words.running_task;
     place->generation = interp->generation + interp->addr;
     return true;
@@ -431,16 +432,16 @@ enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_
     *gone = false;
     if (find_cached(t, place, addr, out))
         return CPY_OK;
-    if (!t->asyncio.chain)
-        t->asyncio.chain = malloc(sizeof(*t->asyncio.chain));
-    if (!t->asyncio.waiters)
-        t->asyncio.waiters = malloc(sizeof(*t->asyncio.waiters));
-    if (!t->asyncio.chain || !t->asyncio.waiters)
+    if (!t->tasks.asyncio.chain)
+        t->tasks.asyncio.chain = malloc(sizeof(*t->tasks.asyncio.chain));
+    if (!t->tasks.asyncio.waiters)
+        t->tasks.asyncio.waiters = malloc(sizeof(*t->tasks.asyncio.waiters));
+    if (!t->tasks.asyncio.chain || !t->tasks.asyncio.waiters)
         return CPY_NOMEM;
     if (t->prefetch.now) /* what came before has nothing to do with this one */
         t->prefetch.now->missed = false;
     rc = try_often(t, place, addr, out, gone);
-    t->prefetch.now = t->one_set;
+    t->prefetch.now = t->sets.only;
     if (rc != CPY_RACED)
         return rc;
     t->stats.torn++;

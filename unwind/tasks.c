@@ -19,12 +19,12 @@ static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *plac
     return rc;
 }
 
-/* Fills t->asyncio.list, with what it was if that is still so. */
+/* Fills t->tasks.asyncio.list, with what it was if that is still so. */
 static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *place, cpy_addr head)
 {
     const struct reader reader = {&place->made->mem, &t->found.layout, true};
     const struct memo_key key = {head, head};
-    struct tasklist *list = &t->asyncio.list;
+    struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc = CPY_RACED;
     void *nodes = memo_find(place->made, key);
     int tries;
@@ -39,7 +39,7 @@ static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *plac
         }
         rc = tasklist_read(list, &reader, head);
     }
-    t->prefetch.now = t->one_set;
+    t->prefetch.now = t->sets.only;
     nodes = rc == CPY_OK ? memo_keep(place->made, key, tasklist_bytes(list)) : NULL;
     if (nodes)
         tasklist_put(list, nodes);
@@ -51,7 +51,7 @@ static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *plac
 static enum cpy_rc give_list(struct cpy_target *t, struct task_place *place, cpy_addr head,
                              cpy_addr running, each_task *each, void *ctx)
 {
-    const struct tasklist *list = &t->asyncio.list;
+    const struct tasklist *list = &t->tasks.asyncio.list;
     uint32_t node = t->found.layout.asyncio.node;
     enum cpy_rc rc = read_list(t, place, head);
     size_t i;
@@ -73,8 +73,8 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
     struct task_place place = {
         .interp = words->interp,
         .thread = words->addr,
-        .tid = tids_outer(&t->tids, thread->inner_tid),
-        .made = &t->tasks_made,
+        .tid = tids_outer(&t->process.tids, thread->inner_tid),
+        .made = &t->tasks.all_memos,
     };
 
     return give_list(t, &place, words->addr + t->found.layout.asyncio.thread_tasks,
@@ -85,7 +85,7 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
 static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *interp,
                                     each_task *each, void *ctx)
 {
-    struct task_place place = {.interp = interp->addr, .made = &t->tasks_made};
+    struct task_place place = {.interp = interp->addr, .made = &t->tasks.all_memos};
 
     return give_list(t, &place, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
 }
@@ -96,21 +96,21 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     size_t i;
 
     target_look_for_asyncio(t, true);
-    if (t->asyncio.table == 0)
+    if (t->tasks.asyncio.table == 0)
         return CPY_FOREIGN;
     target_begin(t);
-    t->ready = false; /* a new list of threads is made */
-    t->one_set = &t->tasks;
-    prefetch_fetch(&t->prefetch, &t->one_set, 1);
+    t->gil_skip.ready = false; /* a new list of threads is made */
+    t->sets.only = &t->tasks.all;
+    prefetch_fetch(&t->prefetch, &t->sets.only, 1);
     rc = thread_list_all(t);
-    t->prefetch.now = t->one_set;
-    memos_begin(&t->tasks_made);
-    for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
-        rc = give_thread(t, &t->threads[i], each, ctx);
-    for (i = 0; i < t->interp_count && rc == CPY_OK; i++)
-        rc = give_left_behind(t, &t->interps[i], each, ctx);
-    memos_end(&t->tasks_made);
-    t->one_set = NULL;
+    t->prefetch.now = t->sets.only;
+    memos_begin(&t->tasks.all_memos);
+    for (i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
+        rc = give_thread(t, &t->list.threads[i], each, ctx);
+    for (i = 0; i < t->list.interp_count && rc == CPY_OK; i++)
+        rc = give_left_behind(t, &t->list.interps[i], each, ctx);
+    memos_end(&t->tasks.all_memos);
+    t->sets.only = NULL;
     target_end(t);
     return rc;
 }
@@ -128,7 +128,7 @@ static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_place
         return rc;
     each(ctx, &task);
     for (i = 0; i < task.awaited_by_count && rc == CPY_OK; i++)
-        rc = tasklist_add(&t->asyncio.list, task.awaited_by[i], CPY_AWAITERS_MAX);
+        rc = tasklist_add(&t->tasks.asyncio.list, task.awaited_by[i], CPY_AWAITERS_MAX);
     return rc;
 }
 
@@ -139,11 +139,11 @@ static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thre
     struct task_place place = {
         .interp = thread->words.interp,
         .thread = thread->words.addr,
-        .tid = tids_outer(&t->tids, thread->inner_tid),
-        .made = &t->awaiters_made,
-        .sampled = t->awaiters_there ? thread : NULL,
+        .tid = tids_outer(&t->process.tids, thread->inner_tid),
+        .made = &t->tasks.awaiter_memos,
+        .sampled = t->tasks.awaiters_fetched ? thread : NULL,
     };
-    struct tasklist *list = &t->asyncio.list;
+    struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc;
     size_t i;
 
@@ -160,20 +160,20 @@ enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
     enum cpy_rc rc = CPY_OK;
     size_t i;
 
-    if (t->asyncio.table == 0)
+    if (t->tasks.asyncio.table == 0)
         return CPY_FOREIGN;
     target_begin(t);
-    t->one_set = t->prefetch.now = &t->awaiters;
-    if (!t->awaiters_there)
-        prefetch_fetch(&t->prefetch, &t->one_set, 1);
-    memos_begin(&t->awaiters_made);
-    for (i = 0; i < t->thread_count && rc == CPY_OK; i++)
-        if (t->threads[i].words.running_task != 0)
-            rc = give_awaiters(t, &t->threads[i], each, ctx);
-    memos_end(&t->awaiters_made);
-    t->awaiters_there = false; /* nothing is given twice of one moment */
-    t->awaiters_wanted = true;
-    t->one_set = NULL;
+    t->sets.only = t->prefetch.now = &t->tasks.awaiters;
+    if (!t->tasks.awaiters_fetched)
+        prefetch_fetch(&t->prefetch, &t->sets.only, 1);
+    memos_begin(&t->tasks.awaiter_memos);
+    for (i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
+        if (t->list.threads[i].words.running_task != 0)
+            rc = give_awaiters(t, &t->list.threads[i], each, ctx);
+    memos_end(&t->tasks.awaiter_memos);
+    t->tasks.awaiters_fetched = false; /* nothing is given twice of one moment */
+    t->tasks.awaiters_wanted = true;
+    t->sets.only = NULL;
     target_end(t);
     return rc;
 }

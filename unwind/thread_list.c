@@ -179,15 +179,15 @@ static enum cpy_rc grow(void **items, size_t *capacity, size_t count, size_t mos
 static enum cpy_rc add_thread(struct cpy_target *t, const struct thread_words *words,
                               struct cached *cached)
 {
-    void *items = t->threads;
-    enum cpy_rc rc =
-        grow(&items, &t->thread_capacity, t->thread_count, CPY_THREADS_MAX, sizeof(*t->threads));
+    void *items = t->list.threads;
+    enum cpy_rc rc = grow(&items, &t->list.thread_capacity, t->list.thread_count, CPY_THREADS_MAX,
+                          sizeof(*t->list.threads));
 
-    t->threads = items;
+    t->list.threads = items;
     if (rc != CPY_OK)
         return rc;
-    t->threads[t->thread_count++] =
-        (struct listed){.words = *words, .cached = cached, .interp = (uint32_t)t->interp_count - 1};
+    t->list.threads[t->list.thread_count++] = (struct listed){
+        .words = *words, .cached = cached, .interp = (uint32_t)t->list.interp_count - 1};
     if (cached->thread_id != words->thread_id || cached->native_id != words->native_thread_id) {
         cached->names = 0;
         cached->inner_tid = 0;
@@ -205,12 +205,12 @@ static enum cpy_rc list_thread(struct cpy_target *t, const struct interp *interp
                                struct thread_words *words)
 {
     const struct reader reader = target_reader(t);
-    struct cached *cached = thread_cache_get(&t->thread_cache, addr);
+    struct cached *cached = thread_cache_get(&t->cache.threads, addr);
     enum cpy_rc rc;
 
     if (!cached)
         return CPY_NOMEM;
-    t->prefetch.now = t->one_set ? t->one_set : &cached->set;
+    t->prefetch.now = t->sets.only ? t->sets.only : &cached->set;
     rc = walk_read_thread(&reader, addr, words);
     if (rc == CPY_OK && words->interp != interp->addr)
         rc = CPY_RACED;
@@ -234,7 +234,7 @@ static enum cpy_rc list_threads(struct cpy_target *t, const struct interp *inter
 /* What reads of interpreters are served from. */
 static void begin_common(struct cpy_target *t)
 {
-    t->prefetch.now = t->one_set ? t->one_set : &t->common;
+    t->prefetch.now = t->sets.only ? t->sets.only : &t->sets.common;
 }
 
 static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
@@ -243,18 +243,18 @@ static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
     enum cpy_rc rc = CPY_OK;
     void *items;
 
-    t->interp_count = t->thread_count = 0;
+    t->list.interp_count = t->list.thread_count = 0;
     for (; addr != 0 && rc == CPY_OK; addr = interp.next) {
         begin_common(t);
         rc = read_interp(t, addr, &interp);
-        items = t->interps;
+        items = t->list.interps;
         if (rc == CPY_OK)
-            rc = grow(&items, &t->interp_capacity, t->interp_count, CPY_INTERPRETERS_MAX,
-                      sizeof(*t->interps));
-        t->interps = items;
+            rc = grow(&items, &t->list.interp_capacity, t->list.interp_count, CPY_INTERPRETERS_MAX,
+                      sizeof(*t->list.interps));
+        t->list.interps = items;
         if (rc != CPY_OK)
             break;
-        t->interps[t->interp_count++] = interp;
+        t->list.interps[t->list.interp_count++] = interp;
         rc = list_threads(t, &interp);
     }
     return rc;
@@ -264,14 +264,14 @@ static enum cpy_rc find_main_thread(struct cpy_target *t)
 {
     const struct layout *l = &t->found.layout;
 
-    if (l->interp.threads_main != NO_FIELD || t->thread_count == 0)
+    if (l->interp.threads_main != NO_FIELD || t->list.thread_count == 0)
         return CPY_OK;
     if (l->runtime.main_thread != NO_FIELD)
         return mem_read_word(&t->prefetch.mem, t->found.runtime + l->runtime.main_thread,
-                             &t->main_thread_id);
+                             &t->list.main_thread_id);
     /* 3.6: both lists have the newest first, and the main thread of the main interpreter is the
      * oldest of all. */
-    t->main_thread_id = t->threads[t->thread_count - 1].words.thread_id;
+    t->list.main_thread_id = t->list.threads[t->list.thread_count - 1].words.thread_id;
     return CPY_OK;
 }
 
@@ -279,14 +279,15 @@ static void find_tids(struct cpy_target *t)
 {
     struct listed *thread;
 
-    for (thread = t->threads; thread < t->threads + t->thread_count; thread++) {
-        if (!t->one_set)
+    for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++) {
+        if (!t->sets.only)
             t->prefetch.now = &thread->cached->set;
         if (t->found.layout.thread.native_thread_id != NO_FIELD)
             thread->inner_tid = thread->words.native_thread_id;
         else
-            thread->inner_tid = tids_of_pthread(&t->tids, &t->prefetch.mem, thread->words.thread_id,
-                                                t->main_thread_id, thread->cached->inner_tid);
+            thread->inner_tid =
+                tids_of_pthread(&t->process.tids, &t->prefetch.mem, thread->words.thread_id,
+                                t->list.main_thread_id, thread->cached->inner_tid);
         thread->cached->inner_tid = thread->inner_tid;
     }
 }
@@ -302,8 +303,8 @@ static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *wor
     uint8_t owner = 0;
     int steps;
 
-    if (!t->one_set)
-        t->prefetch.now = &thread_cache_get(&t->thread_cache, words->addr)->set;
+    if (!t->sets.only)
+        t->prefetch.now = &thread_cache_get(&t->cache.threads, words->addr)->set;
     if (l->thread.cframe != NO_FIELD || l->frames == FRAMES_OBJECT)
         return l->thread.cframe != NO_FIELD ? words->cframe : 0;
     for (steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
@@ -322,7 +323,7 @@ static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *wor
 /* True if `a` runs above `b` on the kernel thread that both belong to. */
 static bool is_above(struct cpy_target *t, const struct listed *a, const struct listed *b)
 {
-    const struct interp *left = &t->interps[a->interp], *right = &t->interps[b->interp];
+    const struct interp *left = &t->list.interps[a->interp], *right = &t->list.interps[b->interp];
     bool left_runs = left->holder == a->words.addr, right_runs = right->holder == b->words.addr;
     cpy_addr left_at, right_at;
 
@@ -343,24 +344,24 @@ static struct listed *insert(struct cpy_target *t, struct listed *top, struct li
     struct listed *above = top;
 
     if (is_above(t, thread, top)) {
-        thread->outer = (uint32_t)(top - t->threads) + 1;
+        thread->outer = (uint32_t)(top - t->list.threads) + 1;
         top->joined = true;
         return thread;
     }
-    while (above->outer && is_above(t, &t->threads[above->outer - 1], thread))
-        above = &t->threads[above->outer - 1];
+    while (above->outer && is_above(t, &t->list.threads[above->outer - 1], thread))
+        above = &t->list.threads[above->outer - 1];
     thread->outer = above->outer;
     thread->joined = true;
-    above->outer = (uint32_t)(thread - t->threads) + 1;
+    above->outer = (uint32_t)(thread - t->list.threads) + 1;
     return top;
 }
 
 /* Joins the states of kernel threads that are in several interpreters. */
 static void join(struct cpy_target *t)
 {
-    struct listed *thread, *other, *top, *end = t->threads + t->thread_count;
+    struct listed *thread, *other, *top, *end = t->list.threads + t->list.thread_count;
 
-    for (thread = t->threads; thread < end; thread++) {
+    for (thread = t->list.threads; thread < end; thread++) {
         if (thread->inner_tid == 0 || thread->joined || thread->outer != 0)
             continue;
         top = thread;
@@ -390,9 +391,9 @@ static void forget_fetched(struct cpy_target *t)
 {
     size_t i;
 
-    prefetch_forget(&t->common);
-    for (i = 0; i < t->thread_cache.count; i++)
-        prefetch_forget(&t->thread_cache.all[i]->set);
+    prefetch_forget(&t->sets.common);
+    for (i = 0; i < t->cache.threads.count; i++)
+        prefetch_forget(&t->cache.threads.all[i]->set);
 }
 
 enum cpy_rc thread_list_all(struct cpy_target *t)
@@ -405,19 +406,19 @@ enum cpy_rc thread_list_all(struct cpy_target *t)
         if (tries > 0)
             forget_fetched(t);
         begin_common(t);
-        thread_cache_begin_list(&t->thread_cache);
+        thread_cache_begin_list(&t->cache.threads);
         rc = thread_list_heads(t, &head);
         if (rc == CPY_OK)
             rc = list_interps(t, head);
     }
-    thread_cache_end_list(&t->thread_cache, &t->prefetch);
+    thread_cache_end_list(&t->cache.threads, &t->prefetch);
     begin_common(t);
     if (rc == CPY_OK)
         rc = find_main_thread(t);
-    if (rc != CPY_OK || t->thread_count == 0)
+    if (rc != CPY_OK || t->list.thread_count == 0)
         return rc;
     find_tids(t);
-    if (t->interp_count > 1)
+    if (t->list.interp_count > 1)
         join(t);
     return CPY_OK;
 }

@@ -91,7 +91,7 @@ static enum cpy_rc accept(struct cpy_target *t, unsigned profile, struct err *er
     unsigned debug = profile - ROWS; /* 3.13 to 3.15, then those without the GIL, then its own */
 
     if (profile < ROWS || debug >= 2 * MADE_MINORS)
-        return find_accept(t->mem, 3U << 24 | (6 + profile % ROWS) << 16, &t->found, err);
+        return find_accept(t->process.mem, 3U << 24 | (6 + profile % ROWS) << 16, &t->found, err);
     made_table(MADE_FIRST_MINOR + debug % MADE_MINORS, debug >= MADE_MINORS, table);
     return layout_from_debug_offsets(table, &t->found.layout, &t->found.hexversion, err);
 }
@@ -131,8 +131,8 @@ static void sample(struct cpy_target *t, uint8_t asked)
     cpy_set_options(t, &options);
     for (i = 0; i < 2; i++) /* read, then from the caches */
         (void)cpy_sample(t, check_thread, &text);
-    for (thread = 0; thread < t->thread_count && thread < THREADS_MARKED; thread++)
-        (void)cpy_fingerprint(t, t->threads[thread].words.addr, &mark);
+    for (thread = 0; thread < t->list.thread_count && thread < THREADS_MARKED; thread++)
+        (void)cpy_fingerprint(t, t->list.threads[thread].words.addr, &mark);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     t = target_new();
     must(t != NULL);
-    t->mem = &memory_new(data + HEAD, size - HEAD)->mem;
+    t->process.mem = &memory_new(data + HEAD, size - HEAD)->mem;
     memcpy(&at, data + 2, sizeof(at));
     t->found.runtime = BASE + at % WINDOW;
     if (accept(t, data[0] % LAYOUTS, &err) == CPY_OK)

@@ -284,9 +284,9 @@ enum cpy_rc image_open_target(const char *path, struct cpy_target **out, struct 
 
     if (!t)
         return rc;
-    rc = image_open(path, &t->mem, &t->found, err);
+    rc = image_open(path, &t->process.mem, &t->found, err);
     if (rc == CPY_OK)
-        rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
+        rc = find_accept(t->process.mem, t->found.hexversion, &t->found, err);
     if (rc != CPY_OK) {
         err_within(err, "%s", path);
         cpy_close(t);
@@ -315,7 +315,7 @@ static enum cpy_rc take_tasks(struct cpy_target *t)
     enum cpy_rc rc = cpy_tasks(t, ignore_task, NULL);
 
     if (rc == CPY_OK)
-        rc = note(t->mem, ASYNCIO_IN_IMAGE, t->asyncio.table);
+        rc = note(t->process.mem, ASYNCIO_IN_IMAGE, t->tasks.asyncio.table);
     return rc == CPY_FOREIGN ? CPY_OK : rc;
 }
 
@@ -327,19 +327,19 @@ enum cpy_rc image_take(pid_t pid, const char *path, struct err *err)
 
     if (rc != CPY_OK)
         return rc;
-    recorder = image_recorder(t->mem);
+    recorder = image_recorder(t->process.mem);
     if (!recorder) {
         cpy_close(t);
         return CPY_NOMEM;
     }
-    t->mem = recorder;
-    rc = find_accept(t->mem, t->found.hexversion, &t->found, err);
+    t->process.mem = recorder;
+    rc = find_accept(t->process.mem, t->found.hexversion, &t->found, err);
     if (rc == CPY_OK)
         rc = cpy_sample(t, ignore, NULL);
     if (rc == CPY_OK)
         rc = take_tasks(t);
     if (rc == CPY_OK)
-        rc = image_write(t->mem, path, &t->found, err);
+        rc = image_write(t->process.mem, path, &t->found, err);
     else
         err_set(err, "process %d: %s", (int)pid, cpy_rc_text(rc));
     cpy_close(t);

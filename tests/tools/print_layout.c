@@ -58,7 +58,7 @@ static enum cpy_rc layout_of_image(const char *path, bool free_threaded, struct 
     enum cpy_rc rc = image_open_target(path, &target, err);
 
     if (rc == CPY_OK)
-        rc = mem_read(target->mem, target->found.runtime, table, sizeof(table));
+        rc = mem_read(target->process.mem, target->found.runtime, table, sizeof(table));
     if (rc == CPY_OK && free_threaded)
         table[AT_FREE_THREADED] = 1;
     if (rc == CPY_OK)

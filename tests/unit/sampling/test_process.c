@@ -60,10 +60,10 @@ static void stand_in(struct cpy_target *target)
     assert_non_null(tids.pairs);
     assert_int_equal(cpy_sample(target, note_tid, &tids), CPY_OK);
     assert_int_equal(tids.count, THREADS);
-    target->tids = tids;
-    target->proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(target->proc_fd >= 0);
-    cpu_pin_init(&target->cpu_pin, target->proc_fd);
+    target->process.tids = tids;
+    target->process.proc_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(target->process.proc_fd >= 0);
+    cpu_pin_init(&target->cpu_pin, target->process.proc_fd);
 }
 
 static int set_up(void **state)
@@ -188,12 +188,12 @@ static void carries_the_time_of_a_failed_sample_to_the_next(void **state)
     struct fixture *f = *state;
 
     begin(f, SPLIT_NONE, NS_PER_S);
-    real_read = f->target->mem->read;
+    real_read = f->target->process.mem->read;
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
-    f->target->mem->read = read_nothing;
+    f->target->process.mem->read = read_nothing;
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_RACED);
     assert_int_equal(total(f, VALUE_WALL), 0);
-    f->target->mem->read = real_read;
+    f->target->process.mem->read = real_read;
     assert_int_equal(process_sample(&f->process, 4 * NS_PER_S, false, NULL), CPY_OK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 3 * NS_PER_S);
@@ -205,14 +205,14 @@ static void carries_the_time_of_a_torn_stack_to_its_next_good_one(void **state)
     struct fixture *f = *state;
 
     begin(f, SPLIT_NONE, NS_PER_S);
-    real_read = f->target->mem->read;
+    real_read = f->target->process.mem->read;
     assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
     torn_state = f->process.threads[2].state;
-    f->target->mem->read = read_torn;
+    f->target->process.mem->read = read_torn;
     assert_int_equal(process_sample(&f->process, 2 * NS_PER_S, false, NULL), CPY_OK);
     assert_int_equal(cpy_stats(f->target)->torn, 1);
     assert_int_equal(total(f, VALUE_WALL), (THREADS - 1) * NS_PER_S);
-    f->target->mem->read = real_read;
+    f->target->process.mem->read = real_read;
     assert_int_equal(process_sample(&f->process, 3 * NS_PER_S, false, NULL), CPY_OK);
 
     assert_int_equal(total(f, VALUE_WALL), THREADS * 2 * NS_PER_S);

@@ -21,8 +21,8 @@ static inline void make_threads(struct fixture *f)
         threads[i] = add_thread(f, stack_of(f, "old", 5));
     hold_gil(f, threads[2]);
     assert_int_equal(sample(f), CPY_OK);
-    f->target->names.last_thread_count = THREADS;
-    f->target->names.next_refresh = UINT64_MAX; /* nobody has a name: do not look for them */
+    f->target->cache.names.last_thread_count = THREADS;
+    f->target->cache.names.next_refresh = UINT64_MAX; /* nobody has a name: do not look for them */
     assert_int_equal(sample(f), CPY_OK);
     assert_int_equal(cpy_stats(f->target)->gil_skips, 1);
 }

@@ -39,7 +39,7 @@ static inline int set_up(void **state)
     f->type = fake_type(f->fake, "code");
     fake_put64(f->fake, f->runtime + l->runtime.interpreters_head, f->interp);
     fake_put64(f->fake, f->interp + l->interp.gil, f->gil);
-    f->target->mem = &f->fake->mem;
+    f->target->process.mem = &f->fake->mem;
     f->target->found =
         (struct found){.runtime = f->runtime, .hexversion = 0x030c01f0, .layout = *l};
     target_choose_readers(f->target);

@@ -70,8 +70,8 @@ static struct cpy_target *open_image(const char *path, struct seen *seen)
     *seen = (struct seen){0};
     assert_int_equal(cpy_sample(target, note_deepest, seen), CPY_OK);
     assert_true(seen->depth > 1);
-    real_read = target->mem->read;
-    target->mem->read = read_flipped;
+    real_read = target->process.mem->read;
+    target->process.mem->read = read_flipped;
     flipped = 0;
     fails = false;
     return target;
@@ -133,7 +133,7 @@ static void changes_when_the_gil_was_handed_over(void **state)
 
     (void)state;
     assert_int_equal(cpy_fingerprint(target, seen.state, &before), CPY_OK);
-    target->interps[0].switches++;
+    target->list.interps[0].switches++;
     assert_int_equal(cpy_fingerprint(target, seen.state, &after), CPY_OK);
     assert_int_not_equal(before, after);
     cpy_close(target);

@@ -258,7 +258,7 @@ static void waits_for_an_interpreter_that_ends(void **state)
 static struct thread *lay_to_sleep(struct fixture *f)
 {
     struct cpy_target *t = f->target;
-    struct sched_idle *sched_idle = &t->threads[t->interps[0].runner].cached->sched_idle;
+    struct sched_idle *sched_idle = &t->list.threads[t->list.interps[0].runner].cached->sched_idle;
     struct thread *thread = thread_new();
 
     if (thread_counts(thread).turns == 0)
@@ -327,12 +327,12 @@ static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **sta
     struct thread *thread;
 
     hold_gil(f, only);
-    f->target->names.last_thread_count = 1;
-    f->target->names.next_refresh = UINT64_MAX;
+    f->target->cache.names.last_thread_count = 1;
+    f->target->cache.names.next_refresh = UINT64_MAX;
     assert_int_equal(sample(f), CPY_OK);
     thread = lay_to_sleep(f);
     assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
-    sched_idle = &f->target->threads[0].cached->sched_idle;
+    sched_idle = &f->target->list.threads[0].cached->sched_idle;
     assert_true(sched_idle->read);
     assert_false(sched_idle->sole); /* the test itself is one more */
     put_stack(f, only, stack_of(f, "new", 5));
@@ -353,8 +353,8 @@ static void reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one(vo
     struct thread *thread;
 
     hold_gil(f, only);
-    f->target->names.last_thread_count = 1;
-    f->target->names.next_refresh = UINT64_MAX;
+    f->target->cache.names.last_thread_count = 1;
+    f->target->cache.names.next_refresh = UINT64_MAX;
     assert_int_equal(sample(f), CPY_OK);
     thread = lay_to_sleep(f);
     assert_int_equal(sample(f), CPY_OK);
@@ -375,7 +375,7 @@ static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
     assert_false(gil_skip_gil_is_free(t)); /* there is no such word */
     t->found.gil_current = current;
     thread = lay_to_sleep(f);
-    t->awake = t->threads[t->interps[0].runner].cached->out.tid;
+    t->running.last_ran = t->list.threads[t->list.interps[0].runner].cached->out.tid;
     assert_true(gil_skip_gil_is_free(t));
     fake_put64(f->fake, current, threads[1]);
     assert_false(gil_skip_gil_is_free(t));
@@ -383,7 +383,7 @@ static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
     assert_true(gil_skip_gil_is_free(t));
     thread_wake(thread);
     assert_false(gil_skip_gil_is_free(t));
-    t->awake = -1; /* it has ended */
+    t->running.last_ran = -1; /* it has ended */
     assert_false(gil_skip_gil_is_free(t));
     thread_free(thread);
 }

@@ -211,7 +211,7 @@ static void begin(struct game *g, bool counts)
         l = &(*both[i])->target->found.layout;
         l->interp.code_generation = counts ? l->interp.size - 8 : NO_FIELD;
         layout_find_spans(l);
-        (*both[i])->target->names.next_refresh = UINT64_MAX;
+        (*both[i])->target->cache.names.next_refresh = UINT64_MAX;
     }
     make_stacks(g);
     start_thread(g, 0);
@@ -247,7 +247,7 @@ static void play(struct game *g, bool counts)
         }
         assert_int_equal(take(g->gil_skips, &gil_skips), CPY_OK);
         memcpy(g->full->fake->bytes, fake->bytes, fake->used);
-        g->full->target->ready = false;
+        g->full->target->gil_skip.ready = false;
         assert_int_equal(take(g->full, &full), CPY_OK);
         assert_string_equal(gil_skips.text, full.text);
         assert_null(strstr(gil_skips.text, "torn"));

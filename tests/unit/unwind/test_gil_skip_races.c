@@ -27,7 +27,8 @@ static int schedstat(int fd, int turns)
 /* A thread sleeps, and has since its stack was read. */
 static void fall_asleep(struct fixture *f, cpy_addr thread)
 {
-    struct sched_idle *sched_idle = &thread_cache_get(&f->target->thread_cache, thread)->sched_idle;
+    struct sched_idle *sched_idle =
+        &thread_cache_get(&f->target->cache.threads, thread)->sched_idle;
 
     sched_idle->fd = schedstat(sched_idle->fd, 7);
     sched_idle->turns = 7;
@@ -62,7 +63,7 @@ static uint64_t bytes_of_sample(struct fixture *f)
 {
     const uint64_t before = f->fake->mem.bytes;
 
-    f->target->ready = false;
+    f->target->gil_skip.ready = false;
     assert_int_equal(sample(f), CPY_OK);
     return f->fake->mem.bytes - before;
 }
@@ -86,7 +87,7 @@ static void reads_only_the_state_of_threads_that_slept_where_all_are_read(void *
         assert_true(f->seen[i].same);
 
     put_stack(f, threads[1], stack_of(f, "woken", 5));
-    (void)schedstat(thread_cache_get(&f->target->thread_cache, threads[1])->sched_idle.fd, 8);
+    (void)schedstat(thread_cache_get(&f->target->cache.threads, threads[1])->sched_idle.fd, 8);
     assert_true(bytes_of_sample(f) < all);
     assert_string_equal(functions(f), "old woken old ");
     assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS + 2);
@@ -102,7 +103,7 @@ static void reads_sleepers_whose_stacks_are_not_kept(void **state)
     (void)bytes_of_sample(f);
     for (size_t i = 0; i < THREADS; i++)
         fall_asleep(f, threads[i]);
-    thread_cache_get(&f->target->thread_cache, threads[0])->sched_idle.read =
+    thread_cache_get(&f->target->cache.threads, threads[0])->sched_idle.read =
         false; /* its stack is older */
     put_stack(f, threads[0], stack_of(f, "later", 5));
     (void)bytes_of_sample(f);
@@ -120,7 +121,7 @@ static struct fixture *waking;
 static void wake_and_hand_over(struct fake *fake)
 {
     (void)fake;
-    (void)schedstat(thread_cache_get(&waking->target->thread_cache, threads[2])->sched_idle.fd, 8);
+    (void)schedstat(thread_cache_get(&waking->target->cache.threads, threads[2])->sched_idle.fd, 8);
     put_stack(waking, threads[2], stack_of(waking, "woken", 5));
     hold_gil(waking, threads[0]);
 }
@@ -191,7 +192,7 @@ static void says_what_is_the_same(void **state)
 /* What threading says that threads are called. */
 static void call_them(struct fixture *f, const char *first, const char *third)
 {
-    struct names *names = &f->target->names;
+    struct names *names = &f->target->cache.names;
     const struct name now[2] = {{f->interp, 502, 102, strdup(first)},
                                 {f->interp, 500, 100, strdup(third)}};
 

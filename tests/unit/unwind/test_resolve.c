@@ -53,10 +53,10 @@ static int set_up(void **state)
     }
     f->target = target_new();
     assert_non_null(f->target);
-    f->target->mem = &f->fake->mem;
+    f->target->process.mem = &f->fake->mem;
     f->target->found.layout = layout;
-    f->target->reads_end = UINT64_MAX;
-    f->stack = &thread_cache_get(&f->target->thread_cache, FAKE_BASE)->stack;
+    f->target->process.reads_limit = UINT64_MAX;
+    f->stack = &thread_cache_get(&f->target->cache.threads, FAKE_BASE)->stack;
     *state = f;
     return 0;
 }
@@ -232,7 +232,7 @@ static void does_not_reuse_a_frame_whose_code_object_was_replaced(void **state)
 
         check(f, 1, "new", 5003);
         check_counts(f, 2, 1); /* what lies inside of it, too */
-        codes_sweep(&f->target->codes);
+        codes_sweep(&f->target->cache.codes);
         check(f, 0, "f2", 307); /* a sanitizer sees it if something freed is kept */
         check(f, 1, "new", 5003);
     }
@@ -311,14 +311,14 @@ static void says_so_where_there_is_no_room_to_keep_a_stack(void **state)
 {
     struct fixture *f = *state;
     const struct raw_frame raw[] = {frame(f, 1, 3), frame(f, 0, 9)};
-    size_t before = f->target->thread_cache.frames;
+    size_t before = f->target->cache.threads.frames;
 
-    f->target->thread_cache.frames = THREAD_CACHE_FRAMES_MAX;
+    f->target->cache.threads.frames = THREAD_CACHE_FRAMES_MAX;
     assert_int_equal(resolved(f, raw, 2, 1), CPY_NOMEM);
     f->stack = &f->target->scratch->stack; /* this one has room already */
     assert_int_equal(resolved(f, raw, 2, 1), CPY_OK);
     check(f, 0, "f1", 203);
-    f->target->thread_cache.frames = before;
+    f->target->cache.threads.frames = before;
 }
 
 static void says_that_a_stack_was_cut(void **state)
@@ -346,7 +346,7 @@ static void decodes_all_frames_where_instructions_are_asked_for(void **state)
         check_counts(f, 2, 0); /* the interpreter changes them while it runs them */
         check(f, 0, "f1", 203);
     }
-    f->target->reads_end = 0; /* the sample has taken too long */
+    f->target->process.reads_limit = 0; /* the sample has taken too long */
     assert_int_equal(resolved(f, raw, 2, 7), CPY_RACED);
 }
 

@@ -158,7 +158,7 @@ static void gives_nothing_where_no_task_runs(void **state)
     (void)put_named(&w, "waits", put_named(&w, "outer", 0));
     assert_int_equal(read_running(&w, &seen), CPY_OK);
     assert_int_equal(seen.count, 0);
-    w.target->asyncio.table = 0;
+    w.target->tasks.asyncio.table = 0;
     assert_int_equal(cpy_running_tasks(w.target, see, &seen), CPY_FOREIGN);
     cpy_close(w.target);
 }

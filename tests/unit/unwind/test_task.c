@@ -103,7 +103,7 @@ static void never_mixes_two_tasks_that_are_at_one_address(void **state)
     fake_put64(w.fake, other + l->generator.iframe + l->frame.executable, moving.codes[0]);
     fake_put64(w.fake, other + l->generator.iframe + l->frame.instr,
                moving.codes[0] + l->code.bytecode + 2);
-    w.target->mem = &moving.mem;
+    w.target->process.mem = &moving.mem;
     for (moment = 1; moment == 1 || moving.ranges >= moment; moment++) {
         assert_true(moment < MOMENTS_MAX);
         read_at(&moving, moment, &seen);
@@ -116,7 +116,7 @@ static void never_mixes_two_tasks_that_are_at_one_address(void **state)
     }
 
     assert_true(first > 0 && second > 0);
-    w.target->mem = &w.fake->mem;
+    w.target->process.mem = &w.fake->mem;
     cpy_close(w.target);
 }
 

@@ -192,7 +192,7 @@ static void says_so_where_there_is_no_asyncio(void **state)
     struct seen seen;
 
     (void)state;
-    w.target->asyncio.table = 0;
+    w.target->tasks.asyncio.table = 0;
     assert_int_equal(read_tasks(&w, &seen), CPY_FOREIGN);
     cpy_close(w.target);
 }

@@ -52,10 +52,10 @@ static inline struct world make_world(void)
     w.integer = tasks_type(w.fake, "int", TASK_FLAG_INT);
     w.code_type = fake_type(w.fake, "code");
     w.code = put_code(w.fake, w.code_type, "main");
-    w.target->mem = &w.fake->mem;
+    w.target->process.mem = &w.fake->mem;
     w.target->found.layout = w.fake->layout;
     w.target->found.runtime = runtime;
-    w.target->asyncio.table = 1; /* found */
+    w.target->tasks.asyncio.table = 1; /* found */
     w.target->options.tasks = true;
     return w;
 }

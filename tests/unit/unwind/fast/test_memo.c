@@ -84,16 +84,16 @@ static struct cpy_target *make_other(const struct world *w)
     struct cpy_target *other = target_new();
 
     assert_non_null(other);
-    other->mem = w->target->mem;
+    other->process.mem = w->target->process.mem;
     other->found = w->target->found;
-    other->asyncio.table = w->target->asyncio.table;
+    other->tasks.asyncio.table = w->target->tasks.asyncio.table;
     other->options = w->target->options;
     return other;
 }
 
 static void close_other(struct cpy_target *other)
 {
-    other->mem = NULL; /* it is the first one's */
+    other->process.mem = NULL; /* it is the first one's */
     cpy_close(other);
 }
 

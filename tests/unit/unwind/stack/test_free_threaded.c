@@ -222,9 +222,9 @@ static void open_process(struct process *p)
 
     p->target = target_new();
     assert_non_null(p->target);
-    p->target->mem = &p->made.fake->mem;
+    p->target->process.mem = &p->made.fake->mem;
     p->target->found.runtime = made_runtime(&p->made, p->interp);
-    if (find_accept(p->target->mem, 0, &p->target->found, &err) != CPY_OK)
+    if (find_accept(p->target->process.mem, 0, &p->target->found, &err) != CPY_OK)
         fail_msg("%s", err.text);
     target_choose_readers(p->target);
 }
