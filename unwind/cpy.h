@@ -230,13 +230,13 @@ void cpy_trim(struct cpy_target *target);
  * To be called before the calling thread sleeps until the next sample. Where the target is read
  * on site (cpy_scratch_use_bpf) it is moved to another CPU than that of the target's running
  * thread, if there is one that it may use; else to that CPU, and into the lowest real-time class
- * (if it may be: CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unseat, which is due before anything that
- * takes longer than a sample: then the timer that ends the sleep takes the CPU from the target
+ * (if it may be: CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unpin_cpu, which is due before anything
+ * that takes longer than a sample: then the timer that ends the sleep takes the CPU from the target
  * wherever that is, and what is read is whole. An ordinary thread is let in late, and after certain
  * system calls, so where the class is denied this is done only for a target that moves too fast to
  * be read from another CPU.
  *
- * Gives: true: the thread was moved, until cpy_unseat, or a call that gives false.
+ * Gives: true: the thread was moved, until cpy_unpin_cpu, or a call that gives false.
  * Cost:  a read of the thread's stat line; where the thread was not there already, a move and a
  *        change of class; without the class, a wait for the end of the target's time slice, some
  *        milliseconds.
@@ -251,7 +251,7 @@ bool cpy_pin_cpu(struct cpy_target *target);
 void cpy_woke(struct cpy_target *target, uint64_t now_ns);
 
 /* Lets the calling thread run where it might before. */
-void cpy_unseat(struct cpy_target *target);
+void cpy_unpin_cpu(struct cpy_target *target);
 
 /*
  * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
@@ -312,7 +312,7 @@ MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state
     X(codes_stale, "codes_stale", "code objects found replaced by others")              \
     X(codes_evicted, "codes_evicted", "code objects dropped as the cache was full")     \
     X(retries, "retries", "walks that were begun again")                                \
-    X(seats, "seats", "moves to the target's CPU")                                      \
+    X(cpu_pins, "seats", "moves to the target's CPU")                                   \
     X(bpf_reader, "onsite", "reads in an interrupt of the thread that ran")             \
     X(bpf_ns, "onsite_ns", "how long those took (ns): the thread stood still")          \
     X(torn, "torn", "stacks and tasks that were given up")                              \

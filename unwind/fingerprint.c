@@ -69,23 +69,23 @@ static enum cpy_rc mix_batch(struct cpy_target *t, const struct raw_frame *frame
     uint64_t held[BATCH * VALUES];
     struct mem_range ranges[BATCH];
     cpy_addr addrs[BATCH];
-    size_t i, cached = 0, used = 0;
+    size_t i, wanted = 0, used = 0;
     enum cpy_rc rc;
 
     for (i = 0; i < count; i++) {
-        if (!counts_at(l, &frames[i], &ranges[cached].from, &ranges[cached].size))
+        if (!counts_at(l, &frames[i], &ranges[wanted].from, &ranges[wanted].size))
             continue;
-        ranges[cached].into = words[cached];
-        addrs[cached++] = frames[i].addr;
+        ranges[wanted].into = words[wanted];
+        addrs[wanted++] = frames[i].addr;
     }
-    rc = mem_read_ranges(&t->prefetch.mem, ranges, cached);
-    for (i = 0; i < cached; i++) {
+    rc = mem_read_ranges(&t->prefetch.mem, ranges, wanted);
+    for (i = 0; i < wanted; i++) {
         ranges[i] = (struct mem_range){addrs[i] + values, held + used, 8};
         ranges[i].size = 8 * count_values(l, words[i]);
         used += ranges[i].size / 8;
     }
     if (rc == CPY_OK)
-        rc = mem_read_ranges(&t->prefetch.mem, ranges, cached);
+        rc = mem_read_ranges(&t->prefetch.mem, ranges, wanted);
     if (rc == CPY_OK)
         *hash = mix(*hash, held, used * 8);
     return rc;

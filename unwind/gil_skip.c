@@ -159,17 +159,17 @@ static bool is_enough(struct cpy_target *t)
 
     if (asked & CPY_STATUS_GIL_WAIT || (t->list.nameless > 0 && names_are_due(&t->cache.names)))
         return false;
-    if (++t->gil_skip.samples_count % HEADS_EACH != 0)
+    if (++t->gil_skip.samples % HEADS_EACH != 0)
         return true;
     t->prefetch.now = NULL;
     return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
 /* True if nothing in the process has run: its only thread is one that has slept. */
-static bool stands_still(const struct cpy_target *t)
+static bool is_process_idle(const struct cpy_target *t)
 {
     return t->gil_skip.ran_count == 0 && t->list.thread_count == 1 &&
-           t->list.threads[0].cached->sched_idle.sole;
+           t->list.threads[0].cached->sched_idle.only_thread;
 }
 
 bool gil_skip_begin(struct cpy_target *t)
@@ -184,7 +184,7 @@ bool gil_skip_begin(struct cpy_target *t)
         return false;
     mark_runners(t);
     t->tasks.awaiters_fetched = t->gil_skip.counted_late = false;
-    if (stands_still(t))
+    if (is_process_idle(t))
         return true;
     count = add_awaiters(t, t->gil_skip.ran_count);
     t->sets.list[count] = &t->sets.common; /* last: the count of code objects is to be late */
@@ -203,20 +203,20 @@ bool gil_skip_all_idle(struct cpy_target *t)
 {
     struct prefetch_set *common = &t->sets.common;
     struct interp *then, now;
-    bool rests = true;
+    bool idle = true;
     size_t i;
 
     prefetch_fetch(&t->prefetch, &common, 1);
     t->prefetch.now = common;
-    for (i = 0; rests && i < t->list.interp_count; i++) {
+    for (i = 0; idle && i < t->list.interp_count; i++) {
         then = &t->list.interps[i];
-        rests = thread_list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
-                now.id == then->id && now.threads_head == then->threads_head && now.counts &&
-                now.switches == then->switches && now.last_holder == then->last_holder &&
-                sched_idle_since_look(&t->list.threads[then->runner].cached->sched_idle);
+        idle = thread_list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
+               now.id == then->id && now.threads_head == then->threads_head && now.counts &&
+               now.switches == then->switches && now.last_holder == then->last_holder &&
+               sched_idle_since_look(&t->list.threads[then->runner].cached->sched_idle);
     }
     t->prefetch.now = NULL;
-    return rests;
+    return idle;
 }
 
 bool gil_skip_gil_is_free(struct cpy_target *t)
@@ -281,9 +281,9 @@ static void note_runner(struct cpy_target *t)
         return;
     thread = &t->list.threads[i];
     t->running.gil_tid = tids_outer(&t->process.tids, thread->inner_tid);
-    t->prefetch.place.tid = t->running.gil_tid;
-    t->prefetch.place.thread = thread->words.addr;
-    t->prefetch.place.cpu =
+    t->prefetch.bpf_thread.tid = t->running.gil_tid;
+    t->prefetch.bpf_thread.state = thread->words.addr;
+    t->prefetch.bpf_thread.cpu =
         thread->cached->out.status & CPY_STATUS_CPU ? thread->cached->sched_idle.cpu : -1;
 }
 

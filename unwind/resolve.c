@@ -70,7 +70,7 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
 }
 
 /* Puts the frames that are the same to the others. */
-static void spell_out(struct raw_stack *raw, const struct cached_stack *stack)
+static void copy_same(struct raw_stack *raw, const struct cached_stack *stack)
 {
     if (raw->same == 0)
         return;
@@ -97,7 +97,7 @@ static uint32_t count_same(const struct raw_stack *raw, const struct cached_stac
 }
 
 /* Notes where the frames that were not compared while walking lie now. */
-static void place_same(const struct raw_stack *raw, struct cached_stack *stack)
+static void update_same(const struct raw_stack *raw, struct cached_stack *stack)
 {
     uint32_t i, depth = raw->depth + raw->same;
 
@@ -139,7 +139,7 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
     /* With a generation it is done once for all samples; opcodes are rarely asked for. What is read
      * on site stops the target meanwhile, and this need not: see vouch_for. */
     reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
-                       (t->prefetch.now && t->prefetch.now->stood != 0);
+                       (t->prefetch.now && t->prefetch.now->bpf_count != 0);
     rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, generation);
     reader.mem->once = false;
     return rc;
@@ -157,22 +157,22 @@ static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *
 enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
                     struct cached_stack *stack)
 {
-    bool vouched = generation != 0 && generation == stack->generation;
+    bool codes_unchanged = generation != 0 && generation == stack->generation;
     const bool opcodes = t->options.frames & CPY_FRAME_OPCODES;
     uint32_t depth = raw->depth + raw->same, same, i;
     enum cpy_rc rc;
 
-    if (!vouched || opcodes)
-        spell_out(raw, stack);
+    if (!codes_unchanged || opcodes)
+        copy_same(raw, stack);
     same = opcodes ? 0 : count_same(raw, stack); /* instructions are specialised while they run */
     raw->tear = TEAR_CODE;
-    rc = check_codes(t, raw, vouched ? depth - same : depth, generation);
+    rc = check_codes(t, raw, codes_unchanged ? depth - same : depth, generation);
     if (rc != CPY_OK)
         return rc;
-    if (!vouched)
+    if (!codes_unchanged)
         same = count_current(t, stack, same);
     stack->depth = same;
-    place_same(raw, stack);
+    update_same(raw, stack);
     stack->generation = 0;
     t->stats.frames_reused += same;
     if (!thread_cache_reserve(&t->cache.threads, stack, depth))

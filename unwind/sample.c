@@ -9,8 +9,8 @@
 
 enum {
     WALK_TRIES = 16,
-    SEATED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
-    SEATED_MAX = 1 << 16,
+    PINNED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
+    PINNED_MAX = 1 << 16,
     FAILED_BPF_READS_MAX = 4
 };
 
@@ -27,7 +27,8 @@ static cpy_addr generation_at(const struct cpy_target *t, const struct interp *i
  * are those that are looked at now and then. They are the stack's if none has ended since, which
  * is counted from 3.14 on; before, if the program is not one that replaces them.
  */
-static enum cpy_rc vouch_for(const struct cpy_target *t, cpy_addr counted_at, uint64_t generation)
+static enum cpy_rc verify_codes(const struct cpy_target *t, cpy_addr counted_at,
+                                uint64_t generation)
 {
     uint64_t now = 0;
     enum cpy_rc rc = counted_at != 0 ? mem_read_word(t->process.mem, counted_at, &now) : CPY_OK;
@@ -52,7 +53,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
     };
     const struct raw_before before = {out->raw ? out->raw + (out->room - out->depth) : NULL,
                                       out->cut ? 0 : out->depth};
-    const bool bpf_reader = thread->cached->set.stood != 0;
+    const bool by_bpf = thread->cached->set.bpf_count != 0;
     const uint64_t decoded = t->cache.codes.decoded;
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
@@ -64,8 +65,8 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
         return rc;
     /* Interpreters count apart; the address keeps their counts from being mixed up. */
     rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
-    if (rc == CPY_OK && bpf_reader && t->cache.codes.decoded != decoded)
-        rc = vouch_for(t, counted_at, generation);
+    if (rc == CPY_OK && by_bpf && t->cache.codes.decoded != decoded)
+        rc = verify_codes(t, counted_at, generation);
     return rc;
 }
 
@@ -73,14 +74,14 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
  * its CPU these are of that moment, too. */
 static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
 {
-    return thread->cached->set.stood != 0 && t->scratch->raw->tear == TEAR_CODE;
+    return thread->cached->set.bpf_count != 0 && t->scratch->raw->tear == TEAR_CODE;
 }
 
 /* True if what runs is to be read on site. */
 static bool uses_bpf(const struct cpy_target *t)
 {
     return bpf_reader_works(t->scratch->bpf_reader) && t->pinned.samples_left == 0 &&
-           t->bpf_pause.samples_left == 0 && (t->cpu_pin.beside >= 0 || !t->cpu_pin.stays);
+           t->bpf_pause.samples_left == 0 && (t->cpu_pin.avoided_cpu >= 0 || !t->cpu_pin.stays);
 }
 
 /*
@@ -94,15 +95,15 @@ static bool fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
     if (!uses_bpf(t))
         return false;
     t->prefetch.uses_bpf = true;
-    t->prefetch.place.tid = tid;
-    t->prefetch.place.thread = thread->words.addr;
-    t->prefetch.place.cpu =
+    t->prefetch.bpf_thread.tid = tid;
+    t->prefetch.bpf_thread.state = thread->words.addr;
+    t->prefetch.bpf_thread.cpu =
         t->running.seen_tid == tid ? t->running.seen_cpu : cpu_pin_cpu_of(&t->cpu_pin, tid);
     if (target_follows(t, tid))
         prefetch_follow(set);
     prefetch_fetch(&t->prefetch, &set, 1);
-    t->bpf_pause.failed += !t->prefetch.stood;
-    return t->prefetch.stood;
+    t->bpf_pause.failed += !t->prefetch.by_bpf;
+    return t->prefetch.by_bpf;
 }
 
 /* Takes the thread's CPU, and will do so from the start for some samples. */
@@ -110,17 +111,17 @@ static void pin_for_sample(struct cpy_target *t, pid_t tid)
 {
     if (t->pinned.samples_left == 0 &&
         (t->running.gil_tid != 0 || !bpf_reader_works(t->scratch->bpf_reader))) {
-        t->pinned.samples_next = t->pinned.samples_next == 0 ? SEATED_FIRST
-                                 : t->pinned.samples_next * 4 < SEATED_MAX
+        t->pinned.samples_next = t->pinned.samples_next == 0 ? PINNED_FIRST
+                                 : t->pinned.samples_next * 4 < PINNED_MAX
                                      ? t->pinned.samples_next * 4
-                                     : SEATED_MAX;
+                                     : PINNED_MAX;
         t->pinned.samples_left = t->pinned.samples_next;
     }
-    t->stats.seats += cpu_pin_take(&t->cpu_pin, tid);
+    t->stats.cpu_pins += cpu_pin_take(&t->cpu_pin, tid);
 }
 
 /* Fetches a thread from where we are: on its CPU, if we could get there. */
-static void fetch_seated(struct cpy_target *t, struct prefetch_set *set)
+static void fetch_pinned(struct cpy_target *t, struct prefetch_set *set)
 {
     t->prefetch.uses_bpf = false;
     prefetch_fetch(&t->prefetch, &set, 1);
@@ -136,7 +137,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     t->stats.retries++;
     if (is_unsure(t, thread) || !fetch_by_bpf(t, thread, tid)) {
         pin_for_sample(t, tid);
-        fetch_seated(t, &thread->cached->set);
+        fetch_pinned(t, &thread->cached->set);
     }
     rc = walk_read_thread(&reader, thread->words.addr, &thread->words);
     *gone = rc == CPY_OK && (thread->words.interp != t->list.interps[thread->interp].addr ||
@@ -279,9 +280,9 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
 /* True if the thread was interrupted while all was read. */
-static bool stands(const struct cpy_target *t, pid_t tid)
+static bool was_interrupted(const struct cpy_target *t, pid_t tid)
 {
-    return t->prefetch.stood && t->prefetch.place.tid == tid;
+    return t->prefetch.by_bpf && t->prefetch.bpf_thread.tid == tid;
 }
 
 /* Finds out whether a thread is on a CPU, and what it took so far. */
@@ -289,8 +290,8 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
 {
     const uint64_t before_ns = sched_idle->cpu_ns;
 
-    if (stands(t, out->tid)) {
-        sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.place.cpu);
+    if (was_interrupted(t, out->tid)) {
+        sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.bpf_thread.cpu);
         out->status |= CPY_STATUS_CPU;
     } else if (status_on_cpu(t, sched_idle, out->tid)) {
         out->status |= CPY_STATUS_CPU;
@@ -317,35 +318,36 @@ static bool has_left(const struct cpy_target *t, const struct listed *thread,
         return false;
     if (!uses_bpf(t))
         return t->cpu_pin.stays && t->running.seen_cpu != t->cpu_pin.cpu;
-    return !stands(t, out->tid) && (!t->prefetch.stood || t->info.free_threaded ||
-                                    thread->words.addr == t->list.interps[thread->interp].holder);
+    return !was_interrupted(t, out->tid) &&
+           (!t->prefetch.by_bpf || t->info.free_threaded ||
+            thread->words.addr == t->list.interps[thread->interp].holder);
 }
 
 /*
  * Finds out whether a thread is on a CPU; fetches it again where it is known to stand still if it
  * tears and is the one that runs, or may have moved.
  */
-static enum cpy_rc approach(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
+static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
     const struct reader reader = target_reader(t);
     struct prefetch_set *set = &thread->cached->set;
-    const uint64_t seats = t->stats.seats;
+    const uint64_t pins = t->stats.cpu_pins;
     bool fetched = false;
 
     t->prefetch.now = set;
     if (t->pinned.samples_left > 0 && thread->words.addr == t->list.interps[thread->interp].holder)
-        t->stats.seats += cpu_pin_hold(&t->cpu_pin, out->tid);
+        t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->cached->sched_idle, out);
-    if (t->stats.seats == seats && has_left(t, thread, out)) {
+    if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
         fetched = fetch_by_bpf(t, thread, out->tid);
-        t->stats.seats += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
+        t->stats.cpu_pins += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
     }
-    if (t->stats.seats == seats && !fetched)
+    if (t->stats.cpu_pins == pins && !fetched)
         return CPY_OK;
     t->gil_skip.counted_late = false;
     if (!fetched)
-        fetch_seated(t, set);
+        fetch_pinned(t, set);
     return walk_read_thread(&reader, thread->words.addr, &thread->words);
 }
 
@@ -365,7 +367,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
                              .tid = tids_outer(&t->process.tids, thread->inner_tid)};
     const uint64_t decoded = t->stats.frames_decoded, names = thread->cached->names;
     bool gone = false;
-    enum cpy_rc rc = approach(t, thread, &out);
+    enum cpy_rc rc = check_cpu(t, thread, &out);
 
     thread->cached->whole = false;
     if (rc == CPY_GONE)
@@ -477,14 +479,14 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
 
 /* Where reading on site fails time and again (the stack is too long, say) it is left for a while.
  */
-static void note_site(struct cpy_target *t, uint64_t stands)
+static void note_bpf_reads(struct cpy_target *t, uint64_t bpf_fetches)
 {
     if (t->bpf_pause.samples_left > 0)
         t->bpf_pause.samples_left--;
-    if (t->prefetch.stands != stands)
+    if (t->prefetch.bpf_fetches != bpf_fetches)
         t->bpf_pause.failed = 0;
     if (t->bpf_pause.failed >= FAILED_BPF_READS_MAX) {
-        t->bpf_pause.samples_left = SEATED_FIRST;
+        t->bpf_pause.samples_left = PINNED_FIRST;
         t->bpf_pause.failed = 0;
     }
 }
@@ -492,21 +494,21 @@ static void note_site(struct cpy_target *t, uint64_t stands)
 enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
     uint64_t reads = t->process.mem->reads, misses = t->prefetch.misses,
-             stands = t->prefetch.stands;
+             bpf_fetches = t->prefetch.bpf_fetches;
     enum cpy_rc rc;
 
     target_look_for_asyncio(t, false);
     target_begin(t);
     if (t->pinned.samples_left > 0 && t->running.gil_tid != 0)
-        t->stats.seats += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);
+        t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);
     t->prefetch.bpf_reader = t->scratch->bpf_reader;
-    t->prefetch.uses_bpf = t->prefetch.place.cpu >= 0 && uses_bpf(t);
+    t->prefetch.uses_bpf = t->prefetch.bpf_thread.cpu >= 0 && uses_bpf(t);
     rc = sample(t, each, ctx);
     t->tasks.awaiters_wanted = false;
-    note_site(t, stands);
+    note_bpf_reads(t, bpf_fetches);
     if (t->pinned.samples_left > 0)
         t->pinned.samples_left--;
-    else if (t->pinned.samples_next > SEATED_FIRST && ++t->pinned.untorn % SEATED_FIRST == 0)
+    else if (t->pinned.samples_next > PINNED_FIRST && ++t->pinned.untorn % PINNED_FIRST == 0)
         t->pinned.samples_next /= 4; /* it holds still again */
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
@@ -590,10 +592,10 @@ static bool go_to_runner(struct cpy_target *t)
 }
 
 /* Keeps away from where the thread is that will most likely run, if that can be read on site. */
-static bool goes_beside(struct cpy_target *t)
+static bool avoid_runner(struct cpy_target *t)
 {
-    struct bpf_reader_place *place = &t->prefetch.place;
-    int cpu = place->cpu;
+    struct bpf_reader_thread *runner = &t->prefetch.bpf_thread;
+    int cpu = runner->cpu;
 
     if (!bpf_reader_works(t->scratch->bpf_reader) || t->pinned.samples_left > 0 ||
         t->bpf_pause.samples_left > 0 || t->running.gil_tid == 0)
@@ -601,7 +603,7 @@ static bool goes_beside(struct cpy_target *t)
     if (cpu < 0)
         cpu = cpu_pin_cpu_of(&t->cpu_pin, t->running.gil_tid);
     if (!target_asks_cpu(t)) /* nobody else will find that out */
-        place->cpu = cpu;
+        runner->cpu = cpu;
     return cpu_pin_avoid(&t->cpu_pin, cpu);
 }
 
@@ -610,7 +612,7 @@ bool cpy_pin_cpu(struct cpy_target *t)
     bool pays = t->pinned.samples_left > 0 || !t->cpu_pin.denied;
 
     t->running.wake.woke_ns = 0;
-    if (!goes_beside(t) && (!pays || !go_to_runner(t))) {
+    if (!avoid_runner(t) && (!pays || !go_to_runner(t))) {
         cpu_pin_release(&t->cpu_pin);
         return false;
     }
@@ -620,11 +622,11 @@ bool cpy_pin_cpu(struct cpy_target *t)
 
 void cpy_woke(struct cpy_target *t, uint64_t now_ns)
 {
-    t->running.wake.woke_ns = t->cpu_pin.stays && t->cpu_pin.beside < 0 ? now_ns : 0;
+    t->running.wake.woke_ns = t->cpu_pin.stays && t->cpu_pin.avoided_cpu < 0 ? now_ns : 0;
     t->running.wake.cpu = t->cpu_pin.cpu;
 }
 
-void cpy_unseat(struct cpy_target *t)
+void cpy_unpin_cpu(struct cpy_target *t)
 {
     t->running.wake.woke_ns = 0;
     cpu_pin_release(&t->cpu_pin);

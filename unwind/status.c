@@ -65,7 +65,7 @@ bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t ti
     if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
         !taskstat_reread_sched(sched_idle->fd, &before))
         return true;
-    t->stats.seats++;
+    t->stats.cpu_pins++;
     cpu_pin_yield();
     return taskstat_reread_sched(sched_idle->fd, &after) && after.turns == before.turns + 1 &&
            after.cpu_ns > before.cpu_ns && taskstat_reread(sched_idle->stat_fd, &stat) &&

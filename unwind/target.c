@@ -19,7 +19,7 @@ struct cpy_target *target_new(void)
     names_init(&t->cache.names);
     tids_init(&t->process.tids, -1);
     cpu_pin_init(&t->cpu_pin, -1);
-    t->prefetch.place.cpu = -1;
+    t->prefetch.bpf_thread.cpu = -1;
     asyncio_init(&t->tasks.asyncio);
     prefetch_init(&t->prefetch, &t->process.mem);
     prefetch_set_init(&t->sets.common, false);
@@ -38,7 +38,7 @@ struct cpy_target *target_new(void)
 void target_choose_readers(struct cpy_target *t)
 {
     layout_find_spans(&t->found.layout);
-    t->prefetch.place.chain = walk_chain_of(&t->found.layout);
+    t->prefetch.bpf_thread.chain = walk_chain_of(&t->found.layout);
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));
@@ -84,7 +84,7 @@ struct reader target_reader(struct cpy_target *t)
 
 bool target_follows(const struct cpy_target *t, pid_t tid)
 {
-    return t->prefetch.uses_bpf && tid == t->prefetch.place.tid &&
+    return t->prefetch.uses_bpf && tid == t->prefetch.bpf_thread.tid &&
            t->found.layout.frames == FRAMES_OBJECT;
 }
 
@@ -108,11 +108,11 @@ void target_end(struct cpy_target *t)
     if (!t->cpu_pin.stays)
         cpu_pin_release(&t->cpu_pin);
     t->prefetch.now = NULL;
-    t->prefetch.uses_bpf = t->prefetch.stood = false;
+    t->prefetch.uses_bpf = t->prefetch.by_bpf = false;
     t->stats.reads = t->process.mem->reads;
     t->stats.iovecs = t->process.mem->iovecs;
     t->stats.bytes = t->process.mem->bytes;
-    t->stats.bpf_reader = t->prefetch.stands;
+    t->stats.bpf_reader = t->prefetch.bpf_fetches;
     t->stats.bpf_ns = t->process.mem->bpf_ns;
     t->stats.codes_read = t->cache.codes.decoded;
     t->stats.codes_stale = t->cache.codes.replaced;
@@ -121,12 +121,12 @@ void target_end(struct cpy_target *t)
 
 void target_look_for_asyncio(struct cpy_target *t, bool now)
 {
-    const struct asyncio_place place = {t->process.mem, t->process.proc_fd, t->found.runtime};
+    const struct asyncio_process process = {t->process.mem, t->process.proc_fd, t->found.runtime};
 
     if (now)
-        asyncio_look(&t->tasks.asyncio, &place, &t->found.layout);
+        asyncio_look(&t->tasks.asyncio, &process, &t->found.layout);
     else
-        asyncio_next_sample(&t->tasks.asyncio, &place, &t->found.layout);
+        asyncio_next_sample(&t->tasks.asyncio, &process, &t->found.layout);
 }
 
 void target_forget_made(struct cpy_target *t)

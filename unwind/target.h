@@ -85,11 +85,11 @@ struct target_list {
 
 /* Samples that read only threads that ran: see gil_skip.h. */
 struct target_gil_skip {
-    bool active;            /* this sample is one */
-    bool ready;             /* the next sample may be one */
-    bool counted_late;      /* the words of the interpreters were read after the stacks */
-    unsigned samples_count; /* such samples so far, for the look at the list of interpreters */
-    size_t *ran;            /* owned: indices of the threads that ran */
+    bool active;       /* this sample is one */
+    bool ready;        /* the next sample may be one */
+    bool counted_late; /* the words of the interpreters were read after the stacks */
+    unsigned samples;  /* such samples so far, for the look at the list of interpreters */
+    size_t *ran;       /* owned: indices of the threads that ran */
     size_t ran_count, ran_capacity;
 };
 
@@ -123,7 +123,7 @@ struct target_running {
     pid_t last_ran;              /* the thread that was seen last to have run; 0: none */
     pid_t seen_tid;              /* a thread whose CPU this sample found out; 0: none */
     int seen_cpu;                /* the CPU that seen_tid runs on, or ran on last */
-    struct sched_idle_here wake; /* when and where our thread woke up for this sample */
+    struct sched_idle_wake wake; /* when and where our thread woke up for this sample */
 };
 
 struct cpy_target {

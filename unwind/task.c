@@ -39,14 +39,14 @@ struct running {
 };
 
 /* Where that is read; gives the number of ranges. */
-static size_t running_ranges(const struct layout *l, const struct task_place *place,
+static size_t running_ranges(const struct layout *l, const struct task_group *group,
                              struct running *into, struct mem_range ranges[2])
 {
     *into = (struct running){0};
-    if (place->thread == 0)
+    if (group->thread == 0)
         return 0;
-    ranges[0] = (struct mem_range){place->thread + l->asyncio.running_loop, &into->loop, 8};
-    ranges[1] = (struct mem_range){place->thread + l->asyncio.running_task, &into->task, 8};
+    ranges[0] = (struct mem_range){group->thread + l->asyncio.running_loop, &into->loop, 8};
+    ranges[1] = (struct mem_range){group->thread + l->asyncio.running_task, &into->task, 8};
     return 2;
 }
 
@@ -55,8 +55,8 @@ static cpy_addr task_of(const struct layout *l, const struct running *running)
     return running->loop != 0 ? running->task & l->tag_mask : 0;
 }
 
-/* The task that runs in the place's thread; 0: none. */
-static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_place *place,
+/* The task that runs in the group's thread; 0: none. */
+static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_group *group,
                                      enum mem_when when, cpy_addr *out)
 {
     const struct layout *l = &t->found.layout;
@@ -65,21 +65,21 @@ static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_pla
     enum cpy_rc rc;
 
     t->prefetch.mem.when = when;
-    rc = mem_read_ranges(&t->prefetch.mem, ranges, running_ranges(l, place, &running, ranges));
+    rc = mem_read_ranges(&t->prefetch.mem, ranges, running_ranges(l, group, &running, ranges));
     t->prefetch.mem.when = MEM_FIRST;
     *out = task_of(l, &running);
     return rc;
 }
 
-static enum cpy_rc read_words(struct cpy_target *t, const struct task_place *place,
+static enum cpy_rc read_words(struct cpy_target *t, const struct task_group *group,
                               enum mem_when when, cpy_addr addr, struct words *out)
 {
     const struct layout *l = &t->found.layout;
-    struct mem *mem = &place->made->mem;
+    struct mem *mem = &group->memos->mem;
     unsigned char bytes[TASK_MAX];
     struct mem_range ranges[3] = {{addr, bytes, l->asyncio.task_size}};
     struct running running;
-    const size_t count = 1 + running_ranges(l, place, &running, ranges + 1);
+    const size_t count = 1 + running_ranges(l, group, &running, ranges + 1);
     enum cpy_rc rc;
 
     mem->when = when;
@@ -160,7 +160,7 @@ static bool verify_name(struct cpy_target *t, const struct reader *reader, cpy_a
 }
 
 /* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */
-static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *place, cpy_addr own)
+static enum cpy_rc read_running(struct cpy_target *t, const struct task_group *group, cpy_addr own)
 {
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
@@ -168,7 +168,7 @@ static enum cpy_rc read_running(struct cpy_target *t, const struct task_place *p
     struct raw_stack *raw = t->scratch->raw;
     struct thread_words thread;
     uint32_t i;
-    enum cpy_rc rc = walk_read_thread(&reader, place->thread, &thread);
+    enum cpy_rc rc = walk_read_thread(&reader, group->thread, &thread);
 
     if (rc == CPY_OK)
         rc = walk_stack(&reader, t->scratch->walk, &thread, &marks, &before, 0, raw, NULL);
@@ -204,7 +204,7 @@ static bool take_running(const struct cpy_target *t, const struct listed *thread
 
 /* Fills t->scratch->raw; *finished: the task's coroutine has ended. */
 static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader,
-                               const struct task_place *place, const struct words *words,
+                               const struct task_group *group, const struct words *words,
                                bool running, bool *finished)
 {
     const struct reader plain = target_reader(t); /* a task keeps its coroutine: see cache_task */
@@ -220,13 +220,13 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader
     *finished = chain->finished;
     if (running && chain->executing) {
         chain->depth = 0; /* it moves; the walk sees to it that this is whole */
-        return read_running(t, place, chain->links[0].frame.addr);
+        return read_running(t, group, chain->links[0].frame.addr);
     }
     chain_frames(chain, t->scratch->raw);
     return CPY_OK;
 }
 
-static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place *place,
+static enum cpy_rc read_generation(struct cpy_target *t, const struct task_group *group,
                                    uint64_t *out)
 {
     uint32_t field = t->found.layout.interp.code_generation;
@@ -235,19 +235,19 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_place
     *out = 0;
     if (field == NO_FIELD)
         return CPY_OK;
-    rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){place->interp + field, out, 8}, 1);
-    *out += place->interp; /* interpreters count apart: see resolve.h */
+    rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){group->interp + field, out, 8}, 1);
+    *out += group->interp; /* interpreters count apart: see resolve.h */
     return rc;
 }
 
 /* Reads all of a task that is there; *finished: its coroutine has ended. */
-static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *place,
+static enum cpy_rc read_whole(struct cpy_target *t, const struct task_group *group,
                               const struct words *words, struct cpy_task *out, uint64_t *generation,
                               bool *finished)
 {
-    const struct reader reader = {&place->made->mem, &t->found.layout, true};
+    const struct reader reader = {&group->memos->mem, &t->found.layout, true};
     struct waiters *waiters = t->tasks.asyncio.waiters;
-    enum cpy_rc rc = read_frames(t, &reader, place, words, out->running, finished);
+    enum cpy_rc rc = read_frames(t, &reader, group, words, out->running, finished);
 
     if (rc != CPY_OK || *finished)
         return rc;
@@ -258,7 +258,7 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
     if (rc == CPY_OK && !verify_name(t, &reader, words->name))
         rc = CPY_RACED;
     if (rc == CPY_OK)
-        rc = read_generation(t, place, generation);
+        rc = read_generation(t, group, generation);
     if (rc == CPY_OK)
         rc = resolve(t, t->scratch->raw, *generation, &t->scratch->stack);
     out->depth = t->scratch->stack.depth;
@@ -270,37 +270,37 @@ static enum cpy_rc read_whole(struct cpy_target *t, const struct task_place *pla
 }
 
 /* One try. */
-static enum cpy_rc try_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+static enum cpy_rc try_task(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                             struct cpy_task *out, uint64_t *generation, bool *gone)
 {
     struct words words, after;
-    enum cpy_rc rc = read_words(t, place, MEM_FIRST, addr, &words);
+    enum cpy_rc rc = read_words(t, group, MEM_FIRST, addr, &words);
 
     if (rc != CPY_OK)
         return rc;
     *out = (struct cpy_task){
-        .id = addr, .state = place->thread, .running = words.running_task == addr};
+        .id = addr, .state = group->thread, .running = words.running_task == addr};
     *gone = !words.awaited.is_task || (words.next == 0 && !out->running);
     if (*gone)
         return CPY_OK;
-    rc = read_whole(t, place, &words, out, generation, gone);
+    rc = read_whole(t, group, &words, out, generation, gone);
     if (rc != CPY_OK || *gone)
         return rc;
-    rc = read_words(t, place, MEM_AGAIN, addr, &after);
+    rc = read_words(t, group, MEM_AGAIN, addr, &after);
     return rc == CPY_OK && !same(&words, &after, addr) ? CPY_RACED : rc;
 }
 
 /* Two things may be kept of a task: all of it, and what stays the same while it runs. */
-static struct memo_key key_of(const struct task_place *place, cpy_addr addr, bool running)
+static struct memo_key key_of(const struct task_group *group, cpy_addr addr, bool running)
 {
-    return (struct memo_key){addr, place->thread | running};
+    return (struct memo_key){addr, group->thread | running};
 }
 
 /*
  * Keeps a task that was read from what was fetched. As long as a task has the same coroutine, that
  * lives on where it is: of one that runs nothing of it is compared.
  */
-static void cache_task(struct cpy_target *t, const struct task_place *place,
+static void cache_task(struct cpy_target *t, const struct task_group *group,
                        const struct cpy_task *task, uint64_t generation)
 {
     const size_t frames = task->running ? 0 : task->depth * sizeof(*task->frames);
@@ -312,8 +312,8 @@ static void cache_task(struct cpy_target *t, const struct task_place *place,
     if (generation == 0 || t->options.frames & CPY_FRAME_OPCODES ||
         (task->running && !t->tasks.asyncio.chain->executing))
         return;
-    cached = memo_keep(place->made, key_of(place, task->id, task->running),
-                       sizeof(*cached) + frames + waiters + name);
+    cached = memo_store(group->memos, key_of(group, task->id, task->running),
+                        sizeof(*cached) + frames + waiters + name);
     if (!cached)
         return;
     *cached = (struct cached_task){*task, generation, 0};
@@ -329,15 +329,15 @@ static void cache_task(struct cpy_target *t, const struct task_place *place,
 }
 
 /* Adds its frames to a task that was kept without them. */
-static bool add_running(struct cpy_target *t, const struct task_place *place, cpy_addr own,
+static bool add_running(struct cpy_target *t, const struct task_group *group, cpy_addr own,
                         struct cpy_task *out)
 {
     struct cached_stack *stack = &t->scratch->stack;
 
-    if (place->sampled)
-        return take_running(t, place->sampled, own, out);
-    if (read_running(t, place, own) != CPY_OK ||
-        resolve(t, t->scratch->raw, place->generation, stack) != CPY_OK)
+    if (group->sampled)
+        return take_running(t, group->sampled, own, out);
+    if (read_running(t, group, own) != CPY_OK ||
+        resolve(t, t->scratch->raw, group->generation, stack) != CPY_OK)
         return false;
     out->frames = stack->frames + (stack->room - stack->depth);
     out->depth = stack->depth;
@@ -347,90 +347,90 @@ static bool add_running(struct cpy_target *t, const struct task_place *place, cp
 
 /*
  * The task as it was kept; false: it has to be read. Which task runs and the count of code objects
- * are compared for all tasks of a place together.
+ * are compared for all tasks of a group together.
  */
-static bool find_cached(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+static bool find_cached(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                         struct cpy_task *out)
 {
-    const bool running = addr == place->running;
+    const bool running = addr == group->running;
     const struct cached_task *cached =
-        place->steady ? memo_find(place->made, key_of(place, addr, running)) : NULL;
+        group->consistent ? memo_find(group->memos, key_of(group, addr, running)) : NULL;
 
-    if (!cached || (!running && cached->generation != place->generation))
+    if (!cached || (!running && cached->generation != group->generation))
         return false;
     *out = cached->task;
-    if (running && !add_running(t, place, cached->own, out))
+    if (running && !add_running(t, group, cached->own, out))
         return false;
     t->stats.frames_reused += running ? 0 : out->depth;
     return true;
 }
 
 /* What was read with the sample says it; its count of code objects was read after the tasks. */
-static bool enter_sampled(const struct cpy_target *t, struct task_place *place)
+static bool begin_sampled(const struct cpy_target *t, struct task_group *group)
 {
     const struct interp *interp;
 
-    if (!place->sampled || !t->gil_skip.active || !t->gil_skip.counted_late ||
-        place->sampled->outer != 0)
+    if (!group->sampled || !t->gil_skip.active || !t->gil_skip.counted_late ||
+        group->sampled->outer != 0)
         return false;
-    interp = &t->list.interps[place->sampled->interp];
-    place->running = place->sampled->words.running_task;
-    place->generation = interp->generation + interp->addr;
+    interp = &t->list.interps[group->sampled->interp];
+    group->running = group->sampled->words.running_task;
+    group->generation = interp->generation + interp->addr;
     return true;
 }
 
-void task_enter(struct cpy_target *t, struct task_place *place)
+void task_begin_group(struct cpy_target *t, struct task_group *group)
 {
     cpy_addr again;
 
-    place->steady = enter_sampled(t, place);
-    if (place->steady || t->prefetch.now != place->made->set)
+    group->consistent = begin_sampled(t, group);
+    if (group->consistent || t->prefetch.now != group->memos->set)
         return;
-    place->sampled = NULL;
+    group->sampled = NULL;
     t->prefetch.now->missed = false;
-    if (read_running_task(t, place, MEM_FIRST, &place->running) == CPY_OK &&
-        read_running_task(t, place, MEM_AGAIN, &again) == CPY_OK &&
-        read_generation(t, place, &place->generation) == CPY_OK)
-        place->steady = place->running == again;
+    if (read_running_task(t, group, MEM_FIRST, &group->running) == CPY_OK &&
+        read_running_task(t, group, MEM_AGAIN, &again) == CPY_OK &&
+        read_generation(t, group, &group->generation) == CPY_OK)
+        group->consistent = group->running == again;
 }
 
-void task_approach(struct cpy_target *t, const struct task_place *place)
+void task_prepare_retry(struct cpy_target *t, const struct task_group *group)
 {
     t->stats.retries++;
     t->prefetch.now = NULL; /* what was fetched is not good enough */
-    if (place->tid != 0)
-        t->stats.seats += cpu_pin_take(&t->cpu_pin, place->tid);
+    if (group->tid != 0)
+        t->stats.cpu_pins += cpu_pin_take(&t->cpu_pin, group->tid);
 }
 
 /* Reads a task as often as it takes. */
-static enum cpy_rc try_often(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+static enum cpy_rc try_often(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                              struct cpy_task *out, bool *gone)
 {
     uint64_t generation = 0;
     enum cpy_rc rc = CPY_RACED;
     int tries;
 
-    memo_listen(place->made, place->thread, t->found.layout.asyncio.thread_size);
+    memo_record(group->memos, group->thread, t->found.layout.asyncio.thread_size);
     for (tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
         if (tries > 0) {
-            memo_drop(place->made);
-            task_approach(t, place);
+            memo_discard(group->memos);
+            task_prepare_retry(t, group);
         }
-        rc = try_task(t, place, addr, out, &generation, gone);
+        rc = try_task(t, group, addr, out, &generation, gone);
     }
     if (rc == CPY_OK && !*gone)
-        cache_task(t, place, out, generation);
-    memo_drop(place->made);
+        cache_task(t, group, out, generation);
+    memo_discard(group->memos);
     return rc;
 }
 
-enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+enum cpy_rc task_read(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                       struct cpy_task *out, bool *gone)
 {
     enum cpy_rc rc;
 
     *gone = false;
-    if (find_cached(t, place, addr, out))
+    if (find_cached(t, group, addr, out))
         return CPY_OK;
     if (!t->tasks.asyncio.chain)
         t->tasks.asyncio.chain = malloc(sizeof(*t->tasks.asyncio.chain));
@@ -440,7 +440,7 @@ enum cpy_rc task_read(struct cpy_target *t, const struct task_place *place, cpy_
         return CPY_NOMEM;
     if (t->prefetch.now) /* what came before has nothing to do with this one */
         t->prefetch.now->missed = false;
-    rc = try_often(t, place, addr, out, gone);
+    rc = try_often(t, group, addr, out, gone);
     t->prefetch.now = t->sets.only;
     if (rc != CPY_RACED)
         return rc;

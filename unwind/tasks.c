@@ -7,12 +7,12 @@ enum { LIST_TRIES = 8 };
 
 typedef void each_task(void *ctx, const struct cpy_task *task);
 
-static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *place, cpy_addr addr,
+static enum cpy_rc give_task(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                              each_task *each, void *ctx)
 {
     struct cpy_task task;
     bool gone;
-    enum cpy_rc rc = task_read(t, place, addr, &task, &gone);
+    enum cpy_rc rc = task_read(t, group, addr, &task, &gone);
 
     if (rc == CPY_OK && !gone)
         each(ctx, &task);
@@ -20,49 +20,49 @@ static enum cpy_rc give_task(struct cpy_target *t, const struct task_place *plac
 }
 
 /* Fills t->tasks.asyncio.list, with what it was if that is still so. */
-static enum cpy_rc read_list(struct cpy_target *t, const struct task_place *place, cpy_addr head)
+static enum cpy_rc read_list(struct cpy_target *t, const struct task_group *group, cpy_addr head)
 {
-    const struct reader reader = {&place->made->mem, &t->found.layout, true};
+    const struct reader reader = {&group->memos->mem, &t->found.layout, true};
     const struct memo_key key = {head, head};
     struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc = CPY_RACED;
-    void *nodes = memo_find(place->made, key);
+    void *nodes = memo_find(group->memos, key);
     int tries;
 
     if (nodes)
         return tasklist_take(list, nodes);
-    memo_listen(place->made, 0, 0);
+    memo_record(group->memos, 0, 0);
     for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
         if (tries > 0) {
-            memo_drop(place->made);
-            task_approach(t, place);
+            memo_discard(group->memos);
+            task_prepare_retry(t, group);
         }
         rc = tasklist_read(list, &reader, head);
     }
     t->prefetch.now = t->sets.only;
-    nodes = rc == CPY_OK ? memo_keep(place->made, key, tasklist_bytes(list)) : NULL;
+    nodes = rc == CPY_OK ? memo_store(group->memos, key, tasklist_bytes(list)) : NULL;
     if (nodes)
         tasklist_put(list, nodes);
-    memo_drop(place->made);
+    memo_discard(group->memos);
     return rc;
 }
 
 /* The tasks of one list; `running` (0: none) need not be in it: eager tasks are not at first. */
-static enum cpy_rc give_list(struct cpy_target *t, struct task_place *place, cpy_addr head,
+static enum cpy_rc give_list(struct cpy_target *t, struct task_group *group, cpy_addr head,
                              cpy_addr running, each_task *each, void *ctx)
 {
     const struct tasklist *list = &t->tasks.asyncio.list;
     uint32_t node = t->found.layout.asyncio.node;
-    enum cpy_rc rc = read_list(t, place, head);
+    enum cpy_rc rc = read_list(t, group, head);
     size_t i;
 
-    task_enter(t, place);
+    task_begin_group(t, group);
     for (i = 0; i < list->count && rc == CPY_OK; i++) {
         if (list->nodes[i] - node == running)
             running = 0;
-        rc = give_task(t, place, list->nodes[i] - node, each, ctx);
+        rc = give_task(t, group, list->nodes[i] - node, each, ctx);
     }
-    return rc == CPY_OK && running != 0 ? give_task(t, place, running, each, ctx) : rc;
+    return rc == CPY_OK && running != 0 ? give_task(t, group, running, each, ctx) : rc;
 }
 
 /* The tasks of a thread. */
@@ -70,14 +70,14 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
                                void *ctx)
 {
     const struct thread_words *words = &thread->words;
-    struct task_place place = {
+    struct task_group group = {
         .interp = words->interp,
         .thread = words->addr,
         .tid = tids_outer(&t->process.tids, thread->inner_tid),
-        .made = &t->tasks.all_memos,
+        .memos = &t->tasks.all_memos,
     };
 
-    return give_list(t, &place, words->addr + t->found.layout.asyncio.thread_tasks,
+    return give_list(t, &group, words->addr + t->found.layout.asyncio.thread_tasks,
                      words->running_task, each, ctx);
 }
 
@@ -85,9 +85,9 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
 static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *interp,
                                     each_task *each, void *ctx)
 {
-    struct task_place place = {.interp = interp->addr, .made = &t->tasks.all_memos};
+    struct task_group group = {.interp = interp->addr, .memos = &t->tasks.all_memos};
 
-    return give_list(t, &place, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
+    return give_list(t, &group, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
 }
 
 enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
@@ -116,13 +116,13 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
 }
 
 /* Gives a task, and puts those that wait for it at the end of the list. */
-static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_place *place,
+static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_group *group,
                                    cpy_addr addr, each_task *each, void *ctx)
 {
     struct cpy_task task;
     bool gone;
     uint32_t i;
-    enum cpy_rc rc = task_read(t, place, addr, &task, &gone);
+    enum cpy_rc rc = task_read(t, group, addr, &task, &gone);
 
     if (rc != CPY_OK || gone)
         return rc;
@@ -136,22 +136,22 @@ static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_place
 static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thread, each_task *each,
                                  void *ctx)
 {
-    struct task_place place = {
+    struct task_group group = {
         .interp = thread->words.interp,
         .thread = thread->words.addr,
         .tid = tids_outer(&t->process.tids, thread->inner_tid),
-        .made = &t->tasks.awaiter_memos,
+        .memos = &t->tasks.awaiter_memos,
         .sampled = t->tasks.awaiters_fetched ? thread : NULL,
     };
     struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc;
     size_t i;
 
-    task_enter(t, &place);
+    task_begin_group(t, &group);
     list->count = 0;
     rc = tasklist_add(list, thread->words.running_task, CPY_AWAITERS_MAX);
     for (i = 0; i < list->count && rc == CPY_OK; i++)
-        rc = give_and_follow(t, &place, list->nodes[i], each, ctx);
+        rc = give_and_follow(t, &group, list->nodes[i], each, ctx);
     return rc;
 }
 

@@ -296,7 +296,7 @@ static void find_tids(struct cpy_target *t)
  * An address in the kernel thread's own stack, where the state's newest call into the
  * interpreter began: of two states the lower one runs inside of the other. 0: not known.
  */
-static cpy_addr stack_place(struct cpy_target *t, const struct thread_words *words)
+static cpy_addr stack_address(struct cpy_target *t, const struct thread_words *words)
 {
     const struct layout *l = &t->found.layout;
     cpy_addr addr = words->current_frame, previous = 0;
@@ -333,8 +333,8 @@ static bool is_above(struct cpy_target *t, const struct listed *a, const struct 
     right_runs = b->words.current_frame != b->words.base_frame;
     if (left_runs != right_runs)
         return left_runs;
-    left_at = stack_place(t, &a->words);
-    right_at = stack_place(t, &b->words);
+    left_at = stack_address(t, &a->words);
+    right_at = stack_address(t, &b->words);
     return left_at && right_at && left_at != right_at ? left_at < right_at : left->id > right->id;
 }
 

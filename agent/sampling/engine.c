@@ -64,7 +64,7 @@ void engine_scan(struct engine *e)
 static void unpin_cpu(struct engine *e)
 {
     if (e->pinned)
-        cpy_unseat(e->pinned->process.target);
+        cpy_unpin_cpu(e->pinned->process.target);
     e->pinned = NULL;
 }
 

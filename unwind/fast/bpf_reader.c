@@ -251,21 +251,21 @@ static bool run(struct bpf_reader *bpf_reader, int cpu)
     return false;
 }
 
-bool bpf_reader_read(struct bpf_reader *bpf_reader, const struct bpf_reader_place *place,
+bool bpf_reader_read(struct bpf_reader *bpf_reader, const struct bpf_reader_thread *thread,
                      struct mem *mem, const struct mem_range *ranges, size_t count)
 {
     uint64_t at = 0;
     size_t i;
 
     bpf_reader->count++;
-    if (!bpf_reader_works(bpf_reader) || place->cpu < 0 ||
+    if (!bpf_reader_works(bpf_reader) || thread->cpu < 0 ||
         !ask_for(bpf_reader->area, ranges, count))
         return false;
-    bpf_reader->area->tid = (uint32_t)place->tid;
-    bpf_reader->area->thread = place->thread;
-    bpf_reader->area->chain = place->chain;
+    bpf_reader->area->tid = (uint32_t)thread->tid;
+    bpf_reader->area->thread = thread->state;
+    bpf_reader->area->chain = thread->chain;
     mem->reads++;
-    if (!run(bpf_reader, place->cpu))
+    if (!run(bpf_reader, thread->cpu))
         return false;
     mem->bpf_ns += bpf_reader->area->took_ns;
     for (i = 0; i < count; at += ranges[i++].size)

@@ -42,7 +42,7 @@ void cpu_pin_end_realtime(struct cpu_pin *cpu_pin)
 
 void cpu_pin_init(struct cpu_pin *cpu_pin, int proc_fd)
 {
-    *cpu_pin = (struct cpu_pin){.proc_fd = proc_fd, .beside = -1, .stat_fd = -1};
+    *cpu_pin = (struct cpu_pin){.proc_fd = proc_fd, .avoided_cpu = -1, .stat_fd = -1};
 }
 
 void cpu_pin_finish(struct cpu_pin *cpu_pin)
@@ -78,14 +78,15 @@ static bool know_allowed(struct cpu_pin *cpu_pin, int cpu)
 }
 
 /* Moves it; notes whose CPU that is, or which it keeps away from. */
-static bool run_on(struct cpu_pin *cpu_pin, const cpu_set_t *cpus, pid_t tid, int cpu, int beside)
+static bool run_on(struct cpu_pin *cpu_pin, const cpu_set_t *cpus, pid_t tid, int cpu,
+                   int avoided_cpu)
 {
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0)
         return false;
     cpu_pin->moved = true;
     cpu_pin->tid = tid;
     cpu_pin->cpu = cpu;
-    cpu_pin->beside = beside;
+    cpu_pin->avoided_cpu = avoided_cpu;
     return true;
 }
 
@@ -109,7 +110,7 @@ bool cpu_pin_avoid(struct cpu_pin *cpu_pin, int cpu)
 
     if (!know_allowed(cpu_pin, cpu))
         return false;
-    if (cpu_pin->moved && cpu_pin->beside == cpu)
+    if (cpu_pin->moved && cpu_pin->avoided_cpu == cpu)
         return true;
     others = cpu_pin->allowed;
     CPU_CLR((size_t)cpu, &others);
@@ -160,5 +161,5 @@ void cpu_pin_release(struct cpu_pin *cpu_pin)
     if (cpu_pin->moved)
         (void)sched_setaffinity(0, sizeof(cpu_pin->allowed), &cpu_pin->allowed);
     cpu_pin->moved = cpu_pin->stays = false;
-    cpu_pin->beside = -1;
+    cpu_pin->avoided_cpu = -1;
 }

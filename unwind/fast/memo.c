@@ -18,12 +18,12 @@ static void note(struct memos *memos, cpy_addr from, size_t size)
     size_t capacity = memos->piece_capacity ? memos->piece_capacity * 2 : 64;
     struct memo_piece *wider;
 
-    if (size == 0 || (from >= memos->apart && from - memos->apart < memos->apart_size))
+    if (size == 0 || (from >= memos->excluded && from - memos->excluded < memos->excluded_size))
         return;
     if (memos->piece_count == memos->piece_capacity) {
         wider =
             capacity <= MEMO_PIECES_MAX ? realloc(memos->pieces, capacity * sizeof(*wider)) : NULL;
-        memos->listens &= wider != NULL;
+        memos->recording &= wider != NULL;
         if (!wider)
             return;
         memos->pieces = wider;
@@ -37,21 +37,21 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     struct memos *memos = (struct memos *)mem;
     struct mem *inner = &memos->prefetch->mem;
     const uint64_t misses = memos->prefetch->misses;
-    bool listens;
+    bool recording;
     enum cpy_rc rc;
     size_t i;
 
-    memos->listens &= !mem->once;
-    listens = memos->listens && mem->when == MEM_FIRST && !mem->implied;
-    for (i = 0; i < count && listens; i++)
+    memos->recording &= !mem->once;
+    recording = memos->recording && mem->when == MEM_FIRST && !mem->implied;
+    for (i = 0; i < count && recording; i++)
         note(memos, ranges[i].from, ranges[i].size);
     inner->when = mem->when;
     inner->once = mem->once;
     rc = mem_read_ranges(inner, ranges, count);
     inner->when = MEM_FIRST;
     inner->once = false;
-    if (listens && memos->prefetch->misses != misses)
-        memos->listens = false; /* it was not in the copies */
+    if (recording && memos->prefetch->misses != misses)
+        memos->recording = false; /* it was not in the copies */
     return rc;
 }
 
@@ -59,7 +59,7 @@ static void memos_narrow(struct mem *mem, size_t size)
 {
     struct memos *memos = (struct memos *)mem;
 
-    if (memos->listens && memos->piece_count > 0)
+    if (memos->recording && memos->piece_count > 0)
         memos->pieces[memos->piece_count - 1].size = (uint32_t)size;
 }
 
@@ -228,11 +228,11 @@ void memos_forget(struct memos *memos)
 
 static struct memo_piece *pieces_of(const struct memo *memo)
 {
-    return (struct memo_piece *)(void *)(memo->block + memo->made_size);
+    return (struct memo_piece *)(void *)(memo->block + memo->result_size);
 }
 
 /* Finds the pieces in the copies. False: one is not there. */
-static bool place(struct memos *memos, struct memo_piece *pieces, size_t count)
+static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t count)
 {
     const unsigned char *bytes;
     size_t i;
@@ -263,9 +263,9 @@ void *memo_find(struct memos *memos, struct memo_key key)
 
     if (!memo || !memo->good)
         return NULL;
-    if (memo->laid != memos->set->laid) {
-        memo->good = place(memos, pieces_of(memo), memo->piece_count);
-        memo->laid = memos->set->laid;
+    if (memo->layout_count != memos->set->layout_count) {
+        memo->good = find_pieces(memos, pieces_of(memo), memo->piece_count);
+        memo->layout_count = memos->set->layout_count;
     }
     memo->good = memo->good && is_same(memos, memo);
     if (!memo->good)
@@ -275,17 +275,17 @@ void *memo_find(struct memos *memos, struct memo_key key)
     return memo->block;
 }
 
-void memo_listen(struct memos *memos, cpy_addr apart, size_t size)
+void memo_record(struct memos *memos, cpy_addr excluded, size_t size)
 {
-    memos->listens = memos->prefetch->now == memos->set;
+    memos->recording = memos->prefetch->now == memos->set;
     memos->piece_count = 0;
-    memos->apart = apart;
-    memos->apart_size = size;
+    memos->excluded = excluded;
+    memos->excluded_size = size;
 }
 
-void memo_drop(struct memos *memos)
+void memo_discard(struct memos *memos)
 {
-    memos->listens = false;
+    memos->recording = false;
 }
 
 static int by_address(const void *a, const void *b)
@@ -299,23 +299,23 @@ static int by_address(const void *a, const void *b)
 static size_t join(struct memos *memos)
 {
     struct memo_piece *pieces = memos->pieces;
-    size_t i, cached = 0, bytes = 0;
-    uint64_t apart;
+    size_t i, joined = 0, bytes = 0;
+    uint64_t distance;
 
     qsort(pieces, memos->piece_count, sizeof(*pieces), by_address);
     for (i = 0; i < memos->piece_count; i++) {
-        if (cached > 0) {
-            apart = pieces[i].from - pieces[cached - 1].from;
-            if (apart <= (uint64_t)pieces[cached - 1].size + GAP_MAX) {
-                if (apart + pieces[i].size > pieces[cached - 1].size)
-                    pieces[cached - 1].size = (uint32_t)(apart + pieces[i].size);
+        if (joined > 0) {
+            distance = pieces[i].from - pieces[joined - 1].from;
+            if (distance <= (uint64_t)pieces[joined - 1].size + GAP_MAX) {
+                if (distance + pieces[i].size > pieces[joined - 1].size)
+                    pieces[joined - 1].size = (uint32_t)(distance + pieces[i].size);
                 continue;
             }
         }
-        pieces[cached++] = pieces[i];
+        pieces[joined++] = pieces[i];
     }
-    memos->piece_count = cached;
-    for (i = 0; i < cached; i++)
+    memos->piece_count = joined;
+    for (i = 0; i < joined; i++)
         bytes += pieces[i].size;
     return bytes;
 }
@@ -348,7 +348,7 @@ static void fill(const struct memos *memos, struct memo *memo)
     size_t i;
 
     memo->piece_count = (uint32_t)memos->piece_count;
-    memo->laid = memos->set->laid;
+    memo->layout_count = memos->set->layout_count;
     to = (unsigned char *)(pieces + memo->piece_count);
     for (i = 0; i < memo->piece_count; i++) {
         pieces[i] = memos->pieces[i];
@@ -357,24 +357,24 @@ static void fill(const struct memos *memos, struct memo *memo)
     }
 }
 
-void *memo_keep(struct memos *memos, struct memo_key key, size_t made_size)
+void *memo_store(struct memos *memos, struct memo_key key, size_t result_size)
 {
     struct memo *memo;
     size_t bytes;
 
-    if (!memos->listens || memos->piece_count == 0)
+    if (!memos->recording || memos->piece_count == 0)
         return NULL;
-    memos->listens = false;
-    made_size = (made_size + 7) & ~(size_t)7;
+    memos->recording = false;
+    result_size = (result_size + 7) & ~(size_t)7;
     bytes = join(memos);
-    if (!place(memos, memos->pieces, memos->piece_count))
+    if (!find_pieces(memos, memos->pieces, memos->piece_count))
         return NULL;
     memo = look_up(memos, key);
     memo = memo ? memo : add(memos, key);
-    if (!memo ||
-        !make_room(memos, memo, made_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
+    if (!memo || !make_room(memos, memo,
+                            result_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
         return NULL;
-    memo->made_size = made_size;
+    memo->result_size = result_size;
     fill(memos, memo);
     memos->given += memo->pass != memos->pass;
     memo->pass = memos->pass;

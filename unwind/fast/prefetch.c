@@ -25,7 +25,7 @@ static size_t round_up(size_t size)
 }
 
 /* The first sorted range that is behind (when, from). */
-static uint32_t place_of(const struct prefetch_set *set, enum mem_when when, cpy_addr from)
+static uint32_t index_after(const struct prefetch_set *set, enum mem_when when, cpy_addr from)
 {
     uint32_t low = 0, high = set->sorted, middle;
     const struct prefetch_range *range;
@@ -57,9 +57,9 @@ static struct prefetch_range *find_sorted(struct prefetch_set *set, cpy_addr fro
 
     if (i < set->sorted && covers(&set->ranges[i], from, size, when))
         return &set->ranges[i];
-    i = place_of(set, when, from);
+    i = index_after(set, when, from);
     if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
-        i = when == MEM_FIRST ? place_of(set, MEM_STATE, from) : 0;
+        i = when == MEM_FIRST ? index_after(set, MEM_STATE, from) : 0;
     if (i == 0 || !covers(&set->ranges[i - 1], from, size, when))
         return NULL;
     set->hints[when] = i - 1;
@@ -162,7 +162,7 @@ static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_
         return;
     set->changed = true;
     if (set->by_address) { /* of those that are not sorted yet the last one is tried, too */
-        i = place_of(set, when, from);
+        i = index_after(set, when, from);
         if (i > 0 && set->ranges[i - 1].when == when && widen(&set->ranges[i - 1], from, size))
             return;
         i = set->count > set->sorted ? set->count - 1 : set->count;
@@ -182,8 +182,8 @@ static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_
 /* What was brought on site without being asked for, with all else of the set. */
 static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_addr from, size_t size)
 {
-    return prefetch->now->stood != 0 &&
-                   prefetch->now->stood == bpf_reader_count(prefetch->bpf_reader)
+    return prefetch->now->bpf_count != 0 &&
+                   prefetch->now->bpf_count == bpf_reader_count(prefetch->bpf_reader)
                ? bpf_reader_find(prefetch->bpf_reader, from, size)
                : NULL;
 }
@@ -200,7 +200,7 @@ static const unsigned char *serve(const struct prefetch *prefetch, cpy_addr from
     const unsigned char *found = set->followed ? find_by_bpf(prefetch, from, size) : NULL;
     struct prefetch_range *range = found ? NULL : find(set, from, size, when);
 
-    if (!range && !found && set->stood != 0 && when != MEM_FIRST)
+    if (!range && !found && set->bpf_count != 0 && when != MEM_FIRST)
         range = find(set, from, size, MEM_FIRST);
     if (!range && !found) {
         found = find_by_bpf(prefetch, from, size);
@@ -270,8 +270,8 @@ void prefetch_init(struct prefetch *prefetch, struct mem *const *inner)
 
 void prefetch_finish(struct prefetch *prefetch)
 {
-    free(prefetch->plan);
-    prefetch->plan = NULL;
+    free(prefetch->batch);
+    prefetch->batch = NULL;
 }
 
 void prefetch_set_init(struct prefetch_set *set, bool by_address)
@@ -328,7 +328,7 @@ static void split(struct prefetch_set *set, uint32_t i)
 /* Leaves out what was not used lately, and shrinks the rest to what was. */
 static void trim(struct prefetch_set *set)
 {
-    uint32_t i, cached = 0, sorted = 0;
+    uint32_t i, remaining = 0, sorted = 0;
 
     set->fetches = 0;
     set->changed = true;
@@ -341,9 +341,9 @@ static void trim(struct prefetch_set *set)
         if (round_up(range->used) < range->size)
             range->size = (uint32_t)round_up(range->used);
         sorted += i < set->sorted;
-        set->ranges[cached++] = *range;
+        set->ranges[remaining++] = *range;
     }
-    set->count = cached;
+    set->count = remaining;
     set->sorted = sorted;
     for (i = 0; i < set->count; i++) {
         if (set->by_address)
@@ -354,7 +354,7 @@ static void trim(struct prefetch_set *set)
     }
 }
 
-static int by_place(const void *a, const void *b)
+static int by_when_and_address(const void *a, const void *b)
 {
     const struct prefetch_range *left = a, *right = b;
 
@@ -366,7 +366,7 @@ static int by_place(const void *a, const void *b)
 /* True if a range is part of one that is fetched for the state: served from there. */
 static bool is_in_state(const struct prefetch_set *set, const struct prefetch_range *range)
 {
-    uint32_t i = range->when == MEM_FIRST ? place_of(set, MEM_STATE, range->from) : 0;
+    uint32_t i = range->when == MEM_FIRST ? index_after(set, MEM_STATE, range->from) : 0;
     const struct prefetch_range *state = i > 0 ? &set->ranges[i - 1] : NULL;
 
     return state && state->when == MEM_STATE && range->from - state->from <= state->size &&
@@ -376,21 +376,21 @@ static bool is_in_state(const struct prefetch_set *set, const struct prefetch_ra
 /* Sorts the ranges and joins those that lie near each other. */
 static void sort(struct prefetch_set *set)
 {
-    uint32_t i, cached = 0;
+    uint32_t i, remaining = 0;
 
-    qsort(set->ranges, set->count, sizeof(*set->ranges), by_place);
+    qsort(set->ranges, set->count, sizeof(*set->ranges), by_when_and_address);
     set->sorted = set->count;
     for (i = 0; i < set->count; i++) {
         const struct prefetch_range range = set->ranges[i];
 
         if (is_in_state(set, &range))
             continue;
-        if (cached > 0 && set->ranges[cached - 1].when == range.when &&
-            widen(&set->ranges[cached - 1], range.from, range.size))
+        if (remaining > 0 && set->ranges[remaining - 1].when == range.when &&
+            widen(&set->ranges[remaining - 1], range.from, range.size))
             continue;
-        set->ranges[cached++] = range;
+        set->ranges[remaining++] = range;
     }
-    set->count = set->sorted = cached;
+    set->count = set->sorted = remaining;
 }
 
 /*
@@ -398,7 +398,7 @@ static void sort(struct prefetch_set *set)
  * process: there are CPUs (AMD Zen) that copy three to six times slower to where it would be some
  * bytes farther on in them, as what malloc maps for a large set always is.
  */
-static size_t lie(const struct prefetch_range *range, size_t at)
+static size_t align(const struct prefetch_range *range, size_t at)
 {
     return range->size < LARGE ? at : at + ((range->from - at) & (LINE - 1));
 }
@@ -428,7 +428,7 @@ static bool lay_out(struct prefetch *prefetch, struct prefetch_set *set)
         for (i = 0; i < set->count; i++) {
             if (set->ranges[i].when != when)
                 continue;
-            total = lie(&set->ranges[i], total);
+            total = align(&set->ranges[i], total);
             set->ranges[i].at = (uint32_t)total;
             total += set->ranges[i].size;
         }
@@ -448,38 +448,38 @@ static void prepare(struct prefetch *prefetch, struct prefetch_set *set)
         sort(set);
     if (set->changed && !lay_out(prefetch, set))
         set->count = set->sorted = 0;
-    set->laid += set->changed;
+    set->layout_count += set->changed;
     set->changed = false;
     memset(set->hints, 0, sizeof(set->hints));
     set->missed = set->count == 0;
     set->has_state = false;
 }
 
-/* Reads the planned ranges if there is no room for more of them, or if it is the end. */
-static enum cpy_rc flush(struct prefetch *prefetch, size_t *planned, bool end)
+/* Reads the batch if there is no room for more of them, or if it is the end. */
+static enum cpy_rc flush(struct prefetch *prefetch, size_t *batch_count, bool end)
 {
     enum cpy_rc rc = CPY_OK;
 
-    if (*planned == MEM_RANGES_MAX || (end && *planned > 0)) {
-        rc = mem_read_ranges(*prefetch->inner, prefetch->plan, *planned);
-        *planned = 0;
+    if (*batch_count == MEM_RANGES_MAX || (end && *batch_count > 0)) {
+        rc = mem_read_ranges(*prefetch->inner, prefetch->batch, *batch_count);
+        *batch_count = 0;
     }
     return rc;
 }
 
-/* Adds a range to the plan unless it is not to be fetched now. */
-static void plan(struct prefetch *prefetch, struct prefetch_set *set, struct prefetch_range *range,
-                 size_t *planned)
+/* Adds a range to the batch unless it is not to be fetched now. */
+static void add_to_batch(struct prefetch *prefetch, struct prefetch_set *set,
+                         struct prefetch_range *range, size_t *batch_count)
 {
     range->have = set->state_only && range->when != MEM_STATE ? 0 : range->size;
     if (range->have > 0)
-        prefetch->plan[(*planned)++] =
+        prefetch->batch[(*batch_count)++] =
             (struct mem_range){range->from, set->bytes + range->at, range->size};
 }
 
 /* Reads what comes at one time of a set. */
 static enum cpy_rc fetch_when(struct prefetch *prefetch, struct prefetch_set *set,
-                              enum mem_when when, size_t *planned)
+                              enum mem_when when, size_t *batch_count)
 {
     enum cpy_rc rc = CPY_OK;
     uint32_t i;
@@ -487,25 +487,26 @@ static enum cpy_rc fetch_when(struct prefetch *prefetch, struct prefetch_set *se
     for (i = 0; i < set->count && rc == CPY_OK; i++) {
         if (set->ranges[i].when != when)
             continue;
-        plan(prefetch, set, &set->ranges[i], planned);
-        rc = flush(prefetch, planned, false);
+        add_to_batch(prefetch, set, &set->ranges[i], batch_count);
+        rc = flush(prefetch, batch_count, false);
     }
     return rc;
 }
 
-/* Plans all of it. False: it is too much to be read on site with what else may be found there. */
-static bool plan_bpf_read(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count,
-                          size_t *planned)
+/* Makes one batch of all ranges. False: too many for one run of the BPF program, which may find
+ * others. */
+static bool batch_for_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count,
+                          size_t *batch_count)
 {
     size_t i, bytes = 0;
     uint32_t j;
 
-    *planned = 0;
+    *batch_count = 0;
     for (i = 0; i < count; i++)
         for (j = 0; j < sets[i]->count; j++) {
-            if (*planned == BPF_READER_RANGES)
+            if (*batch_count == BPF_READER_RANGES)
                 return false;
-            plan(prefetch, sets[i], &sets[i]->ranges[j], planned);
+            add_to_batch(prefetch, sets[i], &sets[i]->ranges[j], batch_count);
             bytes += sets[i]->ranges[j].have;
         }
     return bytes <= BPF_READER_BYTES / 2;
@@ -514,13 +515,13 @@ static bool plan_bpf_read(struct prefetch *prefetch, struct prefetch_set *const 
 /* Leaves all out but what says where to begin. */
 static void drop_stack(struct prefetch_set *set)
 {
-    uint32_t i, cached = 0;
+    uint32_t i, remaining = 0;
 
     for (i = 0; i < set->count; i++)
         if (set->ranges[i].when == MEM_STATE)
-            set->ranges[cached++] = set->ranges[i];
-    set->count = cached;
-    set->sorted = cached < set->sorted ? cached : set->sorted;
+            set->ranges[remaining++] = set->ranges[i];
+    set->count = remaining;
+    set->sorted = remaining < set->sorted ? remaining : set->sorted;
     set->changed = true;
 }
 
@@ -541,42 +542,42 @@ static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 /* Reads all of it while the target stands still. False: it does not, or there is too much. */
 static bool fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
-    size_t planned;
+    size_t batch_count;
 
-    if (!plan_bpf_read(prefetch, sets, count, &planned) &&
-        (!drop_followed(sets, count) || !plan_bpf_read(prefetch, sets, count, &planned)))
+    if (!batch_for_bpf(prefetch, sets, count, &batch_count) &&
+        (!drop_followed(sets, count) || !batch_for_bpf(prefetch, sets, count, &batch_count)))
         return false;
-    return planned > 0 && bpf_reader_read(prefetch->bpf_reader, &prefetch->place, *prefetch->inner,
-                                          prefetch->plan, planned);
+    return batch_count > 0 && bpf_reader_read(prefetch->bpf_reader, &prefetch->bpf_thread,
+                                              *prefetch->inner, prefetch->batch, batch_count);
 }
 
 static enum cpy_rc fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
-    size_t i, planned = 0;
+    size_t i, batch_count = 0;
     enum mem_when when;
     enum cpy_rc rc = CPY_OK;
 
-    prefetch->stood =
+    prefetch->by_bpf =
         prefetch->bpf_reader && prefetch->uses_bpf && fetch_by_bpf(prefetch, sets, count);
-    prefetch->stands += prefetch->stood;
+    prefetch->bpf_fetches += prefetch->by_bpf;
     for (i = 0; i < count; i++)
-        sets[i]->stood = prefetch->stood ? bpf_reader_count(prefetch->bpf_reader) : 0;
-    if (prefetch->stood)
+        sets[i]->bpf_count = prefetch->by_bpf ? bpf_reader_count(prefetch->bpf_reader) : 0;
+    if (prefetch->by_bpf)
         return CPY_OK;
     for (i = 0; i < count; i++)
         for (when = MEM_FIRST; when <= MEM_AGAIN && rc == CPY_OK; when++)
-            rc = fetch_when(prefetch, sets[i], when, &planned);
-    return rc == CPY_OK ? flush(prefetch, &planned, true) : rc;
+            rc = fetch_when(prefetch, sets[i], when, &batch_count);
+    return rc == CPY_OK ? flush(prefetch, &batch_count, true) : rc;
 }
 
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     size_t i;
 
-    if (!prefetch->plan)
-        prefetch->plan = malloc(MEM_RANGES_MAX * sizeof(*prefetch->plan));
+    if (!prefetch->batch)
+        prefetch->batch = malloc(MEM_RANGES_MAX * sizeof(*prefetch->batch));
     for (i = 0; i < count; i++) {
-        if (prefetch->plan)
+        if (prefetch->batch)
             prepare(prefetch, sets[i]);
         else
             prefetch_forget(sets[i]);
@@ -598,7 +599,7 @@ void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set)
     set->bytes = NULL;
     set->room = 0;
     set->changed = true;
-    set->laid++;
+    set->layout_count++;
     for (i = 0; i < set->count; i++)
         set->ranges[i].have = 0;
 }
@@ -614,5 +615,5 @@ void prefetch_forget(struct prefetch_set *set)
 {
     set->count = set->sorted = 0;
     set->missed = set->changed = true;
-    set->laid++;
+    set->layout_count++;
 }

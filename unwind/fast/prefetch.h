@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prefetch.h - predicts what a sample will read, and reads it with one system call beforehand.
+ * prefetch.h - predicts what a sample will read, and reads that with one system call.
  *
- * A sample reads nearly what the one before has read. So the ranges that were read are
- * kept, in sets (those of one thread, or of all tasks); prefetch_fetch reads all ranges of the
- * sets that are wanted with one call (a few where there are very many). Until then whoever
- * reads through `struct prefetch` is served from these copies, and what is missing there is
- * read as it would be without, and joins the set.
+ * The folder unwind/fast/ knows how to take a sample with fewer reads and less disturbance of the
+ * target: prediction, CPU pinning, BPF, scheduler counters, results that are used again. It knows
+ * nothing of Python; without it samples would give the same, and take longer.
  *
- * The kernel copies ranges in order, so the order is chosen: first all else, then what says
- * where to begin (mem_read_state), then what is read again to see that nothing has moved
- * (mem_read_again; it is not served if anything was missing, since that was read later).
+ * A sample reads nearly the same memory as the one before. So the ranges that were read are
+ * recorded in sets (one for each thread, one for all tasks). prefetch_fetch reads all ranges of the
+ * given sets with one call (a few calls if there are very many). Until the next fetch, reads
+ * through `struct prefetch` are served from these copies. What is missing there is read from the
+ * target as without prediction, and added to the set.
  *
- * Shape:   prefetch_init, prefetch_set_init; each sample: prefetch_fetch, `now` set, reads through
- *          `mem`; prefetch_set_finish.
+ * The kernel copies ranges in order, so each set is fetched in this order: first most of it, then
+ * the words that say where the stack begins (mem_read_state), then what is read a second time to
+ * see that nothing has changed (mem_read_again). The last are not served once anything was missing,
+ * because that was read later.
+ *
+ * Shape:   prefetch_init, prefetch_set_init; each sample: prefetch_fetch, set `now`, read through
+ *          `mem`; prefetch_set_finish, prefetch_finish.
  * Source:  measured in tests/bench: a further range of a call costs a third of a call.
  */
 #ifndef UNWIND_FAST_PREFETCH_H
@@ -24,11 +29,13 @@
 
 struct prefetch_range {
     cpy_addr from;
-    uint32_t size;     /* to be fetched */
-    uint32_t at, have; /* place and size of what was fetched; have 0: nothing */
-    uint32_t used;     /* the most that was used of it in this window */
-    uint64_t blocks;   /* a bit for each block of 2^shift bytes that was used; the last one: and */
-    uint8_t shift;     /* all behind it */
+    uint32_t size;   /* bytes to fetch */
+    uint32_t at;     /* offset of the copy in the set's `bytes` */
+    uint32_t have;   /* bytes of the copy; 0: not fetched */
+    uint32_t used;   /* bytes from `from` on that were used in this window */
+    uint64_t blocks; /* bit for each block of 2^shift bytes that was used; the last bit: and all
+                        behind it */
+    uint8_t shift;
     enum mem_when when;
 };
 
@@ -36,40 +43,41 @@ struct prefetch_range {
 struct prefetch_set {
     struct prefetch_range *ranges; /* owned */
     uint32_t count, capacity;
-    uint32_t sorted; /* how many are in order, if by_address */
-    uint32_t
-        hints[MEM_AGAIN + 1]; /* the range that is likely asked for next; if not by_address, [0] */
-    uint32_t fetches;         /* in this window, */
-    uint32_t window;          /* which is so long */
-    bool by_address;          /* by address, and those that are near each other are one */
-    bool state_only;          /* only what says where to begin is fetched this time */
-    bool followed;            /* where all is read on site, the stack is not asked for */
-    bool changed;             /* the ranges are others than those that were laid out */
-    bool missed;              /* something was read that was not fetched */
-    bool has_state;           /* what says where to begin was served */
-    uint64_t
-        stood; /* all was fetched on site, at one moment: bpf_reader_count then; 0: it was not */
-    unsigned char *bytes; /* owned: the copies */
-    size_t room;
-    uint32_t laid; /* counts layouts and windows: while it is the same, each place in `bytes` is of
-                      the same address, and what was used once in it need not be looked up again */
+    uint32_t sorted;               /* number of ranges in order, if by_address */
+    uint32_t hints[MEM_AGAIN + 1]; /* index of the range that is likely read next, for each enum
+                                      mem_when; without by_address only [0] */
+    uint32_t fetches;              /* in this window */
+    uint32_t window;               /* length of this window, in fetches */
+    bool by_address;               /* ranges are sorted by address, and neighbours are joined */
+    bool state_only;               /* the next fetch gets only MEM_STATE ranges */
+    bool followed;                 /* BPF reads follow the stack: its frames are not requested */
+    bool changed;                  /* the ranges need a new layout of `bytes` */
+    bool missed;                   /* a read since the fetch was not served */
+    bool has_state;                /* a MEM_STATE read since the fetch was served */
+    uint64_t bpf_count;            /* bpf_reader_count at the fetch, if the BPF program did it: all
+                                      copies are of one moment; 0: it did not */
+    unsigned char *bytes;          /* owned: the copies */
+    size_t room;                   /* bytes of `bytes` */
+    uint32_t layout_count;         /* layouts and windows so far: while it is the same, each offset
+                                      in `bytes` belongs to the same address, and its use is
+                                      recorded */
 };
 
 struct prefetch {
-    struct mem mem;                /* what is read through this is served */
-    struct mem *const *inner;      /* borrowed: what it is read from */
-    struct prefetch_set *now;      /* borrowed: what reads are served from; NULL: nothing */
-    size_t bytes;                  /* of all sets' copies */
-    struct mem_range *plan;        /* owned: scratch for a call */
-    struct bpf_reader *bpf_reader; /* borrowed: can read where `place` says; NULL: nobody can */
-    struct bpf_reader_place place;
-    bool uses_bpf;   /* it is to do so if it can */
-    bool stood;      /* it did: all that was fetched last is of one moment in that thread */
-    uint64_t stands; /* times that it did, so far */
-    uint64_t misses; /* reads that were not served */
+    struct mem mem;                      /* reads through this are served from the copies */
+    struct mem *const *inner;            /* borrowed: reads the target */
+    struct prefetch_set *now;            /* borrowed: serves reads; NULL: all go to `inner` */
+    size_t bytes;                        /* of all sets' copies */
+    struct mem_range *batch;             /* owned: scratch: the ranges of one call */
+    struct bpf_reader *bpf_reader;       /* borrowed; NULL: not available */
+    struct bpf_reader_thread bpf_thread; /* the thread that it interrupts */
+    bool uses_bpf;                       /* the next fetch tries the BPF reader first */
+    bool by_bpf;                         /* the BPF reader did the last fetch: one moment */
+    uint64_t bpf_fetches;                /* fetches by the BPF reader so far */
+    uint64_t misses;                     /* reads that were not served, so far */
 };
 
-/* `inner` is looked up at each read. */
+/* `*inner` is read at each use: it may change. */
 void prefetch_init(struct prefetch *prefetch, struct mem *const *inner);
 void prefetch_finish(struct prefetch *prefetch);
 
@@ -77,21 +85,22 @@ void prefetch_set_init(struct prefetch_set *set, bool by_address);
 void prefetch_set_finish(struct prefetch *prefetch, struct prefetch_set *set);
 
 /*
- * Reads all ranges of these sets, set by set, and of each those that are read again last.
- * A set with a range that cannot be read is emptied; that is no error.
+ * Fetches all ranges of these sets: set by set, and within a set in the order of enum mem_when. A
+ * set with a range that cannot be read is emptied; that is no error.
  */
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count);
 
-/* Frees the copies; what to fetch is kept. */
+/* Frees the copies, not the list of ranges. */
 void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set);
 
 /*
- * From now on what is read on site of the stack is not fetched beside that. For stacks in many
- * small pieces of memory, which are near each other, and so would be fetched with all between them.
+ * From now on the set's stack is left to BPF reads, which follow it, and is not requested. For
+ * stacks in many small pieces of memory: those near each other would be fetched with all the memory
+ * between them.
  */
 void prefetch_follow(struct prefetch_set *set);
 
-/* Empties a set. */
+/* Removes all ranges of a set. */
 void prefetch_forget(struct prefetch_set *set);
 
 #endif

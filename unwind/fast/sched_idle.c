@@ -7,7 +7,7 @@
 #include "unwind/read/taskstat.h"
 
 /* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
-enum { WAIT_PART = 8, PATIENCE_MAX = 64 };
+enum { WAIT_PART = 8, SKIP_MAX = 64 };
 
 /* Times that a thread is not seen running before its stat is closed: files are scarce where there
  * are thousands of threads, and most of them sleep. */
@@ -63,7 +63,7 @@ static char state_of(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
         sched_idle->stat_fd = taskstat_open(proc_fd, tid, "stat");
     if (!taskstat_reread(sched_idle->stat_fd, &stat))
         return '?';
-    sched_idle->sole = stat.threads == 1;
+    sched_idle->only_thread = stat.threads == 1;
     sched_idle->cpu = stat.cpu;
     sched_idle->idle = stat.state == 'R' ? 0 : sched_idle->idle + 1;
     if (sched_idle->idle > IDLE_MAX) {
@@ -100,18 +100,18 @@ static void note_awake(struct sched_idle *sched_idle, uint64_t woke_ns)
 }
 
 /* True if it has run or waited for a CPU since the last look, until we took that. */
-static bool has_gone_on(const struct sched_idle *sched_idle, const struct sched_idle_here *here)
+static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_wake *wake)
 {
-    const uint64_t passed = here->woke_ns - sched_idle->woke_ns;
+    const uint64_t passed = wake->woke_ns - sched_idle->woke_ns;
     const uint64_t used = sched_idle->cpu_ns + sched_idle->wait_ns - sched_idle->woke_sum_ns;
-    const uint64_t apart = passed > used ? passed - used : used - passed;
+    const uint64_t difference = passed > used ? passed - used : used - passed;
 
-    return here->woke_ns != 0 && sched_idle->woke_ns != 0 &&
-           apart <= SLIGHT_NS + passed / SLIGHT_PART;
+    return wake->woke_ns != 0 && sched_idle->woke_ns != 0 &&
+           difference <= SLIGHT_NS + passed / SLIGHT_PART;
 }
 
 bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
-                         const struct sched_idle_here *here)
+                         const struct sched_idle_wake *wake)
 {
     const bool counted = count(sched_idle, proc_fd, tid);
     char state;
@@ -119,17 +119,17 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
     sched_idle->cpu = -1;
     if (counted && sched_idle->asleep)
         return false;
-    if (counted && has_gone_on(sched_idle, here)) {
-        note_awake(sched_idle, here->woke_ns);
-        sched_idle->cpu = here->cpu;
+    if (counted && ran_on(sched_idle, wake)) {
+        note_awake(sched_idle, wake->woke_ns);
+        sched_idle->cpu = wake->cpu;
         return true;
     }
     state = state_of(sched_idle, proc_fd, tid);
     note_awake(sched_idle,
-               counted && state == 'R' && sched_idle->cpu == here->cpu ? here->woke_ns : 0);
+               counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
     if (state == 'S' || state == 'D') {
         fall_asleep(sched_idle, proc_fd, tid);
-        sched_idle->late = true; /* the stack of this sample was fetched already */
+        sched_idle->stale = true; /* the stack of this sample was fetched already */
     }
     return state == 'R';
 }
@@ -137,15 +137,15 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu)
 {
     (void)count(sched_idle, proc_fd, tid);
-    sched_idle->asleep = sched_idle->late = false;
+    sched_idle->asleep = sched_idle->stale = false;
     sched_idle->cpu = cpu;
     sched_idle->woke_ns = 0;
 }
 
 void sched_idle_was_read(struct sched_idle *sched_idle)
 {
-    sched_idle->read = sched_idle->asleep && !sched_idle->late;
-    sched_idle->late = false;
+    sched_idle->read = sched_idle->asleep && !sched_idle->stale;
+    sched_idle->stale = false;
 }
 
 void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool same)
@@ -154,14 +154,15 @@ void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool
     char state;
 
     sched_idle_was_read(sched_idle);
-    if (slept || !same || sched_idle->passed++ < sched_idle->patience ||
+    if (slept || !same || sched_idle->looks_skipped++ < sched_idle->looks_to_skip ||
         !count(sched_idle, proc_fd, tid))
         return;
     state = state_of(sched_idle, proc_fd, tid);
     if (state == 'S' || state == 'D')
         fall_asleep(sched_idle, proc_fd, tid);
-    sched_idle->passed = 0;
-    sched_idle->patience = sched_idle->asleep                    ? 0
-                           : sched_idle->patience < PATIENCE_MAX ? sched_idle->patience * 2 + 1
-                                                                 : PATIENCE_MAX;
+    sched_idle->looks_skipped = 0;
+    sched_idle->looks_to_skip = sched_idle->asleep ? 0
+                                : sched_idle->looks_to_skip < SKIP_MAX
+                                    ? sched_idle->looks_to_skip * 2 + 1
+                                    : SKIP_MAX;
 }

@@ -1,43 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sched_idle.h - knows from the kernel that a thread has not run since its stack was read.
+ * sched_idle.h - scheduler counters of one thread: tell that it has not run since its stack was
+ * read.
  *
- * The kernel counts how often a thread was given a CPU (the third word of its schedstat). A
- * thread that slept when the count was n, and has n now, has slept all the time. To ask
- * costs less than to read some kilobytes of stack, so this is for deep stacks, and for the
- * only thread of a process: while that sleeps there is nothing to be read.
+ * The kernel counts how often a thread was given a CPU (third word of schedstat). If the thread
+ * slept when the count was n, and the count is still n, it has slept since. Reading the count is
+ * cheaper than reading several kilobytes of stack, so it pays for deep stacks, and for the only
+ * thread of a process: while that sleeps nothing has to be read.
  *
- * Shape: sched_idle_init; before a stack is read sched_idle_since_read: true, it need not be; after
- * it was read sched_idle_note; sched_idle_finish.
+ * Shape:   sched_idle_init; before a stack is read sched_idle_since_read (true: the cached stack is
+ *          still right); after a stack was read sched_idle_note or, if sched_idle_is_ready was
+ *          called for the sample, sched_idle_was_read; sched_idle_finish.
  */
 #ifndef UNWIND_FAST_SCHED_IDLE_H
 #define UNWIND_FAST_SCHED_IDLE_H
 
 #include "unwind/cpy.h"
 
-enum { SCHED_IDLE_BYTES = 8192 }; /* of a stack: from here on it is worth asking */
+enum { SCHED_IDLE_BYTES = 8192 }; /* size of a stack from which on reading the counters pays */
 
 struct sched_idle {
-    int fd, stat_fd; /* owned: its schedstat; its stat if it runs often; -1: not open */
-    unsigned idle;   /* times in a row that stat did not say that it runs */
-    bool asleep;     /* it slept when it had had `turns` */
-    bool sole;       /* and was the only thread of its process: until it wakes, it still is */
-    bool read;       /* and its stack was read since then */
-    bool late;       /* it fell asleep after what sched_idle_note is told of next was read */
-    bool queued;     /* it waited for a CPU for more than a moment, lately */
-    int cpu;         /* where it was when sched_idle_is_ready looked just now; -1: it did not */
-    uint64_t turns;  /* on a CPU */
-    uint64_t cpu_ns, wait_ns;
-    uint64_t woke_ns, woke_sum_ns; /* when it was last known to run as its CPU was taken, and what
-                                      it had used and waited then; 0: not known */
-    unsigned patience;             /* times that sched_idle_note lets pass until it looks again, */
-    unsigned passed;               /* and has let pass */
+    int fd;           /* owned: schedstat of the thread; -1: not open */
+    int stat_fd;      /* owned: stat of the thread, if it runs often; -1: not open */
+    unsigned idle;    /* reads of stat in a row that did not find the thread running */
+    bool asleep;      /* it slept when `turns` was read */
+    bool only_thread; /* it was the only thread of its process then; so it is until it wakes up */
+    bool read;        /* its stack was read while it slept */
+    bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
+    bool queued;      /* it waited for a CPU for more than a moment, lately */
+    int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
+    uint64_t turns;   /* times that it was given a CPU */
+    uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */
+    uint64_t woke_ns;         /* sched_idle_wake.woke_ns when it was last known to run until its CPU
+                                 was taken; 0: not known */
+    uint64_t woke_sum_ns;     /* cpu_ns + wait_ns at woke_ns */
+    unsigned looks_to_skip;   /* calls of sched_idle_note between two reads of stat: a backoff */
+    unsigned looks_skipped;   /* since the last read of stat */
 };
 
-/* Whoever looks may have taken a CPU by waking up there: what the kernel has counted of the thread
- * that ran there goes up to that moment. */
-struct sched_idle_here {
-    uint64_t woke_ns; /* when, by a clock that does not stop; 0: it has not */
+/*
+ * Wake-up of the calling thread on a CPU: the kernel updated the counters of the thread that it
+ * preempted there.
+ */
+struct sched_idle_wake {
+    uint64_t woke_ns; /* by a clock that does not stop; 0: it did not wake up for this sample */
     int cpu;
 };
 
@@ -47,28 +53,29 @@ void sched_idle_finish(struct sched_idle *sched_idle);
 /* True if the thread has slept since before its stack was read. */
 bool sched_idle_since_read(struct sched_idle *sched_idle);
 
-/* True if the thread is known to have slept when it was last looked at, and has slept since. */
+/* True if the thread slept when its stat was read last, and has slept since. */
 bool sched_idle_since_look(struct sched_idle *sched_idle);
 
 /*
- * True if the thread runs or waits for a CPU now. `queued` says whether it is known to wait.
+ * True if the thread runs or waits for a CPU now; `queued` says whether it is known to wait.
  * `proc_fd` is the process's /proc directory.
  *
- * Cost: its schedstat (0.4 us warm); its stat, too (1.2 us), unless it slept on, or has used or
- *       waited for a CPU all the time since the last look from a CPU that we took from it.
+ * Cost: reads schedstat (0.4 us warm), and stat (1.2 us), unless the thread slept on, or its
+ *       counters account for all the time since it was preempted last.
  */
 bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
-                         const struct sched_idle_here *here);
+                         const struct sched_idle_wake *wake);
 
-/* The same where the thread is known to run on that CPU now. */
+/* Updates the counters of a thread that is known to run on `cpu` now. */
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu);
 
-/* Its stack was read in a sample in which sched_idle_is_ready was asked, too. */
+/* To be called after its stack was read, if this sample called sched_idle_is_ready. */
 void sched_idle_was_read(struct sched_idle *sched_idle);
 
 /*
- * The same where it was not: finds out now and then whether the thread sleeps. `same`: its stack
- * was as before. `proc_fd` is the process's /proc directory.
+ * To be called after its stack was read, if this sample did not call sched_idle_is_ready: finds out
+ * from time to time whether the thread sleeps. `same`: its stack was as before. `proc_fd` is the
+ * process's /proc directory.
  */
 void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool same);
 

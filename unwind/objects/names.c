@@ -104,15 +104,15 @@ static bool add_thread(void *ctx, cpy_addr ident, cpy_addr thread)
 
 static void forget_interp(struct names *names, cpy_addr interp)
 {
-    size_t i, kept = 0;
+    size_t i, remaining = 0;
 
     for (i = 0; i < names->count; i++) {
         if (names->names[i].interp == interp)
             free(names->names[i].text);
         else
-            names->names[kept++] = names->names[i];
+            names->names[remaining++] = names->names[i];
     }
-    names->count = kept;
+    names->count = remaining;
 }
 
 /* Reads interp.modules["threading"]._active again. */

@@ -51,7 +51,7 @@ enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct bu
 {
     const struct layout *l = reader->layout;
     unsigned char data[OBJECT_TEXT_MAX * 4];
-    uint64_t length, i, kept;
+    uint64_t length, i, read_length;
     uint32_t state, kind;
     struct mem_range head[] = {{str + l->unicode.length, &length, sizeof(length)},
                                {str + l->unicode.state, &state, sizeof(state)}};
@@ -63,15 +63,15 @@ enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct bu
     if (!(state & l->unicode.compact) || (kind != 1 && kind != 2 && kind != 4) ||
         length > INT32_MAX)
         return CPY_RACED;
-    kept = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX;
+    read_length = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX;
     str += state & l->unicode.ascii ? l->unicode.ascii_data : l->unicode.compact_data;
-    if (kept > 0)
-        rc = mem_read(reader->mem, str, data, kept * kind);
+    if (read_length > 0)
+        rc = mem_read(reader->mem, str, data, read_length * kind);
     if (rc != CPY_OK)
         return rc;
-    for (i = 0; i < kept; i++)
+    for (i = 0; i < read_length; i++)
         add_utf8(out, char_at(data, i, kind));
-    if (kept < length)
+    if (read_length < length)
         buf_add_str(out, "...");
     buf_add(out, "", 1);
     return buf_failed(out) ? CPY_NOMEM : CPY_OK;

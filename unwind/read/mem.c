@@ -32,19 +32,19 @@ static enum cpy_rc rc_of_errno(int cause)
 static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ranges, size_t count)
 {
     struct iovec local[MEM_RANGES_MAX], remote[MEM_RANGES_MAX];
-    size_t i, places = 0, total = 0;
+    size_t i, local_count = 0, total = 0;
     ssize_t got;
 
     for (i = 0; i < count; i++) {
         if (i > 0 && (unsigned char *)ranges[i - 1].into + ranges[i - 1].size == ranges[i].into)
-            local[places - 1].iov_len += ranges[i].size;
+            local[local_count - 1].iov_len += ranges[i].size;
         else
-            local[places++] = (struct iovec){ranges[i].into, ranges[i].size};
+            local[local_count++] = (struct iovec){ranges[i].into, ranges[i].size};
         /* The kernel takes the remote address as a pointer; nothing here follows it. */
         remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].from, ranges[i].size};
         total += ranges[i].size;
     }
-    got = process_vm_readv(pm->pid, local, places, remote, count, 0);
+    got = process_vm_readv(pm->pid, local, local_count, remote, count, 0);
     pm->mem.reads++;
     pm->mem.iovecs += count;
     if (got < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_cache.h - what is kept of each thread from one sample to the next: what to read of it,
- * and its stack with names and lines.
+ * thread_cache.h - state of each thread that lasts from one sample to the next: the ranges to
+ * prefetch, the scheduler counters, and its stack with names and lines.
  *
- * Shape: thread_cache_init; for each list of all threads thread_cache_begin_list, thread_cache_get
- * for each of them, thread_cache_end_list; thread_cache_finish.
+ * Shape:   thread_cache_init; for each list of all threads thread_cache_begin_list,
+ *          thread_cache_get for each thread, thread_cache_end_list; thread_cache_finish.
  */
 #ifndef UNWIND_STACK_THREAD_CACHE_H
 #define UNWIND_STACK_THREAD_CACHE_H
@@ -13,32 +13,35 @@
 #include "unwind/fast/sched_idle.h"
 #include "unwind/stack/walk.h"
 
-enum { THREAD_CACHE_FRAMES_MAX = 1 << 18 }; /* of all threads of a target */
+enum { THREAD_CACHE_FRAMES_MAX = 1 << 18 }; /* frames of all threads of a target together */
 
 /*
- * A resolved stack. Both arrays end with the outermost frame, at `room`: while only the inner
- * end of a stack changes, the rest stays where it is.
+ * A resolved stack. The outermost frame is the last item of both arrays (index room - 1). So when
+ * only inner frames change, the others need not be moved.
  */
 struct cached_stack {
     struct raw_frame *raw;    /* owned */
     struct cpy_frame *frames; /* owned */
-    uint32_t room, depth;
-    bool cut;
-    uint64_t generation; /* of the code objects when it was resolved; 0: not known */
+    uint32_t room, depth;     /* items of the arrays; of these, items in use */
+    bool cut;                 /* deeper than CPY_DEPTH_MAX: outer frames are missing */
+    uint64_t generation;      /* count of changes of code objects when it was resolved; 0: not
+                                 known */
 };
 
+/* One thread state. */
 struct cached {
-    cpy_addr state; /* of the thread; with the next two it tells threads apart */
-    uint64_t thread_id, native_id;
-    uint64_t seen; /* the list in which it was last */
-    struct prefetch_set set;
-    struct sched_idle sched_idle;
-    struct cached_stack stack;
-    struct cpy_thread out; /* what was given last */
-    bool whole;            /* `out` is all there, and good as long as the thread does not run */
-    bool sleeps;           /* and it did not, as was found out before this sample of all threads */
-    uint64_t inner_tid;    /* 3.6 to 3.10: as it was found out; 0: it was not */
-    uint64_t names;        /* names->refreshes when its name was looked up */
+    cpy_addr state;               /* address of the PyThreadState */
+    uint64_t thread_id;           /* pthread_t: another thread may get the same state */
+    uint64_t native_id;           /* kernel's thread id, from 3.11 on; else 0 */
+    uint64_t seen;                /* thread_cache.lists of the last list that had it */
+    struct prefetch_set set;      /* what a sample reads of it */
+    struct sched_idle sched_idle; /* whether it has run since */
+    struct cached_stack stack;    /* its last stack */
+    struct cpy_thread out;        /* what the last sample gave of it */
+    bool whole;                   /* `out` is complete, and valid until the thread runs */
+    bool sleeps;                  /* it was found not to have run, before this full sample */
+    uint64_t inner_tid;           /* 3.6 to 3.10: kernel's thread id; 0: not known */
+    uint64_t names;               /* names.refreshes when its name was looked up */
 };
 
 struct thread_cache {
@@ -46,24 +49,24 @@ struct thread_cache {
     size_t count, capacity;
     struct cached **slots; /* owned: open addressing by state; NULL: empty */
     size_t slot_count;
-    size_t frames; /* room of all stacks */
-    uint64_t lists;
+    size_t frames;  /* room of all stacks */
+    uint64_t lists; /* lists begun so far */
 };
 
 void thread_cache_init(struct thread_cache *thread_cache);
 void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *prefetch);
 
-/* What is kept of a thread state; new and empty for one that was not there. NULL: no memory. */
+/* The entry of a thread state; a new, empty one if there was none. NULL: no memory. */
 struct cached *thread_cache_get(struct thread_cache *thread_cache, cpy_addr state);
 
-/* Begins a list of all threads; ends it: what was not asked for since is freed. */
+/* Begins a list of all threads; ends it, and frees entries that were not looked up since. */
 void thread_cache_begin_list(struct thread_cache *thread_cache);
 void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *prefetch);
 
-/* Forgets all stacks, not what to read. */
+/* Forgets all stacks, not the ranges to prefetch. */
 void thread_cache_forget_stacks(struct thread_cache *thread_cache);
 
-/* Makes room for `depth` frames; what is there stays. False: there is none. */
+/* Makes room for `depth` frames; those in use stay. False: out of memory, or too many frames. */
 bool thread_cache_reserve(struct thread_cache *thread_cache, struct cached_stack *stack,
                           uint32_t depth);
 

@@ -607,7 +607,7 @@ static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
 }
 
 /* Says which frames are the same to the end, unless there are too many. */
-static void keep_run(struct walk *walk)
+static void note_same(struct walk *walk)
 {
     struct raw_stack *out = walk->out;
     uint32_t run = walk->run_to - walk->run_from;
@@ -629,7 +629,7 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
             return rc;
         addr = take_plain(walk, addr);
     }
-    keep_run(walk);
+    note_same(walk);
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
     if (walk->skipped)

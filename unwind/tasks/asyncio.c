@@ -38,7 +38,7 @@ static bool take(struct asyncio *asyncio, struct mem *mem, cpy_addr at, struct l
 }
 
 /* Looks into the object whose first mapping is `map`. */
-static bool look_into(struct asyncio *asyncio, const struct asyncio_place *place,
+static bool look_into(struct asyncio *asyncio, const struct asyncio_process *process,
                       const struct map *map, struct layout *layout)
 {
     static const char *const symbols[] = {"_Py_AsyncioDebug", "_AsyncioDebug"};
@@ -46,19 +46,20 @@ static bool look_into(struct asyncio *asyncio, const struct asyncio_place *place
     cpy_addr at;
     size_t i;
 
-    if (!loaded_is_start(map) || elf_image_read(place->mem, map->start, &image) != CPY_OK ||
+    if (!loaded_is_start(map) || elf_image_read(process->mem, map->start, &image) != CPY_OK ||
         (!strstr(loaded_name(map), "_asyncio") &&
-         (place->runtime < image.low || place->runtime >= image.high)))
+         (process->runtime < image.low || process->runtime >= image.high)))
         return false;
     for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
-        if (loaded_find(place->mem, place->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
+        if (loaded_find(process->mem, process->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
                         &at) == CPY_OK &&
-            take(asyncio, place->mem, at, layout))
+            take(asyncio, process->mem, at, layout))
             return true;
     return false;
 }
 
-void asyncio_look(struct asyncio *asyncio, const struct asyncio_place *place, struct layout *layout)
+void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
+                  struct layout *layout)
 {
     struct maps maps;
     cpy_addr at;
@@ -66,25 +67,25 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_place *place, st
 
     if (asyncio->table != 0 || layout->generator.size == 0)
         return;
-    if (place->proc_fd < 0) {
-        if (mem_read_word(place->mem, ASYNCIO_IN_IMAGE, &at) == CPY_OK)
-            (void)take(asyncio, place->mem, at, layout);
+    if (process->proc_fd < 0) {
+        if (mem_read_word(process->mem, ASYNCIO_IN_IMAGE, &at) == CPY_OK)
+            (void)take(asyncio, process->mem, at, layout);
         return;
     }
-    if (maps_read(place->proc_fd, &maps, NULL) != CPY_OK)
+    if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)
         return;
     for (i = 0; i < maps.count && asyncio->table == 0; i++)
-        (void)look_into(asyncio, place, &maps.maps[i], layout);
+        (void)look_into(asyncio, process, &maps.maps[i], layout);
     maps_finish(&maps);
 }
 
-void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_place *place,
+void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,
                          struct layout *layout)
 {
     if (asyncio->table != 0 || layout->generator.size == 0 ||
         asyncio->samples++ < asyncio->next_look)
         return;
-    asyncio_look(asyncio, place, layout);
+    asyncio_look(asyncio, process, layout);
     asyncio->next_look = asyncio->samples + asyncio->wait;
     asyncio->wait = asyncio->wait * 2 < WAIT_MAX ? asyncio->wait * 2 : WAIT_MAX;
 }

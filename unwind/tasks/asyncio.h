@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * asyncio.h - finds where the asyncio of a target says how its tasks lie in memory, and
- * keeps what reading tasks needs.
+ * asyncio.h - finds out how the asyncio of a target lays out its tasks, and holds what reading
+ * tasks needs from one sample to the next.
+ *
+ * The folder unwind/tasks/ knows asyncio's structures: the lists of tasks and the tasks that wait
+ * for each other. It does not know in which order a sample reads them (task.h, cpy_tasks).
  *
  * Source: Modules/_asynciomodule.c, tags v3.14.0 and v3.15.0: a table of 13 words without
  *         name or version, in a section of its own, of the object that has _asyncio. That
@@ -15,37 +18,37 @@
 #include "unwind/tasks/waiters.h"
 
 struct asyncio {
-    cpy_addr table;              /* 0: not found */
+    cpy_addr table;              /* address of the table; 0: not found */
     uint64_t samples, next_look; /* in samples of the target */
-    uint64_t wait;               /* samples between looks: doubles up to a bound */
+    uint64_t wait;               /* samples between two looks: doubles up to a bound */
     struct kinds kinds;
     struct tasklist list;
     struct chain *chain;     /* owned; NULL until the first task is read */
-    struct waiters *waiters; /* owned; the same */
-    struct buf name;         /* owned: scratch: the name of the task that is read, */
-    struct buf name_again;   /* owned: and when it was read once more */
-    enum kind name_kind;     /* KIND_OTHER: it has none */
+    struct waiters *waiters; /* owned; NULL until the first task is read */
+    struct buf name;         /* owned: scratch: name of the current task */
+    struct buf name_again;   /* owned: scratch: the same, read a second time */
+    enum kind name_kind;     /* type of the current task's name; KIND_OTHER: it has none */
 };
 
 void asyncio_init(struct asyncio *asyncio);
 void asyncio_finish(struct asyncio *asyncio);
 
-/* Where to look. */
-struct asyncio_place {
+/* The process in which to look. */
+struct asyncio_process {
     struct mem *mem;
-    int proc_fd; /* the process's /proc directory; -1: an image, which says it itself */
+    int proc_fd; /* its /proc directory; -1: a memory image, see ASYNCIO_IN_IMAGE */
     cpy_addr runtime;
 };
 
-/* In an image, the word here is where the table lies. No process has anything there. */
+/* Address in a memory image where it has the address of the table. No process maps it. */
 #define ASYNCIO_IN_IMAGE UINT64_C(0)
 
-/* Looks for the table and adds it to the layout; nothing changes where there is none. */
-void asyncio_look(struct asyncio *asyncio, const struct asyncio_place *place,
+/* Looks for the table and adds it to the layout. Nothing changes if there is none. */
+void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
                   struct layout *layout);
 
-/* The same at each sample, but ever more rarely. */
-void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_place *place,
+/* To be called at each sample: looks for the table, with a growing number of samples between. */
+void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,
                          struct layout *layout);
 
 #endif

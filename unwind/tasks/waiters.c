@@ -66,7 +66,7 @@ static enum cpy_rc sort_out(const struct reader *reader, struct waiters *out, si
 {
     struct awaited awaited[BATCH];
     cpy_addr batch[BATCH];
-    size_t at, i, count, kept = first;
+    size_t at, i, count, used = first;
     enum cpy_rc rc;
 
     for (at = first; at < out->count; at += count) {
@@ -77,12 +77,12 @@ static enum cpy_rc sort_out(const struct reader *reader, struct waiters *out, si
             return rc;
         for (i = 0; i < count; i++) {
             if (awaited[i].is_task)
-                out->tasks[kept++] = batch[i];
+                out->tasks[used++] = batch[i];
             else
                 out->cut |= add_future(futures, batch[i], &awaited[i]);
         }
     }
-    out->count = kept;
+    out->count = used;
     return CPY_OK;
 }
 
@@ -114,13 +114,13 @@ static int by_address(const void *a, const void *b)
 
 static void drop_doubles(struct waiters *out)
 {
-    size_t i, kept = 0;
+    size_t i, used = 0;
 
     qsort(out->tasks, out->count, sizeof(out->tasks[0]), by_address);
     for (i = 0; i < out->count; i++)
-        if (kept == 0 || out->tasks[kept - 1] != out->tasks[i])
-            out->tasks[kept++] = out->tasks[i];
-    out->count = kept;
+        if (used == 0 || out->tasks[used - 1] != out->tasks[i])
+            out->tasks[used++] = out->tasks[i];
+    out->count = used;
 }
 
 enum cpy_rc waiters_read(const struct reader *reader, const struct awaited *awaited,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gil_skip.h - a made target of which light samples can be taken. Include cmocka.h before it.
+ * gil_skip.h - a made target of which GIL-skip samples can be taken. Include cmocka.h before it.
  */
 #ifndef TESTS_UNIT_UNWIND_GIL_SKIP_H
 #define TESTS_UNIT_UNWIND_GIL_SKIP_H
@@ -9,12 +9,15 @@
 
 #include "tests/unit/unwind/target.h"
 
-enum { THREADS = 3, LIST_LOOKS = 64 }; /* light samples until the interpreters are listed again */
+enum {
+    THREADS = 3,
+    LIST_LOOKS = 64
+}; /* GIL-skip samples until the interpreters are listed again */
 
 /* The threads, in the order of samples: the newest first. */
 static cpy_addr threads[THREADS];
 
-/* Three threads, of which the last holds the GIL; two samples, the second of which is light. */
+/* Three threads, of which the last holds the GIL; two samples, the second is a GIL-skip sample. */
 static inline void make_threads(struct fixture *f)
 {
     for (size_t i = THREADS; i-- > 0;)
@@ -34,7 +37,7 @@ static inline void move_all(struct fixture *f, const char *func)
         put_stack(f, threads[i], stack_of(f, func, 5));
 }
 
-static inline uint64_t light_samples(const struct fixture *f)
+static inline uint64_t gil_skip_samples(const struct fixture *f)
 {
     return cpy_stats(f->target)->gil_skips;
 }
@@ -51,25 +54,25 @@ static inline const char *functions(const struct fixture *f)
     return text;
 }
 
-/* A sample that reads all threads, and soon (once no name is looked for) one that is light. */
+/* A sample that reads all threads, and soon (once no name is looked for) one that does not. */
 static inline void assert_full_once(struct fixture *f)
 {
-    uint64_t gil_skips = light_samples(f);
+    uint64_t gil_skips = gil_skip_samples(f);
 
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), gil_skips);
+    assert_int_equal(gil_skip_samples(f), gil_skips);
     for (int i = 0; i < 8; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_true(light_samples(f) > gil_skips);
+    assert_true(gil_skip_samples(f) > gil_skips);
 }
 
-static inline void assert_never_light(struct fixture *f)
+static inline void assert_never_gil_skip(struct fixture *f)
 {
-    uint64_t gil_skips = light_samples(f);
+    uint64_t gil_skips = gil_skip_samples(f);
 
     for (int i = 0; i < 4; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), gil_skips);
+    assert_int_equal(gil_skip_samples(f), gil_skips);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gil_skip.c - a light sample reads who can have run, and gives the others as they were.
+/* test_gil_skip.c - a GIL-skip sample reads the threads that can have run, and gives the others as
+ * they were.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **st
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old new ");
-    assert_int_equal(light_samples(f), before.gil_skips + 3);
+    assert_int_equal(gil_skip_samples(f), before.gil_skips + 3);
     assert_int_equal(cpy_stats(f->target)->threads, before.threads + 3 * THREADS);
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 3 * 2);
 }
@@ -51,21 +52,21 @@ static void takes_one_system_call_once_warm(void **state)
 static void reads_both_threads_of_a_hand_over(void **state)
 {
     struct fixture *f = *state;
-    uint64_t gil_skips, cached;
+    uint64_t gil_skips, kept_before;
 
     make_threads(f);
-    gil_skips = light_samples(f);
-    cached = cpy_stats(f->target)->threads_kept;
+    gil_skips = gil_skip_samples(f);
+    kept_before = cpy_stats(f->target)->threads_kept;
     hold_gil(f, threads[0]);
     move_all(f, "new");
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "new old new ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + 1);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + 1);
     move_all(f, "newer");
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "newer old new ");
-    assert_int_equal(light_samples(f), gil_skips + 2);
+    assert_int_equal(gil_skip_samples(f), gil_skips + 2);
 }
 
 static void reads_all_after_more_than_one_hand_over(void **state)
@@ -88,7 +89,7 @@ static void reads_all_if_the_gil_went_to_a_thread_that_is_not_listed(void **stat
     make_threads(f);
     hold_gil(f, NOWHERE);
     move_all(f, "new");
-    assert_never_light(f);
+    assert_never_gil_skip(f);
 
     assert_string_equal(functions(f), "new new new ");
 }
@@ -110,17 +111,17 @@ static void leaves_out_a_thread_that_has_ended(void **state)
     uint64_t gil_skips;
 
     make_threads(f);
-    gil_skips = light_samples(f);
+    gil_skips = gil_skip_samples(f);
     fake_put32(f->fake, threads[2] + f->fake->layout.thread.status,
                CHAIN_STATUS_BOUND | f->fake->layout.status_cleared);
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old ");
     hold_gil(f, threads[1]);
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(light_samples(f), gil_skips); /* nobody that is there has held the GIL */
+    assert_int_equal(gil_skip_samples(f), gil_skips); /* nobody that is there has held the GIL */
     for (int i = 0; i < 8; i++)
         assert_int_equal(sample(f), CPY_OK);
-    assert_true(light_samples(f) > gil_skips);
+    assert_true(gil_skip_samples(f) > gil_skips);
 }
 
 static void knows_a_thread_whose_state_was_that_of_another(void **state)
@@ -144,12 +145,12 @@ static void sees_a_code_object_that_was_replaced(void **state)
     put_stack(f, threads[2], chain_frame(f->fake, code, 5, chain_shim(f->fake, 0)));
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old before ");
-    gil_skips = light_samples(f);
+    gil_skips = gil_skip_samples(f);
     fake_put64(f->fake, code + f->fake->layout.code.qualname, fake_str(f->fake, "after"));
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old after ");
-    assert_int_equal(light_samples(f), gil_skips + 1);
+    assert_int_equal(gil_skip_samples(f), gil_skips + 1);
     assert_int_equal(cpy_stats(f->target)->codes_stale, 1);
     assert_full_once(f); /* the names of the one before are freed */
 }
@@ -169,7 +170,7 @@ static void reads_all_where_it_is_asked_who_waits_for_the_gil(void **state)
 
     make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_GIL_WAIT});
-    assert_never_light(f);
+    assert_never_gil_skip(f);
 }
 
 static void reads_all_where_only_some_are_asked_for(void **state)
@@ -178,7 +179,7 @@ static void reads_all_where_only_some_are_asked_for(void **state)
 
     make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.only = CPY_STATUS_GIL});
-    assert_never_light(f);
+    assert_never_gil_skip(f);
 
     assert_int_equal(f->count, 1);
     assert_int_equal(f->seen[0].state, threads[2]);
@@ -191,7 +192,7 @@ static void reads_all_where_there_is_no_gil(void **state)
 
     make_threads(f);
     f->target->found.layout.gil.enabled = ENABLED_AT;
-    assert_never_light(f);
+    assert_never_gil_skip(f);
     fake_put32(f->fake, f->gil + ENABLED_AT, 1);
     assert_full_once(f);
 }
@@ -204,16 +205,16 @@ static void reads_all_where_nobody_counts_who_takes_the_gil(void **state)
 
     make_threads(f);
     found->layout.gil.switch_number = NO_FIELD;
-    assert_never_light(f);
+    assert_never_gil_skip(f);
     *found = known;
     found->layout.interp.gil = NO_FIELD;
-    assert_never_light(f);
+    assert_never_gil_skip(f);
     *found = known;
     found->gil_current = f->gil;
-    assert_never_light(f);
+    assert_never_gil_skip(f);
     *found = known;
     fake_put32(f->fake, f->gil + known.layout.gil.locked, UINT32_MAX); /* not made yet */
-    assert_never_light(f);
+    assert_never_gil_skip(f);
 }
 
 static void finds_an_interpreter_that_came(void **state)
@@ -334,9 +335,9 @@ static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **sta
     assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
     sched_idle = &f->target->list.threads[0].cached->sched_idle;
     assert_true(sched_idle->read);
-    assert_false(sched_idle->sole); /* the test itself is one more */
+    assert_false(sched_idle->only_thread); /* the test itself is one more */
     put_stack(f, only, stack_of(f, "new", 5));
-    sched_idle->sole = true;
+    sched_idle->only_thread = true;
     assert_nothing_is_read(f, "old ");
     assert_nothing_is_read(f, "old ");
     thread_wake(thread);

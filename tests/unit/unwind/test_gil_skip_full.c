@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gil_skip_full.c - light samples give what full ones give, whatever the target does.
+ * test_gil_skip_full.c - GIL-skip samples give what full samples give, whatever the target does.
  *
  * A target is played that keeps CPython's rules: only who holds the GIL moves, comes, goes or
  * replaces code. It moves between samples, and within some. After each quiet sample a second
- * target with the same memory, which never is light, must have given the same.
+ * target with the same memory, of which all samples are full, must have given the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gil_skip_races.c - what a light sample keeps is true whatever happens meanwhile. */
+/* test_gil_skip_races.c - what a GIL-skip sample does not read is true whatever happens meanwhile.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,22 +40,22 @@ static void knows_whether_a_thread_that_it_does_not_read_has_the_gil(void **stat
 {
     struct fixture *f = *state;
     const struct layout *l = &f->fake->layout;
-    uint64_t cached;
+    uint64_t kept_before;
 
     make_threads(f);
     fake_put32(f->fake, f->interp + l->interp.collecting, 1);
     assert_int_equal(sample(f), CPY_OK);
     assert_int_equal(f->seen[2].status, CPY_STATUS_GIL | CPY_STATUS_GC);
-    cached = cpy_stats(f->target)->threads_kept;
+    kept_before = cpy_stats(f->target)->threads_kept;
     fall_asleep(f, threads[2]); /* and keeps it, as C code may */
     assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + THREADS);
     assert_int_equal(f->seen[2].status, CPY_STATUS_GIL | CPY_STATUS_GC);
     fake_put32(f->fake, f->interp + l->interp.collecting, 0);
     hold_gil(f, 0);
     assert_int_equal(sample(f), CPY_OK);
 
-    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + 2 * THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + 2 * THREADS);
     assert_int_equal(f->seen[2].status, 0);
 }
 
@@ -71,18 +72,18 @@ static uint64_t bytes_of_sample(struct fixture *f)
 static void reads_only_the_state_of_threads_that_slept_where_all_are_read(void **state)
 {
     struct fixture *f = *state;
-    uint64_t all, cached;
+    uint64_t all, kept_before;
 
     make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_CPU});
     (void)bytes_of_sample(f);
     all = bytes_of_sample(f);
-    cached = cpy_stats(f->target)->threads_kept;
+    kept_before = cpy_stats(f->target)->threads_kept;
     for (size_t i = 0; i < THREADS; i++)
         fall_asleep(f, threads[i]);
     assert_true(bytes_of_sample(f) < all);
     assert_string_equal(functions(f), "old old old ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + THREADS);
     for (size_t i = 0; i < THREADS; i++)
         assert_true(f->seen[i].same);
 
@@ -90,7 +91,7 @@ static void reads_only_the_state_of_threads_that_slept_where_all_are_read(void *
     (void)schedstat(thread_cache_get(&f->target->cache.threads, threads[1])->sched_idle.fd, 8);
     assert_true(bytes_of_sample(f) < all);
     assert_string_equal(functions(f), "old woken old ");
-    assert_int_equal(cpy_stats(f->target)->threads_kept, cached + THREADS + 2);
+    assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + THREADS + 2);
     assert_false(f->seen[1].same);
 }
 
@@ -237,7 +238,7 @@ static void tries_again_what_was_torn(void **state)
     uint64_t gil_skips;
 
     make_threads(f);
-    gil_skips = light_samples(f);
+    gil_skips = gil_skip_samples(f);
     mended_by = chain_shim(f->fake, 0);
     broken = chain_frame(f->fake, new_code(f, "mended"), 5, NOWHERE);
     put_stack(f, threads[2], broken);
@@ -246,7 +247,7 @@ static void tries_again_what_was_torn(void **state)
     assert_int_equal(sample(f), CPY_OK);
 
     assert_string_equal(functions(f), "old old mended ");
-    assert_int_equal(light_samples(f), gil_skips + 1);
+    assert_int_equal(gil_skip_samples(f), gil_skips + 1);
     assert_true(cpy_stats(f->target)->retries > 0);
     assert_int_equal(cpy_stats(f->target)->torn, 0);
 }
@@ -261,11 +262,11 @@ static void reads_all_after_a_stack_that_stayed_torn(void **state)
     assert_int_equal(sample(f), CPY_OK);
     assert_string_equal(functions(f), "old old - ");
     assert_true(f->seen[2].torn);
-    gil_skips = light_samples(f);
+    gil_skips = gil_skip_samples(f);
     put_stack(f, threads[2], stack_of(f, "new", 5));
     assert_int_equal(sample(f), CPY_OK);
 
-    assert_int_equal(light_samples(f), gil_skips);
+    assert_int_equal(gil_skip_samples(f), gil_skips);
     assert_string_equal(functions(f), "old old new ");
     assert_false(f->seen[2].same);
 }
@@ -287,7 +288,7 @@ static void allocates_nothing_once_warm(void **state)
         put_stack(f, threads[i % 2], stacks[i / 2 % 2]);
         assert_int_equal(sample(f), CPY_OK);
     }
-    gil_skips = light_samples(f);
+    gil_skips = gil_skip_samples(f);
     alloc_fail_all();
     for (i = 0; i < 40 && rc == CPY_OK; i++) {
         if (i % 8 == 0)
@@ -298,11 +299,11 @@ static void allocates_nothing_once_warm(void **state)
     allocations = alloc_fail_stop();
 
     assert_int_equal(rc, CPY_OK);
-    assert_int_equal(light_samples(f), gil_skips + 40);
+    assert_int_equal(gil_skip_samples(f), gil_skips + 40);
     assert_int_equal(allocations, 0);
 }
 
-/* A light sample after a hand-over, without memory from the n-th allocation on. */
+/* A GIL-skip sample after a hand-over, without memory from the n-th allocation on. */
 static enum cpy_rc fail_from(struct fixture *f, unsigned long n, unsigned long *allocations)
 {
     cpy_addr deep = stack_of(f, "deep", 5);
@@ -341,7 +342,7 @@ static void gives_nothing_stale_once_there_is_memory_again(void **state)
     assert_true(failed > 0);
 }
 
-static void is_light_as_soon_as_there_is_memory(void **state)
+static void skips_threads_as_soon_as_there_is_memory(void **state)
 {
     unsigned long n, allocations = ULONG_MAX;
     struct fixture *f;
@@ -357,7 +358,7 @@ static void is_light_as_soon_as_there_is_memory(void **state)
         allocations = alloc_fail_stop();
         for (int i = 0; i < 8; i++)
             assert_int_equal(sample(f), CPY_OK);
-        assert_true(light_samples(f) > 0);
+        assert_true(gil_skip_samples(f) > 0);
         assert_string_equal(functions(f), "f ");
         tear_down(&own);
     }
@@ -378,7 +379,7 @@ int main(void)
         TEST(reads_all_after_a_stack_that_stayed_torn),
         TEST(allocates_nothing_once_warm),
         TEST(gives_nothing_stale_once_there_is_memory_again),
-        TEST(is_light_as_soon_as_there_is_memory),
+        TEST(skips_threads_as_soon_as_there_is_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

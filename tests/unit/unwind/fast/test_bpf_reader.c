@@ -44,7 +44,7 @@ struct fixture {
     unsigned char *memory; /* owned: mapped, at the same address there */
     pid_t pid;
     cpu_set_t allowed;
-    struct bpf_reader_place place;
+    struct bpf_reader_thread thread;
     struct mem mem;
     unsigned char *bytes; /* owned: BYTES */
 };
@@ -108,7 +108,7 @@ static int set_up(void **state)
     bind_to(cpus[0]);
     while (atomic_load((_Atomic uint64_t *)(void *)f->memory) == 0)
         nap();
-    f->place = (struct bpf_reader_place){.tid = f->pid, .cpu = (int)cpus[1]};
+    f->thread = (struct bpf_reader_thread){.tid = f->pid, .cpu = (int)cpus[1]};
     return 0;
 }
 
@@ -147,7 +147,7 @@ static bool reads_at_once(struct fixture *f, const struct mem_range *ranges, siz
     int i;
 
     for (i = 0; i < TRIES; i++)
-        if (bpf_reader_read(f->bpf_reader, &f->place, &f->mem, ranges, count))
+        if (bpf_reader_read(f->bpf_reader, &f->thread, &f->mem, ranges, count))
             return true;
     return false;
 }
@@ -255,14 +255,14 @@ static void brings_nothing_of_a_thread_that_is_elsewhere(void **state)
     uint64_t word = 42;
     const struct mem_range range = {address(f, 0), &word, 8};
 
-    f->place.tid = getpid();
+    f->thread.tid = getpid();
     assert_false(reads_at_once(f, &range, 1));
-    f->place.tid = f->pid;
-    f->place.cpu = sched_getcpu();
+    f->thread.tid = f->pid;
+    f->thread.cpu = sched_getcpu();
     assert_false(reads_at_once(f, &range, 1));
-    f->place.cpu = -1;
+    f->thread.cpu = -1;
     assert_false(reads_at_once(f, &range, 1));
-    f->place.cpu = 1 << 20; /* there is no such CPU */
+    f->thread.cpu = 1 << 20; /* there is no such CPU */
     assert_false(reads_at_once(f, &range, 1));
     assert_int_equal(word, 42);
     assert_true(bpf_reader_works(f->bpf_reader));
@@ -332,12 +332,12 @@ static void brings_nothing_of_more_than_fits(void **state)
 /* A thread state at 3 * FAR whose current frame is `frame`. */
 static void make_thread(struct fixture *f, size_t frame)
 {
-    f->place.thread = address(f, 3 * FAR);
-    f->place.chain = (struct bpf_reader_chain){.datastack_chunk = BPF_READER_NONE,
-                                               .cframe = BPF_READER_NONE,
-                                               .current_frame = CURRENT,
-                                               .previous = PREVIOUS,
-                                               .frame_size = FRAME};
+    f->thread.state = address(f, 3 * FAR);
+    f->thread.chain = (struct bpf_reader_chain){.datastack_chunk = BPF_READER_NONE,
+                                                .cframe = BPF_READER_NONE,
+                                                .current_frame = CURRENT,
+                                                .previous = PREVIOUS,
+                                                .frame_size = FRAME};
     put(f, 3 * FAR + CURRENT, frame ? address(f, frame) : 0);
 }
 
@@ -377,7 +377,7 @@ static void follows_frames_wherever_they_lie(void **state)
     assert_true(is_found(f, 30 * FAR, FRAME));
     assert_false(is_found(f, 30 * FAR, FRAME + 1));
     assert_false(is_found(f, 40 * FAR, FRAME));
-    f->place.thread = 0;
+    f->thread.state = 0;
     assert_true(reads_word(f));
     assert_false(is_found(f, 10 * FAR, FRAME)); /* that was before */
 }
@@ -388,7 +388,7 @@ static void brings_what_is_used_of_a_data_stack_in_one_piece(void **state)
     const size_t newest = 50 * PAGE, older = 65 * PAGE, used = 5000;
 
     make_thread(f, newest + 24);
-    f->place.chain.datastack_chunk = CHUNK;
+    f->thread.chain.datastack_chunk = CHUNK;
     put(f, 3 * FAR + CHUNK, address(f, newest));
     put(f, 3 * FAR + CHUNK + 8, address(f, newest + used));
     put(f, newest, address(f, older)); /* _PyStackChunk: previous, size, top */
@@ -411,7 +411,7 @@ static void follows_the_record_of_a_call_into_the_interpreter(void **state)
     struct fixture *f = needed(state);
 
     make_thread(f, 0);
-    f->place.chain.cframe = CFRAME;
+    f->thread.chain.cframe = CFRAME;
     put(f, 3 * FAR + CFRAME, address(f, 70 * PAGE));
     put(f, 70 * PAGE + CURRENT, address(f, 10 * FAR)); /* _PyCFrame: current_frame, previous */
     put(f, 70 * PAGE + CURRENT + 8, address(f, 80 * PAGE));
@@ -492,13 +492,13 @@ static void fetch(struct fixture *f, struct prefetch *prefetch, struct prefetch_
     prefetch->bpf_reader = f->bpf_reader;
     prefetch->uses_bpf = true;
     prefetch_fetch(prefetch, &set, 1);
-    for (i = 0; i < TRIES + PATIENCE_MS && !prefetch->stood; i++) {
+    for (i = 0; i < TRIES + PATIENCE_MS && !prefetch->by_bpf; i++) {
         if (i >= TRIES)
             nap();
         (void)is_served(prefetch, set, address(f, 0), false);
         prefetch_fetch(prefetch, &set, 1);
     }
-    assert_true(prefetch->stood);
+    assert_true(prefetch->by_bpf);
 }
 
 /* A prediction over the process, which runs a stack of one frame at 10 * FAR. */
@@ -520,7 +520,7 @@ static void predict(struct fixture *f, struct predicted *p)
     prefetch_set_init(&p->other, false);
     make_thread(f, 10 * FAR);
     make_frame(f, 10 * FAR, 0);
-    p->prefetch.place = f->place;
+    p->prefetch.bpf_thread = f->thread;
     assert_false(is_served(&p->prefetch, &p->set, address(f, 0), false));
     assert_false(is_served(&p->prefetch, &p->other, address(f, FAR), false));
     fetch(f, &p->prefetch, &p->set);

@@ -13,7 +13,7 @@
 struct fixture {
     struct thread *thread;
     struct sched_idle sched_idle;
-    struct sched_idle_here here; /* nobody woke up */
+    struct sched_idle_wake wake; /* nobody woke up */
 };
 
 static int set_up(void **state)
@@ -49,7 +49,7 @@ static void note(struct fixture *f, bool same)
 
 static bool is_ready(struct fixture *f)
 {
-    return sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, f->thread->tid, &f->here);
+    return sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, f->thread->tid, &f->wake);
 }
 
 /* Its stack was read twice while it slept. */
@@ -153,9 +153,9 @@ static void asks_ever_less_often_about_a_thread_that_always_runs(void **state)
     thread_run(f->thread);
     for (i = 0; i < NOTES; i++) {
         note(f, true);
-        since = f->sched_idle.passed == 0 ? 0 : since + 1;
+        since = f->sched_idle.looks_skipped == 0 ? 0 : since + 1;
         longest = since > longest ? since : longest;
-        asked += f->sched_idle.passed == 0;
+        asked += f->sched_idle.looks_skipped == 0;
     }
     assert_true(asked >= 6 && asked < 15);
     assert_true(longest > 30 && longest <= 130);
@@ -163,7 +163,7 @@ static void asks_ever_less_often_about_a_thread_that_always_runs(void **state)
     for (i = 0; i < 130 && !f->sched_idle.asleep; i++)
         note(f, true);
     assert_true(f->sched_idle.asleep);
-    assert_int_equal(f->sched_idle.patience, 0);
+    assert_int_equal(f->sched_idle.looks_to_skip, 0);
 }
 
 static void is_ready_while_the_thread_runs(void **state)
@@ -185,8 +185,8 @@ static void is_not_ready_where_nothing_is_known_of_a_thread(void **state)
 {
     struct fixture *f = *state;
 
-    assert_false(sched_idle_is_ready(&f->sched_idle, -1, f->thread->tid, &f->here));
-    assert_false(sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, 0, &f->here));
+    assert_false(sched_idle_is_ready(&f->sched_idle, -1, f->thread->tid, &f->wake));
+    assert_false(sched_idle_is_ready(&f->sched_idle, f->thread->proc_fd, 0, &f->wake));
     sched_idle_note(&f->sched_idle, -1, f->thread->tid, true);
     sched_idle_note(&f->sched_idle, f->thread->proc_fd, 0, true);
     assert_false(sched_idle_since_read(&f->sched_idle));

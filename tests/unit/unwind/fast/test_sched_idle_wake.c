@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sched_idle_here.c - a thread that has used all of its time is known to run; any other is
+/* test_sched_idle_wake.c - a thread that has used all of its time is known to run; any other is
  * asked about. The kernel's files are made up, so that each number is exact. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,9 +42,9 @@ static void has_taken(uint64_t cpu_ns, uint64_t wait_ns, uint64_t turns)
 
 static bool is_ready(struct fixture *f, uint64_t woke_ns)
 {
-    const struct sched_idle_here here = {.woke_ns = woke_ns, .cpu = CPU};
+    const struct sched_idle_wake wake = {.woke_ns = woke_ns, .cpu = CPU};
 
-    return sched_idle_is_ready(&f->sched_idle, f->proc_fd, TID, &here);
+    return sched_idle_is_ready(&f->sched_idle, f->proc_fd, TID, &wake);
 }
 
 /* It was seen to run where we woke up after 10 ms, when it had taken 5 ms; its stat says from then
