@@ -2,9 +2,12 @@
 /*
  * cpy.h - reads the Python stacks of another process on this machine.
  *
- * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once. Who samples by a
- *          clock calls cpy_pin_cpu before each sleep.
- *          The target is only ever read: never stopped, never written to.
+ * The library knows CPython's memory from outside: where the interpreter is, its threads, frames,
+ * code objects and asyncio tasks. It knows no profile, no schedule and no output format.
+ *
+ * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once. To sample by a clock,
+ *          call cpy_pin_cpu before each sleep. The target is only read: never stopped, never
+ *          written to.
  * Threads: a target belongs to one thread at a time; targets share nothing.
  * Needs:   ptrace access to the target (same user and dumpable, or CAP_SYS_PTRACE).
  * Source:  CPython 3.6 to 3.12 from the rows in layouts.c; 3.13 and later from
@@ -36,7 +39,7 @@ enum cpy_rc {
 #undef CPY_ENUM
 };
 
-/* A place in the target's memory. An integer, so that nothing here dereferences it. */
+/* An address in the target's memory. An integer, so that nothing here dereferences it. */
 typedef uint64_t cpy_addr;
 
 enum {
@@ -57,10 +60,10 @@ struct cpy_code {
 struct cpy_frame {
     const struct cpy_code *code;
     int32_t line; /* 1 is the first line; 0: not known */
-    /* The rest on request, else 0: CPY_FRAME_POSITIONS, CPY_FRAME_OPCODES. */
+    /* Only on request, else 0: CPY_FRAME_POSITIONS, CPY_FRAME_OPCODES. */
     int32_t end_line;           /* 0: not known */
     int32_t column, end_column; /* in bytes of the source line's UTF-8, from 1; 0: not known */
-    const char *opcode;         /* the instruction, as it stands in the code now (specialised,
+    const char *opcode;         /* the instruction, as it is in the code now (specialised,
                                    instrumented); static; NULL: not known */
 };
 
@@ -76,17 +79,18 @@ enum cpy_status {
 
 struct cpy_thread {
     int64_t interpreter; /* CPython's own number of the interpreter, 0 is the main one */
-    cpy_addr state;      /* its PyThreadState: tells two threads of a target apart */
+    cpy_addr state;      /* its PyThreadState: identifies the thread */
     pid_t tid;           /* the kernel's id in our pid namespace; 0: not known */
     const char *name;    /* Python's name of the thread, UTF-8; NULL: not known */
     uint32_t status;     /* enum cpy_status, as far as the version tells */
     cpy_addr task;       /* the asyncio task that runs in it; on request; 0: none, or not known */
-    bool same;           /* name, task and frames are surely those that were given of it last */
-    bool still;       /* the same but for the name: not an instruction of any frame has changed */
-    bool torn;        /* its stack could not be read whole after all retries: no frames */
-    bool cut;         /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
-    uint64_t cpu_ns;  /* the kernel's: CPU time that it took so far, a tick old at most, */
-    uint64_t wait_ns; /* and time that it waited for a CPU; 0 without CPY_STATUS_CPU */
+    bool same;       /* name, task and frames are identical to the previous sample of this thread */
+    bool still;      /* task and frames are identical, to the instruction; the name may differ */
+    bool torn;       /* its stack was not consistent in any of the tries: no frames */
+    bool cut;        /* the stack is deeper than CPY_DEPTH_MAX: the root side is missing */
+    uint64_t cpu_ns; /* CPU time so far as the kernel counts it, at most a tick old;
+                        0 without CPY_STATUS_CPU */
+    uint64_t wait_ns; /* time that it waited for a CPU; 0 without CPY_STATUS_CPU */
     uint32_t depth;
     const struct cpy_frame *frames; /* [0] is the innermost call */
 };
@@ -104,10 +108,10 @@ struct cpy_task {
     const cpy_addr *awaited_by; /* ids of the tasks that wait for it, ascending */
 };
 
-/* What to read, beside names and lines. All 0: just that, of all threads. */
+/* What to read in addition to names and lines. All 0: nothing more, of all threads. */
 struct cpy_options {
     uint32_t frames; /* enum cpy_frame_option */
-    uint32_t status; /* enum cpy_status: what is found out only on request */
+    uint32_t status; /* enum cpy_status: bits that are found out only on request */
     uint32_t only;   /* only threads whose status has all of these */
     bool tasks;      /* the asyncio task that runs in a thread, and cpy_running_tasks */
 };
@@ -124,7 +128,7 @@ struct cpy_info {
     uint32_t hexversion; /* as sys.hexversion */
     bool free_threaded;
     char version[32];  /* "3.15.2", "3.15.0b1" */
-    char warning[160]; /* "" or why what is read may be wrong: a version nobody has checked */
+    char warning[160]; /* "", or why samples may be wrong: a version that is not verified */
 };
 
 struct cpy_target; /* private: target.h */
@@ -140,10 +144,10 @@ struct cpy_target; /* private: target.h */
 MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err);
 
 /*
- * Memory that a target needs only while it is read: some MiB of addresses, of which it touches
- * some pages. A target has its own; where there are many, one is enough for all of the same thread.
+ * Memory that a target needs only during a sample: some MiB of addresses, of which it touches some
+ * pages. A target has its own; many targets of one thread can share one.
  *
- * Gives: the memory, ended with cpy_scratch_free after the targets; NULL: there is none.
+ * Gives: the memory, ended with cpy_scratch_free after the targets; NULL: out of memory.
  */
 struct cpy_scratch; /* private: target.h */
 
@@ -151,22 +155,22 @@ MUST_CHECK struct cpy_scratch *cpy_scratch_new(void);
 void cpy_scratch_free(struct cpy_scratch *scratch);
 
 /*
- * Has targets that use this memory read while their thread is interrupted on its CPU: see
- * bpf_reader.h. False: we may not, or the kernel cannot (errno says why); then they are read as
- * they are without. Rights that it takes may be given up after this, from Linux 5.19 on. NULL is
- * fine, and false.
+ * Makes samples of targets with this memory read a running thread by a BPF program that interrupts
+ * it on its CPU: see bpf_reader.h. False: no permission, or the kernel does not support it (errno
+ * says which); then they are read without. The permissions may be dropped after this, from
+ * Linux 5.19 on. NULL is fine, and false.
  */
 bool cpy_scratch_use_bpf(struct cpy_scratch *scratch);
 
-/* From now on the target uses this, which outlives it, and has none of its own. */
+/* From now on the target borrows this memory, which must outlive it, instead of its own. */
 void cpy_use_scratch(struct cpy_target *target, struct cpy_scratch *scratch);
 
-/* What the samples from now on are to have. */
+/* Sets what later samples read. */
 void cpy_set_options(struct cpy_target *target, const struct cpy_options *options);
 
 /*
- * Writes into *out what of `asked` the memory of the target's version does not tell, so that no
- * sample will have it: bits of `frames` and `status`. CPY_STATUS_GIL: there is no GIL.
+ * Writes into *out the bits of asked->frames and asked->status that samples of the target's version
+ * cannot have. CPY_STATUS_GIL: there is no GIL.
  */
 void cpy_missing_features(const struct cpy_target *target, const struct cpy_options *asked,
                           struct cpy_options *out);
@@ -181,20 +185,22 @@ const struct cpy_info *cpy_info(const struct cpy_target *target);
  * Reads the stack of each Python thread, one `each` call a thread.
  *
  * Lends:  the thread, its frames and strings, until `each` returns.
- * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads did not
- *         hold still; worth trying again), CPY_NOMEM. No text: this is the hot path.
- * Cost:   none, but to ask the kernel for a count, while the only thread of the process sleeps.
- *         One remote read once warm, if no thread but one had the GIL since the sample before:
- *         of the words of the interpreters and the stack of that thread. Two, if the GIL
- *         was handed over once: of both threads. Else two or three, of all; so, too, where
- *         there is no GIL, nobody counts who takes it (before 3.12), or interpreters share
- *         it. What the sample before did not read takes more. No allocation once warm.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_STARTING, CPY_RACED (the list of threads changed while it was
+ *         read; worth trying again), CPY_NOMEM. No text: this is the hot path.
+ * Cost:   once warm, no allocation, and as remote reads:
+ *         none while the only thread of the process sleeps (a read of its scheduler counters);
+ *         one if at most one thread had the GIL since the sample before (the words of the
+ *         interpreters and the stack of that thread);
+ *         two if the GIL was handed over once (both threads);
+ *         else two or three (all threads): also without a GIL, before 3.12, which does not count
+ *         hand-overs, and if interpreters share the GIL.
+ *         What the sample before did not read takes further reads.
  *
- * While the target moves too fast, and to know whether a thread that could run does run
- * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see cpu_pin.h); its
- * allowed CPUs are as before when this returns, but for cpy_pin_cpu. Where it may not be moved,
- * a thread that waits for a CPU counts as running. A new interpreter is found
- * within 64 samples.
+ * While stacks change too fast to be read, and to know whether a thread that is ready does run
+ * (CPY_STATUS_CPU), the calling thread takes the target's CPU for a moment (see cpu_pin.h). Its CPU
+ * affinity is restored when this returns, unless cpy_pin_cpu has changed it. Without permission to
+ * move, a thread that waits for a CPU counts as running. A new interpreter is found within 64
+ * samples.
  */
 MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
                                   void (*each)(void *ctx, const struct cpy_thread *thread),
@@ -202,99 +208,101 @@ MUST_CHECK enum cpy_rc cpy_sample(struct cpy_target *target,
 
 /*
  * True if every thread of the last sample slept then and has slept since, so that a sample would
- * give the same again; to be asked only where that one gave no torn stack. With CPY_STATUS_CPU
- * only. Where there are many threads, and a GIL that tells (3.12 and later), one that woke up
- * in C code and has not taken the GIL yet counts as asleep: its stack is the same.
+ * give the same again. Only valid after a sample with CPY_STATUS_CPU and without torn stacks. With
+ * many threads and a GIL that counts hand-overs (3.12 and later), a thread that woke up in C code
+ * and has not taken the GIL yet counts as asleep: its stack is the same.
  *
- * Cost: one short system call a thread, up to the first that has run; or two in all.
+ * Cost: one short system call a thread, up to the first that has run; or two altogether.
  */
 MUST_CHECK bool cpy_asleep(struct cpy_target *target);
 
 /*
- * Gives all threads as in the last sample, none of them on a CPU. For a target that has slept
- * since: who asks has found that out.
+ * Gives all threads as in the last sample, none of them on a CPU. Only for a target that has slept
+ * since (cpy_asleep).
  *
  * Lends:  as cpy_sample.
- * Errors: CPY_RACED: not all of them is known any more, or was whole; none was given.
- * Cost:   nothing is read, and the kernel is not asked.
+ * Errors: CPY_RACED: a thread's stack is not cached any more, or was torn; none was given.
+ * Cost:   nothing of the target is read, and the kernel is not asked about its threads.
  */
 MUST_CHECK enum cpy_rc cpy_replay_last(struct cpy_target *target,
                                        void (*each)(void *ctx, const struct cpy_thread *thread),
                                        void *ctx);
 
-/* Frees what the next sample can make anew, but not what cpy_asleep needs: for a target that has
- * slept, and likely sleeps on. */
+/* Frees memory that the next sample can allocate again, but not what cpy_asleep needs: for a target
+ * that has slept, and likely sleeps on. */
 void cpy_trim(struct cpy_target *target);
 
 /*
- * To be called before the calling thread sleeps until the next sample. Where the target is read
- * on site (cpy_scratch_use_bpf) it is moved to another CPU than that of the target's running
- * thread, if there is one that it may use; else to that CPU, and into the lowest real-time class
- * (if it may be: CAP_SYS_NICE or RLIMIT_RTPRIO) until cpy_unpin_cpu, which is due before anything
- * that takes longer than a sample: then the timer that ends the sleep takes the CPU from the target
- * wherever that is, and what is read is whole. An ordinary thread is let in late, and after certain
- * system calls, so where the class is denied this is done only for a target that moves too fast to
- * be read from another CPU.
+ * Prepares the calling thread for its sleep until the next sample.
  *
- * Gives: true: the thread was moved, until cpy_unpin_cpu, or a call that gives false.
- * Cost:  a read of the thread's stat line; where the thread was not there already, a move and a
- *        change of class; without the class, a wait for the end of the target's time slice, some
- *        milliseconds.
+ * With a BPF reader (cpy_scratch_use_bpf) it moves to another CPU than that of the target's running
+ * thread, if it may use one; else to that CPU. It gets the lowest real-time priority, if it has
+ * permission (CAP_SYS_NICE or RLIMIT_RTPRIO). Then the timer that ends the sleep preempts the
+ * target wherever that is, and the sample is consistent. With ordinary priority it would get the
+ * target's CPU late, and after certain system calls. So without permission it moves there only for
+ * a target whose stacks are often torn when they are read from another CPU.
+ *
+ * Call cpy_unpin_cpu before anything that takes longer than a sample.
+ *
+ * Gives: true: the thread was moved, until cpy_unpin_cpu or a call that gives false.
+ * Cost:  a read of a stat line; if the calling thread is not there yet, a move and a change of
+ *        priority; with ordinary priority, a wait of some milliseconds for the end of the target's
+ *        time slice.
  */
 bool cpy_pin_cpu(struct cpy_target *target);
 
 /*
- * To be called when the calling thread, which was moved, has woken up for a sample, before that.
- * `now_ns` is the time by a clock that does not stop, not much later. Of a thread that has used all
- * the time since the sample before the kernel is not asked then whether it runs.
+ * To be called between the wake-up of the moved thread and the sample. `now_ns` is the time of the
+ * wake-up, or little later, by a clock that does not stop. It saves a system call for a thread that
+ * has used all the time since the sample before: that is known to run.
  */
 void cpy_woke(struct cpy_target *target, uint64_t now_ns);
 
-/* Lets the calling thread run where it might before. */
+/* Restores the affinity and the priority of the calling thread. */
 void cpy_unpin_cpu(struct cpy_target *target);
 
 /*
  * Reads all asyncio tasks (CPython 3.14 and later), one `each` call a task: those of each
- * thread, then those whose thread has ended. Each task is read whole, or left out and
- * counted as torn; they are read one after the other, while the target goes on.
+ * thread, then those whose thread has ended. Each task is consistent, or left out and counted as
+ * torn. They are read one after the other, while the target runs.
  *
  * Lends:  the task, its frames and strings, until `each` returns.
  * Errors: as cpy_sample; CPY_FOREIGN: the target has no asyncio that can be read.
- * Cost:   one read once warm (one for each 512 ranges) if no task but those that run has changed,
- * and some hundred nanoseconds a task, whose bytes are compared; some ten reads for a task that is
- *         new. The first call reads the memory map and an ELF file. No allocation once warm.
+ * Cost:   once warm, one read (one for each 512 ranges) if only running tasks have changed, and
+ *         some hundred nanoseconds to compare the bytes of a task; some ten reads for a new task.
+ *         The first call reads the memory map and an ELF file. No allocation once warm.
  */
 MUST_CHECK enum cpy_rc cpy_tasks(struct cpy_target *target,
                                  void (*each)(void *ctx, const struct cpy_task *task), void *ctx);
 
 /*
- * Reads the task that runs in each thread as the last cpy_sample has seen it, then those that
- * wait for it, those that wait for these, and so on, each once a thread: what its stack goes on
- * in. A task that waits for tasks of several threads has the `state` of one of them.
+ * Reads the task that ran in each thread in the last cpy_sample, then the tasks that wait for it,
+ * those that wait for these, and so on, each once a thread: the continuation of the thread's stack.
+ * A task that waits for tasks of several threads has the `state` of one of them.
  *
  * Lends, errors: as cpy_tasks.
- * Cost:   no read of its own once warm, if the same tasks wait and it was called after the sample
- *         before, too: that fetches them as well.
+ * Cost:   once warm, no read if the same tasks wait and it was called after the sample before, too:
+ *         then cpy_sample fetches them.
  */
 MUST_CHECK enum cpy_rc cpy_running_tasks(struct cpy_target *target,
                                          void (*each)(void *ctx, const struct cpy_task *task),
                                          void *ctx);
 
 /*
- * Makes a number of what the innermost frames of a thread hold: where each stands, its variables
- * and what it is computing with, and how often the GIL was handed over. A thread that stays in one
- * call of C code keeps its number; one that has run Python code since has another, unless all of
- * that is as it was (a loop that calls the same C function with the same objects).
+ * Hash of the contents of a thread's innermost frames (instructions, variables, evaluation stacks)
+ * and of the count of GIL hand-overs. It stays the same while the thread is in one call of C code.
+ * After it has run Python code it differs, unless all contents are the same again (a loop that
+ * calls the same C function with the same objects).
  *
  * Gives:  *out, of the thread whose PyThreadState is `state` in the last sample.
- * Errors: as cpy_sample; CPY_RACED also if there is no such thread, or it does not hold still.
- * Cost:   some ten reads, none of them predicted: for now and then.
+ * Errors: as cpy_sample; CPY_RACED also if there is no such thread, or it changes while it is read.
+ * Cost:   some ten reads, none of them predicted: not for each sample.
  */
 MUST_CHECK enum cpy_rc cpy_fingerprint(struct cpy_target *target, cpy_addr state, uint64_t *out);
 
 /*
- * The counters: field, label, text. One list, so that whatever shows them (a report, JSON,
- * metrics) shows all. The label is also the key in JSON and the end of a metric's name.
+ * The counters: field, label, text. One list, so that all output (reports, JSON, metrics) has all.
+ * The label is also the key in JSON and the end of a metric's name.
  */
 #define CPY_STATS(X)                                                                    \
     X(samples, "samples", "samples that gave all threads")                              \

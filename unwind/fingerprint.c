@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fingerprint.c - makes a number of what a thread's frames hold, so that one that stays where it is
- * can be told from one that comes back there again and again. See cpy_fingerprint.
+ * fingerprint.c - hash of the contents of a thread's frames: tells a thread that stays in one call
+ * from a thread that makes the same call again and again. See cpy_fingerprint.
  *
  * From 3.11 on the code object says how many values a frame has: co_nlocalsplus variables, then
- * co_stacksize places of the evaluation stack. Both stand beside co_firstlineno in all versions
+ * co_stacksize slots of the evaluation stack. Both are next to co_firstlineno in all versions
  * (Include/cpython/code.h). Before, the frame is an object of variable size and says so itself.
  */
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "unwind/thread_list.h"
 
-enum { HEADS_EACH = 64 }; /* light samples: then the list of interpreters is looked at */
+enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
 
 /* Room for so many sets. */
 static bool make_room(struct cpy_target *t, size_t count)
@@ -61,12 +61,12 @@ void gil_skip_fetch_all(struct cpy_target *t)
     if (t->cache.threads.count == 0 || !make_room(t, t->cache.threads.count + 2)) {
         prefetch_fetch(&t->prefetch, &common, 1);
     } else {
-        t->sets.list[count++] = common; /* before the stacks: see gil_skip.h */
+        t->sets.list[count++] = common; /* first, before the stacks: see gil_skip.h */
         for (i = 0; i < t->cache.threads.count; i++)
             t->sets.list[count++] = &t->cache.threads.all[i]->set;
         prefetch_fetch(&t->prefetch, t->sets.list, add_awaiters(t, count));
     }
-    for (i = 0; i < t->cache.threads.count; i++) /* whoever is read again is read whole */
+    for (i = 0; i < t->cache.threads.count; i++) /* a thread that is read again is read whole */
         t->cache.threads.all[i]->set.state_only = false;
 }
 
@@ -82,7 +82,7 @@ static size_t last_holder_of(const struct cpy_target *t, size_t interp)
     return SIZE_MAX;
 }
 
-/* Marks a thread that ran, and plans to read it. */
+/* Marks a thread as one that ran, and adds it to those that are read. */
 static void mark(struct cpy_target *t, size_t i)
 {
     if (t->list.threads[i].ran)
@@ -105,7 +105,8 @@ static void mark_runners(struct cpy_target *t)
             mark(t, t->list.interps[i].runner);
 }
 
-/* Compares an interpreter with what it was; marks who ran if its GIL went to another thread. */
+/* Compares an interpreter with the sample before; marks the threads that ran if its GIL went to
+ * another one. */
 static bool is_known(struct cpy_target *t, size_t i, bool *moved)
 {
     struct interp now, *then = &t->list.interps[i];
@@ -165,7 +166,7 @@ static bool is_enough(struct cpy_target *t)
     return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
-/* True if nothing in the process has run: its only thread is one that has slept. */
+/* True if no thread of the process has run: it has only one, which has slept. */
 static bool is_process_idle(const struct cpy_target *t)
 {
     return t->gil_skip.ran_count == 0 && t->list.thread_count == 1 &&
@@ -187,7 +188,8 @@ bool gil_skip_begin(struct cpy_target *t)
     if (is_process_idle(t))
         return true;
     count = add_awaiters(t, t->gil_skip.ran_count);
-    t->sets.list[count] = &t->sets.common; /* last: the count of code objects is to be late */
+    t->sets.list[count] =
+        &t->sets.common; /* last: so the count of code objects is read after the stacks */
     prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
     t->prefetch.now = &t->sets.common;
     for (i = 0; i < t->list.interp_count; i++)
@@ -248,7 +250,7 @@ static bool make_room_to_mark(struct cpy_target *t)
     return true;
 }
 
-/* True if the state of all threads after a full sample is known well enough for a light one. */
+/* True if all that a GIL-skip sample needs is known after a full sample. */
 static bool is_ready(struct cpy_target *t)
 {
     const struct listed *thread;
@@ -268,7 +270,8 @@ static bool is_ready(struct cpy_target *t)
     return true;
 }
 
-/* Whoever holds the GIL of the first interpreter, or did last: it is where it was, if it ran. */
+/* Notes the thread that holds the GIL of the first interpreter, or held it last, and its CPU if it
+ * ran. */
 static void note_runner(struct cpy_target *t)
 {
     const struct listed *thread;

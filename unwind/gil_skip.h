@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gil_skip.h - knows when a sample need not read all threads.
+ * gil_skip.h - samples that read only the threads that can have run, by the GIL's switch count.
  *
- * Where there is a GIL, only a thread that holds it can change its Python stack, and
- * the GIL counts how often it went from one thread to another (switch_number; not when
- * the thread that gave it up takes it again). So if the count, the last holder and the
- * head of the list of threads are what they were before the sample before was read, all
- * other threads' stacks are what they were then: only the last holder is read, and not even
- * that one if it slept all the time (sched_idle.h). If the count is one more, the holder now and
- * the one then are read. Where the one that slept is the only thread of the process, nothing is
- * read: nobody can have come.
+ * Only the thread that holds the GIL can change its Python stack. The GIL counts how often it
+ * passed from one thread to another (switch_number; a thread that takes it again after giving it up
+ * is not counted). Before the stacks are read, a sample reads this count, the last holder and the
+ * head of the list of threads:
  *
- * A thread that came is at the head of the list. One that went took the GIL for that, or
- * had it last; its state says so as long as it is there, and whoever takes its place has
- * another id. New interpreters come to the head of their list, which is looked at each 64
- * samples.
+ * - All as in the sample before: no other thread's stack has changed. Only the last holder is read,
+ *   and not even that if it has slept since (sched_idle.h).
+ * - The count is one higher: the holder then and the holder now are read.
+ * - Else all threads are read: a full sample.
  *
- * Source: Python/ceval_gil.c, take_gil and drop_gil, tags v3.12.0 to v3.15.0.
+ * If the only thread of the process has slept since, nothing is read, because no thread can have
+ * been created.
+ *
+ * A new thread is at the head of the list. A thread that ended took the GIL to do so, or had it
+ * last; its state says so as long as it exists, and another thread in the same memory has another
+ * id. A new interpreter is at the head of the list of interpreters, which is read every 64 samples.
+ *
+ * Needs:   3.12 or later, with a GIL.
+ * Source:  Python/ceval_gil.c, take_gil and drop_gil, tags v3.12.0 to v3.15.0.
  */
 #ifndef UNWIND_GIL_SKIP_H
 #define UNWIND_GIL_SKIP_H
@@ -24,31 +28,32 @@
 #include "unwind/target.h"
 
 /*
- * True if this sample has to read only the threads that are marked as `ran`, of those that
- * the sample before has listed; their words are fetched.
+ * Begins a GIL-skip sample: fetches the threads that can have run and marks them in list.threads
+ * (`ran`). False: a full sample is needed.
  */
 bool gil_skip_begin(struct cpy_target *target);
 
 /*
- * True if nobody has had a GIL since the sample before, of whose threads all were seen to sleep:
- * the counts and the last holders are what they were, and these have slept on. A thread that woke
- * up in C code, and took no GIL, is not noticed. To be asked only where the next sample may be
- * light.
+ * True if no thread has taken a GIL since the last sample, in which all threads slept: the counts
+ * and the last holders are the same, and those holders have slept on. A thread that woke up in C
+ * code and did not take the GIL is not noticed. Only to be called if gil_skip.ready.
  */
 bool gil_skip_all_idle(struct cpy_target *target);
 
-/* The same where nobody counts who takes the GIL, and there is one for all interpreters: nobody has
- * it now, and the thread that was last seen to have run has slept on. */
+/*
+ * The same for versions that do not count GIL switches and have one GIL for all interpreters: no
+ * thread holds it now, and the thread that ran last has slept on.
+ */
 bool gil_skip_gil_is_free(struct cpy_target *target);
 
 /*
- * Fetches what a sample of all threads is likely to read. Where the kernel is asked about each of
- * them anyway, those that have slept since their stacks were read are marked as `sleeps`: of them
- * only the state is fetched, for the list.
+ * Fetches what a full sample is likely to read. If the kernel is asked about each thread anyway,
+ * those that have slept since their stacks were read are marked (`sleeps`), and only their thread
+ * state is fetched, for the list.
  */
 void gil_skip_fetch_all(struct cpy_target *target);
 
-/* After a sample that went well: may the next one be light? */
+/* To be called after a sample without errors: finds out whether the next one may skip threads. */
 void gil_skip_end(struct cpy_target *target);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* missing_features.c - what the memory of a version does not tell. */
+/* missing_features.c - which features the memory of a version does not tell. */
 #include "unwind/target.h"
 
 /* Python code that C code calls has a frame of its own kind, or a mark, from 3.11 on. */

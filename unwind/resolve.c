@@ -7,7 +7,7 @@
 #include "unwind/layouts/linetable.h"
 #include "unwind/objects/instr.h"
 
-/* What stands for something that is no function; named as CPython's own profiler does. */
+/* Code objects of frames that are no functions, named as by CPython's own profiler. */
 static const struct cpy_code native_code = {UINT64_MAX, "<native>", "~", 0};
 static const struct cpy_code gc_code = {UINT64_MAX - 1, "<GC>", "~", 0};
 
@@ -23,7 +23,7 @@ static void add_position(const struct cpy_target *t, const struct code_entry *en
     frame->end_column = position.end_column;
 }
 
-/* The name of the instruction, as it stands in the code now. False: it cannot be read. */
+/* Adds the name of the instruction as it is in the code now. False: it cannot be read. */
 static bool add_opcode(struct cpy_target *t, const struct code_entry *entry, int32_t unit,
                        struct cpy_frame *frame)
 {
@@ -69,7 +69,7 @@ static enum cpy_rc add_frame(struct cpy_target *t, const struct raw_frame *raw,
     return CPY_OK;
 }
 
-/* Puts the frames that are the same to the others. */
+/* Copies the frames that are the same from the cached stack. */
 static void copy_same(struct raw_stack *raw, const struct cached_stack *stack)
 {
     if (raw->same == 0)
@@ -80,7 +80,7 @@ static void copy_same(struct raw_stack *raw, const struct cached_stack *stack)
     raw->same = 0;
 }
 
-/* How many frames, from the outermost on, are as they were, wherever they lie. */
+/* Counts the frames, from the outermost on, that are as before, at whatever address. */
 static uint32_t count_same(const struct raw_stack *raw, const struct cached_stack *stack)
 {
     uint32_t depth = raw->depth + raw->same, same = raw->same;
@@ -96,7 +96,7 @@ static uint32_t count_same(const struct raw_stack *raw, const struct cached_stac
     return same;
 }
 
-/* Notes where the frames that were not compared while walking lie now. */
+/* Updates the addresses of frames that were not compared while walking. */
 static void update_same(const struct raw_stack *raw, struct cached_stack *stack)
 {
     uint32_t i, depth = raw->depth + raw->same;
@@ -136,8 +136,8 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
     for (i = 0; i < count; i++)
         if (raw->frames[i].code != 0)
             t->scratch->addrs[used++] = raw->frames[i].code;
-    /* With a generation it is done once for all samples; opcodes are rarely asked for. What is read
-     * on site stops the target meanwhile, and this need not: see vouch_for. */
+    /* With a generation it is done once for all samples; opcodes are rarely asked for. BPF reads
+     * interrupt the target, and these reads need not: see verify_codes in sample.c. */
     reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
                        (t->prefetch.now && t->prefetch.now->bpf_count != 0);
     rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, generation);

@@ -11,7 +11,7 @@
  * interpreter's address added; 0: the version does not tell.
  *
  * Errors: CPY_RACED (raw->tear says why); CPY_NOMEM: also if the target's stacks together
- *         are too large to be kept, while t->stack always has room.
+ *         are too large for the cache; scratch->stack always has room.
  */
 MUST_CHECK enum cpy_rc resolve(struct cpy_target *target, struct raw_stack *raw,
                                uint64_t generation, struct cached_stack *stack);

@@ -9,9 +9,11 @@
 
 enum {
     WALK_TRIES = 16,
-    PINNED_FIRST = 256, /* samples after a torn one: see cpu_pin.h; four times as many each time */
+    PINNED_FIRST = 256, /* samples: the first period after a torn one, see cpu_pin.h; each one is 4
+                           times longer */
     PINNED_MAX = 1 << 16,
-    FAILED_BPF_READS_MAX = 4
+    FAILED_BPF_READS_MAX = 4,
+    BPF_PAUSE = 256 /* samples without BPF reads after so many that failed in a row */
 };
 
 /* Where the interpreter counts changes of its code objects; 0: it does not. */
@@ -23,9 +25,10 @@ static cpy_addr generation_at(const struct cpy_target *t, const struct interp *i
 }
 
 /*
- * On site the stack is of one moment, but code objects that were not known are read after that, as
- * are those that are looked at now and then. They are the stack's if none has ended since, which
- * is counted from 3.14 on; before, if the program is not one that replaces them.
+ * A stack that the BPF program read is of one moment, but code objects that were not known are read
+ * after that, as are those that are checked from time to time. They belong to the stack if no code
+ * object has ended since. From 3.14 on the interpreter counts that; before, a program counts as
+ * safe if it has never replaced code objects.
  */
 static enum cpy_rc verify_codes(const struct cpy_target *t, cpy_addr counted_at,
                                 uint64_t generation)
@@ -63,21 +66,21 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
 
     if (rc != CPY_OK)
         return rc;
-    /* Interpreters count apart; the address keeps their counts from being mixed up. */
+    /* Each interpreter has its own count: the address tells them apart. */
     rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
     if (rc == CPY_OK && by_bpf && t->cache.codes.decoded != decoded)
         rc = verify_codes(t, counted_at, generation);
     return rc;
 }
 
-/* True if the last try was at a stack of one moment whose code objects may be others': only from
- * its CPU these are of that moment, too. */
+/* True if the last try was torn because the stack, of one moment, may have other code objects than
+ * those read later: only from the thread's CPU both are of one moment. */
 static bool is_unsure(const struct cpy_target *t, const struct listed *thread)
 {
     return thread->cached->set.bpf_count != 0 && t->scratch->raw->tear == TEAR_CODE;
 }
 
-/* True if what runs is to be read on site. */
+/* True if running threads are to be read by the BPF program. */
 static bool uses_bpf(const struct cpy_target *t)
 {
     return bpf_reader_works(t->scratch->bpf_reader) && t->pinned.samples_left == 0 &&
@@ -85,8 +88,8 @@ static bool uses_bpf(const struct cpy_target *t)
 }
 
 /*
- * Fetches a thread in an interrupt of it, on the CPU where it was seen. False: it is not there, or
- * that is not possible.
+ * Fetches a thread by the BPF program on the CPU where it was seen. False: it does not run there,
+ * or that is not possible.
  */
 static bool fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
 {
@@ -106,7 +109,7 @@ static bool fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
     return t->prefetch.by_bpf;
 }
 
-/* Takes the thread's CPU, and will do so from the start for some samples. */
+/* Takes the thread's CPU, and begins a period in which samples do so from the start. */
 static void pin_for_sample(struct cpy_target *t, pid_t tid)
 {
     if (t->pinned.samples_left == 0 &&
@@ -120,7 +123,7 @@ static void pin_for_sample(struct cpy_target *t, pid_t tid)
     t->stats.cpu_pins += cpu_pin_take(&t->cpu_pin, tid);
 }
 
-/* Fetches a thread from where we are: on its CPU, if we could get there. */
+/* Fetches a thread without BPF: from the thread's CPU, if that was taken. */
 static void fetch_pinned(struct cpy_target *t, struct prefetch_set *set)
 {
     t->prefetch.uses_bpf = false;
@@ -166,7 +169,8 @@ static enum cpy_rc read_part(struct cpy_target *t, struct listed *thread, struct
     return rc;
 }
 
-/* A stack that is kept, if there is room for that, else one that lasts until the next thread. */
+/* Reads into the thread's cached stack or, if there is no room, into one that lasts until the next
+ * thread. */
 static enum cpy_rc read_cached(struct cpy_target *t, struct listed *thread,
                                struct cached_stack **out, bool *gone)
 {
@@ -273,13 +277,13 @@ static const char *name_of(struct cpy_target *t, const struct listed *thread)
         cached->names = t->cache.names.refreshes;
     }
     t->list.nameless +=
-        !t->gil_skip.active && !cached->out.name; /* a light sample does not count all */
+        !t->gil_skip.active && !cached->out.name; /* a GIL-skip sample does not see all */
     return cached->out.name;
 }
 
 typedef void each_thread(void *ctx, const struct cpy_thread *thread);
 
-/* True if the thread was interrupted while all was read. */
+/* True if the thread was interrupted during the fetch. */
 static bool was_interrupted(const struct cpy_target *t, pid_t tid)
 {
     return t->prefetch.by_bpf && t->prefetch.bpf_thread.tid == tid;
@@ -307,9 +311,9 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
 }
 
 /*
- * True if a thread runs, and does so elsewhere than where we have made the target stand still: by
- * sitting there, or by interrupting another thread while all was read. Where there is a GIL only
- * its holder can have moved then.
+ * True if a thread runs that could change while it was read: on another CPU than the one that the
+ * calling thread has taken, or while the BPF program interrupted another thread. If there is a GIL,
+ * only its holder can have changed in the latter case.
  */
 static bool has_left(const struct cpy_target *t, const struct listed *thread,
                      const struct cpy_thread *out)
@@ -324,8 +328,8 @@ static bool has_left(const struct cpy_target *t, const struct listed *thread,
 }
 
 /*
- * Finds out whether a thread is on a CPU; fetches it again where it is known to stand still if it
- * tears and is the one that runs, or may have moved.
+ * Finds out whether a thread is on a CPU. Fetches it again, while it does not run, if it holds the
+ * GIL in a period of pinned samples, or may have changed during the fetch.
  */
 static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct cpy_thread *out)
 {
@@ -431,7 +435,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     each(ctx, out);
 }
 
-/* True if a thread that was listed sleeps in the stack that is kept of it. */
+/* True if a listed thread has slept since its cached stack was read. */
 static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 {
     if (!thread->cached->sleeps || !thread->cached->whole || thread->outer != 0 || thread->joined)
@@ -441,7 +445,7 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
     return true;
 }
 
-/* Reads who is there, and gives each. */
+/* Reads and gives all threads. */
 static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
@@ -477,7 +481,7 @@ static enum cpy_rc sample(struct cpy_target *t, each_thread *each, void *ctx)
     return rc;
 }
 
-/* Where reading on site fails time and again (the stack is too long, say) it is left for a while.
+/* Counts failed BPF reads, and pauses them after several in a row (of a too long stack, say).
  */
 static void note_bpf_reads(struct cpy_target *t, uint64_t bpf_fetches)
 {
@@ -486,7 +490,7 @@ static void note_bpf_reads(struct cpy_target *t, uint64_t bpf_fetches)
     if (t->prefetch.bpf_fetches != bpf_fetches)
         t->bpf_pause.failed = 0;
     if (t->bpf_pause.failed >= FAILED_BPF_READS_MAX) {
-        t->bpf_pause.samples_left = PINNED_FIRST;
+        t->bpf_pause.samples_left = BPF_PAUSE;
         t->bpf_pause.failed = 0;
     }
 }
@@ -509,7 +513,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
     if (t->pinned.samples_left > 0)
         t->pinned.samples_left--;
     else if (t->pinned.samples_next > PINNED_FIRST && ++t->pinned.untorn % PINNED_FIRST == 0)
-        t->pinned.samples_next /= 4; /* it holds still again */
+        t->pinned.samples_next /= 4; /* it tears less often now */
     t->stats.samples += rc == CPY_OK;
     t->stats.failed += rc == CPY_RACED;
     t->stats.gil_skips += t->gil_skip.active;
@@ -536,7 +540,7 @@ static bool all_sleep(struct cpy_target *t, bool still)
 
 bool cpy_asleep(struct cpy_target *t)
 {
-    /* What the first two ask is a read, and the thread that had the GIL last. */
+    /* The first two need one read, and the counters of the thread that had the GIL last. */
     if (t->list.thread_count > 2 && all_sleep(t, false)) {
         if (t->gil_skip.ready)
             return gil_skip_all_idle(t);
@@ -583,7 +587,7 @@ void cpy_trim(struct cpy_target *t)
     memos_finish(&t->tasks.awaiter_memos);
 }
 
-/* Goes where the thread is that will most likely run; the sample before may have seen it there. */
+/* Moves to the CPU of the thread that will most likely run; the sample before may have found it. */
 static bool go_to_runner(struct cpy_target *t)
 {
     if (t->running.gil_tid != 0 && t->running.seen_tid == t->running.gil_tid)
@@ -591,7 +595,7 @@ static bool go_to_runner(struct cpy_target *t)
     return t->running.gil_tid != 0 && cpu_pin_move(&t->cpu_pin, t->running.gil_tid, true);
 }
 
-/* Keeps away from where the thread is that will most likely run, if that can be read on site. */
+/* Moves away from the CPU of the thread that will most likely run, if BPF can read that. */
 static bool avoid_runner(struct cpy_target *t)
 {
     struct bpf_reader_thread *runner = &t->prefetch.bpf_thread;
@@ -602,7 +606,7 @@ static bool avoid_runner(struct cpy_target *t)
         return false;
     if (cpu < 0)
         cpu = cpu_pin_cpu_of(&t->cpu_pin, t->running.gil_tid);
-    if (!target_asks_cpu(t)) /* nobody else will find that out */
+    if (!target_asks_cpu(t)) /* no other part of the sample finds that out */
         runner->cpu = cpu;
     return cpu_pin_avoid(&t->cpu_pin, cpu);
 }

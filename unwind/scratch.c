@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratch.c - the memory that a target needs only while it is read, of its own or shared. */
+/* scratch.c - memory that targets need only during a sample; of one target, or shared. */
 #include <stdlib.h>
 
 #include "unwind/target.h"
 
-/* The stack that is used where there is no room to keep one. */
+/* Makes room for the stack that is used if the thread cache has none. */
 static bool make_stack(struct cached_stack *stack)
 {
     struct thread_cache nowhere = {0};

@@ -4,7 +4,7 @@
 
 #include "unwind/read/taskstat.h"
 
-/* True if `value` is an exception; in some versions None stands for none. */
+/* True if `value` is an exception; in some versions None means that there is none. */
 static bool is_exception(struct cpy_target *t, cpy_addr value)
 {
     const struct reader reader = target_reader(t);
@@ -49,11 +49,11 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
 }
 
 /*
- * The kernel does not say, but it counts. A thread that is ready, and has hardly waited for a
- * CPU since it was last looked at, runs. Else we move to its CPU, which takes it from there,
- * and rest for a moment: if it had exactly one turn in that time, took CPU time, and is still
- * ready, then it was running when we took the CPU back. Without this the profile of a busy
- * host shows where threads wait for a CPU, mostly after system calls, as where they use it.
+ * The kernel does not tell a running thread from one that waits for a CPU, but it counts turns. A
+ * ready thread that has hardly waited for a CPU since the last look runs. Else the calling thread
+ * takes its CPU and sleeps for a moment: if the thread had exactly one turn in that time, took CPU
+ * time, and is still ready, then it was running when the CPU was taken back. Without this, the
+ * profile of a busy host shows CPU time where threads wait for a CPU, mostly after system calls.
  */
 bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t tid)
 {

@@ -93,7 +93,7 @@ void target_begin(struct cpy_target *t)
     uint64_t replaced;
 
     codes_sweep(&t->cache.codes);
-    t->scratch->stack.depth = 0; /* it may be another target's */
+    t->scratch->stack.depth = 0; /* it may be that of another target */
     t->running.seen_tid = 0;
     replaced = t->cache.codes.replaced + t->cache.codes.evicted;
     if (replaced != t->cache.codes_replaced)

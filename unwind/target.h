@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.h - what a struct cpy_target is made of; shared by all that take part in a sample. */
+/* target.h - struct cpy_target, which all parts of a sample share; private to the library and its
+ * tests. */
 #ifndef UNWIND_TARGET_H
 #define UNWIND_TARGET_H
 
@@ -149,29 +150,29 @@ struct cpy_target {
 /* A target without memory or runtime, for cpy_open to fill. Ended with cpy_close. */
 MUST_CHECK struct cpy_target *target_new(void);
 
-/* How the target is read in a sample: what was predicted is there already. */
+/* The reader of a sample, which is served from prefetched copies where they are. */
 struct reader target_reader(struct cpy_target *target);
 
-/* True if a thread's stack need not be asked for where all is read on site: its frames are so many
- * small pieces of memory that to follow them there takes less than to read all that may be some. */
+/* True if a thread's stack is left to the BPF program, which follows it: its frames are many small
+ * pieces of memory, so following them takes less than reading all memory that may have some. */
 bool target_follows(const struct cpy_target *target, pid_t tid);
 
-/* True if it is found out whether threads are on a CPU. */
+/* True if samples find out whether threads are on a CPU. */
 bool target_asks_cpu(const struct cpy_target *target);
 
-/* Begins a sample; frees what the one before has lent. */
+/* Begins a sample; frees what the sample before has lent. */
 void target_begin(struct cpy_target *target);
 
-/* Ends it. */
+/* Ends a sample. */
 void target_end(struct cpy_target *target);
 
-/* Forgets all stacks and tasks that were made, not what to read. */
+/* Forgets all cached stacks and tasks, not the ranges to prefetch. */
 void target_forget_made(struct cpy_target *target);
 
-/* Finds out where tasks lie, if that is not known yet; `now`: also if it was tried lately. */
+/* Finds out where asyncio tasks are, if that is not known; `now`: even if it was tried lately. */
 void target_look_for_asyncio(struct cpy_target *target, bool now);
 
-/* Takes what was found as the target's. */
+/* Fills what depends on `found`: info, and how the BPF program follows stacks. */
 void target_choose_readers(struct cpy_target *target);
 
 #endif

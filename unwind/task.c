@@ -16,8 +16,8 @@ struct words {
 };
 
 /*
- * What is kept of a task; behind it the frames, the ids of its waiters and the name. Of one that
- * runs the frames are its thread's: they are not kept.
+ * Stored result of a task; followed by its frames, the ids of its waiters and its name. A running
+ * task's frames are those of its thread, and are not stored.
  */
 struct cached_task {
     struct cpy_task task;
@@ -207,7 +207,7 @@ static enum cpy_rc read_frames(struct cpy_target *t, const struct reader *reader
                                const struct task_group *group, const struct words *words,
                                bool running, bool *finished)
 {
-    const struct reader plain = target_reader(t); /* a task keeps its coroutine: see cache_task */
+    const struct reader plain = target_reader(t); /* it stays there: see cache_task */
     struct chain *chain = t->tasks.asyncio.chain;
     enum cpy_rc rc;
 
@@ -236,7 +236,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_group
     if (field == NO_FIELD)
         return CPY_OK;
     rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){group->interp + field, out, 8}, 1);
-    *out += group->interp; /* interpreters count apart: see resolve.h */
+    *out += group->interp; /* each interpreter has its own count: see resolve.h */
     return rc;
 }
 
@@ -290,15 +290,15 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_group *group
     return rc == CPY_OK && !same(&words, &after, addr) ? CPY_RACED : rc;
 }
 
-/* Two things may be kept of a task: all of it, and what stays the same while it runs. */
+/* A task may have two results: all of it, and the part that stays the same while it runs. */
 static struct memo_key key_of(const struct task_group *group, cpy_addr addr, bool running)
 {
     return (struct memo_key){addr, group->thread | running};
 }
 
 /*
- * Keeps a task that was read from what was fetched. As long as a task has the same coroutine, that
- * lives on where it is: of one that runs nothing of it is compared.
+ * Stores the result of a task that was read from the copies. A task's coroutine stays at its
+ * address as long as the task has it, so for a running task nothing of the coroutine is compared.
  */
 static void cache_task(struct cpy_target *t, const struct task_group *group,
                        const struct cpy_task *task, uint64_t generation)
@@ -317,7 +317,7 @@ static void cache_task(struct cpy_target *t, const struct task_group *group,
     if (!cached)
         return;
     *cached = (struct cached_task){*task, generation, 0};
-    if (task->running) { /* what else it has is its thread's */
+    if (task->running) { /* all else is read from its thread */
         cached->own = t->tasks.asyncio.chain->links[0].frame.addr;
         cached->task.cut = t->tasks.asyncio.waiters->cut;
     }
@@ -328,7 +328,7 @@ static void cache_task(struct cpy_target *t, const struct task_group *group,
         cached->task.name = memcpy(at + frames + waiters, task->name, name);
 }
 
-/* Adds its frames to a task that was kept without them. */
+/* Adds the frames to a running task's result, which has none. */
 static bool add_running(struct cpy_target *t, const struct task_group *group, cpy_addr own,
                         struct cpy_task *out)
 {
@@ -346,8 +346,8 @@ static bool add_running(struct cpy_target *t, const struct task_group *group, cp
 }
 
 /*
- * The task as it was kept; false: it has to be read. Which task runs and the count of code objects
- * are compared for all tasks of a group together.
+ * Finds the stored result of a task; false: the task has to be read. The running task and the count
+ * of code objects are compared once for all tasks of a group.
  */
 static bool find_cached(struct cpy_target *t, const struct task_group *group, cpy_addr addr,
                         struct cpy_task *out)
@@ -365,7 +365,7 @@ static bool find_cached(struct cpy_target *t, const struct task_group *group, cp
     return true;
 }
 
-/* What was read with the sample says it; its count of code objects was read after the tasks. */
+/* Takes the words of the last sample, if it read the count of code objects after the tasks. */
 static bool begin_sampled(const struct cpy_target *t, struct task_group *group)
 {
     const struct interp *interp;
@@ -397,7 +397,7 @@ void task_begin_group(struct cpy_target *t, struct task_group *group)
 void task_prepare_retry(struct cpy_target *t, const struct task_group *group)
 {
     t->stats.retries++;
-    t->prefetch.now = NULL; /* what was fetched is not good enough */
+    t->prefetch.now = NULL; /* what was fetched is too old */
     if (group->tid != 0)
         t->stats.cpu_pins += cpu_pin_take(&t->cpu_pin, group->tid);
 }

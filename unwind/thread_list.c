@@ -28,7 +28,7 @@ static void note_holder(struct interp *interp, int32_t locked, int32_t enabled)
     interp->counts = locked >= 0 && enabled != 0;
 }
 
-/* Who holds the GIL, and who did last. */
+/* Reads which thread state holds the GIL, and which held it last. */
 static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
 {
     const struct layout *l = &t->found.layout;

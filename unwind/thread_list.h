@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread_list.h - lists the interpreters and threads of a target for a sample of all of
- * them.
+ * thread_list.h - list of the interpreters and threads of a target, for a full sample.
  *
- * A light sample (gil_skip.h) keeps the list of the one before, and only looks whether what it
- * was made from is still so, by thread_list_read_interp and, now and then, thread_list_heads.
+ * A GIL-skip sample (gil_skip.h) uses the list of the sample before. To see that it is still right
+ * it calls thread_list_read_interp and, from time to time, thread_list_heads.
  */
 #ifndef UNWIND_THREAD_LIST_H
 #define UNWIND_THREAD_LIST_H
@@ -12,24 +11,27 @@
 #include "unwind/target.h"
 
 /*
- * Fills t->interps and t->threads: every thread state that may run Python code.
+ * Fills target->list with all interpreters, and all thread states that may run Python code.
  *
- * The states of one kernel thread in several interpreters are joined: the one that
- * runs, else that of the interpreter made last, has the others below it.
- * Errors: CPY_STARTING, CPY_RACED (the lists did not hold still), CPY_GONE, ...
+ * A kernel thread that has states in several interpreters is one thread: its other states are below
+ * the one that runs or, if none runs, the one of the newest interpreter.
+ *
+ * Errors: CPY_STARTING, CPY_RACED (the lists changed while they were read), CPY_GONE, CPY_DENIED,
+ *         CPY_NOMEM.
  */
 MUST_CHECK enum cpy_rc thread_list_all(struct cpy_target *target);
 
 /*
- * The first interpreter. Errors: CPY_STARTING: there is none yet, or it is being shut down.
+ * Reads the address of the first interpreter.
+ * Errors: CPY_STARTING: there is none yet, or the runtime is being shut down.
  */
 MUST_CHECK enum cpy_rc thread_list_heads(struct cpy_target *target, cpy_addr *head);
 
-/* Reads the interpreter that was at then->addr again; its GIL is where it was. */
+/* Reads the words of an interpreter again; its GIL has the address that `then` says. */
 MUST_CHECK enum cpy_rc thread_list_read_interp(struct cpy_target *target, const struct interp *then,
                                                struct interp *now);
 
-/* True if the state is of a thread that runs, or may run, Python code. */
+/* True if the thread state is one that may run Python code. */
 bool thread_list_is_alive(const struct layout *layout, const struct thread_words *words);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * bpf_reader.bpf.c - runs in the kernel, in an interrupt of the thread that is read: copies the
- * ranges that are asked for and, of the stack as it is just now, what is not among them.
+ * bpf_reader.bpf.c - BPF program that runs in an interrupt of the thread that is read: copies the
+ * requested ranges, and the parts of the thread's stack that are not among them.
  *
- * For clang -target bpf: `make bpf` makes bpf_reader.bpf.inc of it, so that nobody else needs that
- * compiler. The kernel's verifier sees to it that it ends, and writes nowhere but into
- * the area. To the kernel it is offered under the second of the licences above, which
- * bpf_probe_read_user asks for.
+ * For clang -target bpf: `make bpf` makes bpf_reader.bpf.inc from it, so that a build does not need
+ * that compiler. The kernel's verifier ensures that it ends, and writes only to the area. The
+ * kernel gets it under the second of the licences above, because bpf_probe_read_user requires that.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -19,11 +18,11 @@ static uint64_t (*const current_pid_tgid)(void) = (void *)BPF_FUNC_get_current_p
 static long (*const probe_read_user)(void *into, uint32_t size,
                                      uint64_t from) = (void *)BPF_FUNC_probe_read_user;
 
-/* What bpf_reader.c tells the kernel to be global functions: it follows each once, not in each
- * call. */
+/* Functions that bpf_reader.c declares as global to the kernel, whose verifier then follows each
+ * once, not at each call. */
 #define SUBPROGRAM __attribute__((noinline, section("program")))
 
-/* bpf_reader.c puts the map there: BPF_READER_HERE. */
+/* bpf_reader.c replaces the constant, BPF_READER_HERE, by the address of the map. */
 static inline __attribute__((always_inline)) struct bpf_reader_area *the_area(void)
 {
     struct bpf_reader_area *area;
@@ -40,7 +39,7 @@ static inline __attribute__((always_inline)) bool holds(const struct bpf_reader_
     return at < range->size && size <= range->size - at;
 }
 
-/* True if it is in a range that was asked for, or in the data stack as it was found. */
+/* True if the bytes are in one of the first requested ranges, or in a chunk of the data stack. */
 static inline __attribute__((always_inline)) bool is_there(const struct bpf_reader_area *area,
                                                            uint64_t from, uint64_t size)
 {
@@ -53,7 +52,7 @@ static inline __attribute__((always_inline)) bool is_there(const struct bpf_read
     return false;
 }
 
-/* Copies the next BPF_READER_STEP of the ranges that were asked for to their place: 1, or 0. */
+/* Copies the next BPF_READER_STEP requested ranges: 1; 0: one cannot be read. */
 static SUBPROGRAM uint64_t copy(uint64_t from)
 {
     struct bpf_reader_area *area = the_area();
@@ -69,8 +68,8 @@ static SUBPROGRAM uint64_t copy(uint64_t from)
 }
 
 /*
- * Copies what is not there yet: 1 if it is there now. What cannot be read is left out: whoever
- * needs it finds that out. That there was no room tells bpf_reader.c by the counts.
+ * Copies bytes that are not there yet: 1; 0: they cannot be read, which bpf_reader.c finds out when
+ * it needs them. Without room only the counts grow, and tell bpf_reader.c so.
  */
 static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
 {
@@ -93,7 +92,8 @@ static SUBPROGRAM uint64_t find(uint64_t from, uint64_t size)
     return 1;
 }
 
-/* Where the current frame is said: in 3.11 and 3.12 in a record of the call into the interpreter.
+/* Address of the pointer to the current frame: in 3.11 and 3.12 in a record of the call into the
+ * interpreter.
  */
 static inline __attribute__((always_inline)) uint64_t current_frame_at(struct bpf_reader_area *area)
 {
@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) uint64_t current_frame_at(struct bp
     return record;
 }
 
-/* Copies what is used of the data stack, the newest chunk first. */
+/* Copies the used part of each chunk of the data stack, the newest first. */
 static inline __attribute__((always_inline)) void follow_chunks(struct bpf_reader_area *area)
 {
     uint64_t words[2] = {0}; /* of the thread: where the newest begins, and the top */
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) void follow_chunks(struct bpf_reade
     }
 }
 
-/* Copies the next BPF_READER_STEP frames, those that are elsewhere: the caller of the last, or 0.
+/* Copies the next BPF_READER_STEP frames, unless they are there: the caller of the last; 0: none.
  */
 static SUBPROGRAM uint64_t follow(uint64_t frame)
 {

@@ -29,14 +29,14 @@ static int bpf(int command, union bpf_attr *attr)
     return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* It is asked for before the calls that take it: there are filters that kill who makes those. */
+/* Checked before the calls that need it: some seccomp filters kill a process that makes them. */
 static bool has_rights(void)
 {
     return capability_has(CAP_SYS_ADMIN) ||
            (capability_has(CAP_PERFMON) && capability_has(CAP_BPF));
 }
 
-/* The program compares the kernel's own numbers of threads. */
+/* The program compares thread ids of the first pid namespace. */
 static bool sees_own_numbers(void)
 {
     struct stat st = {0};
@@ -63,13 +63,13 @@ static bool map_area(struct bpf_reader *bpf_reader)
     return bpf_reader->area != NULL;
 }
 
-/* bpf_reader_code, and BPF_READER_AT_* of each function: at which instruction it begins. */
+/* bpf_reader_code, and BPF_READER_AT_* of each function: index of its first instruction. */
 #include "unwind/fast/bpf_reader.bpf.inc"
 
 /*
- * What the kernel is told of the program's functions: they are global, and numbers are all that
- * they take. So its verifier follows each once, and not once for each call: 1.5 ms instead of 34.
- * Numbered in the order of struct types.
+ * Types of the program's functions for the kernel: they are global, and take only numbers. So the
+ * verifier follows each function once, not once for each call: 1.5 ms instead of 34. Numbered in
+ * the order of struct types.
  */
 enum type_id {
     TYPE_NUMBER = 1,
@@ -128,7 +128,7 @@ static const struct types types = {
     .names = {"", "u64", "from", "size", "program", "copy", "find", "follow"},
 };
 
-/* In the order in which they are in the code. */
+/* In the order of the code. */
 static const struct bpf_func_info functions[] = {{BPF_READER_AT_bpf_reader_program, TYPE_PROGRAM},
                                                  {BPF_READER_AT_copy, TYPE_COPY},
                                                  {BPF_READER_AT_find, TYPE_FIND},
@@ -207,7 +207,7 @@ bool bpf_reader_works(const struct bpf_reader *bpf_reader)
     return bpf_reader && !bpf_reader->refused;
 }
 
-/* Writes down what is to be copied, in pieces that are short enough. False: it is too much. */
+/* Writes the request: the ranges, cut into pieces. False: too many, or too large. */
 static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges, size_t count)
 {
     uint64_t total = 0, done, size;
@@ -226,7 +226,7 @@ static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges
             total += size;
         }
     area->used = (uint32_t)((total + 7) / 8 * 8);
-    /* The program looks through these without asking how many there are. */
+    /* The program searches these, whatever the counts are. */
     for (i = area->count; i < BPF_READER_LOOKED; i++)
         area->ranges[i] = (struct bpf_reader_range){0};
     for (i = 0; i < BPF_READER_CHUNKS; i++)
@@ -234,7 +234,7 @@ static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges
     return true;
 }
 
-/* Has the program run on that CPU. */
+/* Runs the program on that CPU. False: it has not copied the ranges. */
 static bool run(struct bpf_reader *bpf_reader, int cpu)
 {
     union bpf_attr attr = {0};
@@ -246,7 +246,8 @@ static bool run(struct bpf_reader *bpf_reader, int cpu)
         return attr.test.retval == BPF_READER_COPIED &&
                bpf_reader->area->found_count <= BPF_READER_FOUND &&
                bpf_reader->area->used <= BPF_READER_BYTES;
-    /* That CPU has gone offline, or something is short just now: else it will not go better. */
+    /* Except if the CPU went offline, or a resource is short for the moment, later calls fail, too.
+     */
     bpf_reader->refused = errno != ENXIO && errno != ENOMEM && errno != EAGAIN && errno != EINTR;
     return false;
 }

@@ -17,7 +17,7 @@
  */
 enum { MOMENT_NS = 50000 };
 
-/* Lets the calling thread go before all ordinary ones; where that is not allowed, nothing. */
+/* Gives the calling thread real-time priority, if it may have that. */
 static void become_realtime(struct cpu_pin *cpu_pin)
 {
     const struct sched_param lowest = {.sched_priority = 1};
@@ -53,7 +53,7 @@ void cpu_pin_finish(struct cpu_pin *cpu_pin)
     cpu_pin->stat_fd = -1;
 }
 
-/* What the kernel says of a thread; its file stays open, as it is asked about again and again. */
+/* Reads the stat of a thread; the file stays open, because the same thread is read many times. */
 static bool look_at(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
 {
     if (cpu_pin->proc_fd < 0 || tid == 0)
@@ -67,7 +67,7 @@ static bool look_at(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
     return taskstat_reread(cpu_pin->stat_fd, out);
 }
 
-/* Knows where the calling thread may run; false: it does not, or there is no such CPU. */
+/* Reads the affinity of the calling thread; false: it cannot, or there is no such CPU. */
 static bool know_allowed(struct cpu_pin *cpu_pin, int cpu)
 {
     if (cpu < 0 || cpu >= CPU_SETSIZE)
@@ -77,7 +77,7 @@ static bool know_allowed(struct cpu_pin *cpu_pin, int cpu)
     return cpu_pin->known;
 }
 
-/* Moves it; notes whose CPU that is, or which it keeps away from. */
+/* Sets the affinity; notes the thread and CPU that are taken, or the CPU that is avoided. */
 static bool run_on(struct cpu_pin *cpu_pin, const cpu_set_t *cpus, pid_t tid, int cpu,
                    int avoided_cpu)
 {

@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    GAP_MAX = 16,  /* bytes between two pieces that are compared with them: a compare costs more */
-    AGE_MAX = 256, /* passes for which a thing is kept that is not given */
+    GAP_MAX = 16,  /* unused bytes between two pieces that become one: another compare costs more */
+    AGE_MAX = 256, /* passes after which an unused result is freed */
     MEMOS_MAX = 1 << 17,
-    SPARES_MAX = 64, /* tasks that take turns need no memory each time */
+    SPARES_MAX = 64, /* unused structs for new results */
     BLOCK_STEP = 256
 };
 
@@ -162,7 +162,7 @@ static bool grow(struct memos *memos)
     return true;
 }
 
-/* Things are asked for in nearly the same order each time. */
+/* Things are looked up in nearly the same order in each pass. */
 static struct memo *look_up(struct memos *memos, struct memo_key key)
 {
     struct memo *memo = memos->next < memos->count ? memos->all[memos->next] : NULL;
@@ -195,7 +195,8 @@ void memos_begin(struct memos *memos)
     memos->next = memos->given = 0;
 }
 
-/* Now and then frees what was not given for long; where memory is short, all that was not now. */
+/* From time to time frees results that were not used for long; if memory is short, all that this
+ * pass did not use. */
 void memos_end(struct memos *memos)
 {
     const bool is_short = memos->bytes > MEMO_BYTES_MAX / 2 && memos->count > 2 * memos->given;
@@ -231,7 +232,7 @@ static struct memo_piece *pieces_of(const struct memo *memo)
     return (struct memo_piece *)(void *)(memo->block + memo->result_size);
 }
 
-/* Finds the pieces in the copies. False: one is not there. */
+/* Finds the offsets of the pieces in the copies. False: one is not there. */
 static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t count)
 {
     const unsigned char *bytes;
@@ -333,14 +334,14 @@ static bool make_room(struct memos *memos, struct memo *memo, size_t size)
     wider = malloc(room);
     if (!wider)
         return false;
-    free(memo->block); /* so that what was lent of it is gone: see memo.h */
+    free(memo->block); /* ends what memo_find has lent: see memo.h */
     memo->block = wider;
     memos->bytes += room - memo->room;
     memo->room = room;
     return true;
 }
 
-/* Puts the pieces and their bytes behind what is made. */
+/* Puts the pieces and their bytes behind the result. */
 static void fill(const struct memos *memos, struct memo *memo)
 {
     struct memo_piece *pieces = pieces_of(memo);

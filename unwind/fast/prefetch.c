@@ -11,12 +11,12 @@ enum {
     BYTES_MAX = 16 << 20, /* of all copies for a target */
     PAGE = 4096,          /* or a part of one */
     GAP_MAX = 3072,       /* between two ranges that become one */
-    LARGE = 1024,         /* bytes of a range for which it matters where it is copied to: lie */
+    LARGE = 1024,         /* bytes of a range whose copy is aligned: see align */
     LINE = 64,            /* bytes of a cache line */
     STEP = 512,           /* what may grow is read in such steps */
     BLOCK_SHIFT = 9,      /* of the least blocks of which it is known whether they are used */
-    WINDOW_FIRST = 8,     /* fetches until ranges shrink to what was used of them; twice as many */
-    WINDOW_MAX = 64       /* each time, up to this */
+    WINDOW_FIRST = 8, /* fetches of the first window, after which unused parts are dropped; twice */
+    WINDOW_MAX = 64   /* as many each time, up to this */
 };
 
 static size_t round_up(size_t size)
@@ -24,7 +24,7 @@ static size_t round_up(size_t size)
     return (size + STEP - 1) / STEP * STEP;
 }
 
-/* The first sorted range that is behind (when, from). */
+/* Index of the first sorted range behind (when, from). */
 static uint32_t index_after(const struct prefetch_set *set, enum mem_when when, cpy_addr from)
 {
     uint32_t low = 0, high = set->sorted, middle;
@@ -141,7 +141,7 @@ static void append(struct prefetch_set *set, cpy_addr from, size_t size, enum me
     if (set->count == set->capacity) {
         wider = set->count < RANGES_MAX ? realloc(set->ranges, capacity * sizeof(*wider)) : NULL;
         if (!wider)
-            return; /* it is read for itself each time, then */
+            return; /* then it is not fetched, and read each time */
         set->ranges = wider;
         set->capacity = capacity;
     }
@@ -153,7 +153,7 @@ static void append(struct prefetch_set *set, cpy_addr from, size_t size, enum me
                                                         .when = when};
 }
 
-/* Sees to it that these bytes are fetched the next time. */
+/* Adds these bytes to what is fetched the next time. */
 static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t i = 0, last = set->count;
@@ -179,7 +179,7 @@ static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_
     append(set, from, size, when);
 }
 
-/* What was brought on site without being asked for, with all else of the set. */
+/* Bytes that the BPF program added when it fetched the set; NULL: none. */
 static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_addr from, size_t size)
 {
     return prefetch->now->bpf_count != 0 &&
@@ -189,9 +189,9 @@ static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_add
 }
 
 /*
- * Bytes that were fetched; NULL: they must be read. What is read again must be later than
- * all else: once something was missing, what was fetched is too old for that. Where all is of one
- * moment any copy is as late as another.
+ * Bytes that were fetched; NULL: they must be read. A second read must be later than all others:
+ * once something was missing, the copies are too old for that. If all copies are of one moment, any
+ * copy of these bytes will do.
  */
 static const unsigned char *serve(const struct prefetch *prefetch, cpy_addr from, size_t size,
                                   enum mem_when when, size_t next_time)
@@ -296,7 +296,7 @@ static uint32_t lowest_bit(uint64_t bits)
     return i;
 }
 
-/* Leaves out what of a range was not used before what was; what is behind a gap is one more. */
+/* Drops the unused beginning of a range; what was used behind a gap becomes another range. */
 static void split(struct prefetch_set *set, uint32_t i)
 {
     struct prefetch_range *range = &set->ranges[i];
@@ -325,7 +325,7 @@ static void split(struct prefetch_set *set, uint32_t i)
     range->size = end << range->shift;
 }
 
-/* Leaves out what was not used lately, and shrinks the rest to what was. */
+/* Drops ranges that were not used in this window, and shrinks the others to their used parts. */
 static void trim(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0, sorted = 0;
@@ -394,9 +394,9 @@ static void sort(struct prefetch_set *set)
 }
 
 /*
- * Where a range goes that may begin at `at`. A large one lies in its cache lines as it does in the
- * process: there are CPUs (AMD Zen) that copy three to six times slower to where it would be some
- * bytes farther on in them, as what malloc maps for a large set always is.
+ * Offset for the copy of a range, at or behind `at`. A large copy has the same offset in its cache
+ * lines as the original, because some CPUs (AMD Zen) copy three to six times slower if it is some
+ * bytes higher, as in memory that malloc maps for a large set.
  */
 static size_t align(const struct prefetch_range *range, size_t at)
 {
@@ -417,7 +417,7 @@ static bool make_room(struct prefetch *prefetch, struct prefetch_set *set, size_
     return true;
 }
 
-/* Gives each range its place in the copies, which are fetched then. False: there is no room. */
+/* Gives each range its offset in the copies. False: there is no room. */
 static bool lay_out(struct prefetch *prefetch, struct prefetch_set *set)
 {
     size_t total = 0, room, left;
@@ -512,7 +512,7 @@ static bool batch_for_bpf(struct prefetch *prefetch, struct prefetch_set *const 
     return bytes <= BPF_READER_BYTES / 2;
 }
 
-/* Leaves all out but what says where to begin. */
+/* Drops all ranges but MEM_STATE ones. */
 static void drop_stack(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0;
@@ -525,7 +525,7 @@ static void drop_stack(struct prefetch_set *set)
     set->changed = true;
 }
 
-/* The same of stacks that are followed, as they were read otherwise for a while. False: none is. */
+/* Drops frames of followed stacks, which reads without BPF have added. False: there are none. */
 static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 {
     bool any = false;
@@ -539,7 +539,7 @@ static bool drop_followed(struct prefetch_set *const *sets, size_t count)
     return any;
 }
 
-/* Reads all of it while the target stands still. False: it does not, or there is too much. */
+/* Reads all ranges by the BPF program. False: the thread is elsewhere, or too many ranges. */
 static bool fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
     size_t batch_count;

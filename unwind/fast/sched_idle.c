@@ -6,17 +6,17 @@
 
 #include "unwind/read/taskstat.h"
 
-/* Waiting for less than this part of what a thread runs is no more than what sampling causes. */
+/* A thread that waits for less than this part of its CPU time waits only because of sampling. */
 enum { WAIT_PART = 8, SKIP_MAX = 64 };
 
-/* Times that a thread is not seen running before its stat is closed: files are scarce where there
- * are thousands of threads, and most of them sleep. */
+/* Looks in a row that find a thread not running, after which its stat is closed: with thousands of
+ * threads descriptors are scarce, and most threads sleep. */
 enum { IDLE_MAX = 8 };
 
 /*
- * A thread that has used and waited for CPUs for as long as passed between two looks has not slept
- * in between, and runs. The looks themselves come up to some microseconds after its CPU was taken
- * each time, and clocks differ by less than a thousandth.
+ * A thread whose CPU time and waiting time add up to the time between two looks has not slept
+ * between them, and runs. Each look is up to some microseconds later than the moment when its CPU
+ * was taken, and clocks differ by less than a thousandth.
  */
 enum { SLIGHT_NS = 4000, SLIGHT_PART = 1024 };
 
@@ -34,7 +34,7 @@ void sched_idle_finish(struct sched_idle *sched_idle)
     sched_idle_init(sched_idle);
 }
 
-/* Reads what the scheduler has counted; notes whether it sleeps on. */
+/* Reads the scheduler's counters; notes whether the thread has slept on. */
 static bool count(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct taskstat_sched now;
@@ -73,7 +73,7 @@ static char state_of(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
     return stat.state;
 }
 
-/* Notes that it sleeps, if it does and the kernel counts; where it does not, it says 0. */
+/* Notes that the thread sleeps, if its count of turns shows it; 0: the kernel does not count. */
 static void fall_asleep(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     uint64_t turns = sched_idle->turns;
@@ -92,14 +92,14 @@ bool sched_idle_since_read(struct sched_idle *sched_idle)
     return sched_idle_since_look(sched_idle) && sched_idle->read;
 }
 
-/* What it has used and waited was counted up to when its CPU was taken. */
+/* The counters are up to date at the moment when its CPU was taken. */
 static void note_awake(struct sched_idle *sched_idle, uint64_t woke_ns)
 {
     sched_idle->woke_ns = woke_ns;
     sched_idle->woke_sum_ns = sched_idle->cpu_ns + sched_idle->wait_ns;
 }
 
-/* True if it has run or waited for a CPU since the last look, until we took that. */
+/* True if it ran or waited for a CPU all the time from the last look until its CPU was taken. */
 static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_wake *wake)
 {
     const uint64_t passed = wake->woke_ns - sched_idle->woke_ns;
@@ -129,7 +129,7 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
                counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
     if (state == 'S' || state == 'D') {
         fall_asleep(sched_idle, proc_fd, tid);
-        sched_idle->stale = true; /* the stack of this sample was fetched already */
+        sched_idle->stale = true; /* this sample has fetched its stack already */
     }
     return state == 'R';
 }

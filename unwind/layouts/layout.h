@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.h - where things lie in the memory of one CPython version, and how it behaves.
+ * layout.h - layout of one CPython version's structures in memory, and how that version behaves.
+ *
+ * The folder unwind/layouts/ knows all that differs between CPython versions: offsets, behaviour,
+ * line tables, opcodes. It reads no memory of a target, and no other folder compares versions.
  *
  * Shape:   a struct layout comes from a row of layouts.c (3.6 to 3.12), or is filled
  *          from the target's own _Py_DebugOffsets (3.13 and later). Either way

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * find.h - finds CPython's runtime state in a process, and which version it is.
+ * find.h - finds CPython's runtime state in a process, and its version.
+ *
+ * The folder unwind/locate/ knows memory maps and ELF files: where the interpreter and its symbols
+ * are in a process. It knows no frames, threads or objects.
  */
 #ifndef UNWIND_LOCATE_FIND_H
 #define UNWIND_LOCATE_FIND_H

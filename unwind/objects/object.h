@@ -2,8 +2,12 @@
 /*
  * object.h - reads Python objects (str, bytes, int, dict, instance attributes) of a target.
  *
- * Threads: as the target. All functions return CPY_RACED for what cannot be a live
- *          object of that type: the memory was reused, or is hostile.
+ * The folder unwind/objects/ knows single objects: their values, decoded code objects, the names of
+ * threads. It knows neither stacks nor samples.
+ *
+ * Threads: as the target.
+ * Errors:  all functions return CPY_RACED for memory that cannot be a live object of that type: it
+ *          was used again for something else, or the target is hostile.
  */
 #ifndef UNWIND_OBJECTS_OBJECT_H
 #define UNWIND_OBJECTS_OBJECT_H

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mem.h - the one way in which the unwinder reads a target: these ranges, or a failure.
+ * mem.h - memory of the target: reads all of the given ranges, or fails.
  *
- * Shape:   mem_open_process (tests have others), mem_read..., mem_close.
+ * The folder unwind/read/ knows what the kernel tells of another process: its memory, the ids and
+ * the scheduler statistics of its threads. It knows nothing of Python.
+ *
+ * Shape:   mem_open_process (tests have other constructors), mem_read..., mem_close.
  * Threads: as the target that owns it.
  */
 #ifndef UNWIND_READ_MEM_H
@@ -10,42 +13,42 @@
 
 #include "unwind/cpy.h"
 
-enum { MEM_RANGES_MAX = 512 }; /* of one call; the kernel takes 1024 */
+enum { MEM_RANGES_MAX = 512 }; /* ranges of one call; the kernel takes 1024 */
 
 struct mem_range {
-    cpy_addr from; /* in the target */
-    void *into;    /* borrowed: ours */
+    cpy_addr from; /* address in the target */
+    void *into;    /* borrowed: buffer of the caller */
     size_t size;   /* bytes */
 };
 
-/* What a read is to be in the order of reads: see prefetch.h. */
+/* Position of a read in the order of a sample: see prefetch.h. */
 enum mem_when {
     MEM_FIRST,
-    MEM_STATE, /* what says where to begin: of all that was fetched it is to be the last */
-    MEM_AGAIN  /* it was read before, and is compared with that */
+    MEM_STATE, /* says where the stack begins: to be fetched after all MEM_FIRST reads */
+    MEM_AGAIN  /* second read, compared with the first */
 };
 
 struct mem {
-    /* Reads all ranges, in order, or fails: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
+    /* Reads all ranges in order. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
     enum cpy_rc (*read)(struct mem *mem, const struct mem_range *ranges, size_t count);
-    /* See mem_look; NULL: it has nothing beforehand. */
+    /* See mem_look; NULL: nothing is fetched beforehand. */
     const unsigned char *(*look)(struct mem *mem, cpy_addr from, size_t size, size_t most);
-    /* True if what was read as MEM_STATE is newer than all else that was read; NULL: never. */
+    /* True if MEM_STATE reads were later than all MEM_FIRST reads; NULL: never. */
     bool (*is_late)(const struct mem *mem);
-    /* See mem_narrow; NULL: it makes no difference. */
+    /* See mem_narrow; NULL: no effect. */
     void (*narrow)(struct mem *mem, size_t size);
     void (*close)(struct mem *mem);
-    enum mem_when when;            /* of what is read now */
-    bool once;                     /* what is read now will not be read in the next sample */
-    bool implied;                  /* it follows from other things that are read: see memo.h */
-    uint64_t reads, iovecs, bytes; /* what it took so far */
-    uint64_t bpf_ns;               /* how long the thread stood still for it: bpf_reader.h */
+    enum mem_when when;            /* of the current read */
+    bool once;                     /* the current read will not be repeated by the next sample */
+    bool implied;                  /* the current read depends only on others: see memo.h */
+    uint64_t reads, iovecs, bytes; /* system calls, ranges and bytes so far */
+    uint64_t bpf_ns;               /* time for which bpf_reader.h has interrupted threads so far */
 };
 
 /*
- * Memory of a live process: process_vm_readv; where that is forbidden or missing
- * (seccomp filters answer ENOSYS or EPERM) pread of /proc/PID/mem. `proc_fd` is the
- * process's /proc directory, borrowed.
+ * Opens the memory of a live process: process_vm_readv or, if that is forbidden or missing (seccomp
+ * filters answer ENOSYS or EPERM), pread of /proc/PID/mem. `proc_fd` is the process's /proc
+ * directory, borrowed.
  */
 MUST_CHECK enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err);
 
@@ -57,38 +60,38 @@ MUST_CHECK enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *
 MUST_CHECK enum cpy_rc mem_read(struct mem *mem, cpy_addr from, void *into, size_t size);
 
 /*
- * Bytes that were read beforehand; NULL: they were not, and have to be read. `most` bytes
- * there, from `size` on, may be read beforehand the next time: all of them are mapped.
+ * Finds bytes that were fetched beforehand; NULL: they have to be read. Next time up to `most`
+ * bytes, at least `size`, may be fetched from there: all of them are mapped.
  *
  * Lends: until the next sample.
  */
 const unsigned char *mem_look(struct mem *mem, cpy_addr from, size_t size, size_t most);
 
-/* The same, or else they are read into `own`, which has room for them. NULL: *rc says why. */
+/* As mem_look with most = size, or reads the bytes into `own`. NULL: failed, *rc says why. */
 const unsigned char *mem_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
                                enum cpy_rc *rc);
 
 /*
- * Reads ranges that were read before, after everything that was read since: what is equal
- * then was there all the time.
+ * Reads ranges a second time, after all other reads: what is the same both times is taken to have
+ * been there all the time between.
  */
 MUST_CHECK enum cpy_rc mem_read_again(struct mem *mem, const struct mem_range *ranges,
                                       size_t count);
 
-/* Reads what says where to begin. Without prediction that comes first; else last. */
+/* Reads the words that say where the stack begins (MEM_STATE). */
 MUST_CHECK enum cpy_rc mem_read_state(struct mem *mem, cpy_addr from, void *into, size_t size);
 
-/* The same, as mem_bytes has it. */
+/* mem_read_state in the form of mem_bytes. */
 const unsigned char *mem_state_bytes(struct mem *mem, cpy_addr from, size_t size, void *own,
                                      enum cpy_rc *rc);
 
-/* Says that of the range that was read last only the first `size` bytes matter: see memo.h. */
+/* Says that only the first `size` bytes of the last read matter: see memo.h. */
 void mem_narrow(struct mem *mem, size_t size);
 
 /* Reads one 64-bit word. */
 MUST_CHECK enum cpy_rc mem_read_word(struct mem *mem, cpy_addr from, uint64_t *out);
 
-/* Ends it. NULL is fine. */
+/* Closes it. NULL is fine. */
 void mem_close(struct mem *mem);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* taskstat.h - what the kernel's stat line says of a thread of the target. */
+/* taskstat.h - the kernel's stat and schedstat lines of a thread of the target. */
 #ifndef UNWIND_READ_TASKSTAT_H
 #define UNWIND_READ_TASKSTAT_H
 
@@ -11,9 +11,9 @@ struct taskstat {
     int threads; /* of its process */
 };
 
-/* What the scheduler has counted of a thread so far. */
+/* The scheduler's counters of a thread. */
 struct taskstat_sched {
-    uint64_t cpu_ns;  /* brought up to date only at ticks and when it is switched away from */
+    uint64_t cpu_ns;  /* updated only at ticks, and when the thread leaves the CPU */
     uint64_t wait_ns; /* that it waited for a CPU */
     uint64_t turns;   /* times that it was given a CPU */
 };

@@ -5,9 +5,9 @@
  * A process in a PID namespace of its own sees other ids than we do: the NSpid line of
  * /proc/PID/task/TID/status has them all, outermost first.
  *
- * Before 3.11 the interpreter keeps the pthread_t only. That is the address of the C
- * library's record of the thread, which holds the id somewhere: the main thread's id is
- * known, so where it stands there is where it stands for all.
+ * Before 3.11 the interpreter has only the pthread_t. That is the address of the C
+ * library's record of the thread, which has the id at some offset. The main thread's id is
+ * known, so its record tells the offset for all threads.
  */
 #ifndef UNWIND_READ_TIDS_H
 #define UNWIND_READ_TIDS_H
@@ -24,8 +24,8 @@ struct tids {
     struct tid_pair *pairs; /* owned */
     size_t count, capacity;
     pid_t inner_pid; /* the process's own id of itself */
-    uint32_t tid_at; /* where the id stands behind a pthread_t; 0: not found yet */
-    uint32_t misses; /* times that it was looked for in vain */
+    uint32_t tid_at; /* offset of the id from the pthread_t; 0: not found yet */
+    uint32_t misses; /* searches for it that failed */
 };
 
 /* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. */

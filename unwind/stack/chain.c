@@ -102,7 +102,7 @@ static enum cpy_rc fetch(const struct reader *reader, struct kinds *kinds, cpy_a
     return rc == CPY_OK && word_in(bytes, l->object.ob_type) != type ? CPY_RACED : rc;
 }
 
-/* Follows helpers to the generator that they stand for; *addr = 0: it is something else. */
+/* Follows helpers to the generator that they wrap; *addr = 0: it is something else. */
 static enum cpy_rc find_generator(const struct reader *reader, struct kinds *kinds, cpy_addr *addr,
                                   unsigned char bytes[GENERATOR_MAX])
 {

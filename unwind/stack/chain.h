@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain.h - reads the coroutines that a suspended coroutine waits in, each in the next.
+ * chain.h - chain of coroutines of a suspended coroutine: each one awaits the next.
  *
- * Shape:   chain_read, chain_frames, chain_verify. What chain_verify accepts was there
- *          all at once: no coroutine of it ran between the two.
+ * Shape:   chain_read, chain_frames, chain_verify. A chain that chain_verify accepts existed all
+ *          at once: none of its coroutines ran between the two reads.
  * Source:  Objects/genobject.c and Python/ceval.c of CPython 3.14 and 3.15: a generator
- *          that delegates to another keeps that on its stack.
+ *          that delegates to another has that one on its stack.
  */
 #ifndef UNWIND_STACK_CHAIN_H
 #define UNWIND_STACK_CHAIN_H
@@ -16,7 +16,7 @@
 /* A generator, coroutine or asynchronous generator. */
 struct link {
     cpy_addr addr;
-    cpy_addr awaited_at; /* where what it awaits is kept; 0: it awaits nothing */
+    cpy_addr awaited_at; /* address of the pointer to what it awaits; 0: it awaits nothing */
     cpy_addr awaited;
     cpy_addr code, instr, stackpointer;
     int8_t state;

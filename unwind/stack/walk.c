@@ -19,7 +19,7 @@ enum {
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
-/* The words of a PyFrameObject that make its place in the stack. */
+/* The words of a PyFrameObject that say what it is in the stack. */
 struct object_frame {
     cpy_addr addr, back, code;
     int32_t lasti;
@@ -28,7 +28,7 @@ struct object_frame {
 struct chunk_copy {
     cpy_addr from;
     size_t size;
-    const unsigned char *bytes; /* borrowed from the scratch, or from what was read ahead */
+    const unsigned char *bytes; /* borrowed from the scratch, or from prefetched copies */
 };
 
 struct walk_scratch {
@@ -154,7 +154,7 @@ struct bpf_reader_chain walk_chain_of(const struct layout *l)
     return chain;
 }
 
-/* Where the thread's current frame pointer is kept. */
+/* Address of the thread's pointer to its current frame. */
 static cpy_addr current_frame_at(const struct layout *l, const struct thread_words *thread)
 {
     return l->thread.cframe != NO_FIELD ? thread->cframe + l->cframe.current_frame
@@ -375,7 +375,7 @@ enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *by
     return CPY_OK;
 }
 
-/* Adds the frame in `bytes` unless it stands for C code or is being taken down. */
+/* Adds the frame in `bytes`, unless it is of C code or being torn down. */
 static enum cpy_rc add_frame(struct walk *walk, const unsigned char *bytes)
 {
     const struct layout *l = walk->reader->layout;
@@ -486,8 +486,8 @@ static bool takes_plain(const struct walk *walk)
 }
 
 /*
- * Passes frames that stand where they stood, and were called by the same ones; gives the first
- * that does not. It is the loop that deep stacks cost: no branches but those out of it.
+ * Skips frames that are at the same instruction as before and were called by the same frames; gives
+ * the first other one. Deep stacks spend their time in this loop: all its branches leave it.
  */
 static cpy_addr pass_known(struct walk *walk, const struct chunk_copy *chunk, cpy_addr addr)
 {
@@ -606,7 +606,7 @@ static cpy_addr take_plain(struct walk *walk, cpy_addr addr)
     return addr;
 }
 
-/* Says which frames are the same to the end, unless there are too many. */
+/* If the last run of known frames reaches the outermost one, only counts it: raw_stack.same. */
 static void note_same(struct walk *walk)
 {
     struct raw_stack *out = walk->out;
@@ -739,12 +739,12 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
 }
 
 /*
- * CPY_RACED: the thread does not stand where it stood. Reads the generation, too.
+ * CPY_RACED: the thread has moved on. Reads the generation, too.
  *
- * If the state was read after the frames ("late") it is newer already. Then, where a frame
- * that has returned says so, a current frame that has code was one when it was copied, and
- * so were all that called it. Elsewhere it could be what a call before has left there, with
- * another caller below: it must be the same once more.
+ * If the state was read after the frames ("late") it is newer than they are. Then, if the version
+ * marks frames that have returned, a current frame that has code was live when it was copied, and
+ * so were all its callers. In other versions it could be left from an earlier call with another
+ * caller: it must be the same when it is read again.
  */
 static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thread,
                                cpy_addr generation_at, uint64_t *generation)

@@ -2,26 +2,30 @@
 /*
  * walk.h - reads one thread's chain of frames, whole or not at all.
  *
- * From 3.11 on a thread's frames lie in its data stack (a list of chunks), but for generators'
- * frames (in their objects) and entry frames (on the C stack). The chunks are copied, or
- * were fetched beforehand (prefetch.h), and the chain is walked in the copy. A walk is good only
- * if the chain ends where this version says it must, and the current frame, read after all of
- * it, is still the same. It must also be as it was when it was copied (the thread may have
- * left it, and come back), unless the thread state was fetched after the frames and frames
- * that have returned say so (3.14 and later: see check_still).
+ * The folder unwind/stack/ knows how the frames of a thread or of a coroutine are linked, and
+ * whether what was read is consistent. It knows neither names nor lines of code objects, nor which
+ * threads there are.
  *
- * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: then
- * it has what an earlier call has left there. So the frame below the newest call must be
- * the one that was current when that call began.
+ * From 3.11 on a thread's frames are in its data stack (a list of chunks), except generators'
+ * frames (in the generator objects) and entry frames (on the C stack). The chunks are copied, or
+ * were fetched beforehand (prefetch.h), and the chain is walked in the copy. A walk is good only if
+ * the chain ends where this version says it must, and the current frame, read after all of it, is
+ * still the same. That frame must also be as it was when it was copied, because the thread may have
+ * left it and called it again. This check is not needed if the thread state was fetched after the
+ * frames and the version marks frames that have returned (3.14 and later: see check_still).
  *
- * What a stack has in common with the one that the thread had before is not taken again, but
- * compared. Where the thread counts its Python frames (3.14 and later) the records of its
- * entry frames need not be read either: Python frames that are plain lie in the data stack in the
- * order of their calls, and if they are as many as the thread counts, then no frame of a
- * generator is between them, and each was called by the one that called it before.
+ * 3.11 and 3.12 publish the record of a new call into the interpreter before they fill it: until
+ * then it has the contents of an earlier call. So the frame below the newest call must be the one
+ * that was current when that call began.
  *
- * Before 3.11, frames are objects on the heap, reached one by one. There a walk is good only
- * if all of them, read once more in one call, are what they were.
+ * The part that a stack has in common with the previous one of the thread is compared, not decoded
+ * again. Versions that count a thread's Python frames (3.14 and later) need not read the records of
+ * its entry frames: plain Python frames are in the data stack in the order of their calls. If there
+ * are as many as the thread counts, no generator's frame is between them, and each was called by
+ * the one before it.
+ *
+ * Before 3.11 frames are objects on the heap, linked one by one. Such a walk is good only if all of
+ * them, read a second time in one call, are the same.
  */
 #ifndef UNWIND_STACK_WALK_H
 #define UNWIND_STACK_WALK_H
@@ -46,7 +50,7 @@ struct raw_frame {
     cpy_addr previous; /* the frame, of Python or not, that called it */
 };
 
-/* What a walk is to note beside the frames. */
+/* What a walk adds to the Python frames. */
 struct walk_marks {
     bool native;       /* RAW_NATIVE */
     bool gc;           /* RAW_GC on this stack */
@@ -78,7 +82,7 @@ struct raw_before {
 /* The words of a thread state that a walk and its caller need. */
 struct thread_words {
     cpy_addr addr, next, interp, base_frame, datastack_chunk, datastack_top;
-    cpy_addr cframe;      /* 3.11, 3.12: where current_frame is kept; else 0 */
+    cpy_addr cframe;      /* 3.11, 3.12: address of the record that has current_frame; else 0 */
     cpy_addr outer_frame; /* of these: the current frame of the call into the interpreter below */
     bool has_outer;       /* ... if there is one */
     cpy_addr current_frame;
@@ -96,7 +100,7 @@ struct walk_scratch;
 MUST_CHECK struct walk_scratch *walk_scratch_new(void);
 void walk_scratch_free(struct walk_scratch *scratch);
 
-/* Where in this version a stack lies that bpf_reader_read is to follow. */
+/* Where this version keeps the stack that bpf_reader_read follows. */
 struct bpf_reader_chain walk_chain_of(const struct layout *layout);
 
 /* Reads the thread state at `addr`. */
@@ -104,8 +108,8 @@ MUST_CHECK enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr ad
                                         struct thread_words *out);
 
 /*
- * Takes a frame from its bytes, but for `addr`. code 0: it is being taken down, or stands
- * for C code. Errors: CPY_RACED: that is no frame.
+ * Decodes a frame from its bytes; leaves `addr` as it is. code 0: it is being torn down, or of C
+ * code. Errors: CPY_RACED: that is no frame.
  */
 MUST_CHECK enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *bytes,
                                        struct raw_frame *out);

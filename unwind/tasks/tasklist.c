@@ -62,7 +62,7 @@ static enum cpy_rc push(struct tasklist *list, cpy_addr node)
     return rc;
 }
 
-/* Takes nodes off the end until one is still in place; that one is read again. */
+/* Removes nodes from the end until one is still linked; that one is read again. */
 static enum cpy_rc step_back(struct tasklist *list, const struct reader *reader, cpy_addr head,
                              struct node *out)
 {

@@ -4,8 +4,9 @@
  *
  * The tasks are in a ring of nodes that changes while it is read. A step from one node to
  * the next counts only if that one points back: if it does not, a task has gone meanwhile,
- * and the list is taken up again at the last node that is still in place. So tasks that
- * stay are all found, and none is found twice.
+ * and reading goes on from the last node that is still linked. So all tasks that stay are
+ * found, and none is found twice.
+ *
  * Source: Modules/_asynciomodule.c and Include/internal/pycore_llist.h, tag v3.14.0.
  */
 #ifndef UNWIND_TASKS_TASKLIST_H
@@ -25,7 +26,7 @@ void tasklist_finish(struct tasklist *list);
 
 /*
  * Lists the nodes of the ring that begins and ends at `head`, in the order of the list.
- * Errors: CPY_RACED: it does not hold still, or is no ring.
+ * Errors: CPY_RACED: it changes all the time, or is no ring.
  */
 MUST_CHECK enum cpy_rc tasklist_read(struct tasklist *list, const struct reader *reader,
                                      cpy_addr head);

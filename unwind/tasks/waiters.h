@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * waiters.h - who waits for an asyncio task.
+ * waiters.h - the tasks that wait for an asyncio task.
  *
  * Source: Modules/_asynciomodule.c, tag v3.14.0: a task or future has one waiter, or a set
- *         of them. Where a future waits that is no task, whoever waits for that counts.
+ *         of them. If a future waits that is no task, the tasks that wait for it count.
  */
 #ifndef UNWIND_TASKS_WAITERS_H
 #define UNWIND_TASKS_WAITERS_H
@@ -14,7 +14,7 @@ enum { WAITERS_MAX = 4096, WAITERS_FUTURES_MAX = 64 }; /* of one task */
 
 /* The words of a task or future that tell its waiters. */
 struct awaited {
-    cpy_addr by; /* 0: nobody; a task, a future or a set */
+    cpy_addr by; /* 0: none; a task, a future or a set */
     bool by_is_set, is_task;
 };
 
