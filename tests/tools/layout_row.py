@@ -6,7 +6,7 @@
     layout_row.py /usr/bin/python3.12               any Python with its headers
 
 Compiles a C program against them (Py_BUILD_CORE) and runs it. For 3.13 and later it prints what
-_Py_DebugOffsets does not say: a row of `beside_offsets`; with --free-threaded what it would be
+_Py_DebugOffsets does not say: a row of `undescribed_fields`; with --free-threaded what it would be
 without the GIL. Headers do not tell how a version behaves: chain_end, attributes, keys, lines,
 and where 3.11 and 3.12 keep a managed dict (dict.managed).
 """

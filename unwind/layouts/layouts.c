@@ -3,7 +3,7 @@
  * layouts.c - the only file that knows one CPython version from another.
  *
  * To add a version, add a row (3.12 and before: `layouts`; later: a column of
- * `debug_fields` and a row of `beside_offsets`). If a version behaves otherwise (not
+ * `debug_fields` and a row of `undescribed_fields`). If a version behaves otherwise (not
  * only moves a field), give struct layout a field that says how; nothing else in
  * unwind/ compares version numbers.
  */
@@ -365,10 +365,10 @@ static const struct layout layouts[] = {
  * What _Py_DebugOffsets does not say: Include/internal/pycore_*.h, tags v3.13.0,
  * v3.14.0 and v3.15.0.
  */
-static const struct beside {
+static const struct undescribed {
     struct layout layout;
     uint32_t free_threaded_traceable; /* code.firsttraceable of the free-threaded build */
-} beside_offsets[] = {
+} undescribed_fields[] = {
     {
         .layout =
             {
@@ -618,7 +618,7 @@ static void make_free_threaded(struct layout *l, uint32_t minor, uint32_t first_
     }
 }
 
-/* What all versions with debug offsets have in common beside them. */
+/* What all versions with debug offsets have in common that they do not say. */
 static void fill_common(struct layout *l)
 {
     l->runtime.main_thread = l->runtime.tstate_current = l->runtime.collecting = NO_FIELD;
@@ -645,7 +645,7 @@ enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout 
 {
     uint32_t hexversion = (uint32_t)word_at(table, AT_VERSION);
     uint32_t minor = hexversion >> 16 & 0xFF;
-    const struct beside *beside;
+    const struct undescribed *undescribed;
     char text[32];
 
     layout_version_text(hexversion, text, sizeof(text));
@@ -654,14 +654,14 @@ enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout 
         err_set(err, "its table of offsets does not start as CPython's does");
         return CPY_FOREIGN;
     }
-    /* A newer version is tried as the newest that is known: whoever opens it checks its frames. */
+    /* A newer version is tried as the newest that is known: cpy_open checks its frames. */
     minor = minor > DEBUG_MINOR_LAST ? DEBUG_MINOR_LAST : minor;
-    beside = &beside_offsets[minor - DEBUG_MINOR_FIRST];
-    *out = beside->layout;
+    undescribed = &undescribed_fields[minor - DEBUG_MINOR_FIRST];
+    *out = undescribed->layout;
     fill_common(out);
     fill(table, minor - DEBUG_MINOR_FIRST, out);
     if (word_at(table, AT_FREE_THREADED) != 0)
-        make_free_threaded(out, minor, beside->free_threaded_traceable);
+        make_free_threaded(out, minor, undescribed->free_threaded_traceable);
     else
         out->frame.tlbc_index = out->code.tlbc = NO_FIELD;
     *out_hexversion = hexversion;

@@ -19,7 +19,7 @@
  */
 const char *opcode_name(uint8_t minor, uint8_t opcode);
 
-/* What opcode_caches gives beside a count. */
+/* What opcode_caches gives instead of a count. */
 enum {
     OPCODE_CACHES_MAX = 0xF,
     OPCODE_HIDES_LINE = 0xFD,        /* as many as the opcode has that INSTRUMENTED_LINE hides */

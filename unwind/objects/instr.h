@@ -7,7 +7,7 @@
  * in 3.11 and 3.12, while it waits for a Python function that it called, to the last of the
  * caches. Only who goes from instruction to instruction, from the first one on, can tell.
  * From 3.12 on a debugger or a coverage tool may have put another opcode in the place of an
- * instruction's own: how many caches follow is then told by what is kept beside the code.
+ * instruction's own: how many caches follow is told by a table of the code object.
  */
 #ifndef UNWIND_OBJECTS_INSTR_H
 #define UNWIND_OBJECTS_INSTR_H

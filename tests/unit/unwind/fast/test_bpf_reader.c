@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bpf_reader.c - what is read on site is of one moment of the thread that runs there, has
- * the stack as it stands, and is nothing at all if the thread is elsewhere. */
+/* test_bpf_reader.c - what the BPF program reads is of one moment of the thread that runs there,
+ * has the stack as it stands, and is nothing at all if the thread is elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -484,7 +484,8 @@ static bool is_served(struct prefetch *prefetch, struct prefetch_set *set, cpy_a
     return (*prefetch->inner)->reads == reads;
 }
 
-/* Fetches them until that was done on site; what nobody asked for in between would be forgotten. */
+/* Fetches them until the BPF program did it; ranges that are not used meanwhile would be dropped.
+ */
 static void fetch(struct fixture *f, struct prefetch *prefetch, struct prefetch_set *set)
 {
     int i;
