@@ -100,10 +100,16 @@ bpf: ## make unwind/fast/bpf_reader.bpf.inc anew, after a change of unwind/fast/
 	 od -An -v -tx1 -w8 $(BUILD)/unwind/fast/bpf_reader.bpf.bin | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
 	 echo '};') >$(BPF_INC)
 
+# What the build needs is looked for once, so that what is missing is named before the first error.
+$(BUILD)/needs.stamp: tests/setup/deps.sh
+	@CC="$(CC)" sh tests/setup/deps.sh check
+	@mkdir -p $(@D)
+	@touch $@
+
 clean: ## remove build/
 	rm -rf $(BUILD)
 
-$(BUILD)/gen/%.pb-c.c: %.proto
+$(BUILD)/gen/%.pb-c.c: %.proto | $(BUILD)/needs.stamp
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(BUILD)/gen -I. $<
 $(BUILD)/gen/%.pb-c.h: $(BUILD)/gen/%.pb-c.c ;
@@ -122,7 +128,7 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 
 $(BUILD)/agent/host/version.o: CPPFLAGS += -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
 
-$(BUILD)/%.o: %.c | $(PB_H) $(PAGES)
+$(BUILD)/%.o: %.c | $(BUILD)/needs.stamp $(PB_H) $(PAGES)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -c -o $@ $<
 

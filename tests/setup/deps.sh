@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the packages that are missing: deps.sh build | demo | test | packages | browser
+# deps.sh check: says which of those for `make` are missing, and installs nothing. Reads CC.
 #
 # build: what `make` needs; demo: also a Python; test: also what the tests and `make lint` run;
 # packages: what makes and tests packages, without the rest; browser: what looks at our pages.
@@ -87,8 +88,9 @@ demo) sets=' build demo ' ;;
 test) sets=' build demo test ' ;;
 packages) sets=' build packages ' ;;
 browser) sets=' build demo test browser ' ;;
+check) sets=' build ' ;;
 *)
-    echo "usage: deps.sh build | demo | test | packages | browser" >&2
+    echo "usage: deps.sh build | demo | test | packages | browser | check" >&2
     exit 64
     ;;
 esac
@@ -147,6 +149,31 @@ leave_out_unknown() {
         fi
     done
 }
+
+# What `make` cannot do without, tried as it will use them; a package manager may know nothing of them.
+headers='curl/curl.h zlib.h libdeflate.h ini.h microhttpd.h curses.h protobuf-c/protobuf-c.h'
+
+list_absent() {
+    for command in protoc-c "${CC:-cc}"; do
+        command -v "${command%% *}" >/dev/null || echo "${command%% *}"
+    done
+    for header in $headers; do
+        # shellcheck disable=SC2086 # CC may have words behind it
+        echo "#include <$header>" | ${CC:-cc} -E -x c - >/dev/null 2>&1 || echo "$header"
+    done
+}
+
+if [ "$mode" = check ]; then
+    absent=$(list_absent | tr '\n' ' ')
+    [ -n "$absent" ] || exit 0
+    packages=$(list_missing | tr '\n' ' ')
+    {
+        echo "make: these are missing: ${absent% }"
+        echo "make: install them with: make deps DEPS=build"
+        [ -z "$packages" ] || echo "make: or by yourself, the packages: ${packages% }"
+    } >&2
+    exit 69
+fi
 
 missing=$(list_missing)
 [ -n "$missing" ] || exit 0
