@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import live
 import servers
+import tempfile
 from agents import Agent
 
 PYTHONS, MISSING = live.load_pythons()
@@ -175,6 +177,20 @@ def start_quiet(start):
         return own
 
     return start_one
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user can look into, wherever the tree is: tmp_path may be below a private one."""
+    with tempfile.TemporaryDirectory(prefix="pystrobe-test-", dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
+@pytest.fixture
+def open_pystrobe(pystrobe, open_folder):
+    """The program under test, where every user can run it."""
+    return live.Pystrobe(shutil.copy(pystrobe.path, open_folder / "pystrobe"))
 
 
 @pytest.fixture

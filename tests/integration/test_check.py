@@ -101,14 +101,12 @@ def test_a_dry_run_tells_which_condition_of_which_section_keeps_a_process_off(py
 
 
 @needs_root
-def test_a_dry_run_tells_what_stops_it_from_reading_a_process_that_it_wants(pystrobe, tmp_path):
-    ini = tmp_path / "dry.ini"
+def test_a_dry_run_tells_what_stops_it_from_reading_a_process_that_it_wants(open_pystrobe, open_folder):
+    ini = open_folder / "dry.ini"
     ini.write_text("[agent]\nspool = off\n[target all]\nexe = *\ncmdline = .\n")
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
 
     with running(PYTHON, "-c", WAITS) as pid:
-        done = subprocess.run([*NOBODY, *pystrobe.words, pystrobe.path, "agent", "-c", ini, "--dry-run"],
+        done = subprocess.run([*NOBODY, *open_pystrobe.words, open_pystrobe.path, "agent", "-c", ini, "--dry-run"],
                               stdout=subprocess.PIPE, text=True, timeout=live.DEADLINE_S, check=True)
 
     line = next(one for one in done.stdout.splitlines() if one.split()[0] == str(pid))

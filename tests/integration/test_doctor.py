@@ -123,13 +123,13 @@ CAUSES = {
 
 @needs_root
 @pytest.mark.parametrize("cause", CAUSES)
-def test_a_process_that_cannot_be_read_is_told_by_its_cause_and_the_cure_helps(pystrobe, cause):
+def test_a_process_that_cannot_be_read_is_told_by_its_cause_and_the_cure_helps(open_pystrobe, cause):
     target, script, words, told, cure_told, cured = CAUSES[cause]
     can_run(words)
 
     with running(*target, PYTHON, "-c", script) as pid:
-        result, text, cure = doctor(pystrobe, "--pid", pid, words=words)["process"]
-        after = doctor(pystrobe, "--pid", pid, words=cured, status=0)
+        result, text, cure = doctor(open_pystrobe, "--pid", pid, words=words)["process"]
+        after = doctor(open_pystrobe, "--pid", pid, words=cured, status=0)
 
     assert result == "fail" and told in text and cure_told in cure and "\n" not in cure
     assert after["process"][0] == "ok" and after["sample"][0] == "ok"

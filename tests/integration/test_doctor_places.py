@@ -184,17 +184,15 @@ def test_settings_with_a_mistake_are_78(pystrobe, tmp_path):
 
 
 @needs_root
-def test_a_spool_of_somebody_else_is_told_with_the_command_that_gives_it_to_us(pystrobe, tmp_path):
-    spool, ini = tmp_path / "spool", tmp_path / "doctor.ini"
+def test_a_spool_of_somebody_else_is_told_with_the_command_that_gives_it_to_us(open_pystrobe, open_folder):
+    spool, ini = open_folder / "spool", open_folder / "doctor.ini"
     spool.mkdir(mode=0o700)
     ini.write_text("[agent]\nspool = %s\n" % spool)
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
 
-    before = doctor(pystrobe, "-c", ini, words=NOBODY)["spool"]
+    before = doctor(open_pystrobe, "-c", ini, words=NOBODY)["spool"]
     command = before[2].split(", or ")[0].split()
     subprocess.run([command[0], command[1].rstrip(":"), *command[2:]], check=True)
-    after = doctor(pystrobe, "-c", ini, words=NOBODY, status=0)["spool"]
+    after = doctor(open_pystrobe, "-c", ini, words=NOBODY, status=0)["spool"]
 
     assert before[0] == "fail" and "Permission denied" in before[1] and command[0] == "chown"
     assert after[0] == "ok"

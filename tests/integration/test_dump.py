@@ -3,14 +3,12 @@
 
 import json
 import os
-import pathlib
 import pty
 import random
 import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import pytest
@@ -220,14 +218,6 @@ def test_a_terminal_gets_colours_unless_told_otherwise(pystrobe, crowd, words, e
 def test_a_pipe_gets_colours_only_when_asked_for(pystrobe, crowd):
     assert "\x1b" not in text_of(pystrobe, crowd)
     assert "\x1b[1mThread" in text_of(pystrobe, crowd, "--color=always")
-
-
-@pytest.fixture
-def open_folder():
-    """A folder that every user can look into."""
-    with tempfile.TemporaryDirectory(prefix="pystrobe-test-") as folder:
-        os.chmod(folder, 0o755)
-        yield pathlib.Path(folder)
 
 
 @needs_root

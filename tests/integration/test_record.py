@@ -191,11 +191,11 @@ def test_a_file_that_cannot_be_written_is_found_out_before_anything_runs(pystrob
 
 
 @pytest.mark.skipif(not shutil.which("setpriv") or os.geteuid() != 0, reason="needs root and setpriv")
-def test_a_process_of_another_user_is_refused_with_the_cure(pystrobe, start):
+def test_a_process_of_another_user_is_refused_with_the_cure(open_pystrobe, start):
     pid = start(live.load_pythons()[0][0], "busy.py").read_json()["pid"]
 
     for words in (["dump"], ["record", "-o", "-"]):
-        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", pystrobe.path, *words, "--pid", str(pid)],
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", open_pystrobe.path, *words, "--pid", str(pid)],
                               capture_output=True, text=True)
 
         assert (done.returncode, done.stdout) == (77, ""), words
