@@ -44,9 +44,8 @@ STEPS = {
                    ["test", "PYSTROBE_EVERY=1", "WORKERS=1"], COUNTS),
     "asan-full": ("all live tests under ASan and UBSan", ["asan", "SANITIZED_TESTS="], COUNTS),
     "tsan-full": ("all live tests under TSan", ["tsan", "SANITIZED_TESTS="], COUNTS),
-    "valgrind-full": ("all unit tests under valgrind", ["valgrind", "VALGRIND_LEAVES_OUT="], COUNTS),
-    "tidy-full": ("the static analyzer over the tests, too", ["tidy", "TIDY_TESTS=1"], r"^(.*warning:.*)$"),
-    "clean-root-full": ("each live test once on a bare Debian 12", ["clean-root", "CLEAN_ROOT_TESTS=once"], COUNTS),
+    "valgrind-full": ("all unit tests under valgrind", ["valgrind", "VALGRIND_IMAGES=*"], COUNTS),
+    "tidy-full": ("the static analyzer over the tests, too", ["tidy", "TIDY_OF_TESTS="], r"^(.*warning:.*)$"),
 }
 
 

@@ -27,6 +27,14 @@ def one_of_each(minors):
             if any(one["version"].startswith(minor + ".") for one in PYTHONS)]
 
 
+def one_a_version():
+    """The newest interpreter of each minor version that is no debug build, where there is one."""
+    newest = {}
+    for one in sorted(PYTHONS, key=lambda one: not one["debug"]):
+        newest[one["version"].rpartition(".")[0]] = one
+    return [one for one in PYTHONS if one in newest.values()]
+
+
 # Sanitizer builds look at our code, not at the Pythons.
 ONLY = os.environ.get("PYSTROBE_ONLY", "").split()
 if ONLY:
@@ -100,9 +108,10 @@ def shared_file(config, name):
 def pytest_configure(config):
     config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
     config.addinivalue_line("markers", "tools: of the tests' and benchmarks' own tools; not for sanitizer builds")
-    config.addinivalue_line("markers", "few: not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
+    config.addinivalue_line("markers", "few: dear, or not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
                             % FEW)
     config.addinivalue_line("markers", "long: takes its time: make integration-long")
+    config.addinivalue_line("markers", "releases: dear, and a debug build says nothing more: one Python of each version")
     config.addinivalue_line("markers", "nightly: measures the machine: make nightly")
     config.addinivalue_line("markers", "alone: measures the machine, or watches all its processes: no test runs beside it")
     config.addinivalue_line("markers", "xdist_group: tests of a group run in one worker")
@@ -115,6 +124,8 @@ def pytest_generate_tests(metafunc):
     pythons = PYTHONS
     if metafunc.definition.get_closest_marker("few") and not os.environ.get("PYSTROBE_EVERY"):
         pythons = one_of_each(FEW.split())
+    if metafunc.definition.get_closest_marker("releases") and not os.environ.get("PYSTROBE_EVERY"):
+        pythons = one_a_version()
     metafunc.parametrize("python", pythons, ids=[entry["id"] for entry in pythons])
 
 

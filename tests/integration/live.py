@@ -2,6 +2,7 @@
 """Starts programs under any of the found Pythons, in their root where they have one."""
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -36,6 +37,15 @@ def load_pythons():
         lines = [json.loads(line) for line in file]
     missing = {line["missing"]: line["why"] for line in lines if "missing" in line}
     return [line for line in lines if "id" in line], missing
+
+
+@contextlib.contextmanager
+def to_be_made(path, sources):
+    """Whether a file is missing or older than its sources. Nobody else makes it meanwhile."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not os.path.exists(path) or os.path.getmtime(path) < max(os.path.getmtime(source) for source in sources)
 
 
 def is_chroot():

@@ -18,9 +18,11 @@ BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE,
 @functools.lru_cache(maxsize=None)
 def checker():
     """Builds tests/pprofcheck once; gives its path."""
-    path = os.path.join(BUILD, "tests", "pprofcheck")
-    subprocess.run(["go", "build", "-o", path, "."], cwd=os.path.join(live.TESTS, "pprofcheck"), check=True,
-                   timeout=300, env=dict(os.environ, GOFLAGS="-mod=mod -trimpath", GOTOOLCHAIN="local"))
+    path, folder = os.path.join(BUILD, "tests", "pprofcheck"), os.path.join(live.TESTS, "pprofcheck")
+    with live.to_be_made(path, glob.glob(os.path.join(folder, "*"))) as wanted:
+        if wanted:
+            subprocess.run(["go", "build", "-o", path, "."], cwd=folder, check=True, timeout=300,
+                           env=dict(os.environ, GOFLAGS="-mod=mod -trimpath", GOTOOLCHAIN="local"))
     return path
 
 

@@ -27,6 +27,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import live
+
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROTOS = ("exporters/push.proto", "pprof/profile.proto")
 PATH = "/push.v1.PusherService/Push"
@@ -36,8 +38,10 @@ PROFILE_MAX = 256 * 1024 * 1024
 
 def load_protos(proto_dir):
     """Compiles the tree's messages below `proto_dir` and gives their two modules."""
-    os.makedirs(proto_dir, exist_ok=True)
-    subprocess.run(["protoc", "-I", TREE, "--python_out", proto_dir, *PROTOS], cwd=TREE, check=True)
+    made = os.path.join(proto_dir, "pprof", "profile_pb2.py")
+    with live.to_be_made(made, [os.path.join(TREE, name) for name in PROTOS]) as wanted:
+        if wanted:
+            subprocess.run(["protoc", "-I", TREE, "--python_out", proto_dir, *PROTOS], cwd=TREE, check=True)
     if proto_dir not in sys.path:
         sys.path.insert(0, proto_dir)
     importlib.invalidate_caches()

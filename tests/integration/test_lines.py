@@ -82,6 +82,7 @@ def compare(batch, lines_of):
         pytest.fail("\n".join(differences(batch, done.stdout)))
 
 
+@pytest.mark.releases
 def test_each_instructions_line_and_columns_are_the_interpreters_own(python, tools, capsys):
     whole = os.environ.get("LINES_ALL") == "1" and not python["debug"]
     command = live.command_of(python, "linetables.py", *([] if whole else [SAMPLE, SEED]))

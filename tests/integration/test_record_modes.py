@@ -87,6 +87,7 @@ def test_threads_main_leaves_all_others_out(any_python, record, start):
     assert threads < 0.5 * profiles.total([found], "wall"), "the time of the others"
 
 
+@pytest.mark.few
 def test_threads_in_known_states_are_shown_as_such_or_it_is_said_what_is_unknown(python, record, states):
     own = states("native", "collect", *HANDLING, *NOT_HANDLING)
 

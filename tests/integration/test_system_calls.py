@@ -48,6 +48,7 @@ def trace(reader_of):
 
 
 @pytest.mark.timing
+@pytest.mark.few
 @pytest.mark.parametrize("workload", READS_PER_SAMPLE_MAX)
 def test_a_sample_takes_few_system_calls_where_only_the_running_thread_moves(python, trace, workload):
     gil_tells = sides.version_of(python) >= GIL_TELLS_FROM
@@ -115,6 +116,7 @@ def test_at_a_high_rate_a_timer_is_set_once_a_sample(python, start, trace_record
     assert timers < 1.5 * len(set_ahead) + 10
 
 
+@pytest.mark.few
 def test_a_warm_sample_allocates_nothing(reader_of):
     with sides.reader(reader_of("fib_busy")) as reader:
         rounds = (sides.ask(reader, "round", 100) for _ in range(WARM_ROUNDS_MAX))
