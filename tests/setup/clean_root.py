@@ -44,7 +44,7 @@ if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
 fi
 exec chroot "$root" /usr/bin/env -i HOME=/root XDG_CACHE_HOME=/var/cache/tests PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CI="${CI:-}" PYTEST_ARGS="$4" http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
-    ${certificates:+SSL_CERT_FILE=$certificates} \
+    ${WORKERS:+WORKERS=$WORKERS} ${certificates:+SSL_CERT_FILE=$certificates} \
     bash -eu -c "cd %s && $3" </dev/null
 """ % INSIDE
 
