@@ -21,6 +21,7 @@
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/proc/proc.h"
+#include "tests/unit/hang_limit.h"
 
 enum { READ_PID = 4242 };
 
@@ -78,22 +79,17 @@ static size_t hear(struct child_process *child, char *out, size_t size)
 /* Waits until the kernel has the helper in that state. */
 static void wait_state(const struct child_process *child, char wanted)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
     struct proc_stat stat;
-    int i;
 
-    for (i = 0; i < 20000; i++) {
-        assert_true(proc_read_stat(child->pid, &stat));
-        if (stat.state == wanted)
-            return;
-        (void)nanosleep(&pause, NULL);
-    }
-    fail_msg("the helper never was %c", wanted);
+    AWAIT(proc_read_stat(child->pid, &stat) && stat.state == wanted);
 }
 
-static uint64_t later(unsigned ms)
+/* How it is seen so long after it began a read; where it reads nothing, after its start. */
+static enum child_process_look look_after(struct child_process *child, unsigned ms)
 {
-    return clock_mono_ns() + ms * NS_PER_MS;
+    const uint64_t since_ns = heartbeat_since(child->heartbeat);
+
+    return child_process_look(child, (since_ns ? since_ns : child->started_ns) + ms * NS_PER_MS);
 }
 
 static void one_that_sleeps_in_a_read_is_blocked(void **state)
@@ -106,9 +102,9 @@ static void one_that_sleeps_in_a_read_is_blocked(void **state)
     (void)hear(&child, text, sizeof(text));
     wait_state(&child, 'S');
 
-    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(500)), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(550)), CHILD_PROCESS_BLOCKED);
+    assert_int_equal(look_after(&child, 0), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 500), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 550), CHILD_PROCESS_BLOCKED);
     assert_int_equal(child_process_reads(&child), READ_PID);
     assert_int_equal(child_process_status(&child), -1);
     child_process_end(&child);
@@ -124,9 +120,9 @@ static void one_that_runs_is_not_blocked_for_long(void **state)
     (void)hear(&child, text, sizeof(text));
     wait_state(&child, 'R');
 
-    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(2000)), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(60000)), CHILD_PROCESS_BLOCKED);
+    assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 2000), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 60000), CHILD_PROCESS_BLOCKED);
     child_process_end(&child);
 }
 
@@ -140,9 +136,9 @@ static void one_that_was_stopped_is_silent(void **state)
     (void)hear(&child, text, sizeof(text));
     wait_state(&child, 'T');
 
-    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(10000)), CHILD_PROCESS_SILENT);
+    assert_int_equal(look_after(&child, 0), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 10000), CHILD_PROCESS_SILENT);
     child_process_end(&child);
 }
 
@@ -156,9 +152,9 @@ static void one_that_begins_nothing_is_silent(void **state)
     (void)hear(&child, text, sizeof(text));
     wait_state(&child, 'S');
 
-    assert_int_equal(child_process_look(&child, clock_mono_ns()), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(1000)), CHILD_PROCESS_WELL);
-    assert_int_equal(child_process_look(&child, later(10000)), CHILD_PROCESS_SILENT);
+    assert_int_equal(look_after(&child, 0), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 10000), CHILD_PROCESS_SILENT);
     assert_int_equal(child_process_reads(&child), 0);
     child_process_end(&child);
 }
@@ -172,7 +168,7 @@ static void the_end_is_told(void **state)
     start(&child, "exit");
     assert_int_equal(hear(&child, text, sizeof(text)), 0);
     wait_state(&child, 'Z');
-    assert_int_equal(child_process_look(&child, later(60000)), CHILD_PROCESS_WELL);
+    assert_int_equal(look_after(&child, 60000), CHILD_PROCESS_WELL);
     assert_int_equal(child_process_status(&child), 7);
     child_process_end(&child);
 

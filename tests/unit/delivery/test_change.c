@@ -14,16 +14,19 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "agent/delivery/change.h"
+#include "agent/proc/proc.h"
 #include "exporters/spool.h"
+#include "tests/unit/hang_limit.h"
 #include "tests/unit/temp_tree.h"
 
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)
 
-enum { GOT_MAX = 4096, LOG_SIZE = 16 * 1024, PATIENCE_S = 60, SERVERS = 4, ROUNDS = 150 };
+enum { GOT_MAX = 4096, LOG_SIZE = 16 * 1024, SERVERS = 4, ROUNDS = 150 };
 
 /* A server; each exporter that sends to it has one of its own. */
 struct server {
@@ -146,7 +149,7 @@ static int setup_spooled(void **state)
 
 static void close_delivery(struct fixture *fix)
 {
-    (void)delivery_flush(fix->delivery, now_ns(NULL) + PATIENCE_S * S_NS);
+    (void)delivery_flush(fix->delivery, now_ns(NULL) + HANG_LIMIT_NS);
     assert_true(delivery_free(fix->delivery));
     fix->delivery = NULL;
 }
@@ -238,14 +241,29 @@ static void apply(struct delivery_change *change, uint64_t within_ns, uint64_t e
     assert_true(delivery_left_end(left, now_ns(NULL) + end_ns));
 }
 
-/* Waits for a condition. */
-#define EVENTUALLY(condition)                      \
-    do {                                           \
-        time_t until = time(NULL) + PATIENCE_S;    \
-        while (!(condition) && time(NULL) < until) \
-            (void)usleep(1000);                    \
-        assert_true(condition);                    \
-    } while (0)
+/* A change that is applied by a thread of its own. */
+struct applier {
+    struct delivery_change *change;
+    atomic_int tid; /* 0: it has not begun */
+};
+
+static void *apply_beside(void *ctx)
+{
+    struct applier *applier = ctx;
+
+    atomic_store(&applier->tid, (int)syscall(SYS_gettid));
+    apply(applier->change, HANG_LIMIT_NS, HANG_LIMIT_NS);
+    return NULL;
+}
+
+/* Waits until it sleeps: it waits for the send that is under way then. */
+static void await_asleep(struct applier *applier)
+{
+    char state = '\0';
+
+    AWAIT(atomic_load(&applier->tid) != 0);
+    AWAIT(proc_thread_state(getpid(), atomic_load(&applier->tid), &state) && state == 'S');
+}
 
 /* Each of them once. */
 static void assert_got(struct server *server, int first, size_t count)
@@ -268,12 +286,12 @@ static void keeps_an_exporter_with_its_queue_and_counters(void **state)
 
     open_two(fix);
     put_many(fix, 0, 3);
-    EVENTUALLY(stats(fix, 1).sent == 3);
+    AWAIT(stats(fix, 1).sent == 3);
     atomic_store(&fix->servers[1].rc, EXPORTER_RETRY);
     put_many(fix, 3, 4);
-    EVENTUALLY(stats(fix, 0).sent == 7 && stats(fix, 1).queued == 4);
+    AWAIT(stats(fix, 0).sent == 7 && stats(fix, 1).queued == 4);
 
-    apply(begin(fix, 1, "c", 2), 0, S_NS);
+    apply(begin(fix, 1, "c", 2), 0, HANG_LIMIT_NS);
 
     assert_int_equal(delivery_count(fix->delivery), 2);
     assert_int_equal(stats(fix, 0).sent, 3); /* "b" is the first now */
@@ -282,7 +300,7 @@ static void keeps_an_exporter_with_its_queue_and_counters(void **state)
     assert_int_equal(fix->servers[1].canceled, 0);
     put_many(fix, 7, 2);
     atomic_store(&fix->servers[1].rc, EXPORTER_OK);
-    EVENTUALLY(stats(fix, 0).sent == 9 && stats(fix, 1).sent == 2);
+    AWAIT(stats(fix, 0).sent == 9 && stats(fix, 1).sent == 2);
     close_delivery(fix);
     assert_int_equal(files(fix), 0);
     assert_got(&fix->servers[0], 0, 7);
@@ -297,11 +315,11 @@ static void gives_the_queue_to_the_next_of_that_name(void **state)
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_two(fix);
     put_many(fix, 0, 20);
-    EVENTUALLY(stats(fix, 1).sent == 20 && stats(fix, 0).queued == 20);
+    AWAIT(stats(fix, 1).sent == 20 && stats(fix, 0).queued == 20);
 
-    apply(begin(fix, 1, "a", 2), S_NS, 0);
+    apply(begin(fix, 1, "a", 2), HANG_LIMIT_NS, HANG_LIMIT_NS);
 
-    EVENTUALLY(stats(fix, 1).sent == 20);
+    AWAIT(stats(fix, 1).sent == 20);
     close_delivery(fix);
     assert_int_equal(files(fix), 0);
     assert_int_equal(fix->servers[0].closed, 1);
@@ -317,11 +335,11 @@ static void gives_on_what_is_under_way_for_too_long(void **state)
     atomic_store(&fix->servers[0].block, true);
     open_two(fix);
     put_many(fix, 0, 3);
-    EVENTUALLY(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
+    AWAIT(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
 
-    apply(begin(fix, 1, "a", 2), 20 * MS_NS, 0);
+    apply(begin(fix, 1, "a", 2), 20 * MS_NS, HANG_LIMIT_NS);
 
-    EVENTUALLY(stats(fix, 1).sent == 3);
+    AWAIT(stats(fix, 1).sent == 3);
     close_delivery(fix);
     assert_int_equal(files(fix), 0);
     assert_int_equal(fix->servers[0].count, 0);
@@ -332,14 +350,21 @@ static void sends_nothing_twice_that_is_taken_meanwhile(void **state)
 {
     struct fixture *fix = *state;
 
-    atomic_store(&fix->servers[0].pause_ms, 100);
+    struct applier applier = {.change = NULL};
+    pthread_t thread;
+
+    atomic_store(&fix->servers[0].block, true);
     open_two(fix);
     put_many(fix, 0, 3);
-    EVENTUALLY(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
+    AWAIT(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
 
-    apply(begin(fix, 1, "a", 2), PATIENCE_S * S_NS, 0);
+    applier.change = begin(fix, 1, "a", 2);
+    assert_int_equal(pthread_create(&thread, NULL, apply_beside, &applier), 0);
+    await_asleep(&applier);
+    atomic_store(&fix->servers[0].block, false); /* now the send is taken after all */
+    assert_int_equal(pthread_join(thread, NULL), 0);
 
-    EVENTUALLY(stats(fix, 1).sent == 2);
+    AWAIT(stats(fix, 1).sent == 2);
     close_delivery(fix);
     assert_int_equal(files(fix), 0);
     assert_got(&fix->servers[0], 0, 1);
@@ -357,14 +382,14 @@ static void hears_of_a_send_that_no_cancel_could_end(void **state)
     atomic_store(&fix->servers[0].deaf, true);
     open_two(fix);
     put_many(fix, 0, 3);
-    EVENTUALLY(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
+    AWAIT(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
 
     left = delivery_change_apply(begin(fix, 1, "a", 2), 0);
-    EVENTUALLY(fix->servers[2].sends == 2);
+    AWAIT(fix->servers[2].sends == 2);
     atomic_store(&fix->servers[0].block, false);
-    assert_true(delivery_left_end(left, now_ns(NULL) + PATIENCE_S * S_NS));
+    assert_true(delivery_left_end(left, now_ns(NULL) + HANG_LIMIT_NS));
 
-    EVENTUALLY(files(fix) == 0 && stats(fix, 1).queued == 0);
+    AWAIT(files(fix) == 0 && stats(fix, 1).queued == 0);
     close_delivery(fix);
     assert_got(&fix->servers[0], 0, 1);
     assert_got(&fix->servers[2], 1, 2);
@@ -377,10 +402,10 @@ static void tries_once_more_what_an_exporter_has_that_goes(void **state)
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_two(fix);
     put_many(fix, 0, 5);
-    EVENTUALLY(stats(fix, 1).sent == 5 && stats(fix, 0).retried > 0);
+    AWAIT(stats(fix, 1).sent == 5 && stats(fix, 0).retried > 0);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
 
-    apply(begin(fix, 1, "c", 2), 0, PATIENCE_S * S_NS);
+    apply(begin(fix, 1, "c", 2), 0, HANG_LIMIT_NS);
 
     close_delivery(fix);
     assert_int_equal(files(fix), 0);
@@ -392,20 +417,23 @@ static void drops_what_an_exporter_that_goes_cannot_deliver(void **state)
 {
     struct fixture *fix = *state;
     struct delivery_spool_stats spool;
+    struct delivery_left *left;
 
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_two(fix);
     put_many(fix, 0, 5);
-    EVENTUALLY(stats(fix, 1).sent == 5 && stats(fix, 0).retried > 0);
+    AWAIT(stats(fix, 1).sent == 5 && stats(fix, 0).retried > 0);
 
-    apply(begin(fix, 1, "c", 2), 0, 50 * MS_NS);
+    left = delivery_change_apply(begin(fix, 1, "c", 2), now_ns(NULL));
+    (void)delivery_left_end(left, now_ns(NULL) + 50 * MS_NS);
+    AWAIT(fix->servers[0].closed == 1); /* where there was no CPU for its thread, that is late */
 
     assert_non_null(strstr(fix->log, "exporter a: 5 profiles could not be delivered"));
-    EVENTUALLY(files(fix) == 0);
+    AWAIT(files(fix) == 0);
     delivery_spool_stats(fix->delivery, &spool);
     assert_int_equal(spool.dropped_unknown, fix->spool.path ? 5 : 0);
     put_many(fix, 5, 1);
-    EVENTUALLY(stats(fix, 0).sent == 6 && stats(fix, 1).sent == 1);
+    AWAIT(stats(fix, 0).sent == 6 && stats(fix, 1).sent == 1);
 }
 
 static void leaves_all_as_it_is_if_abandoned(void **state)
@@ -417,7 +445,7 @@ static void leaves_all_as_it_is_if_abandoned(void **state)
     delivery_change_abandon(NULL);
 
     put_many(fix, 0, 3);
-    EVENTUALLY(stats(fix, 0).sent == 3 && stats(fix, 1).sent == 3);
+    AWAIT(stats(fix, 0).sent == 3 && stats(fix, 1).sent == 3);
     assert_int_equal(fix->servers[2].closed, 1);
     assert_int_equal(fix->servers[2].sends, 0);
     assert_int_equal(fix->servers[0].closed + fix->servers[1].closed, 0);
@@ -432,7 +460,8 @@ static void loses_nothing_in_many_changes_under_way(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         put_many(fix, i * 4, 4);
         /* The one that is new now is kept the next time. */
-        apply(begin(fix, 1, i % 2 == 0 ? "a" : "b", i % 2 == 0 ? 0 : 1), S_NS, S_NS);
+        apply(begin(fix, 1, i % 2 == 0 ? "a" : "b", i % 2 == 0 ? 0 : 1), HANG_LIMIT_NS,
+              HANG_LIMIT_NS);
         atomic_store(&fix->servers[0].canceled, 0);
         atomic_store(&fix->servers[1].canceled, 0);
     }

@@ -16,14 +16,16 @@
 #include "agent/discover/finder.h"
 #include "agent/host/clock.h"
 #include "agent/proc/execs.h"
-
-enum { ENOUGH = 500 }; /* scans, 10 ms apart */
+#include "tests/unit/hang_limit.h"
 
 #define SCAN_NS (NS_PER_S / 5)
+#define STEP_NS (10 * NS_PER_MS)
 
-/* One child that the finder is to find, and what it told about it. */
+/* One child that the finder is to find, and what it told about it. The finder's clock is the
+ * test's: it is set at first, and goes on by a step in each scan, however long that takes. */
 struct scene {
     struct finder *finder;
+    uint64_t now_ns, step_ns;
     pid_t child;
     int gate; /* closing it lets the child go on */
     const char *wanted;
@@ -76,7 +78,7 @@ static void begin(struct scene *scene, const char *path, const char *wanted, boo
     int gate[2];
     char byte;
 
-    *scene = (struct scene){.wanted = wanted};
+    *scene = (struct scene){.wanted = wanted, .now_ns = clock_mono_ns(), .step_ns = STEP_NS};
     assert_int_equal(pipe(gate), 0);
     scene->child = fork();
     assert_true(scene->child >= 0);
@@ -102,9 +104,18 @@ static void open_gate(struct scene *scene)
 
 static void scan(struct scene *scene)
 {
-    finder_scan(scene->finder, clock_mono_ns());
-    (void)usleep(10000);
+    scene->now_ns += scene->step_ns;
+    finder_scan(scene->finder, scene->now_ns);
 }
+
+static void scan_times(struct scene *scene, int times)
+{
+    while (times-- > 0)
+        scan(scene);
+}
+
+/* Scans until that happens; a scan is one even if it has happened already. */
+#define SCAN_UNTIL(scene, condition) AWAIT((scan(scene), (condition)))
 
 static void kill_child(struct scene *scene)
 {
@@ -121,15 +132,12 @@ static void end(struct scene *scene)
 
 static void finds_what_becomes_wanted_by_exec(struct scene *scene)
 {
-    int i;
-
-    for (i = 0; i < 5 || (scene->looks == 0 && i < ENOUGH); i++)
-        scan(scene);
+    SCAN_UNTIL(scene, scene->looks > 0);
+    scan_times(scene, 5);
     assert_int_equal(scene->takes, 0);
-    assert_in_range(scene->looks, 1, 3); /* it is looked at again after 1 s and 2 s */
+    assert_int_equal(scene->looks, 1); /* it is looked at again after 1 s */
     open_gate(scene);
-    for (i = 0; scene->takes == 0 && i < ENOUGH; i++)
-        scan(scene);
+    SCAN_UNTIL(scene, scene->takes > 0);
     assert_int_equal(scene->takes, 1);
     assert_int_equal(scene->id.pid, scene->child);
 }
@@ -167,7 +175,7 @@ static void finds_what_becomes_wanted_by_exec_when_it_is_told(void **state)
 
 static void reads_nothing_of_known_processes_when_it_is_told_of_execs(void **state)
 {
-    int fd = execs_open(), i;
+    int fd = execs_open();
     struct scene scene;
     struct finder_stats before, after;
 
@@ -176,27 +184,29 @@ static void reads_nothing_of_known_processes_when_it_is_told_of_execs(void **sta
         skip();
     (void)close(fd);
     begin(&scene, "/bin/sh", "nothing", false);
-    for (i = 0; scene.looks == 0 && i < ENOUGH; i++)
-        scan(&scene);
+    SCAN_UNTIL(&scene, scene.looks > 0);
     finder_stats(scene.finder, &before);
-    for (i = 0; i < 10; i++)
-        scan(&scene);
+    scan_times(&scene, 10);
     finder_stats(scene.finder, &after);
     /* Others run programs on this machine, but not as many as there are processes. */
     assert_true(after.checks - before.checks < 10 * after.known);
-    assert_in_range(scene.looks, 1, 2);
+    assert_int_equal(scene.looks, 1);
     end(&scene);
 }
 
-/* Scans until the child is known to be none that is wanted; gives the moment of the last one. */
-static uint64_t learn(struct scene *scene, uint64_t now_ns)
+/* Scans at one moment, until the child is known to be none that is wanted. */
+static void learn(struct scene *scene)
 {
-    int i;
-
-    for (i = 0; scene->looks == 0 && i < ENOUGH; i++)
-        finder_scan(scene->finder, now_ns);
+    scene->step_ns = 0;
+    SCAN_UNTIL(scene, scene->looks > 0);
     assert_int_equal(scene->looks, 1);
-    return now_ns;
+}
+
+/* Scans once, so much later. */
+static void scan_after(struct scene *scene, uint64_t after_ns)
+{
+    scene->step_ns = after_ns;
+    scan(scene);
 }
 
 static void reads_nothing_of_processes_that_sleep_when_it_polls(void **state)
@@ -204,15 +214,13 @@ static void reads_nothing_of_processes_that_sleep_when_it_polls(void **state)
     enum { SCANS = 20 };
     struct scene scene;
     struct finder_stats before, after;
-    uint64_t now_ns;
-    int i;
 
     (void)state;
     begin(&scene, "/bin/sh", "nothing", true);
-    now_ns = learn(&scene, clock_mono_ns());
+    learn(&scene);
     finder_stats(scene.finder, &before);
-    for (i = 0; i < SCANS; i++)
-        finder_scan(scene.finder, now_ns += SCAN_NS);
+    scene.step_ns = SCAN_NS;
+    scan_times(&scene, SCANS);
     finder_stats(scene.finder, &after);
     /* Others work on this machine, but not all of them all the time. (The first look at a process
      * is a check or two, if it is none of the kernel's.) */
@@ -225,29 +233,24 @@ static void reads_nothing_of_processes_that_sleep_when_it_polls(void **state)
 static void wait_for_exec(const struct scene *scene, uint64_t mark)
 {
     struct proc_stat stat = {0};
-    int i;
 
-    for (i = 0; i < ENOUGH && (proc_exe_mark(scene->child) == mark || stat.state != 'S'); i++) {
-        (void)usleep(10000);
-        assert_true(proc_read_stat(scene->child, &stat));
-    }
-    assert_int_equal(stat.state, 'S');
+    AWAIT(proc_exe_mark(scene->child) != mark && proc_read_stat(scene->child, &stat) &&
+          stat.state == 'S');
 }
 
 static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **state)
 {
     struct proc_stat stat;
     struct scene scene;
-    uint64_t now_ns;
 
     (void)state;
     begin(&scene, "/bin/sh", "nothing", true);
-    (void)usleep(1500000);
-    now_ns = learn(&scene, clock_mono_ns());
-    finder_scan(scene.finder, now_ns + NS_PER_S + SCAN_NS);
+    (void)usleep(1500000); /* or longer */
+    learn(&scene);
+    scan_after(&scene, NS_PER_S + SCAN_NS);
     assert_int_equal(scene.looks, 1);
     assert_true(proc_read_stat(scene.child, &stat));
-    finder_scan(scene.finder, now_ns + proc_age_ns(stat.start)); /* at the latest */
+    scan_after(&scene, proc_age_ns(stat.start)); /* at the latest */
     assert_int_equal(scene.looks, 2);
     end(&scene);
 }
@@ -255,16 +258,16 @@ static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **stat
 static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
 {
     struct scene scene;
-    uint64_t now_ns, mark;
+    uint64_t mark;
 
     (void)state;
     begin(&scene, "/bin/sh", "sh", true);
-    now_ns = learn(&scene, clock_mono_ns());
+    learn(&scene);
     mark = proc_exe_mark(scene.child);
     scene.looks = 0;
     open_gate(&scene);
     wait_for_exec(&scene, mark);
-    finder_scan(scene.finder, now_ns + SCAN_NS); /* looked at again, without an exec, after 1 s */
+    scan_after(&scene, SCAN_NS); /* looked at again, without an exec, after 1 s */
     assert_int_equal(scene.looks, 1);
     assert_int_equal(scene.takes, 1);
     end(&scene);
@@ -273,27 +276,48 @@ static void sees_an_exec_in_the_very_next_scan_when_it_polls(void **state)
 static void looks_more_rarely_only_where_looking_takes_too_much(void **state)
 {
     struct scene scene;
-    uint64_t now_ns;
 
     (void)state;
     begin(&scene, "/bin/sh", "sh", true);
-    now_ns = learn(&scene, clock_mono_ns());
+    learn(&scene);
     finder_stretch(scene.finder, 3, 1); /* no scan takes a fifth of a second */
-    finder_scan(scene.finder, now_ns);
-    assert_int_equal(finder_next_ns(scene.finder), now_ns + SCAN_NS);
+    scan(&scene);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + SCAN_NS);
     finder_stretch(scene.finder, 3, 1e-9);
-    finder_scan(scene.finder, now_ns);
-    assert_int_equal(finder_next_ns(scene.finder), now_ns + 3 * SCAN_NS);
+    scan(&scene);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 3 * SCAN_NS);
     finder_stretch(scene.finder, 1000, 1e-9);
-    finder_scan(scene.finder, now_ns);
-    assert_int_equal(finder_next_ns(scene.finder), now_ns + 5 * NS_PER_S);
+    scan(&scene);
+    assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 5 * NS_PER_S);
     end(&scene);
+}
+
+/* Ends the child and starts another one; true if nobody read /proc to find that out. It is read
+ * where others on this machine start very many processes, or one appears late. */
+static bool follows_without_reading_proc(struct scene *scene)
+{
+    const int takes = scene->takes, losses = scene->losses;
+    struct finder_stats before, after;
+
+    finder_stats(scene->finder, &before);
+    kill_child(scene);
+    SCAN_UNTIL(scene, scene->losses > losses);
+    scene->child = fork();
+    if (scene->child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(pause());
+    }
+    SCAN_UNTIL(scene, scene->takes > takes);
+    finder_stats(scene->finder, &after);
+    assert_int_equal(scene->losses, losses + 1);
+    assert_int_equal(scene->takes, takes + 1);
+    return after.whole == before.whole;
 }
 
 static void finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then(void **state)
 {
     struct finder_stats before, after;
-    int fd = proc_open_running(), i;
+    int fd = proc_open_running();
     struct scene scene;
 
     (void)state;
@@ -301,22 +325,12 @@ static void finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then(
         skip(); /* a container with a /proc/loadavg of its own; valgrind has no pidfd_open */
     (void)close(fd);
     begin(&scene, "/bin/sh", "", true);
-    for (i = 0; i < ENOUGH && (scene.takes < 1 || i < 3); i++)
-        scan(&scene);
+    scene.step_ns = 1; /* /proc is read each 5 s */
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    scan_times(&scene, 3);
+    AWAIT(follows_without_reading_proc(&scene));
     finder_stats(scene.finder, &before);
-    kill_child(&scene);
-    for (i = 0; i < ENOUGH && scene.losses < 1; i++)
-        scan(&scene);
-    scene.child = fork();
-    if (scene.child == 0)
-        _exit(pause());
-    for (i = 0; i < ENOUGH && scene.takes < 2; i++)
-        scan(&scene);
-    finder_stats(scene.finder, &after);
-    assert_int_equal(scene.losses, 1);
-    assert_int_equal(scene.takes, 2);
-    assert_int_equal(after.whole, before.whole);
-    finder_scan(scene.finder, clock_mono_ns() + 6 * NS_PER_S); /* somebody might be missed */
+    scan_after(&scene, 6 * NS_PER_S); /* somebody might be missed */
     finder_stats(scene.finder, &after);
     assert_int_equal(after.whole, before.whole + 1);
     end(&scene);
@@ -325,16 +339,13 @@ static void finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then(
 static void tells_that_a_taken_process_is_gone(void **state)
 {
     struct scene scene;
-    int i;
 
     (void)state;
     begin(&scene, "/bin/sh", "", true);
-    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
-        scan(&scene);
+    SCAN_UNTIL(&scene, scene.takes > 0);
     assert_int_equal(scene.takes, 1);
     kill_child(&scene);
-    for (i = 0; scene.losses == 0 && i < ENOUGH; i++)
-        scan(&scene);
+    SCAN_UNTIL(&scene, scene.losses > 0);
     assert_int_equal(scene.losses, 1);
     finder_free(scene.finder);
     open_gate(&scene);
@@ -345,18 +356,15 @@ static void takes_again_what_was_put_off(void **state)
     struct scene scene;
     struct err err = {"starting"};
     struct finder_stats stats;
-    int i;
 
     (void)state;
     begin(&scene, "/bin/sh", "", true);
-    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
-        scan(&scene);
-    finder_put_off(scene.finder, scene.id, CPY_STARTING, &err, clock_mono_ns());
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    finder_put_off(scene.finder, scene.id, CPY_STARTING, &err, scene.now_ns);
     finder_stats(scene.finder, &stats);
     assert_int_equal(stats.taken, 0);
     assert_int_equal(stats.waiting, 1);
-    for (i = 0; scene.takes < 2 && i < ENOUGH; i++)
-        scan(&scene);
+    SCAN_UNTIL(&scene, scene.takes == 2);
     assert_int_equal(scene.takes, 2);
     assert_int_equal(scene.losses, 0);
     end(&scene);
@@ -367,27 +375,23 @@ static void leaves_in_peace_what_is_no_python(void **state)
     struct scene scene;
     struct err err = {"foreign"};
     struct finder_stats stats;
-    uint64_t now_ns = clock_mono_ns();
-    int i;
 
     (void)state;
     begin(&scene, "/bin/sh", "", true);
-    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
-        finder_scan(scene.finder, now_ns);
-    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
-    now_ns += 3 * NS_PER_S; /* it had time to load a Python */
-    for (i = 0; scene.takes == 1 && i < ENOUGH; i++)
-        finder_scan(scene.finder, now_ns);
+    scene.step_ns = 0;
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, scene.now_ns);
+    scene.now_ns += 3 * NS_PER_S; /* it had time to load a Python */
+    SCAN_UNTIL(&scene, scene.takes > 1);
     assert_int_equal(scene.takes, 2);
-    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, now_ns);
-    for (i = 0; i < 5; i++)
-        finder_scan(scene.finder, now_ns);
+    finder_put_off(scene.finder, scene.id, CPY_FOREIGN, &err, scene.now_ns);
+    scan_times(&scene, 5);
     finder_stats(scene.finder, &stats);
     assert_int_equal(stats.foreign, 1);
     assert_int_equal(scene.takes, 2);
     open_gate(&scene); /* it runs something else: it may be Python now */
-    for (i = 0; scene.takes < 3 && i < ENOUGH; i++)
-        scan(&scene);
+    scene.step_ns = STEP_NS;
+    SCAN_UNTIL(&scene, scene.takes == 3);
     assert_int_equal(scene.takes, 3);
     end(&scene);
 }
@@ -395,19 +399,16 @@ static void leaves_in_peace_what_is_no_python(void **state)
 static void lets_go_of_a_taken_process_that_execs(void **state)
 {
     struct scene scene;
-    int i;
 
     (void)state;
     begin(&scene, "/bin/sh", "", true);
-    for (i = 0; scene.takes == 0 && i < ENOUGH; i++)
-        scan(&scene);
+    SCAN_UNTIL(&scene, scene.takes > 0);
     finder_began(scene.finder, scene.id);
     open_gate(&scene);
-    for (i = 0; scene.takes < 2 && i < ENOUGH; i++) {
-        /* Each scan is late enough to look at what is taken: the exec itself may take a while. */
-        finder_scan(scene.finder, clock_mono_ns() + 10 * NS_PER_S * (uint64_t)(i + 1));
-        (void)usleep(10000);
-    }
+    /* Each scan is late enough to look at what is taken: the exec itself may take a while. */
+    scene.now_ns = clock_mono_ns();
+    scene.step_ns = 10 * NS_PER_S;
+    SCAN_UNTIL(&scene, scene.takes > 1);
     assert_int_equal(scene.takes, 2);
     assert_int_equal(scene.losses, 1);
     end(&scene);

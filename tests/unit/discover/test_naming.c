@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "agent/discover/naming.h"
+#include "tests/unit/hang_limit.h"
 
 static const char *attribute_of(const char *text, const char *key)
 {
@@ -58,21 +59,22 @@ static pid_t start(char **environment)
     return child;
 }
 
+/* True once the kernel has its arguments and its environment in place, which is after the exec. */
+static bool is_whole(struct proc_info *info, pid_t pid)
+{
+    proc_info_begin(info, pid);
+    return proc_info_command_line(info)[0] && proc_info_variable(info, "PATH");
+}
+
 /* Applies `naming` to a process with this environment; true if it asks to be left alone. */
 static bool apply(const struct naming *naming, char **environment, struct target_profile *out)
 {
     struct proc_info *info = proc_info_new();
     pid_t pid = start(environment);
     bool disabled;
-    int i;
 
     assert_non_null(info);
-    for (i = 0; i < 1000; i++) { /* the kernel puts the arguments in place late */
-        proc_info_begin(info, pid);
-        if (proc_info_command_line(info)[0] && proc_info_variable(info, "PATH"))
-            break;
-        (void)usleep(10000);
-    }
+    AWAIT(is_whole(info, pid));
     *out = (struct target_profile){.service = ""};
     naming_apply(naming, info, out);
     disabled = naming_is_disabled(info);

@@ -10,6 +10,7 @@
 
 #include "exporters/exporter.h"
 #include "tests/unit/exporters/http_server.h"
+#include "tests/unit/hang_limit.h"
 
 #define MS_NS UINT64_C(1000000)
 #define OK    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -35,10 +36,11 @@ static inline int http_fixture_begin(void **state, const char *type)
     fix->settings = (struct exporter_settings){
         .name = "remote",
         .type = type,
-        .timeout_ns = 5000 * MS_NS,
+        .timeout_ns = HANG_LIMIT_NS, /* of a server that answers, which is far sooner */
         .user_agent = "pystrobe/1.2.3",
     };
     *state = fix;
+    hang_limit_begin();
     return 0;
 }
 
@@ -46,6 +48,7 @@ static inline int teardown(void **state)
 {
     struct fixture *fix = *state;
 
+    hang_limit_end();
     exporter_close(fix->exporter);
     if (fix->server.url[0])
         server_stop(&fix->server);

@@ -21,6 +21,7 @@
 #include "agent/host/clock.h"
 #include "agent/proc/namespaces.h"
 #include "agent/proc/proc.h"
+#include "tests/unit/hang_limit.h"
 
 /* A child that does what `work` does and then waits to be killed. */
 static pid_t start_child(void (*work)(void))
@@ -91,11 +92,7 @@ static void assert_started_now(uint64_t start)
 /* Waits until the child sleeps. */
 static void read_asleep(pid_t pid, struct proc_stat *stat)
 {
-    uint64_t deadline = clock_mono_ns() + 20 * NS_PER_S;
-
-    do
-        assert_true(proc_read_stat(pid, stat));
-    while (stat->state != 'S' && clock_mono_ns() < deadline);
+    AWAIT(proc_read_stat(pid, stat) && stat->state == 'S');
 }
 
 static void reads_the_stat_of_a_process(void **state)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@
 
 #include "agent/host/clock.h"
 #include "agent/sampling/hang.h"
+#include "tests/unit/hang_limit.h"
 
 enum { AFTER = 1000, TID = 7 };
 
@@ -91,34 +93,56 @@ static void be_deadlocked(bool one_sleeps)
     _exit(0);
 }
 
-/* True once all threads of such a process were seen to wait; false after some time. */
-static bool is_seen_waiting(bool one_sleeps, int tries)
+static pid_t start_deadlocked(bool one_sleeps)
 {
     pid_t pid = fork();
-    bool seen = false;
 
     assert_true(pid >= 0);
     if (pid == 0)
         be_deadlocked(one_sleeps);
-    while (!seen && tries-- > 0) {
-        seen = hang_all_wait(pid);
-        (void)poll(NULL, 0, 10);
-    }
+    return pid;
+}
+
+static void end(pid_t pid)
+{
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
-    return seen;
+}
+
+/* True once the first thread sleeps. Before, both wait for each other at the barrier. */
+static bool first_thread_sleeps(pid_t pid)
+{
+    char path[32], line[256] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    (void)!fgets(line, sizeof(line), file);
+    (void)fclose(file);
+    return strtol(line, NULL, 10) == SYS_clock_nanosleep;
 }
 
 static void sees_two_threads_that_wait_for_each_other(void **state)
 {
+    pid_t pid = start_deadlocked(false);
+
     (void)state;
-    assert_true(is_seen_waiting(false, 3000));
+    AWAIT(hang_all_wait(pid));
+    end(pid);
 }
 
 static void sees_no_deadlock_where_one_thread_only_sleeps(void **state)
 {
+    pid_t pid = start_deadlocked(true);
+
     (void)state;
-    assert_false(is_seen_waiting(true, 20));
+    AWAIT(first_thread_sleeps(pid));
+    for (int i = 0; i < 20; i++) {
+        assert_false(hang_all_wait(pid));
+        (void)poll(NULL, 0, 10);
+    }
+    end(pid);
 }
 
 static void sees_none_in_a_process_that_is_gone(void **state)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/hang_limit.h"
 #include "unwind/read/taskstat.h"
 
 struct thread {
@@ -38,19 +39,10 @@ static inline void *thread_main(void *ctx)
     return NULL;
 }
 
-static inline void thread_nap(void)
-{
-    const struct timespec ms = {.tv_nsec = 1000000};
-
-    (void)nanosleep(&ms, NULL);
-}
-
 static inline void thread_tell(struct thread *t, char command)
 {
     assert_int_equal(write(t->commands[1], &command, 1), 1);
 }
-
-enum { THREAD_NAPS_MAX = 10000 }; /* until a test gives up */
 
 static inline char thread_state(const struct thread *t)
 {
@@ -66,12 +58,7 @@ static inline char thread_state(const struct thread *t)
 
 static inline void thread_await(const struct thread *t, char state)
 {
-    int naps;
-
-    for (naps = 0; thread_state(t) != state; naps++) {
-        assert_true(naps < THREAD_NAPS_MAX);
-        thread_nap();
-    }
+    AWAIT(thread_state(t) == state);
 }
 
 /* What the scheduler has counted of it; zeros where the kernel does not count. */
@@ -91,13 +78,9 @@ static inline struct taskstat_sched thread_counts(const struct thread *t)
 static inline void thread_wake(struct thread *t)
 {
     const uint64_t turns = thread_counts(t).turns;
-    int naps;
 
     thread_tell(t, 'n');
-    for (naps = 0; turns > 0 && thread_counts(t).turns == turns; naps++) {
-        assert_true(naps < THREAD_NAPS_MAX);
-        thread_nap();
-    }
+    AWAIT(turns == 0 || thread_counts(t).turns != turns);
     thread_await(t, 'S');
 }
 
@@ -106,8 +89,7 @@ static inline void thread_run(struct thread *t)
     atomic_store(&t->stop, 0);
     atomic_store(&t->runs, false);
     thread_tell(t, 'r');
-    while (!atomic_load(&t->runs)) /* until then it may be ready, and have had no turn */
-        thread_nap();
+    AWAIT(atomic_load(&t->runs)); /* until then it may be ready, and have had no turn */
 }
 
 static inline void thread_stop(struct thread *t)
@@ -137,8 +119,7 @@ static inline struct thread *thread_new(void)
     assert_true(t->proc_fd >= 0);
     assert_int_equal(pipe2(t->commands, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&t->thread, NULL, thread_main, t), 0);
-    while (atomic_load(&t->tid) == 0)
-        thread_nap();
+    AWAIT(atomic_load(&t->tid) != 0);
     thread_await(t, 'S');
     return t;
 }
