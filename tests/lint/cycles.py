@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on C files of the product that depend on each other in a circle.
+"""Fails on files of the product that depend on each other in a circle.
 
     cycles.py [TREE]    TREE is the checkout to read (default: the one that this script is in)
 
 Reads BUILD, the folder in it that has the object files (default: build)
 
-A file depends on another if its object file uses a symbol that the other one defines, as `nm` tells.
-Each cycle is printed with the symbols of each arrow. KNOWN lists the cycles that may stay for now.
+A C file depends on another if its object file uses a symbol that the other one defines, as `nm` tells.
+A header depends on those that it includes. Each cycle is printed with the symbols of each arrow.
+KNOWN lists the cycles that may stay for now.
 """
 
 import collections
 import os
+import re
 import subprocess
 import sys
 
 TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIBRARIES = ("base", "unwind", "pprof", "formats", "conf", "exporters", "agent")
+
+# The C file that only the whole product has.
+PROGRAM = "agent/commands/main"
 
 # The files of a cycle that may stay for now, and what removes it.
 KNOWN = {
@@ -27,14 +32,18 @@ KNOWN = {
 }
 
 
-def find_objects(build, tree):
-    """The product's C files that have an object file, without ".c"; a build folder may have older ones."""
+def find_files(top, ending):
+    """The files below the folders of the product that end so, as paths below `top` without the ending."""
     for library in LIBRARIES:
-        for folder, _, files in os.walk(os.path.join(tree, library)):
+        for folder, _, files in os.walk(os.path.join(top, library)):
             for name in files:
-                path = os.path.relpath(os.path.join(folder, name[:-2]), tree)
-                if name.endswith(".c") and os.path.exists(os.path.join(build, path + ".o")):
-                    yield path
+                if name.endswith(ending):
+                    yield os.path.relpath(os.path.join(folder, name[:-len(ending)]), top)
+
+
+def find_objects(build, tree):
+    """The object files of the product. One whose source was moved since is no part of it any more."""
+    return [name for name in find_files(build, ".o") if os.path.exists(os.path.join(tree, name + ".c"))]
 
 
 def read_symbols(path):
@@ -51,7 +60,7 @@ def read_symbols(path):
 
 
 def read_arrows(build, tree):
-    """{file: {file that it depends on: symbols}}"""
+    """{C file: {C file that it depends on: symbols}}"""
     symbols = {name: read_symbols(os.path.join(build, name + ".o")) for name in find_objects(build, tree)}
     home = {symbol: name for name, (defined, _) in symbols.items() for symbol in defined}
     arrows = {name: collections.defaultdict(set) for name in symbols}
@@ -59,6 +68,17 @@ def read_arrows(build, tree):
         for symbol in used:
             if home.get(symbol, name) != name:
                 arrows[name][home[symbol]].add(symbol)
+    return arrows
+
+
+def read_includes(tree):
+    """{header: {header that it includes: nothing}}"""
+    headers = set(find_files(tree, ".h"))
+    arrows = {}
+    for name in headers:
+        with open(os.path.join(tree, name + ".h"), encoding="utf-8") as file:
+            included = set(re.findall(r'^\s*#\s*include\s*"(.*)\.h"', file.read(), re.MULTILINE))
+        arrows[name] = {other: () for other in included & headers}
     return arrows
 
 
@@ -83,28 +103,33 @@ def find_cycles(arrows):
     return cycles
 
 
-def print_cycle(arrows, cycle):
+def print_cycle(arrows, cycle, ending):
     print("cycles: these files depend on each other in a circle:")
     for name in sorted(cycle):
         for other in sorted(set(arrows[name]) & cycle):
-            print("    %s.c uses %s.c: %s" % (name, other, ", ".join(sorted(arrows[name][other]))))
+            symbols = ": " + ", ".join(sorted(arrows[name][other])) if arrows[name][other] else ""
+            print("    %s uses %s%s" % (name + ending, other + ending, symbols))
 
 
 def main():
     tree = sys.argv[1] if len(sys.argv) > 1 else TREE
     build = os.path.join(tree, os.environ.get("BUILD", "build"))
-    arrows = read_arrows(build, tree)
+    arrows, includes = read_arrows(build, tree), read_includes(tree)
     if not arrows:
         print("cycles: there are no object files below %s: run make" % build)
         return 1
-    cycles = find_cycles(arrows)
+    cycles, header_cycles = find_cycles(arrows), find_cycles(includes)
     for cycle in cycles - set(KNOWN):
-        print_cycle(arrows, cycle)
-    gone = [files for files in KNOWN if files not in cycles and files <= set(arrows)]
+        print_cycle(arrows, cycle, ".c")
+    for cycle in header_cycles:
+        print_cycle(includes, cycle, ".h")
+    # The exceptions are about the product, which has PROGRAM, and not about what a test makes up.
+    gone = [files for files in KNOWN if PROGRAM in arrows and files not in cycles]
     for files in gone:
-        print("cycles: %s is a cycle no more: remove it from KNOWN" % ", ".join(sorted(files)))
-    print("cycles: %d files, %d cycles, %d of them known" % (len(arrows), len(cycles), len(cycles & set(KNOWN))))
-    return 1 if cycles - set(KNOWN) or gone else 0
+        print("cycles: there is no cycle of %s: remove it from KNOWN (%s)" % (", ".join(sorted(files)), KNOWN[files]))
+    print("cycles: %d C files, %d headers, %d cycles, %d of them known"
+          % (len(arrows), len(includes), len(cycles | header_cycles), len(cycles & set(KNOWN))))
+    return 1 if cycles - set(KNOWN) or header_cycles or gone else 0
 
 
 if __name__ == "__main__":
