@@ -27,20 +27,20 @@
 
 enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = 1000000 };
 
-static const char *const kept[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-                                   "TSAN_OPTIONS", "LSAN_OPTIONS"};
+static const char *const passed_variables[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+                                               "TSAN_OPTIONS", "LSAN_OPTIONS"};
 
-enum { KEPT = sizeof(kept) / sizeof(kept[0]) };
+enum { PASSED = sizeof(passed_variables) / sizeof(passed_variables[0]) };
 
 /* What a process of ours needs of our environment, NULL behind it. */
-static void take_environment(char *out[KEPT + 1])
+static void take_environment(char *out[PASSED + 1])
 {
     size_t i, at, count = 0;
 
     for (i = 0; environ[i]; i++)
-        for (at = 0; at < KEPT && count < KEPT; at++)
-            if (strncmp(environ[i], kept[at], strlen(kept[at])) == 0 &&
-                environ[i][strlen(kept[at])] == '=')
+        for (at = 0; at < PASSED && count < PASSED; at++)
+            if (strncmp(environ[i], passed_variables[at], strlen(passed_variables[at])) == 0 &&
+                environ[i][strlen(passed_variables[at])] == '=')
                 out[count++] = environ[i];
     out[count] = NULL;
 }
@@ -48,7 +48,7 @@ static void take_environment(char *out[KEPT + 1])
 int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
                         const posix_spawn_file_actions_t *files)
 {
-    char *environment[KEPT + 1];
+    char *environment[PASSED + 1];
     posix_spawnattr_t attributes;
     sigset_t none, all;
     int cause;
@@ -78,8 +78,8 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
         return cause;
     (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[0], CHILD_PROCESS_LINK_FD);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[1], CHILD_PROCESS_BEAT_FD);
+    (void)posix_spawn_file_actions_adddup2(&files, fds[0], CHILD_PROCESS_CHANNEL_FD);
+    (void)posix_spawn_file_actions_adddup2(&files, fds[1], CHILD_PROCESS_HEARTBEAT_FD);
     cause = child_process_spawn(pid, program, argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
@@ -88,7 +88,7 @@ static int spawn(pid_t *pid, const char *program, char *const *argv, const int f
 /* A copy of a descriptor above those that a helper gets, so that none is in another's way. */
 static int move_up(int fd)
 {
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_BEAT_FD + 1) : -1;
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_HEARTBEAT_FD + 1) : -1;
 
     if (fd >= 0)
         (void)close(fd);

@@ -6,8 +6,8 @@
  * child_process.h - a process of pystrobe's own that can be lost: started, watched and killed.
  *
  * It is this program again with another command, so it has a fresh memory layout and nothing of
- * what its parent knows. It gets /dev/null, our stderr, one end of a link (CHILD_PROCESS_LINK_FD)
- * and a struct heartbeat (CHILD_PROCESS_BEAT_FD).
+ * what its parent knows. It gets /dev/null, our stderr, one end of a link
+ * (CHILD_PROCESS_CHANNEL_FD) and a struct heartbeat (CHILD_PROCESS_HEARTBEAT_FD).
  *
  * Shape:   child_process_start; ipc_channel_send and ipc_channel_receive on helper.link;
  * child_process_look now and then; child_process_end, which takes no longer than the kernel needs
@@ -21,7 +21,7 @@
 #include "agent/child/heartbeat.h"
 #include "agent/child/ipc_channel.h"
 
-enum { CHILD_PROCESS_LINK_FD = 3, CHILD_PROCESS_BEAT_FD = 4 };
+enum { CHILD_PROCESS_CHANNEL_FD = 3, CHILD_PROCESS_HEARTBEAT_FD = 4 };
 
 struct child_process {
     pid_t pid; /* 0: it does not run */

@@ -17,11 +17,11 @@ enum { CLOSE_MAX = 65536 };
 
 /* Reading memory; being let onto a target's CPU in time; symbols of files in private folders;
  * files that were deleted since they were loaded (map_files). */
-static const unsigned kept[] = {CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH,
-                                CAP_CHECKPOINT_RESTORE};
+static const unsigned reader_capabilities[] = {CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_DAC_READ_SEARCH,
+                                               CAP_CHECKPOINT_RESTORE};
 
 /* Gives up all capabilities but these. */
-static bool keep_capabilities(const unsigned *keep, size_t count)
+static bool limit_capabilities(const unsigned *allowed, size_t count)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[2];
@@ -32,10 +32,10 @@ static bool keep_capabilities(const unsigned *keep, size_t count)
     if (!capability_sets(sets))
         return false;
     /* Without it, those may be read only that are permitted no more than we are. */
-    if (keep == kept && !(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
+    if (allowed == reader_capabilities && !(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
         return true;
     for (i = 0; i < count; i++)
-        masks[keep[i] / 32] |= UINT32_C(1) << keep[i] % 32;
+        masks[allowed[i] / 32] |= UINT32_C(1) << allowed[i] % 32;
     for (i = 0; i < 2; i++) {
         more = more || (sets[i].permitted & ~masks[i]) != 0;
         sets[i].permitted &= masks[i];
@@ -67,7 +67,8 @@ void confine_close_from(unsigned first)
 bool confine(pid_t parent, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        !keep_capabilities(kept, sizeof(kept) / sizeof(kept[0]))) {
+        !limit_capabilities(reader_capabilities,
+                            sizeof(reader_capabilities) / sizeof(reader_capabilities[0]))) {
         err_set(err, "rights cannot be given up: %s", strerror(errno));
         return false;
     }
@@ -82,5 +83,5 @@ bool confine_to_files(void)
     static const unsigned files[] = {CAP_DAC_READ_SEARCH};
 
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           keep_capabilities(files, 1);
+           limit_capabilities(files, 1);
 }

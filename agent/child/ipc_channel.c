@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 << 10, KEEP_BYTES = 256 << 10 };
+enum { READ_BYTES = 64 << 10, RETAIN_BYTES = 256 << 10 };
 
 /* What stands before each message. */
 struct head {
@@ -40,7 +40,7 @@ bool ipc_channel_waits(const struct ipc_channel *channel)
 /* Forgets the content; memory that only a rare long message needed is given back. */
 static void empty(struct buf *buf)
 {
-    if (buf->capacity > KEEP_BYTES)
+    if (buf->capacity > RETAIN_BYTES)
         buf_finish(buf);
     else
         buf_reset(buf);

@@ -77,7 +77,7 @@ static void log_stopped(struct supervisor *supervisor)
     buf_finish(&dropped);
 }
 
-static void order_burst(struct run *run, const struct control_request *request)
+static void start_burst(struct run *run, const struct control_request *request)
 {
     struct burst burst = resolve_target(run->conf, request->target);
     char text[128];
@@ -98,7 +98,7 @@ static void order_burst(struct run *run, const struct control_request *request)
     control_done(run->monitoring.control, true, text);
 }
 
-static void order_reload(struct run *run)
+static void reload_settings(struct run *run)
 {
     struct control *asked = run->monitoring.control; /* the settings may have another */
     struct err err;
@@ -108,24 +108,24 @@ static void order_reload(struct run *run)
 }
 
 /* Carries out what has come over the control socket. */
-static void obey_orders(struct run *run)
+static void handle_requests(struct run *run)
 {
     struct control_request request;
 
     if (!control_next(run->monitoring.control, &request))
         return;
     if (request.kind == CONTROL_BURST)
-        order_burst(run, &request);
+        start_burst(run, &request);
     else
-        order_reload(run);
+        reload_settings(run);
 }
 
 static void publish(struct run *run)
 {
-    const struct watched watched = {run->conf, run->supervisor, &run->publisher};
+    const struct monitoring_sources sources = {run->conf, run->supervisor, &run->publisher};
 
     if (clock_mono_ns() >= run->monitoring.next_ns)
-        monitoring_publish(&run->monitoring, &watched);
+        monitoring_publish(&run->monitoring, &sources);
 }
 
 static bool ends_it(uint32_t signal)
@@ -147,7 +147,7 @@ static int sample_until_stopped(struct run *run)
         wake_ns = wake_ns < run->monitoring.next_ns ? wake_ns : run->monitoring.next_ns;
         event = supervisor_run(run->supervisor, wake_ns, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == MONITORING_SIGNAL)
-            obey_orders(run);
+            handle_requests(run);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGHUP)
             (void)reload(run, &err); /* which the log and the status tell */
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));

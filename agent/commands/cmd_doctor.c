@@ -81,7 +81,7 @@ static int examine(const struct request *request, const struct conf *conf)
     struct findings findings;
 
     findings_init(&findings, request->json, options_colour());
-    if (examine_place(&findings) && request->pid)
+    if (examine_permissions(&findings) && request->pid)
         examine_process(&findings, request->pid);
     if (conf) {
         examine_settings(&findings, request->config, conf);

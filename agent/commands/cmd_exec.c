@@ -73,17 +73,17 @@ struct run {
     struct supervisor *supervisor; /* owned; or, where a helper may not read the command, */
     struct engine *engine;         /* owned: samples in this process */
     struct target_profile profile;
-    bool named;                  /* by an option: no other name counts */
-    bool is_named;               /* by an option or the environment: all have one name */
-    double asked_hz;             /* the rate by an option; 0: none */
-    struct naming naming;        /* of the labels */
-    struct proc_info *info;      /* owned */
-    struct matcher *matcher;     /* owned */
-    bool ships;                  /* the exporters are open */
-    bool speaks;                 /* some of them with servers */
-    bool hangs;                  /* one of them could not be ended */
-    struct hang_talk hangs_told; /* of what `engine` samples: all that hung, */
-    struct hang_told told;       /* and the last */
+    bool named;                     /* by an option: no other name counts */
+    bool is_named;                  /* by an option or the environment: all have one name */
+    double asked_hz;                /* the rate by an option; 0: none */
+    struct naming naming;           /* of the labels */
+    struct proc_info *info;         /* owned */
+    struct matcher *matcher;        /* owned */
+    bool ships;                     /* the exporters are open */
+    bool speaks;                    /* some of them with servers */
+    bool hangs;                     /* one of them could not be ended */
+    struct hang_log hang_log;       /* of what `engine` samples: all that hung, */
+    struct hang_reported last_hang; /* and the last */
 };
 
 /* What a process is called: as the command is where that was said, else by what it comes from. */
@@ -145,18 +145,19 @@ static void interval_ended(void *ctx)
 }
 
 /* A process hangs that this process samples itself. */
-static void tell_hang(void *ctx, const struct engine_hang *news)
+static void report_hang(void *ctx, const struct engine_hang *hang)
 {
     struct run *run = ctx;
     char service[sizeof(run->profile.service)];
     struct buf dump;
 
-    run->told.kind = news->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
+    run->last_hang.kind =
+        hang->kind == HANG_NONE ? HANG_STUCK : HANG_NONE; /* it is for all of them */
     buf_init(&dump, HANG_DUMP_MAX);
-    if (news->kind != HANG_NONE)
-        hang_dump(news->id.pid, &dump);
-    (void)name_process(run, news->id.pid, service, sizeof(service));
-    hang_tell(&run->hangs_told, &run->told, news, service, (const char *)dump.data, dump.size);
+    if (hang->kind != HANG_NONE)
+        hang_dump(hang->id.pid, &dump);
+    (void)name_process(run, hang->id.pid, service, sizeof(service));
+    hang_report(&run->hang_log, &run->last_hang, hang, service, (const char *)dump.data, dump.size);
     buf_finish(&dump);
 }
 
@@ -302,7 +303,7 @@ static bool open_run(struct run *run)
         .choose = choose,
         .deliver = deliver,
         .interval_ended = interval_ended,
-        .hangs = tell_hang,
+        .hangs = report_hang,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

@@ -76,7 +76,7 @@ struct run {
     int64_t cpu_ns, unseen_cpu_ns;      /* of the profiles */
     size_t written;                     /* files */
     bool any, failed;                   /* there was a profile; one could not be written */
-    uint32_t told;                      /* what the Pythons lack, as far as it was said */
+    uint32_t reported_missing;          /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
 };
 
@@ -176,7 +176,8 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
 }
 
 /* Where a service's profile goes; with %p as the id of its process. */
-static void place_of(const struct run *run, const struct service *service, char out[PATH_BYTES])
+static void output_path_of(const struct run *run, const struct service *service,
+                           char out[PATH_BYTES])
 {
     const char *output = run->request->output, *mark = strstr(output, RECORD_EACH);
     const char *id = labels_get(&service->labels, process_label);
@@ -198,7 +199,7 @@ static bool write_out(struct run *run, const struct service *service, enum pprof
         (void)fprintf(stderr, "pystrobe: encoding: %s\n", pprof_rc_text(encoded));
         return false;
     }
-    place_of(run, service, path);
+    output_path_of(run, service, path);
     if (output_write(path, &run->bytes, &err))
         return true;
     (void)fprintf(stderr, "pystrobe: %s\n", err.text);
@@ -208,15 +209,15 @@ static bool write_out(struct run *run, const struct service *service, enum pprof
 /* Says what a service's Python does not tell of what was asked, once. */
 static void tell_missing(struct run *run, const struct service *service)
 {
-    uint32_t missing = service->missing & ~run->told;
+    uint32_t missing = service->missing & ~run->reported_missing;
     size_t i;
 
-    for (i = 0; i < WANTS_LACK_COUNT; i++)
+    for (i = 0; i < MISSING_OPTION_COUNT; i++)
         if (missing & 1U << i)
             (void)fprintf(stderr, "%spystrobe: Python %s %s\n",
                           isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", service->python,
                           missing_option_text((enum missing_option)i));
-    run->told |= missing;
+    run->reported_missing |= missing;
 }
 
 static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
@@ -322,7 +323,7 @@ static void print_stats(const struct run *run)
 }
 
 /* Says where the profile is, and what to do with it. */
-static void print_place(const struct run *run)
+static void print_output_path(const struct run *run)
 {
     const struct record_request *request = run->request;
 
@@ -343,7 +344,7 @@ static int summarize(const struct run *run)
         return target_selection_explain_nothing(run->selection, engine_stats(run->engine));
     print_stats(run);
     if (run->written > 0)
-        print_place(run);
+        print_output_path(run);
     return run->failed ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -234,7 +234,7 @@ static void commit_time(struct sampler *s, const struct ipc_commit *ipc_message)
     const struct service *service;
     struct hand *hand;
 
-    engine_commit(s->engine, &ipc_message->apart);
+    engine_commit(s->engine, &ipc_message->split_pids);
     for (service = engine_services(s->engine); service && !s->over; service = service->next) {
         hand = hand_of(s, service);
         if (hand)
@@ -276,7 +276,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     struct sampler *s = ctx;
     struct ipc_take take;
     struct ipc_burst burst;
-    struct ipc_commit settling;
+    struct ipc_commit commit;
     struct ipc_end end;
     struct proc_id id;
     double factor;
@@ -292,8 +292,8 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
     } else if (kind == IPC_STRETCH && ipc_read(&factor, sizeof(factor), bytes, size)) {
         engine_stretch(s->engine, factor);
-    } else if (kind == IPC_COMMIT && ipc_read(&settling, sizeof(settling), bytes, size)) {
-        commit_time(s, &settling);
+    } else if (kind == IPC_COMMIT && ipc_read(&commit, sizeof(commit), bytes, size)) {
+        commit_time(s, &commit);
     } else {
         s->over = true;
     }
@@ -338,15 +338,15 @@ static void raise_files(void)
 /* Takes over the scratch. */
 static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
-    static const struct engine_news news = {tell_began, tell_put_off, tell_ended};
-    struct engine_settings settings = {.news = &news,
+    static const struct engine_callbacks callbacks = {tell_began, tell_put_off, tell_ended};
+    struct engine_settings settings = {.callbacks = &callbacks,
                                        .deliver = deliver,
                                        .hangs = tell_hang,
                                        .ctx = s,
-                                       .messages_fd = CHILD_PROCESS_LINK_FD,
+                                       .messages_fd = CHILD_PROCESS_CHANNEL_FD,
                                        .scratch = scratch};
     void *heartbeat = mmap(NULL, sizeof(*s->heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED,
-                           CHILD_PROCESS_BEAT_FD, 0);
+                           CHILD_PROCESS_HEARTBEAT_FD, 0);
 
     if (heartbeat == MAP_FAILED) {
         cpy_scratch_free(scratch);
@@ -355,7 +355,7 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
     s->heartbeat = heartbeat;
     settings.heartbeat = heartbeat;
     (void)sigemptyset(&settings.signals);
-    ipc_channel_init(&s->channel, CHILD_PROCESS_LINK_FD);
+    ipc_channel_init(&s->channel, CHILD_PROCESS_CHANNEL_FD);
     buf_init(&s->piece, PIECE_BYTES + PPROF_PIECE_MAX);
     s->engine = engine_new(&settings);
     return s->engine != NULL;
@@ -391,7 +391,7 @@ int cmd_sampler(int argc, char **argv)
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
     raise_files();
     slice_shorten(ENGINE_SLICE_NS);
-    confine_close_from(CHILD_PROCESS_BEAT_FD + 1);
+    confine_close_from(CHILD_PROCESS_HEARTBEAT_FD + 1);
     scratch = cpy_scratch_new();
     if (bpf_reader) /* while we have the rights for that */
         (void)cpy_scratch_use_bpf(scratch);

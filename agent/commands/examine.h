@@ -11,7 +11,7 @@
 
 /* Where we are, our rights there, and what the kernel makes of them. False: it was found that no
  * process can be looked at at all. */
-MUST_CHECK bool examine_place(struct findings *out);
+MUST_CHECK bool examine_permissions(struct findings *out);
 
 /* Samples a process. */
 void examine_process(struct findings *out, pid_t pid);

@@ -23,7 +23,7 @@ struct delivery_change {
     struct delivery *delivery;      /* borrowed */
     struct export_worker **workers; /* owned: those that there will be */
     bool *added;                    /* owned: of these, the ones that are not there yet */
-    bool *kept;                     /* owned: of those of before */
+    bool *reused;                   /* owned: of those of before */
     struct delivery_left *left;     /* owned: with room for all of before */
     size_t count, capacity;
 };
@@ -40,7 +40,7 @@ static void free_change(struct delivery_change *change)
     free_left(change->left);
     free(change->workers);
     free(change->added);
-    free(change->kept);
+    free(change->reused);
     free(change);
 }
 
@@ -54,20 +54,20 @@ struct delivery_change *delivery_change_new(struct delivery *delivery, size_t co
     change->capacity = count;
     change->workers = calloc(count + 1, sizeof(struct export_worker *));
     change->added = calloc(count + 1, sizeof(bool));
-    change->kept = calloc(delivery->count + 1, sizeof(bool));
+    change->reused = calloc(delivery->count + 1, sizeof(bool));
     change->left = calloc(1, sizeof(*change->left));
     if (change->left)
         change->left->leavers = calloc(delivery->count + 1, sizeof(struct leaver));
-    if (change->workers && change->added && change->kept && change->left && change->left->leavers)
+    if (change->workers && change->added && change->reused && change->left && change->left->leavers)
         return change;
     free_change(change);
     return NULL;
 }
 
-void delivery_change_keep(struct delivery_change *change, size_t i)
+void delivery_change_reuse(struct delivery_change *change, size_t i)
 {
     change->workers[change->count++] = change->delivery->workers[i];
-    change->kept[i] = true;
+    change->reused[i] = true;
 }
 
 bool delivery_change_add(struct delivery_change *change, const char *name, enum exporter_form form,
@@ -103,7 +103,7 @@ static void find_leavers(struct delivery_change *change)
     for (size_t i = 0; i < delivery->count; i++) {
         struct export_worker *worker = delivery->workers[i], *successor;
 
-        if (change->kept[i])
+        if (change->reused[i])
             continue;
         successor = successor_of(change, worker);
         if (successor)

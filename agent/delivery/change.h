@@ -3,7 +3,7 @@
  * change.h - gives a delivery that runs other exporters, and leaves those that stay as
  * they are: their queues, connections, pauses and counters.
  *
- * Shape:   delivery_change_new, delivery_change_keep or delivery_change_add for each exporter that
+ * Shape:   delivery_change_new, delivery_change_reuse or delivery_change_add for each exporter that
  *          there is to be, in order; then delivery_change_apply, and delivery_left_end for those
  *          that are no more; or delivery_change_abandon, and nothing has happened.
  * Threads: those of a delivery's owner; delivery_left_end may be called from any.
@@ -20,7 +20,7 @@ struct delivery_left;   /* private: exporters that are no more */
 MUST_CHECK struct delivery_change *delivery_change_new(struct delivery *delivery, size_t count);
 
 /* The next exporter is number `i` of before, each of which can be kept once. */
-void delivery_change_keep(struct delivery_change *change, size_t i);
+void delivery_change_reuse(struct delivery_change *change, size_t i);
 
 /*
  * The next exporter is a new one, as with delivery_add. If one of the same name and form is not

@@ -224,7 +224,7 @@ static void drop_meters(struct publisher *publisher)
     size_t i;
 
     for (i = 0; publisher->meters && i < publisher->meter_count; i++)
-        push_meter_drop(publisher->meters[i]);
+        push_meter_unref(publisher->meters[i]);
     free(publisher->meters);
 }
 
@@ -295,8 +295,8 @@ static bool prepare(struct publisher *publisher, const struct conf *before, cons
     good = next->meters && next->attributes;
     for (i = 0; good && i < count; i++) {
         if (find_same(publisher, before, conf, wanted[i].name, &at)) {
-            delivery_change_keep(change, at);
-            next->meters[next->meter_count++] = push_meter_keep(publisher->meters[at]);
+            delivery_change_reuse(change, at);
+            next->meters[next->meter_count++] = push_meter_ref(publisher->meters[at]);
         } else {
             good = open_exporter(next, change, &wanted[i], err);
         }

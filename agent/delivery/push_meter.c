@@ -88,7 +88,7 @@ static void meter_close(void *ctx)
     struct push_meter *meter = ctx;
 
     meter->inner.close(meter->inner.ctx);
-    push_meter_drop(meter);
+    push_meter_unref(meter);
 }
 
 bool push_meter_new(const struct delivery_sink *inner, struct delivery_sink *out_sink,
@@ -122,13 +122,13 @@ void push_meter_counts(struct push_meter *meter, struct push_counts *out)
     out->last_ok_ns = atomic_load(&meter->last_ok_ns);
 }
 
-struct push_meter *push_meter_keep(struct push_meter *meter)
+struct push_meter *push_meter_ref(struct push_meter *meter)
 {
     (void)atomic_fetch_add(&meter->references, 1);
     return meter;
 }
 
-void push_meter_drop(struct push_meter *meter)
+void push_meter_unref(struct push_meter *meter)
 {
     if (meter && atomic_fetch_sub(&meter->references, 1) == 1)
         free(meter);

@@ -45,7 +45,7 @@ const char *push_outcome_name(enum push_outcome outcome);
 
 /*
  * Puts a meter around a sink. Gives: the sink to use in its place, which owns `inner`, and
- * *out, the caller's own reference, ended with push_meter_drop. False: out of memory.
+ * *out, the caller's own reference, ended with push_meter_unref. False: out of memory.
  */
 MUST_CHECK bool push_meter_new(const struct delivery_sink *inner, struct delivery_sink *out_sink,
                                struct push_meter **out);
@@ -54,9 +54,9 @@ MUST_CHECK bool push_meter_new(const struct delivery_sink *inner, struct deliver
 void push_meter_counts(struct push_meter *meter, struct push_counts *out);
 
 /* One more reference. */
-struct push_meter *push_meter_keep(struct push_meter *meter);
+struct push_meter *push_meter_ref(struct push_meter *meter);
 
 /* Gives a reference back. NULL is fine. */
-void push_meter_drop(struct push_meter *meter);
+void push_meter_unref(struct push_meter *meter);
 
 #endif

@@ -17,7 +17,7 @@ void spooler_talk_init(struct spooler_talk *talk, const struct delivery_world *w
 static void tell_state(struct spooler_talk *talk, uint64_t now_ns,
                        const struct delivery_spool_stats *stats)
 {
-    uint64_t in_memory = stats->in_memory - talk->told.in_memory;
+    uint64_t in_memory = stats->in_memory - talk->reported.in_memory;
 
     if (stats->failing && delivery_may_say(talk->every_ns, &talk->failure_ns, now_ns)) {
         delivery_say(talk->world, who, DELIVERY_WARNING, "%s; profiles wait in memory instead",
@@ -27,16 +27,16 @@ static void tell_state(struct spooler_talk *talk, uint64_t now_ns,
         delivery_say(talk->world, who, DELIVERY_INFO,
                      "works again; %" PRIu64 " profiles went past it", in_memory);
         talk->failing = false;
-        talk->told.in_memory = stats->in_memory;
+        talk->reported.in_memory = stats->in_memory;
     }
 }
 
 static void tell_losses(struct spooler_talk *talk, uint64_t now_ns,
                         const struct delivery_spool_stats *stats)
 {
-    uint64_t size = stats->dropped_size - talk->told.dropped_size;
-    uint64_t age = stats->dropped_age - talk->told.dropped_age;
-    uint64_t space = stats->dropped_free - talk->told.dropped_free;
+    uint64_t size = stats->dropped_size - talk->reported.dropped_size;
+    uint64_t age = stats->dropped_age - talk->reported.dropped_age;
+    uint64_t space = stats->dropped_free - talk->reported.dropped_free;
 
     if (size + age + space == 0 || !delivery_may_say(talk->every_ns, &talk->drop_ns, now_ns))
         return;
@@ -44,34 +44,35 @@ static void tell_losses(struct spooler_talk *talk, uint64_t now_ns,
                  "the oldest profiles were dropped: %" PRIu64 " for spool_max_size, %" PRIu64
                  " for spool_max_age, %" PRIu64 " for spool_min_free",
                  size, age, space);
-    talk->told.dropped_size = stats->dropped_size;
-    talk->told.dropped_age = stats->dropped_age;
-    talk->told.dropped_free = stats->dropped_free;
+    talk->reported.dropped_size = stats->dropped_size;
+    talk->reported.dropped_age = stats->dropped_age;
+    talk->reported.dropped_free = stats->dropped_free;
 }
 
 void spooler_talk_tell(struct spooler_talk *talk, uint64_t now_ns,
                        const struct delivery_spool_stats *stats)
 {
-    uint64_t unknown = stats->dropped_unknown - talk->told.dropped_unknown;
+    uint64_t unknown = stats->dropped_unknown - talk->reported.dropped_unknown;
 
     tell_state(talk, now_ns, stats);
     tell_losses(talk, now_ns, stats);
-    if (stats->found > talk->told.found)
+    if (stats->found > talk->reported.found)
         delivery_say(talk->world, who, DELIVERY_INFO,
                      "goes on with %" PRIu64 " profiles of an earlier run",
-                     stats->found - talk->told.found);
-    talk->told.found = stats->found;
+                     stats->found - talk->reported.found);
+    talk->reported.found = stats->found;
     if (unknown > 0)
         delivery_say(talk->world, who, DELIVERY_WARNING,
                      "%" PRIu64
                      " profiles were dropped: their exporters are not configured any more",
                      unknown);
-    talk->told.dropped_unknown = stats->dropped_unknown;
-    if (stats->bad > talk->told.bad && delivery_may_say(talk->every_ns, &talk->bad_ns, now_ns)) {
+    talk->reported.dropped_unknown = stats->dropped_unknown;
+    if (stats->bad > talk->reported.bad &&
+        delivery_may_say(talk->every_ns, &talk->bad_ns, now_ns)) {
         delivery_say(talk->world, who, DELIVERY_WARNING,
                      "%" PRIu64 " files that are no whole profiles went to bad/",
-                     stats->bad - talk->told.bad);
-        talk->told.bad = stats->bad;
+                     stats->bad - talk->reported.bad);
+        talk->reported.bad = stats->bad;
     }
 }
 

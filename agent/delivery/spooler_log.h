@@ -14,7 +14,7 @@ struct spooler_talk {
     const struct delivery_world *world;   /* borrowed */
     uint64_t every_ns;                    /* between two lines of one kind */
     bool failing;                         /* that it fails has been said */
-    struct delivery_spool_stats told;     /* what has been said of each counter */
+    struct delivery_spool_stats reported; /* what has been said of each counter */
     uint64_t failure_ns, drop_ns, bad_ns; /* the last line of each kind; 0: none yet */
 };
 

@@ -22,7 +22,7 @@ struct candidate {
     bool fixed;      /* it never execs: a thread of the kernel */
     bool runs_deep;  /* `mark` is proc_exec_mark, not proc_exe_mark */
     bool execed;     /* the kernel said so */
-    bool told;       /* the log has why it cannot be sampled */
+    bool logged;     /* the log has why it cannot be sampled */
     uint64_t inode;  /* of /proc/PID: another one if another process has the pid */
     uint64_t mark;   /* of the program that it runs */
     uint64_t cpu_ns; /* that it had used when the mark was read */

@@ -15,19 +15,19 @@
 #include "agent/proc/namespaces.h"
 #include "agent/proc/ptrace_access.h"
 
-#define WAIT_FIRST_NS     (10 * NS_PER_MS)
-#define WAIT_STARTING_NS  NS_PER_S
-#define WAIT_MAX_NS       (60 * NS_PER_S)
-#define DENIED_TOLD_NS    (NS_PER_S / 2) /* a program that drops its user execs by then */
-#define FOREIGN_FIRST_NS  (2 * NS_PER_S) /* so long a program may take to load its Python */
-#define FOREIGN_MAX_NS    (3600 * NS_PER_S)
-#define UNWANTED_FIRST_NS NS_PER_S /* one that is young may change its user or its cgroup yet */
-#define UNWANTED_MAX_NS   (600 * NS_PER_S)
-#define TAKEN_CHECK_NS    (5 * NS_PER_S)
-#define EAGER_SCAN_NS     (20 * NS_PER_MS)
-#define CATCH_UP_NS       (50 * NS_PER_MS)
-#define STRETCHED_NS      (5 * NS_PER_S) /* scans, to save CPU time */
-#define WHOLE_NS          (5 * NS_PER_S) /* /proc is read at least so often */
+#define WAIT_FIRST_NS       (10 * NS_PER_MS)
+#define WAIT_STARTING_NS    NS_PER_S
+#define WAIT_MAX_NS         (60 * NS_PER_S)
+#define DENIED_LOG_DELAY_NS (NS_PER_S / 2) /* a program that drops its user execs by then */
+#define FOREIGN_FIRST_NS    (2 * NS_PER_S) /* so long a program may take to load its Python */
+#define FOREIGN_MAX_NS      (3600 * NS_PER_S)
+#define UNWANTED_FIRST_NS   NS_PER_S /* one that is young may change its user or its cgroup yet */
+#define UNWANTED_MAX_NS     (600 * NS_PER_S)
+#define TAKEN_CHECK_NS      (5 * NS_PER_S)
+#define EAGER_SCAN_NS       (20 * NS_PER_MS)
+#define CATCH_UP_NS         (50 * NS_PER_MS)
+#define STRETCHED_NS        (5 * NS_PER_S) /* scans, to save CPU time */
+#define WHOLE_NS            (5 * NS_PER_S) /* /proc is read at least so often */
 
 /* Nobody execs with less CPU time: the smallest program takes 0.5 ms to start, a Python 5 ms. And
  * one that wakes up once a second, with 0.02 ms each time, is seldom worth more than its clock. */
@@ -134,12 +134,13 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
 static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const struct err *err,
                     uint64_t now_ns)
 {
-    bool early = rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_TOLD_NS : c->wait_ns < NS_PER_S;
+    bool early =
+        rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_LOG_DELAY_NS : c->wait_ns < NS_PER_S;
     enum log_level level = LOG_LEVEL_INFO;
     enum ptrace_access access;
     char cure[320] = "";
 
-    if (c->told || rc == CPY_GONE || rc == CPY_FOREIGN || early)
+    if (c->logged || rc == CPY_GONE || rc == CPY_FOREIGN || early)
         return;
     if (rc == CPY_DENIED) {
         access = ptrace_access_find(c->id.pid);
@@ -149,7 +150,7 @@ static void explain(struct finder *f, struct candidate *c, enum cpy_rc rc, const
         f->warned |= 1u << access;
         ptrace_access_explain(access, cure, sizeof(cure));
     }
-    c->told = true;
+    c->logged = true;
     log_line(level, "not sampled for now: %s%s%s", err->text, cure[0] ? "; " : "", cure);
 }
 
@@ -203,7 +204,7 @@ static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns
 {
     let_go(f, c);
     c->wait_ns = c->next_try_ns = 0;
-    c->execed = c->told = false;
+    c->execed = c->logged = false;
     c->run_ns = now_ns;
     c->old_ns = 0;
 }
@@ -222,7 +223,7 @@ static uint64_t read_mark(struct finder *f, struct candidate *c)
  * Keeps how to tell that a process execs. The executable will do for those that run no
  * Python; Pythons may run another script with the same one.
  */
-static void keep_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
+static void store_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
 {
     c->fixed = stat->is_kernels || stat->state == 'Z';
     c->runs_deep = false;
@@ -249,7 +250,7 @@ static void reconsider(void *ctx, struct candidate *c)
         return;
     let_go(f, c);
     c->wait_ns = c->next_try_ns = 0;
-    c->told = false;
+    c->logged = false;
 }
 
 void finder_reconsider(struct finder *f, uint64_t scan_ns,
@@ -295,7 +296,7 @@ static void look(struct finder *f, struct candidate *c, const struct proc_stat *
 
     f->looks++;
     f->stats.looks++;
-    keep_mark(f, c, stat);
+    store_mark(f, c, stat);
     if (c->fixed || !f->settings.choose(f->settings.choose_ctx, c->id.pid, stat, &profile)) {
         set_state(f, c, CANDIDATE_UNWANTED);
         wait_longer(c, c->old_ns > UNWANTED_FIRST_NS ? c->old_ns : UNWANTED_FIRST_NS,
@@ -325,14 +326,14 @@ static bool has_run(const struct candidate *c)
 /* True if a process that is known may run another program by now. */
 static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    const bool told = c->execed;
+    const bool execed = c->execed;
 
     c->execed = false;
     if (c->fixed)
         return false;
     if (c->state != CANDIDATE_TAKEN)
-        return told || (f->polls && has_run(c) && read_mark(f, c) != c->mark);
-    if (!told && !(f->polls && now_ns >= c->next_try_ns))
+        return execed || (f->polls && has_run(c) && read_mark(f, c) != c->mark);
+    if (!execed && !(f->polls && now_ns >= c->next_try_ns))
         return false;
     /* Not just because it was told: that may have been before it was taken. */
     c->next_try_ns = now_ns + TAKEN_CHECK_NS;

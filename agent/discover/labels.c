@@ -69,7 +69,7 @@ void labels_put(struct labels *labels, const char *name, const char *value)
 {
     char clean[LABEL_VALUE_MAX];
     const char *other, *ignored;
-    size_t at = 0, place = 0, name_size = strlen(name) + 1, size;
+    size_t at = 0, insert_at = 0, name_size = strlen(name) + 1, size;
 
     labels_clean(value, clean, sizeof(clean));
     size = name_size + strlen(clean) + 1;
@@ -77,10 +77,10 @@ void labels_put(struct labels *labels, const char *name, const char *value)
         size > sizeof(labels->text) - labels->size)
         return;
     while (labels_next(labels, &at, &other, &ignored) && strcmp(other, name) < 0)
-        place = at;
-    memmove(labels->text + place + size, labels->text + place, labels->size - place);
-    memcpy(labels->text + place, name, name_size);
-    memcpy(labels->text + place + name_size, clean, size - name_size);
+        insert_at = at;
+    memmove(labels->text + insert_at + size, labels->text + insert_at, labels->size - insert_at);
+    memcpy(labels->text + insert_at, name, name_size);
+    memcpy(labels->text + insert_at + name_size, clean, size - name_size);
     labels->size += size;
     labels->count++;
 }

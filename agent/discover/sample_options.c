@@ -10,10 +10,11 @@ uint32_t sample_options_missing(const struct sample_options *options,
     bool gil = options->gil || options->hang_ns > 0;
 
     cpy_missing_features(target, &asked, &lacks);
-    return (lacks.frames & CPY_FRAME_NATIVE ? 1U << WANTS_LACK_NATIVE : 0) |
-           (lacks.frames & CPY_FRAME_GC ? 1U << WANTS_LACK_GC : 0) |
-           (lacks.status & CPY_STATUS_GIL && gil ? 1U << WANTS_LACK_GIL : 0) |
-           (options->tasks != TASKS_NONE && !cpy_tells_tasks(target) ? 1U << WANTS_LACK_TASKS : 0);
+    return (lacks.frames & CPY_FRAME_NATIVE ? 1U << MISSING_OPTION_NATIVE : 0) |
+           (lacks.frames & CPY_FRAME_GC ? 1U << MISSING_OPTION_GC : 0) |
+           (lacks.status & CPY_STATUS_GIL && gil ? 1U << MISSING_OPTION_GIL : 0) |
+           (options->tasks != TASKS_NONE && !cpy_tells_tasks(target) ? 1U << MISSING_OPTION_TASKS
+                                                                     : 0);
 }
 
 const char *missing_option_text(enum missing_option lack)

@@ -31,10 +31,10 @@ struct sample_options {
              "own stacks instead")
 
 enum missing_option {
-#define MISSING_OPTION(name, text) WANTS_LACK_##name,
+#define MISSING_OPTION(name, text) MISSING_OPTION_##name,
     MISSING_OPTIONS(MISSING_OPTION)
 #undef MISSING_OPTION
-        WANTS_LACK_COUNT
+        MISSING_OPTION_COUNT
 };
 
 /* What of `wants` a target's version does not tell: a bit for each enum missing_option. */

@@ -21,7 +21,7 @@ void async_tasks_finish(struct async_tasks *tasks)
     free(tasks->threads);
 }
 
-static const char *keep(struct async_tasks *tasks, const char *text)
+static const char *copy_text(struct async_tasks *tasks, const char *text)
 {
     char *copy = text ? arena_strndup(&tasks->arena, text, strlen(text)) : NULL;
 
@@ -54,10 +54,10 @@ static void add_thread(void *ctx, const struct cpy_thread *thread)
         return;
     tasks->threads = wider;
     tasks->threads[tasks->thread_count++] =
-        (struct async_thread){thread->state, thread->tid, keep(tasks, thread->name)};
+        (struct async_thread){thread->state, thread->tid, copy_text(tasks, thread->name)};
 }
 
-static void keep_frames(struct async_tasks *tasks, const struct cpy_task *from,
+static void copy_frames(struct async_tasks *tasks, const struct cpy_task *from,
                         struct async_task *to)
 {
     const struct cpy_frame *frame;
@@ -68,8 +68,8 @@ static void keep_frames(struct async_tasks *tasks, const struct cpy_task *from,
     for (i = 0; i < from->depth && !tasks->nomem; i++) {
         frame = &from->frames[i];
         to->frames[i] = (struct async_frame){
-            .func = keep(tasks, frame->code->func),
-            .file = keep(tasks, frame->code->file),
+            .func = copy_text(tasks, frame->code->func),
+            .file = copy_text(tasks, frame->code->file),
             .line = frame->line,
             .first_line = frame->code->first_line,
         };
@@ -77,7 +77,7 @@ static void keep_frames(struct async_tasks *tasks, const struct cpy_task *from,
     }
 }
 
-static void keep_waiters(struct async_tasks *tasks, const struct cpy_task *from,
+static void copy_waiters(struct async_tasks *tasks, const struct cpy_task *from,
                          struct async_task *to)
 {
     size_t size = from->awaited_by_count * sizeof(*to->awaited_by);
@@ -117,9 +117,9 @@ static void add_task(void *ctx, const struct cpy_task *from)
     *task = (struct async_task){.id = from->id, .state = from->state};
     task->running = from->running;
     task->cut = from->cut;
-    task->name = keep(tasks, from->name);
-    keep_frames(tasks, from, task);
-    keep_waiters(tasks, from, task);
+    task->name = copy_text(tasks, from->name);
+    copy_frames(tasks, from, task);
+    copy_waiters(tasks, from, task);
     set_thread(tasks, task);
 }
 

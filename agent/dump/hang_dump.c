@@ -55,17 +55,17 @@ static void add_tasks(struct cpy_target *target, struct buf *out)
 /* Adds the lines that there is room for. */
 static void add_lines(const struct buf *whole, struct buf *out)
 {
-    static const char rest[] = "... the rest does not fit\n";
+    static const char truncated[] = "... the rest does not fit\n";
     size_t size = whole->size;
 
     if (size > HANG_DUMP_MAX) {
-        size = HANG_DUMP_MAX - sizeof(rest);
+        size = HANG_DUMP_MAX - sizeof(truncated);
         while (size > 0 && whole->data[size - 1] != '\n')
             size--;
     }
     buf_add(out, whole->data, size);
     if (size < whole->size || buf_failed(whole))
-        buf_add_str(out, rest);
+        buf_add_str(out, truncated);
 }
 
 void hang_dump(pid_t pid, struct buf *out)

@@ -236,7 +236,7 @@ _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd
 {
     struct pollfd other = {.fd = fd, .events = POLLIN};
     uint64_t end_ns = now_ns() + (uint64_t)PAUSE_HOLD_MS * NS_PER_MS, now;
-    int told = 0;
+    int ready = 0;
 
     arm();
     stop_all(pid, shared);
@@ -244,8 +244,8 @@ _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd
         release(shared);
     if (write(fd, "", 1) == 1 && shared->rc == PAUSE_OK) {
         now = now_ns();
-        told = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
+        ready = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
         release(shared);
     }
-    _exit(told > 0 ? 0 : 1);
+    _exit(ready > 0 ? 0 : 1);
 }

@@ -73,7 +73,7 @@ static bool widen_codes(struct snapshot *snapshot)
 }
 
 /* A copy of the code object, the same one for the same. NULL: out of memory. */
-static const struct cpy_code *keep_code(struct snapshot *snapshot, const struct cpy_code *code)
+static const struct cpy_code *intern_code(struct snapshot *snapshot, const struct cpy_code *code)
 {
     struct cpy_code *copy;
     size_t slot;
@@ -96,14 +96,14 @@ static const struct cpy_code *keep_code(struct snapshot *snapshot, const struct 
     return copy;
 }
 
-static bool keep_frames(struct snapshot *snapshot, struct cpy_thread *thread)
+static bool intern_frames(struct snapshot *snapshot, struct cpy_thread *thread)
 {
     struct cpy_frame *frames = arena_alloc(&snapshot->arena, thread->depth * sizeof(*frames) + 1);
     uint32_t i;
 
     for (i = 0; frames && i < thread->depth; i++) {
         frames[i] = thread->frames[i];
-        frames[i].code = keep_code(snapshot, thread->frames[i].code);
+        frames[i].code = intern_code(snapshot, thread->frames[i].code);
         if (!frames[i].code)
             return false;
     }
@@ -139,7 +139,7 @@ void snapshot_add(void *ctx, const struct cpy_thread *thread)
         if (!copy.name)
             return;
     }
-    if (!keep_frames(snapshot, &copy) || !widen_threads(snapshot))
+    if (!intern_frames(snapshot, &copy) || !widen_threads(snapshot))
         return;
     snapshot->threads[snapshot->count++] = copy;
     snapshot->torn += thread->torn;

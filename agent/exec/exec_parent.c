@@ -123,9 +123,9 @@ static void stop_too(const struct state *s)
  * the session, nobody could make it go on. */
 static void note_stop(const struct state *s, int signal)
 {
-    if (s->launch.place != LAUNCH_SHARED && signal == SIGTSTP)
+    if (s->launch.process_group != LAUNCH_SHARED && signal == SIGTSTP)
         (void)kill(-s->command, SIGCONT);
-    if (s->launch.place == LAUNCH_SHARED && signal != SIGSTOP)
+    if (s->launch.process_group == LAUNCH_SHARED && signal != SIGSTOP)
         stop_too(s);
 }
 
@@ -157,7 +157,7 @@ static bool has_it(const struct state *s, const struct signalfd_siginfo *info)
 {
     pid_t pid = (pid_t)info->ssi_pid;
 
-    if (s->launch.place != LAUNCH_SHARED)
+    if (s->launch.process_group != LAUNCH_SHARED)
         return false;
     return info->ssi_code == SI_KERNEL ||
            (info->ssi_code == SI_USER && getpgid(pid) == getpgrp() && proc_descends(pid, s->self));
@@ -168,7 +168,7 @@ static void pass_on(const struct state *s, const struct signalfd_siginfo *info)
     const union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
     int number = (int)info->ssi_signo;
 
-    if (s->parent->group && s->launch.place != LAUNCH_SHARED)
+    if (s->parent->group && s->launch.process_group != LAUNCH_SHARED)
         (void)kill(-s->command, number);
     else if (info->ssi_code == SI_QUEUE)
         (void)sigqueue(s->command, number, value);

@@ -17,7 +17,7 @@
 /* The kernel sends them to whoever has done something wrong. */
 static const int own_faults[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGSYS};
 
-static enum launch_place find_place(int *terminal)
+static enum launch_process_group choose_process_group(int *terminal)
 {
     int fd = getsid(0) == getpid() ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 
@@ -53,8 +53,8 @@ bool launch_prepare(struct launch *launch, char **command, struct err *err)
     sigset_t passed;
     size_t i;
 
-    *launch = (struct launch){.command = command, .front = getpid()};
-    launch->place = find_place(&launch->terminal);
+    *launch = (struct launch){.command = command, .exec_parent = getpid()};
+    launch->process_group = choose_process_group(&launch->terminal);
     (void)sigfillset(&passed);
     for (i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
         (void)sigdelset(&passed, own_faults[i]);
@@ -68,21 +68,21 @@ bool launch_prepare(struct launch *launch, char **command, struct err *err)
     return false;
 }
 
-static void take_place(const struct launch *launch)
+static void enter_process_group(const struct launch *launch)
 {
-    if (launch->place == LAUNCH_SESSION)
+    if (launch->process_group == LAUNCH_SESSION)
         (void)setsid();
-    if (launch->place == LAUNCH_GROUP && setpgid(0, 0) == 0 && launch->terminal >= 0)
+    if (launch->process_group == LAUNCH_GROUP && setpgid(0, 0) == 0 && launch->terminal >= 0)
         (void)tcsetpgrp(launch->terminal, getpid());
 }
 
 /* A service manager names the process that its sockets and watchdog are for by number. */
-static void hand_on(const char *variable, pid_t front)
+static void hand_on(const char *variable, pid_t exec_parent)
 {
     const char *value = getenv(variable);
     char number[16];
 
-    (void)snprintf(number, sizeof(number), "%d", (int)front);
+    (void)snprintf(number, sizeof(number), "%d", (int)exec_parent);
     if (!value || strcmp(value, number) != 0)
         return;
     (void)snprintf(number, sizeof(number), "%d", (int)getpid());
@@ -95,12 +95,12 @@ static void become(const struct launch *launch)
     int said[2] = {(int)getpid(), 0};
 
     (void)!write(launch->report[1], &said[0], sizeof(said[0]));
-    take_place(launch);
-    hand_on("LISTEN_PID", launch->front);
-    hand_on("WATCHDOG_PID", launch->front);
+    enter_process_group(launch);
+    hand_on("LISTEN_PID", launch->exec_parent);
+    hand_on("WATCHDOG_PID", launch->exec_parent);
 #ifdef PR_SET_PTRACER
     /* Where Yama counts ancestors: a second profiler may read at least the command itself. */
-    (void)prctl(PR_SET_PTRACER, launch->front, 0, 0, 0);
+    (void)prctl(PR_SET_PTRACER, launch->exec_parent, 0, 0, 0);
 #endif
     (void)sigaction(SIGCHLD, &launch->on_child, NULL);
     (void)sigprocmask(SIG_SETMASK, &launch->mask, NULL);

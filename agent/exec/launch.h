@@ -17,7 +17,7 @@
 #include "base/err.h"
 
 /* Where the command stands towards us and the terminal. */
-enum launch_place {
+enum launch_process_group {
     LAUNCH_SHARED,  /* in our process group: a job of a shell, which stops and goes on as a whole */
     LAUNCH_GROUP,   /* in a group of its own, in the foreground if ours was: we lead the session */
     LAUNCH_SESSION, /* leads a session of its own: we lead one, too, and there is no terminal */
@@ -27,9 +27,9 @@ struct launch {
     char **command; /* borrowed */
     sigset_t mask;  /* the signals that were blocked before us */
     struct sigaction on_child;
-    enum launch_place place;
-    int terminal; /* that we are in the foreground of; -1: none */
-    pid_t front;  /* the process that stands in front */
+    enum launch_process_group process_group;
+    int terminal;      /* that we are in the foreground of; -1: none */
+    pid_t exec_parent; /* the process that stands in front */
     int report[2];
 };
 

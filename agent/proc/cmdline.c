@@ -30,18 +30,18 @@ static const char *base_of(const char *path)
 }
 
 /* The script or module that a Python runs, and what comes after it; NULL: -c, stdin, a prompt. */
-static const char *script_of(const char *const *argv, const char *const **rest)
+static const char *script_of(const char *const *argv, const char *const **remaining)
 {
     const char *c;
 
     for (argv++; *argv; argv++) {
-        *rest = argv + 1;
+        *remaining = argv + 1;
         if ((*argv)[0] != '-')
             return *argv;
         if (strcmp(*argv, "-") == 0)
             return NULL;
         if (strcmp(*argv, "--") == 0) {
-            *rest = argv[1] ? argv + 2 : argv + 1;
+            *remaining = argv[1] ? argv + 2 : argv + 1;
             return argv[1];
         }
         /* Of the letters in one word these four take the rest of it, or the next word. */
@@ -51,7 +51,7 @@ static const char *script_of(const char *const *argv, const char *const **rest)
         if (*c == 'm' && c[1])
             return c + 1;
         if (*c == 'm') {
-            *rest = argv[1] ? argv + 2 : argv + 1;
+            *remaining = argv[1] ? argv + 2 : argv + 1;
             return argv[1];
         }
         if (((*c && !c[1]) || strcmp(*argv, "--check-hash-based-pycs") == 0) && argv[1])
@@ -154,7 +154,7 @@ static void put_title(const char *title, char *out, size_t size)
 }
 
 /* What a runner of that name is to run: a Python, or else its first word; NULL: it is none. */
-static const char *const *run_by(const char *name, const char *const *rest)
+static const char *const *run_by(const char *name, const char *const *remaining)
 {
     const char *const *word;
     size_t i;
@@ -162,25 +162,26 @@ static const char *const *run_by(const char *name, const char *const *rest)
     for (i = 0; i < sizeof(runners) / sizeof(runners[0]); i++) {
         if (strcmp(runners[i].name, name) != 0)
             continue;
-        if (runners[i].word && (!rest[0] || strcmp(rest[0], runners[i].word) != 0))
+        if (runners[i].word && (!remaining[0] || strcmp(remaining[0], runners[i].word) != 0))
             return NULL;
-        rest += runners[i].word ? 1 : 0;
-        for (word = rest; *word; word++)
+        remaining += runners[i].word ? 1 : 0;
+        for (word = remaining; *word; word++)
             if (strncmp(base_of(*word), "python", 6) == 0)
                 return word;
-        return rest[0] && rest[0][0] != '-' ? rest : NULL;
+        return remaining[0] && remaining[0][0] != '-' ? remaining : NULL;
     }
     return NULL;
 }
 
 /* Names a script, a module or a program; *rest: its arguments, NULL: there is no more to it. */
-static void name_program(const char *const *argv, const char *const **rest, char *out, size_t size)
+static void name_program(const char *const *argv, const char *const **remaining, char *out,
+                         size_t size)
 {
     const char *script = base_of(argv[0]);
 
-    *rest = argv + 1;
+    *remaining = argv + 1;
     if (strncmp(script, "python", 6) == 0) {
-        script = script_of(argv, rest);
+        script = script_of(argv, remaining);
     } else if (argv[0][strcspn(argv[0], ": ")] && argv[0][0] != '/') {
         put_title(argv[0], out, size);
         script = NULL;
@@ -189,22 +190,22 @@ static void name_program(const char *const *argv, const char *const **rest, char
     if (argv)
         put_script(script ? script : argv[0], out, size);
     if (!script)
-        *rest = NULL;
+        *remaining = NULL;
 }
 
 void cmdline_name(const char *const *argv, char *out, size_t size)
 {
-    const char *const *rest, *const *other;
+    const char *const *remaining, *const *other;
 
     out[0] = '\0';
     if (!argv[0])
         return;
-    name_program(argv, &rest, out, size);
-    other = rest ? run_by(out, rest) : NULL;
+    name_program(argv, &remaining, out, size);
+    other = remaining ? run_by(out, remaining) : NULL;
     if (other)
-        name_program(other, &rest, out, size);
-    if (rest && is_server(out))
-        (void)put_app(rest, out, size);
+        name_program(other, &remaining, out, size);
+    if (remaining && is_server(out))
+        (void)put_app(remaining, out, size);
 }
 
 void cmdline_name_of_text(const char *text, size_t size, char *out, size_t out_size)

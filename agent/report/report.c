@@ -11,7 +11,7 @@
 #include "agent/report/cells.h"
 
 /* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
-enum { NAME_WIDTH = 34, PLACE_WIDTH = 27, CELL_SIZE = 32 };
+enum { NAME_WIDTH = 34, LOCATION_WIDTH = 27, CELL_SIZE = 32 };
 
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
@@ -138,18 +138,18 @@ static double percent(int64_t value, int64_t total)
 }
 
 /* "file:line", or the file if the line is not known. */
-static void add_place(struct buf *out, const struct pprof_top *top)
+static void add_location(struct buf *out, const struct pprof_top *top)
 {
-    struct buf place;
+    struct buf location;
 
-    buf_init(&place, 1 << 20);
-    buf_add_str(&place, top->file);
+    buf_init(&location, 1 << 20);
+    buf_add_str(&location, top->file);
     if (top->start_line > 0)
-        buf_add_fmt(&place, ":%" PRId32, top->start_line);
-    buf_add(&place, "", 1);
-    if (!buf_failed(&place))
-        add_cut(out, (const char *)place.data, PLACE_WIDTH, true);
-    buf_finish(&place);
+        buf_add_fmt(&location, ":%" PRId32, top->start_line);
+    buf_add(&location, "", 1);
+    if (!buf_failed(&location))
+        add_cut(out, (const char *)location.data, LOCATION_WIDTH, true);
+    buf_finish(&location);
 }
 
 void report_cell(int64_t value, const char *unit, struct buf *out)
@@ -178,7 +178,7 @@ void report_cell_function(const struct pprof_top *top, struct buf *out)
     add_cut(out, top->name, NAME_WIDTH, false);
     add_blanks(out, top->name, NAME_WIDTH);
     buf_add_str(out, " ");
-    add_place(out, top);
+    add_location(out, top);
     buf_add_str(out, "\n");
 }
 
@@ -197,7 +197,7 @@ static void add_row(const struct report *report, const struct pprof_top *top, st
         buf_add_str(out, PLAIN);
     add_blanks(out, top->name, NAME_WIDTH);
     buf_add_str(out, " ");
-    add_place(out, top);
+    add_location(out, top);
     buf_add_str(out, "\n");
 }
 

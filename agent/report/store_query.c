@@ -15,7 +15,7 @@
 /* A prime above any number of files that are read: each of its multiples falls on another. */
 enum { STRIDE = 7919, TITLE_MAX = 256 };
 
-size_t store_query_place(size_t turn, size_t count)
+size_t store_query_index_of_turn(size_t turn, size_t count)
 {
     return turn * STRIDE % count;
 }
@@ -33,8 +33,8 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
     sum->pid = query->pid;
     count = files.count < STORE_QUERY_FILES_MAX ? files.count : STORE_QUERY_FILES_MAX;
     for (i = 0; good && i < count && clock_mono_ns() < query->deadline_ns; i++)
-        if (!report_sum_add(sum, files.paths[store_query_place(i, count) * files.count / count],
-                            true))
+        if (!report_sum_add(
+                sum, files.paths[store_query_index_of_turn(i, count) * files.count / count], true))
             continue; /* one that is bad is left out */
     buf_add_fmt(out, "{\"files\":%zu,\"read\":%zu}", files.count, sum->file_count);
     report_files_finish(&files);

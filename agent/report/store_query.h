@@ -37,7 +37,7 @@ struct store_query {
  * Which of `count` things (at least 1, fewer than 7919) is read in which turn: an order that
  * leaves an even choice of them whenever it is broken off.
  */
-size_t store_query_place(size_t turn, size_t count);
+size_t store_query_index_of_turn(size_t turn, size_t count);
 
 /* The folders of a store: whose, how many profiles, how large, from when to when. */
 MUST_CHECK bool store_query_services(const char *store, struct buf *out, struct err *err);

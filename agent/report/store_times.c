@@ -175,7 +175,8 @@ bool store_query_timeline(const struct store_query *query, struct buf *out, stru
     count = files.count < STORE_QUERY_POINTS_MAX ? files.count : STORE_QUERY_POINTS_MAX;
     buf_add_fmt(out, "{\"files\":%zu,\"points\":[", files.count);
     for (i = 0; i < count && clock_mono_ns() < query->deadline_ns; i++, read++)
-        add_file(&line, files.paths[store_query_place(i, count) * files.count / count], query->pid);
+        add_file(&line, files.paths[store_query_index_of_turn(i, count) * files.count / count],
+                 query->pid);
     buf_add_fmt(out, "],\"read\":%zu,\"types\":[", read);
     for (i = 0; i < line.type_count; i++) {
         buf_add_str(out, i ? ",[" : "[");

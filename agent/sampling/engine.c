@@ -69,18 +69,18 @@ static void unpin_cpu(struct engine *e)
 }
 
 /* Tells of a process that hangs, once, and of its end. */
-static void tell_hang(struct engine *e, struct target *t, uint64_t now_ns)
+static void report_hang(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct hang *hang = &t->process.hang;
-    const struct engine_hang news = {
+    const struct engine_hang event = {
         .id = t->id, .kind = hang->kind, .tid = hang->tid, .lasted_ns = now_ns - hang->since_ns};
 
-    hang->news = false;
+    hang->unreported = false;
     if (!e->settings.hangs)
         return;
     unpin_cpu(e);
     engine_begin_reading(e, t->id, now_ns);
-    e->settings.hangs(e->settings.ctx, &news);
+    e->settings.hangs(e->settings.ctx, &event);
     engine_end_reading(e);
 }
 
@@ -105,8 +105,8 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     e->stats.idle += read ? ticks - 1 : ticks;
     if (rc == CPY_OK) {
         t->raced = 0;
-        if (t->process.hang.news) {
-            tell_hang(e, t, now_ns);
+        if (t->process.hang.unreported) {
+            report_hang(e, t, now_ns);
             hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
         }
         return true;
@@ -128,16 +128,17 @@ static bool is_alone(struct engine *e)
 {
     unsigned long running;
 
-    if (e->crowded_left > 0) {
-        e->crowded_left--;
+    if (e->alone_backoff_left > 0) {
+        e->alone_backoff_left--;
         return false;
     }
     if (proc_running(e->running_fd, &running) && running == 1) {
-        e->crowded = 0;
+        e->alone_backoff = 0;
         return true;
     }
-    e->crowded = e->crowded < CROWDED_MAX / 2 ? 2 * e->crowded + 1 : CROWDED_MAX - 1;
-    e->crowded_left = e->crowded;
+    e->alone_backoff =
+        e->alone_backoff < CROWDED_MAX / 2 ? 2 * e->alone_backoff + 1 : CROWDED_MAX - 1;
+    e->alone_backoff_left = e->alone_backoff;
     return false;
 }
 
@@ -163,9 +164,9 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
             alone = is_alone(e);
             asked = true;
         }
-        if (now_ns >= t->ask_ns) {
+        if (now_ns >= t->name_retry_ns) {
             unpin_cpu(e);
-            engine_ask_again(e, t, now_ns);
+            engine_refresh_name(e, t, now_ns);
             now_ns = clock_mono_ns();
         }
         t->process.service->period_ns = ticks_period(&e->ticks, due); /* what a profile says */
@@ -239,8 +240,8 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->finder = settings->choose ? open_finder(e) : NULL;
     e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
-        e->signal_fd < 0 || !engine_watch(e, e->signal_fd, NULL) ||
-        (settings->messages_fd && !engine_watch(e, settings->messages_fd, e))) {
+        e->signal_fd < 0 || !engine_epoll_add(e, e->signal_fd, NULL) ||
+        (settings->messages_fd && !engine_epoll_add(e, settings->messages_fd, e))) {
         engine_free(e);
         return NULL;
     }
@@ -269,11 +270,11 @@ static void commit_all(struct engine *e, uint64_t now_ns)
     }
 }
 
-void engine_commit(struct engine *e, const struct split_pids *apart)
+void engine_commit(struct engine *e, const struct split_pids *split_pids)
 {
     uint64_t now_ns = clock_mono_ns();
 
-    e->apart = *apart;
+    e->split_pids = *split_pids;
     commit_all(e, now_ns);
     engine_split_all(e, now_ns);
 }
@@ -281,7 +282,7 @@ void engine_commit(struct engine *e, const struct split_pids *apart)
 static void end_interval(struct engine *e, bool last)
 {
     /* A supervisor holds by itself what it is handed. */
-    const bool holds = e->settings.interval_ns != 0 && !last;
+    const bool may_defer = e->settings.interval_ns != 0 && !last;
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
     size_t i;
@@ -291,7 +292,7 @@ static void end_interval(struct engine *e, bool last)
     for (i = 0; i < e->stats.sampling; i++)
         hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
-        if (holds && service_hold(service))
+        if (may_defer && service_defer(service))
             continue;
         e->stats.overflow += service->overflow;
         e->settings.deliver(e->settings.ctx, service, now_ns);
@@ -320,7 +321,7 @@ void engine_flush(struct engine *e)
 
     while (i-- > 0) { /* from the end: what is gone takes itself out */
         now_ns = clock_mono_ns();
-        process_rouse(&e->sampling[i]->process, now_ns);
+        process_leave_idle(&e->sampling[i]->process, now_ns);
         (void)tick(e, e->sampling[i], now_ns, false);
     }
     end_interval(e, true);
@@ -332,7 +333,7 @@ static void end_target(struct engine *e, struct target *t)
     if (e->finder)
         finder_ended(e->finder, t->id);
     else
-        e->settings.news->ended(e->settings.ctx, t->id);
+        e->settings.callbacks->ended(e->settings.ctx, t->id);
     engine_stop(e, t);
 }
 

@@ -32,7 +32,7 @@ struct engine_hang {
 };
 
 /* Where the processes are found elsewhere: how each of them is doing. */
-struct engine_news {
+struct engine_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
@@ -42,9 +42,9 @@ struct engine_settings {
     /* Is this process wanted? Not called for pystrobe itself nor for zombies. NULL: none is looked
      * for; engine_take and engine_drop say what is sampled, and `news` must be there. */
     bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out);
-    const struct engine_news *news; /* static */
-    int messages_fd;                /* engine_run returns when it can be read; 0: there is none */
-    struct heartbeat *heartbeat;    /* shows which process is read; NULL: nobody watches */
+    const struct engine_callbacks *callbacks; /* static */
+    int messages_fd;             /* engine_run returns when it can be read; 0: there is none */
+    struct heartbeat *heartbeat; /* shows which process is read; NULL: nobody watches */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
     /* A process hangs, or goes on. It may read it meanwhile. NULL: nobody asks. */
@@ -161,7 +161,7 @@ struct split_pids {
 
 /* Gives out all time that was counted so far, so that the running profiles are whole up to now;
  * from now on just the processes of `apart` have the label pid, and those that want it. */
-void engine_commit(struct engine *engine, const struct split_pids *apart);
+void engine_commit(struct engine *engine, const struct split_pids *split_pids);
 
 /* The services as they are in the running interval. Lends the list until engine_free. */
 const struct service *engine_services(const struct engine *engine);

@@ -28,20 +28,20 @@ struct engine {
     int running_fd; /* owned: for proc_running */
     /* Wake-ups after the last that we were not alone in without asking whether we are; how many of
      * these are left. */
-    unsigned crowded, crowded_left;
+    unsigned alone_backoff, alone_backoff_left;
     uint64_t interval_end_ns;
     struct ticks ticks; /* of those that are sampled */
     struct alarm alarm; /* for a single one */
     struct bursts bursts;
     struct trim trim;
-    struct split_pids apart;
+    struct split_pids split_pids;
     struct utc utc; /* when it was last looked whether the clock was set */
 };
 
 /* engine_targets.c, which knows nothing of engine.c */
 
 /* Has the loop woken when `fd` can be read, for `what`. False: no descriptors, or no memory. */
-MUST_CHECK bool engine_watch(struct engine *engine, int fd, void *what);
+MUST_CHECK bool engine_epoll_add(struct engine *engine, int fd, void *what);
 
 /* From now on a process is read, which a watcher is to see; and no more. */
 void engine_begin_reading(struct engine *engine, struct proc_id id, uint64_t now_ns);
@@ -60,7 +60,7 @@ void engine_put_off(struct engine *engine, struct proc_id id, enum cpy_rc rc,
                     const struct err *err);
 
 /* A process may publish late who it is: then it goes on as that service. */
-void engine_ask_again(struct engine *engine, struct target *target, uint64_t now_ns);
+void engine_refresh_name(struct engine *engine, struct target *target, uint64_t now_ns);
 
 /* Tells each target apart as it is to be from now on. */
 void engine_split_all(struct engine *engine, uint64_t now_ns);

@@ -14,13 +14,13 @@
 #include "agent/sampling/stats.h"
 
 /* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
-#define ASK_FIRST_NS (2 * NS_PER_S)
-#define ASK_MAX_NS   (600 * NS_PER_S)
+#define NAME_RETRY_FIRST_NS (2 * NS_PER_S)
+#define NAME_RETRY_MAX_NS   (600 * NS_PER_S)
 
 /* Of so many times it is asked once in any case: what it says may have been half written. */
-enum { ASK_SURELY_EACH = 4 };
+enum { NAME_FULL_READ_EVERY = 4 };
 
-bool engine_watch(struct engine *e, int fd, void *what)
+bool engine_epoll_add(struct engine *e, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = what}};
 
@@ -138,7 +138,7 @@ void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const s
     if (e->finder)
         finder_put_off(e->finder, id, rc, err, clock_mono_ns());
     else
-        e->settings.news->put_off(e->settings.ctx, id, rc, err);
+        e->settings.callbacks->put_off(e->settings.ctx, id, rc, err);
 }
 
 /* True if the pid still belongs to the process that is meant. */
@@ -175,15 +175,15 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     for (i = 0; i < e->stats.sampling; i++)
         if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->profile.service)) {
             join_burst(e, e->sampling[i], now_ns);
-            process_rouse(&e->sampling[i]->process, now_ns);
+            process_leave_idle(&e->sampling[i]->process, now_ns);
             count++;
         }
     return count;
 }
 
 /* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
-static struct target *hold_target(struct engine *e, struct proc_id id,
-                                  const struct target_profile *profile, uint64_t now_ns)
+static struct target *new_target(struct engine *e, struct proc_id id,
+                                 const struct target_profile *profile, uint64_t now_ns)
 {
     struct target *t = calloc(1, sizeof(*t));
 
@@ -193,7 +193,7 @@ static struct target *hold_target(struct engine *e, struct proc_id id,
     t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
-    if (make_room(e) && is_same(id) && (t->pidfd < 0 || engine_watch(e, t->pidfd, t)) &&
+    if (make_room(e) && is_same(id) && (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
         ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns))
         return t;
     if (t->pidfd >= 0)
@@ -207,8 +207,8 @@ static enum service_split split_of(const struct engine *e, const struct target *
 {
     size_t i;
 
-    for (i = 0; i < e->apart.count && i < SPLIT_PIDS_MAX; i++)
-        if (e->apart.pids[i] == t->id.pid && t->profile.split == SPLIT_NONE)
+    for (i = 0; i < e->split_pids.count && i < SPLIT_PIDS_MAX; i++)
+        if (e->split_pids.pids[i] == t->id.pid && t->profile.split == SPLIT_NONE)
             return SPLIT_PROCESS;
     return t->profile.split;
 }
@@ -233,14 +233,14 @@ bool engine_start(struct engine *e, struct proc_id id, const struct target_profi
     apply_clock_step(&e->services, &e->utc);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
-    t = service ? hold_target(e, id, &named, now_ns) : NULL;
+    t = service ? new_target(e, id, &named, now_ns) : NULL;
     if (!t) {
         cpy_close(opened);
         return false;
     }
     cpy_use_scratch(opened, e->scratch);
-    t->ask_wait_ns = ASK_FIRST_NS;
-    t->ask_ns = known ? UINT64_MAX : now_ns + ASK_FIRST_NS;
+    t->name_backoff_ns = NAME_RETRY_FIRST_NS;
+    t->name_retry_ns = known ? UINT64_MAX : now_ns + NAME_RETRY_FIRST_NS;
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = profile->max_split;
@@ -255,28 +255,29 @@ bool engine_start(struct engine *e, struct proc_id id, const struct target_profi
     if (e->finder)
         finder_began(e->finder, id);
     else
-        e->settings.news->began(e->settings.ctx, id, cpy_info(opened)->version);
+        e->settings.callbacks->began(e->settings.ctx, id, cpy_info(opened)->version);
     return true;
 }
 
 /* True if it cannot say more than when it was asked: it would have to map memory for that. To look
  * at all that it maps takes ten times as long. */
-static bool says_no_more(struct target *t)
+static bool is_name_unchanged(struct target *t)
 {
-    const uint64_t mapped = proc_mapped(t->id.pid), before = t->asked_mapped;
+    const uint64_t mapped = proc_mapped(t->id.pid), before = t->name_mapped;
 
-    t->asked_mapped = mapped;
-    return t->asks++ % ASK_SURELY_EACH != 0 && mapped == before;
+    t->name_mapped = mapped;
+    return t->name_reads++ % NAME_FULL_READ_EVERY != 0 && mapped == before;
 }
 
-void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
+void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct service *before = t->process.service, *service;
     struct target_profile named = t->profile;
 
-    t->ask_wait_ns = t->ask_wait_ns < ASK_MAX_NS / 2 ? t->ask_wait_ns * 2 : ASK_MAX_NS;
-    t->ask_ns = now_ns + t->ask_wait_ns;
-    if (t->hanging.home || says_no_more(t))
+    t->name_backoff_ns =
+        t->name_backoff_ns < NAME_RETRY_MAX_NS / 2 ? t->name_backoff_ns * 2 : NAME_RETRY_MAX_NS;
+    t->name_retry_ns = now_ns + t->name_backoff_ns;
+    if (t->hanging.home || is_name_unchanged(t))
         return;
     engine_begin_reading(e, t->id, now_ns);
     if (naming_complete(&named, t->id.pid, cpy_info(t->process.target)->version)) {
@@ -289,7 +290,7 @@ void engine_ask_again(struct engine *e, struct target *t, uint64_t now_ns)
             service->split.max = named.max_split;
             log_line(LOG_LEVEL_DEBUG, "process %d: is service %s", (int)t->id.pid, service->name);
         }
-        t->ask_ns = service ? UINT64_MAX : t->ask_ns;
+        t->name_retry_ns = service ? UINT64_MAX : t->name_retry_ns;
         t->profile = named;
     }
     engine_end_reading(e);

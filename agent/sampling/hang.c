@@ -74,11 +74,11 @@ bool hang_all_wait(pid_t pid)
 /* True if the rest that began at `moved_ns` is a deadlock; the threads are looked at once in it. */
 static bool is_deadlock(struct hang *hang, pid_t pid, uint64_t moved_ns)
 {
-    if (hang->asked_ns != moved_ns) {
-        hang->asked_ns = moved_ns;
-        hang->waits = hang_all_wait(pid);
+    if (hang->checked_ns != moved_ns) {
+        hang->checked_ns = moved_ns;
+        hang->all_wait = hang_all_wait(pid);
     }
-    return hang->waits;
+    return hang->all_wait;
 }
 
 bool hang_note(struct hang *hang, pid_t pid, const struct hang_signs *signs, uint64_t now_ns)

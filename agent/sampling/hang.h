@@ -30,11 +30,11 @@ enum { HANG_KINDS = 3 };
 struct hang {
     uint64_t after_ns; /* 0: nobody asks */
     enum hang_kind kind;
-    uint64_t since_ns; /* monotonic */
-    pid_t tid;         /* of the thread that is stuck; 0: not known */
-    bool news;         /* `kind` has changed, and nobody was told yet */
-    uint64_t asked_ns; /* the rest, by its begin, for which the threads were looked at, */
-    bool waits;        /* and whether all waited for each other */
+    uint64_t since_ns;   /* monotonic */
+    pid_t tid;           /* of the thread that is stuck; 0: not known */
+    bool unreported;     /* `kind` has changed, and nobody was told yet */
+    uint64_t checked_ns; /* the rest, by its begin, for which the threads were looked at, */
+    bool all_wait;       /* and whether all waited for each other */
 };
 
 /* What a sample says. */

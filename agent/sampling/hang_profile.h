@@ -5,7 +5,7 @@
  * Once a process is seen to hang its samples are those of a service of the same name with two more
  * labels, `hang` and `pid`: no time is counted twice. That goes on until the process goes on, or
  * the second interval from then ends. What comes after that is the service's own again. Whoever
- * delivers holds such a profile at the first end of an interval (service_hold): so there is one of
+ * delivers holds such a profile at the first end of an interval (service_defer): so there is one of
  * each hang, of more than an interval if it lasts.
  *
  * Threads: that of the engine.

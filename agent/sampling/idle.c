@@ -113,7 +113,7 @@ uint64_t process_ticks(const struct process *p)
     return p->idle.ticks;
 }
 
-void process_rouse(struct process *p, uint64_t now_ns)
+void process_leave_idle(struct process *p, uint64_t now_ns)
 {
     p->idle.moved_ns = now_ns;
     p->idle.ticks = 1;

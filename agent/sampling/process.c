@@ -121,12 +121,12 @@ static uint64_t add_wall(struct process *p, struct process_thread *thread, uint6
                          uint64_t wall_ns)
 {
     uint64_t paid = wall_ns < thread->overcounted_ns ? wall_ns : thread->overcounted_ns,
-             kept = wall_ns - paid;
+             remaining_ns = wall_ns - paid;
     const int64_t values[VALUES] = {
         [VALUE_SAMPLES] = (int64_t)samples,
-        [VALUE_WALL] = (int64_t)kept,
-        [VALUE_GIL] = thread->has_gil ? (int64_t)kept : 0,
-        [VALUE_EXCEPTION] = thread->has_exception ? (int64_t)kept : 0,
+        [VALUE_WALL] = (int64_t)remaining_ns,
+        [VALUE_GIL] = thread->has_gil ? (int64_t)remaining_ns : 0,
+        [VALUE_EXCEPTION] = thread->has_exception ? (int64_t)remaining_ns : 0,
     };
     const int64_t back[VALUES] = {[VALUE_WALL] = (int64_t)paid};
 
@@ -134,7 +134,7 @@ static uint64_t add_wall(struct process *p, struct process_thread *thread, uint6
     if (paid > 0)
         pprof_add(p->service->profile, thread->overcounted_row, back);
     thread->overcounted_ns -= paid;
-    return kept;
+    return remaining_ns;
 }
 
 /* Gives threads the time in which they were known to rest, with the stack that they had. */
@@ -365,7 +365,7 @@ static void weigh(struct sampling *sampling, struct process_thread *thread, uint
                   uint32_t row)
 {
     struct process *p = sampling->process;
-    uint64_t weight = sampling->now_ns - thread->last_ns, kept;
+    uint64_t weight = sampling->now_ns - thread->last_ns, remaining_ns;
     bool is_known = thread->row_ns == p->service->start_ns, is_met;
     uint32_t before = thread->row;
 
@@ -377,13 +377,13 @@ static void weigh(struct sampling *sampling, struct process_thread *thread, uint
     is_met = sampling->weight > 1 && is_known && row != before;
     if (is_met || !is_known || row == thread->overcounted_row)
         thread->overcounted_ns = 0; /* it is back, or begins anew */
-    kept = add_wall(p, thread, 1, weight);
+    remaining_ns = add_wall(p, thread, 1, weight);
     if (is_met) {
         thread->overcounted_ns = weight / 2;
         thread->overcounted_row = before;
     }
     if (status & CPY_STATUS_CPU && thread->counts)
-        note_running(p, thread, row, kept > 0 ? kept : 1);
+        note_running(p, thread, row, remaining_ns > 0 ? remaining_ns : 1);
 }
 
 /* Notes a thread whose stack is that of a task, to be read; `row` is that of its own stack. */
@@ -497,15 +497,15 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
 /* Ends the threads that were not there any more. */
 static void drop_ended(struct process *p)
 {
-    size_t i, kept = 0;
+    size_t i, remaining_ns = 0;
 
     for (i = 0; i < p->thread_count; i++) {
         if (p->threads[i].seen == p->sample)
-            p->threads[kept++] = p->threads[i];
+            p->threads[remaining_ns++] = p->threads[i];
         else
             end_thread(p, &p->threads[i]);
     }
-    p->thread_count = kept;
+    p->thread_count = remaining_ns;
 }
 
 /* Reads all threads; if they sleep on, as they are known. */
@@ -547,7 +547,7 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
     if (sampling.weight > 0)
         rc = read_threads(&sampling);
     if (rc == CPY_OK && gil_stuck_look(p, now_ns)) {
-        p->hang.news = true;
+        p->hang.unreported = true;
         forget_rows(p); /* they get another label */
     }
     return rc;

@@ -144,7 +144,7 @@ bool process_may_be_idle(const struct process *process);
 uint64_t process_ticks(const struct process *process);
 
 /* The next sample comes earlier than process_ticks said. */
-void process_rouse(struct process *process, uint64_t now_ns);
+void process_leave_idle(struct process *process, uint64_t now_ns);
 
 /* Tells its rows apart by `split` from now on; what came so far is given out before. */
 void process_set_split(struct process *process, enum service_split split, uint64_t now_ns);

@@ -114,11 +114,11 @@ bool service_is_empty(const struct service *service)
            pprof_total(service->profile, VALUE_CPU) == 0;
 }
 
-bool service_hold(struct service *service)
+bool service_defer(struct service *service)
 {
-    service->held =
-        !service->held && labels_get(&service->labels, SERVICE_HANG) && !service_is_empty(service);
-    return service->held;
+    service->deferred = !service->deferred && labels_get(&service->labels, SERVICE_HANG) &&
+                        !service_is_empty(service);
+    return service->deferred;
 }
 
 void services_trim(struct services *services)
@@ -126,7 +126,7 @@ void services_trim(struct services *services)
     struct service **link = &services->first, *service;
 
     while ((service = *link)) {
-        if (service->users > 0 || service->held) {
+        if (service->users > 0 || service->deferred) {
             link = &service->next;
             continue;
         }
@@ -227,19 +227,19 @@ static bool make_set(struct split_set *set)
 /* True if the profile tells this process or thread apart, or has room to do so. */
 static bool is_split(struct split_set *set, uint64_t key)
 {
-    size_t place;
+    size_t bucket;
 
     if (set->max == 0)
         return true;
     if (!make_set(set))
         return false;
-    place = (size_t)(key * 0x9e3779b97f4a7c15U >> 32) & (set->capacity - 1);
-    for (; set->keys[place]; place = (place + 1) & (set->capacity - 1))
-        if (set->keys[place] == key)
+    bucket = (size_t)(key * 0x9e3779b97f4a7c15U >> 32) & (set->capacity - 1);
+    for (; set->keys[bucket]; bucket = (bucket + 1) & (set->capacity - 1))
+        if (set->keys[bucket] == key)
             return true;
     if (set->count >= set->max)
         return false;
-    set->keys[place] = key;
+    set->keys[bucket] = key;
     set->count++;
     return true;
 }

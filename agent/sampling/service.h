@@ -36,7 +36,7 @@ struct service {
     char *name;           /* owned */
     struct labels labels; /* of the service, beside its name */
     size_t users;         /* who it is kept for: see services_trim */
-    bool held;            /* likewise: its profile goes on in the next interval */
+    bool deferred;        /* likewise: its profile goes on in the next interval */
     struct split_set split;
     struct pprof *profile; /* owned */
     int64_t start_utc_ns;  /* of the running interval */
@@ -81,7 +81,7 @@ bool service_is_empty(const struct service *service);
  * True if the interval that ends now is not the end of this service's profile: that of a hang goes
  * on for another one. Then it is neither delivered nor begun anew.
  */
-bool service_hold(struct service *service);
+bool service_defer(struct service *service);
 
 /* Ends the services that have no users, once their profiles are delivered. */
 void services_trim(struct services *services);

@@ -12,12 +12,12 @@
 struct target {
     struct proc_id id;
     struct target_profile profile;
-    struct tick tick;             /* when it is due next */
-    int pidfd;                    /* owned: tells its end; -1: the kernel has none */
-    unsigned raced;               /* samples in a row that failed */
-    uint64_t ask_ns, ask_wait_ns; /* when to ask again who it says that it is */
-    uint64_t asked_mapped;        /* proc_mapped when that was done */
-    unsigned asks;
+    struct tick tick;                        /* when it is due next */
+    int pidfd;                               /* owned: tells its end; -1: the kernel has none */
+    unsigned raced;                          /* samples in a row that failed */
+    uint64_t name_retry_ns, name_backoff_ns; /* when to ask again who it says that it is */
+    uint64_t name_mapped;                    /* proc_mapped when that was done */
+    unsigned name_reads;
     uint64_t samples;                 /* so far */
     uint64_t failed[ENGINE_OUTCOMES]; /* of those */
     struct process process;

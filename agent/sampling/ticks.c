@@ -44,7 +44,7 @@ void ticks_finish(struct ticks *ticks)
 static void put(struct ticks *ticks, size_t at, struct tick_due due)
 {
     ticks->heap[at] = due;
-    ticks->in[due.number].place = at;
+    ticks->in[due.number].heap_index = at;
 }
 
 /* Of those below a place, the one that is due first; as many as there are: none is below. */
@@ -98,7 +98,7 @@ static void move(struct ticks *ticks, const struct tick *tick)
 {
     const uint32_t number = tick->number - 1;
 
-    sift(ticks, ticks->in[number].place, (struct tick_due){tick->next_ns, number});
+    sift(ticks, ticks->in[number].heap_index, (struct tick_due){tick->next_ns, number});
 }
 
 static bool make_room(struct ticks *ticks)
@@ -143,7 +143,7 @@ static void renumber_last(struct ticks *ticks, uint32_t number)
     struct tick_in last = ticks->in[ticks->count];
 
     ticks->in[number] = last;
-    ticks->heap[last.place].number = number;
+    ticks->heap[last.heap_index].number = number;
     last.tick->number = number + 1;
 }
 
@@ -157,7 +157,7 @@ void ticks_remove(struct ticks *ticks, struct tick *tick)
         return;
     ticks->shortest_ns = 0;
     tick->number = 0;
-    at = ticks->in[number].place;
+    at = ticks->in[number].heap_index;
     last = ticks->heap[--ticks->count];
     if (at != ticks->count)
         sift(ticks, at, last);

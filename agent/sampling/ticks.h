@@ -50,7 +50,7 @@ struct tick_due {
 /* A tick that is in, by its number. */
 struct tick_in {
     struct tick *tick; /* borrowed */
-    size_t place;      /* in the heap */
+    size_t heap_index; /* in the heap */
 };
 
 /* What is compared and moved lies here, side by side: ticks lie in as many places as targets. */

@@ -17,8 +17,8 @@
 
 enum { ANSWER_MAX = 8 << 20 };
 
-#define CLIENT_NS (10 * NS_PER_S) /* from its first byte to its last */
-#define ORDER_NS  (30 * NS_PER_S) /* for the main loop to carry it out */
+#define CLIENT_NS  (10 * NS_PER_S) /* from its first byte to its last */
+#define REQUEST_NS (30 * NS_PER_S) /* for the main loop to carry it out */
 
 struct client {
     int fd; /* -1: free */
@@ -41,10 +41,10 @@ struct control {
 
     pthread_mutex_t lock; /* of all below */
     bool stop;
-    enum { ORDER_NONE, ORDER_POSTED, ORDER_TAKEN, ORDER_DONE } order_state;
-    struct control_request order;
-    bool order_good;
-    struct err order_text;
+    enum { REQUEST_NONE, REQUEST_POSTED, REQUEST_TAKEN, REQUEST_DONE } request_state;
+    struct control_request request;
+    bool request_good;
+    struct err request_text;
 };
 
 static void end_client(struct client *client)
@@ -91,16 +91,16 @@ static void answer_status(struct control *control, struct client *client, bool a
 }
 
 /* Hands an order to the main loop, one at a time. */
-static void post_order(struct control *control, struct client *client,
-                       const struct control_request *request)
+static void post_request(struct control *control, struct client *client,
+                         const struct control_request *request)
 {
     bool busy;
 
     (void)pthread_mutex_lock(&control->lock);
-    busy = control->order_state != ORDER_NONE;
+    busy = control->request_state != REQUEST_NONE;
     if (!busy) {
-        control->order = *request;
-        control->order_state = ORDER_POSTED;
+        control->request = *request;
+        control->request_state = REQUEST_POSTED;
     }
     (void)pthread_mutex_unlock(&control->lock);
     if (busy) {
@@ -108,7 +108,7 @@ static void post_order(struct control *control, struct client *client,
         return;
     }
     client->waits = true;
-    client->deadline_ns = clock_mono_ns() + ORDER_NS;
+    client->deadline_ns = clock_mono_ns() + REQUEST_NS;
     (void)kill(getpid(), control->signal);
 }
 
@@ -122,7 +122,7 @@ static void handle_request(struct control *control, struct client *client, size_
     else if (request.kind == CONTROL_STATUS || request.kind == CONTROL_STATUS_JSON)
         answer_status(control, client, request.kind == CONTROL_STATUS_JSON);
     else
-        post_order(control, client, &request);
+        post_request(control, client, &request);
 }
 
 /* Reads what a client asks. */
@@ -184,11 +184,11 @@ static void pass_answer(struct control *control)
     bool good, done;
 
     (void)pthread_mutex_lock(&control->lock);
-    done = control->order_state == ORDER_DONE;
-    good = control->order_good;
-    text = control->order_text;
+    done = control->request_state == REQUEST_DONE;
+    good = control->request_good;
+    text = control->request_text;
     if (done)
-        control->order_state = ORDER_NONE;
+        control->request_state = REQUEST_NONE;
     (void)pthread_mutex_unlock(&control->lock);
     for (; done && client < control->clients + CONTROL_CLIENTS; client++)
         if (client->fd >= 0 && client->waits)
@@ -328,10 +328,10 @@ bool control_next(struct control *control, struct control_request *out)
     if (!control)
         return false;
     (void)pthread_mutex_lock(&control->lock);
-    there = control->order_state == ORDER_POSTED;
+    there = control->request_state == REQUEST_POSTED;
     if (there) {
-        control->order_state = ORDER_TAKEN;
-        *out = control->order;
+        control->request_state = REQUEST_TAKEN;
+        *out = control->request;
     }
     (void)pthread_mutex_unlock(&control->lock);
     return there;
@@ -340,9 +340,9 @@ bool control_next(struct control *control, struct control_request *out)
 void control_done(struct control *control, bool good, const char *text)
 {
     (void)pthread_mutex_lock(&control->lock);
-    control->order_state = ORDER_DONE;
-    control->order_good = good;
-    err_set(&control->order_text, "%s", text);
+    control->request_state = REQUEST_DONE;
+    control->request_good = good;
+    err_set(&control->request_text, "%s", text);
     (void)pthread_mutex_unlock(&control->lock);
     wake(control);
 }

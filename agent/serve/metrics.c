@@ -80,17 +80,17 @@ static void add_sampling(const struct state *s, struct buf *out)
 {
     const struct stats_row *row;
     unsigned rc;
-    size_t i, waits = 0, apart = 0, sampled = 0;
+    size_t i, waits = 0, quarantined = 0, sampled = 0;
 
     for (i = 0; i < s->target_count; i++) {
         waits += strcmp(s->targets[i].doing, "waits") == 0;
-        apart += strcmp(s->targets[i].doing, "apart") == 0;
+        quarantined += strcmp(s->targets[i].doing, "apart") == 0;
         sampled += strcmp(s->targets[i].doing, "sampled") == 0;
     }
     head(out, "pystrobe_targets", "gauge", "Processes that are to be sampled.");
     labelled(out, "pystrobe_targets", "state", "sampled", NULL, NULL, (double)sampled);
     labelled(out, "pystrobe_targets", "state", "waits", NULL, NULL, (double)waits);
-    labelled(out, "pystrobe_targets", "state", "apart", NULL, NULL, (double)apart);
+    labelled(out, "pystrobe_targets", "state", "apart", NULL, NULL, (double)quarantined);
     one(out, "pystrobe_targets_attached_total", "counter", "Processes sampled so far.",
         (double)s->engine.attached);
     one(out, "pystrobe_samples_total", "counter", "Samples of processes.",
@@ -318,7 +318,7 @@ static void add_budget(const struct state *s, struct buf *out)
     one(out, "pystrobe_period_factor", "gauge",
         "Periods are up to so many times as long as asked for.", b->factor);
     one(out, "pystrobe_targets_shed_total", "counter", "Targets given up for the budget.",
-        (double)b->shed);
+        (double)b->dropped_targets);
 }
 
 static void add_agent(const struct state *s, struct buf *out)

@@ -151,7 +151,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     target->pid = process->pid;
     (void)snprintf(target->service, sizeof(target->service), "%s", process->service);
     (void)snprintf(target->python, sizeof(target->python), "%s", process->python);
-    target->doing = process->apart ? "apart" : process->sampling ? "sampled" : "waits";
+    target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";
     target->rate_hz = process->rate_hz;
     target->burst = process->burst;
     target->counts = *process->counts;
@@ -163,10 +163,10 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     }
 }
 
-static void add_exporters(struct state *state, const struct watched *watched)
+static void add_exporters(struct state *state, const struct monitoring_sources *sources)
 {
-    const struct publisher *publisher = watched->publisher;
-    const struct conf *conf = watched->conf;
+    const struct publisher *publisher = sources->publisher;
+    const struct conf *conf = sources->conf;
     size_t i, k, count = delivery_count(publisher->delivery);
 
     for (i = 0; i < count && i < publisher->meter_count; i++) {
@@ -206,7 +206,7 @@ static void tell_manager(const struct monitoring *monitoring, const struct state
     buf_finish(&lines);
 }
 
-void monitoring_publish(struct monitoring *monitoring, const struct watched *watched)
+void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources)
 {
     struct state *state = state_new();
 
@@ -223,15 +223,15 @@ void monitoring_publish(struct monitoring *monitoring, const struct watched *wat
     state->log_left_out = log_left_out();
     state->config = monitoring->config;
     state_own_use(state);
-    state->cpu_ns += supervisor_cpu_ns(watched->supervisor) + run_captured_cpu_ns();
-    state->budget = *supervisor_budget(watched->supervisor);
-    state->engine = *supervisor_engine_stats(watched->supervisor);
-    state->supervisor = *supervisor_stats(watched->supervisor);
-    supervisor_unwinder(watched->supervisor, &state->unwinder);
-    supervisor_each(watched->supervisor, add_process, state);
-    state->profiles = watched->publisher->profiles;
-    add_exporters(state, watched);
-    delivery_spool_stats(watched->publisher->delivery, &state->spool);
+    state->cpu_ns += supervisor_cpu_ns(sources->supervisor) + run_captured_cpu_ns();
+    state->budget = *supervisor_budget(sources->supervisor);
+    state->engine = *supervisor_engine_stats(sources->supervisor);
+    state->supervisor = *supervisor_stats(sources->supervisor);
+    supervisor_unwinder(sources->supervisor, &state->unwinder);
+    supervisor_each(sources->supervisor, add_process, state);
+    state->profiles = sources->publisher->profiles;
+    add_exporters(state, sources);
+    delivery_spool_stats(sources->publisher->delivery, &state->spool);
     state->ready = monitoring->published;
     monitoring->published = true;
     tell_manager(monitoring, state);

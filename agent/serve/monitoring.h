@@ -37,7 +37,7 @@ struct monitoring {
 };
 
 /* What the state is gathered from. All borrowed. */
-struct watched {
+struct monitoring_sources {
     const struct conf *conf;
     struct supervisor *supervisor;
     const struct publisher *publisher;
@@ -81,7 +81,7 @@ void monitoring_reloading(const struct monitoring *monitoring);
 void monitoring_reloaded(struct monitoring *monitoring, bool good, const struct err *err);
 
 /* Gathers the state and shares it. Only this feeds the service manager's watchdog. */
-void monitoring_publish(struct monitoring *monitoring, const struct watched *watched);
+void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources);
 
 /* The agent ends: from now on the service manager waits for that only. */
 void monitoring_ending(const struct monitoring *monitoring);

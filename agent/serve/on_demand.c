@@ -34,7 +34,7 @@ struct on_demand_job {
     bool left; /* whoever asked has gone */
     struct on_demand_request request;
     struct burst selection;
-    uint64_t settling; /* the order that it waits for, until late_ns */
+    uint64_t commit_number; /* the order that it waits for, until late_ns */
     uint64_t late_ns, begin_ns, end_ns;
     enum on_demand_rc rc;
     struct on_demand_answer answer;
@@ -45,7 +45,7 @@ struct on_demand {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t done;
     struct on_demand_job all[ON_DEMAND_MAX];
-    struct split_pids apart; /* whom the samplers tell apart for them */
+    struct split_pids split_pids; /* whom the samplers tell apart for them */
 };
 
 struct on_demand *on_demand_new(int signal)
@@ -206,13 +206,13 @@ static void find_one(void *ctx, const struct supervisor_process *process)
 /* Whom the samplers are to tell apart from now on for the pulls that there are. */
 static struct split_pids split_pids_for(const struct on_demand *on_demand)
 {
-    struct split_pids apart = {0};
+    struct split_pids split_pids = {0};
     const struct on_demand_job *job;
 
     for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
         if (job->selection.pid && (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_RUNS))
-            apart.pids[apart.count++] = job->selection.pid;
-    return apart;
+            split_pids.pids[split_pids.count++] = job->selection.pid;
+    return split_pids;
 }
 
 /* Has it sampled so often, beside what else is asked of the same processes. */
@@ -253,14 +253,14 @@ static void begin(struct on_demand *on_demand, struct on_demand_job *job,
 
 static bool needs_commit(const struct on_demand_job *job)
 {
-    return (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_ENDS) && !job->settling;
+    return (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_ENDS) && !job->commit_number;
 }
 
 /* Has the samplers give out what they have counted, for all pulls that begin or end now. */
 static void commit_time(struct on_demand *on_demand, struct supervisor *supervisor, uint64_t now_ns)
 {
-    const struct split_pids apart = split_pids_for(on_demand);
-    bool wanted = memcmp(&apart, &on_demand->apart, sizeof(apart)) != 0;
+    const struct split_pids split_pids = split_pids_for(on_demand);
+    bool wanted = memcmp(&split_pids, &on_demand->split_pids, sizeof(split_pids)) != 0;
     struct on_demand_job *job;
     uint64_t number;
 
@@ -268,11 +268,11 @@ static void commit_time(struct on_demand *on_demand, struct supervisor *supervis
         wanted = wanted || needs_commit(job);
     if (!wanted)
         return;
-    number = supervisor_commit(supervisor, &apart);
-    on_demand->apart = apart;
+    number = supervisor_commit(supervisor, &split_pids);
+    on_demand->split_pids = split_pids;
     for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
         if (needs_commit(job)) {
-            job->settling = number;
+            job->commit_number = number;
             job->late_ns = now_ns + COMMIT_NS;
         }
 }
@@ -281,7 +281,7 @@ static void commit_time(struct on_demand *on_demand, struct supervisor *supervis
 static void committed(struct on_demand *on_demand, struct on_demand_job *job,
                       struct supervisor *supervisor, uint64_t now_ns)
 {
-    job->settling = 0;
+    job->commit_number = 0;
     if (job->state == ON_DEMAND_BEGINS) {
         job->state = ON_DEMAND_RUNS;
         job->begin_ns = now_ns;
@@ -305,8 +305,8 @@ static void step(struct on_demand *on_demand, struct on_demand_job *job,
         begin(on_demand, job, supervisor, conf, now_ns);
     if (job->state == ON_DEMAND_RUNS && now_ns >= job->end_ns)
         job->state = ON_DEMAND_ENDS;
-    if (job->settling &&
-        (now_ns >= job->late_ns || supervisor_committed(supervisor, job->settling)))
+    if (job->commit_number &&
+        (now_ns >= job->late_ns || supervisor_committed(supervisor, job->commit_number)))
         committed(on_demand, job, supervisor, now_ns);
 }
 

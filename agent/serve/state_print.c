@@ -85,8 +85,8 @@ static void budget_text(const struct state *state, struct buf *out)
         buf_add_fmt(out, " (promised: %.1fMiB)", mebibytes(budget->promised.memory_bytes));
     if (budget->factor > 1)
         buf_add_fmt(out, ", periods up to %.2f times as long as asked for", budget->factor);
-    if (budget->shed > 0)
-        buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->shed);
+    if (budget->dropped_targets > 0)
+        buf_add_fmt(out, ", %" PRIu64 " targets given up", budget->dropped_targets);
     buf_add_str(out, "\n");
 }
 
@@ -277,7 +277,8 @@ static void budget_json(const struct budget_state *budget, struct buf *out)
                 "\"memory_promised_bytes\": %" PRIu64 ", \"memory_used_bytes\": %" PRIu64
                 ", \"period_factor\": %.3f, \"targets_shed\": %" PRIu64 "}",
                 budget->promised.cpu, budget->used_cpu, budget->promised.memory_bytes,
-                budget->used_memory_bytes, budget->factor > 0 ? budget->factor : 1.0, budget->shed);
+                budget->used_memory_bytes, budget->factor > 0 ? budget->factor : 1.0,
+                budget->dropped_targets);
 }
 
 static void spool_json(const struct delivery_spool_stats *spool, struct buf *out)

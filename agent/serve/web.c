@@ -251,7 +251,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     buf_init(&answer.body, WEB_BODY_MAX);
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         web_refuse(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "nothing can be changed here");
-    else if (web->listen.place == WEB_LOOPBACK && !web_host_allowed(host))
+    else if (web->listen.exposure == WEB_LOOPBACK && !web_host_allowed(host))
         web_refuse(&answer, MHD_HTTP_MISDIRECTED_REQUEST, "this is no host of that name");
     else if (is_foreign(connection))
         web_refuse(&answer, MHD_HTTP_FORBIDDEN, "another page asks for this");
@@ -337,7 +337,7 @@ void web_change(struct web *web, const struct conf *conf)
 
     if (!web)
         return;
-    pull = options(conf->http.pull, web->listen.place != WEB_ANYWHERE);
+    pull = options(conf->http.pull, web->listen.exposure != WEB_ANYWHERE);
     atomic_store(&web->parts[PART_PULL], pull);
     atomic_store(&web->parts[PART_PAGE], options(conf->http.page, pull));
     path = store_of(conf);

@@ -67,11 +67,11 @@ bool web_listen_open(struct web_listen *out, const char *listen, struct err *err
 
     *out = (struct web_listen){.fd = -1, .sock = {.fd = -1, .lock_fd = -1}};
     if (listen[0] == '/') {
-        out->place = WEB_FILE;
+        out->exposure = WEB_FILE;
         if (control_socket_open(&out->sock, listen, err))
             out->fd = out->sock.fd;
     } else if (web_address(listen, host, &port)) {
-        out->place =
+        out->exposure =
             strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ? WEB_LOOPBACK : WEB_ANYWHERE;
         out->fd = listen_at(host, port, err);
     } else {
@@ -82,7 +82,7 @@ bool web_listen_open(struct web_listen *out, const char *listen, struct err *err
 
 void web_listen_close(struct web_listen *listen, bool closed)
 {
-    if (listen->place != WEB_FILE) {
+    if (listen->exposure != WEB_FILE) {
         if (!closed && listen->fd >= 0)
             (void)close(listen->fd);
         return;

@@ -8,7 +8,7 @@
 #include "agent/serve/control_socket.h"
 
 /* Who can reach it. */
-enum web_place {
+enum web_exposure {
     WEB_LOOPBACK, /* users of this machine, and what their browsers load */
     WEB_FILE,     /* the user that the agent runs as, and root */
     WEB_ANYWHERE  /* whoever the network lets through */
@@ -16,7 +16,7 @@ enum web_place {
 
 struct web_listen {
     int fd;
-    enum web_place place;
+    enum web_exposure exposure;
     struct control_socket sock; /* of WEB_FILE */
 };
 

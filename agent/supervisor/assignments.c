@@ -6,7 +6,8 @@
 
 struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
                                    const struct target_profile *profile,
-                                   struct sampler_process *sampler, struct sampler_process *apart)
+                                   struct sampler_process *sampler,
+                                   struct sampler_process *quarantine_sampler)
 {
     size_t capacity = assignments->capacity ? assignments->capacity * 2 : 16;
     struct assignment *wider, *assignment;
@@ -20,7 +21,8 @@ struct assignment *assignments_add(struct assignments *assignments, struct proc_
     }
     assignment = &assignments->items[assignments->count++];
     *assignment = (struct assignment){.id = id, .profile = *profile};
-    assignment->sampler = quarantine_find(&assignments->quarantine, id) ? apart : sampler;
+    assignment->sampler =
+        quarantine_find(&assignments->quarantine, id) ? quarantine_sampler : sampler;
     assignment->sampler->processes++;
     return assignment;
 }
@@ -116,10 +118,10 @@ void assignments_unsend(struct assignments *assignments, const struct sampler_pr
 
 const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
                                                       struct assignment *assignment,
-                                                      struct sampler_process *apart,
+                                                      struct sampler_process *quarantine_sampler,
                                                       uint64_t now_ns)
 {
-    assignments_move(assignment, apart);
+    assignments_move(assignment, quarantine_sampler);
     return quarantine_add(&assignments->quarantine, assignment->id, now_ns);
 }
 

@@ -24,7 +24,7 @@ struct assignment {
     char python[32];             /* its version; "" as long as it is not known */
     struct engine_counts counts; /* of all samplers so far, */
     struct engine_counts before; /* and of those that have ended */
-    struct hang_told hang;
+    struct hang_reported hang;
 };
 
 struct assignments {
@@ -39,7 +39,7 @@ struct assignments {
 MUST_CHECK struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
                                               const struct target_profile *profile,
                                               struct sampler_process *sampler,
-                                              struct sampler_process *apart);
+                                              struct sampler_process *quarantine_sampler);
 
 /* Lends likewise; NULL: there is none. The second: the one that `slot` was reading. */
 struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id);
@@ -63,7 +63,7 @@ void assignments_unsend(struct assignments *assignments, const struct sampler_pr
  * call; NULL: out of memory. */
 const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
                                                       struct assignment *assignment,
-                                                      struct sampler_process *apart,
+                                                      struct sampler_process *quarantine_sampler,
                                                       uint64_t now_ns);
 
 /* When a suspect may be tried; 0: it is none. */

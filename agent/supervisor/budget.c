@@ -5,26 +5,26 @@
 /* CPU time of so long is saved up at most (and is there at the beginning: to find and open what
  * there is), so that no minute takes much more than its own; it may be spent in ten seconds. What
  * was used too much is saved again in half a minute, and forgiven beyond a minute. */
-#define SAVED_NS    15e9
-#define OWED_NS     60e9
-#define SPEND_NS    10e9
-#define PAY_BACK_NS 30e9
+#define CREDIT_MAX_NS 15e9
+#define DEBT_MAX_NS   60e9
+#define SPEND_NS      10e9
+#define REPAY_NS      30e9
 
 /* Steps before more is shed, and before some of it is let back in. */
-enum { SHED_AFTER = 4, BACK_AFTER = 15, SHED_PART = 8 };
+enum { DROP_AFTER = 4, RESTORE_AFTER = 15, CHANGE_PART = 8 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits)
 {
     *budget = (struct budget){
         .state = {.factor = 1, .targets_max = SIZE_MAX}, .cpu_factor = 1, .memory_factor = 1};
     budget_set_limits(budget, limits);
-    budget->credit_ns = limits->cpu * SAVED_NS;
+    budget->credit_ns = limits->cpu * CREDIT_MAX_NS;
 }
 
 void budget_set_limits(struct budget *budget, const struct budget_limits *limits)
 {
     budget->state.promised = *limits;
-    budget->calm = 0;
+    budget->steps_since_change = 0;
 }
 
 static double within(double value, double least, double most)
@@ -66,8 +66,9 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
     state->mean_cpu =
         (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
-    budget->credit_ns = within(budget->credit_ns + state->promised.cpu * passed - used,
-                               -state->promised.cpu * OWED_NS, state->promised.cpu * SAVED_NS);
+    budget->credit_ns =
+        within(budget->credit_ns + state->promised.cpu * passed - used,
+               -state->promised.cpu * DEBT_MAX_NS, state->promised.cpu * CREDIT_MAX_NS);
     return true;
 }
 
@@ -76,7 +77,7 @@ static double allowed(const struct budget *budget)
 {
     double promised = budget->state.promised.cpu, credit = budget->credit_ns;
 
-    credit /= credit > 0 ? SPEND_NS : PAY_BACK_NS;
+    credit /= credit > 0 ? SPEND_NS : REPAY_NS;
     return promised + credit < promised / 4 ? promised / 4 : promised + credit;
 }
 
@@ -107,7 +108,7 @@ static bool is_spent(struct budget *budget, double most)
         budget->spent = 0;
     else if (budget->step_cpu > promised)
         budget->spent++;
-    return budget->spent > SHED_AFTER;
+    return budget->spent > DROP_AFTER;
 }
 
 /* What is there whether people ask for something or not. */
@@ -118,12 +119,12 @@ static uint64_t own_memory(const struct budget_use *use)
 
 /* How many targets to give up: an eighth, or as many more as what is used too much says, up to a
  * half. */
-static size_t too_many(const struct budget *budget, const struct budget_use *use, bool spent)
+static size_t targets_to_drop(const struct budget *budget, const struct budget_use *use, bool spent)
 {
     const struct budget_state *state = &budget->state;
     const double most = spent ? state->promised.cpu : (double)state->promised.memory_bytes;
     const double used = spent ? budget->own_cpu : (double)own_memory(use);
-    size_t part = use->targets / SHED_PART;
+    size_t part = use->targets / CHANGE_PART;
     size_t wanted = (size_t)((double)use->targets * within(1 - most / used, 0, 0.5));
 
     part = part > wanted ? part : wanted;
@@ -131,28 +132,28 @@ static size_t too_many(const struct budget *budget, const struct budget_use *use
 }
 
 /* Saves memory by fewer samples; sheds some targets, once there is nothing else to save. */
-static void save(struct budget *budget, const struct budget_use *use, bool spent)
+static void reduce(struct budget *budget, const struct budget_use *use, bool spent)
 {
     if (!spent && budget->memory_factor < BUDGET_MEMORY_FACTOR_MAX)
         budget->memory_factor *= 2;
     else if (use->targets > 0 && (spent || own_memory(use) > budget->state.promised.memory_bytes))
-        budget->state.targets_max = use->targets - too_many(budget, use, spent);
+        budget->state.targets_max = use->targets - targets_to_drop(budget, use, spent);
 }
 
 /* Lets an eighth of the targets back in, or all are sampled more often again. */
-static void give_back(struct budget *budget, size_t targets)
+static void restore(struct budget *budget, size_t targets)
 {
     struct budget_state *state = &budget->state;
 
     if (state->targets_max == SIZE_MAX && budget->memory_factor <= 1)
         return;
-    budget->calm = 0;
+    budget->steps_since_change = 0;
     if (state->targets_max == SIZE_MAX)
         budget->memory_factor = within(budget->memory_factor / 2, 1, BUDGET_MEMORY_FACTOR_MAX);
     else if (targets < state->targets_max) /* there are no more than it takes already */
         state->targets_max = SIZE_MAX;
     else
-        state->targets_max += state->targets_max / SHED_PART + 1;
+        state->targets_max += state->targets_max / CHANGE_PART + 1;
 }
 
 void budget_step(struct budget *budget, const struct budget_use *use, uint64_t now_ns)
@@ -168,13 +169,13 @@ void budget_step(struct budget *budget, const struct budget_use *use, uint64_t n
     stretch(budget, most);
     over = memory > 0 && use->memory_bytes > memory;
     enough = budget->cpu_factor < most / 2 &&
-             (memory == 0 || use->memory_bytes < memory - memory / SHED_PART);
-    budget->calm++;
-    if ((spent || over) && budget->calm >= SHED_AFTER) {
-        save(budget, use, spent);
-        budget->calm = 0;
-    } else if (enough && budget->calm >= BACK_AFTER) {
-        give_back(budget, use->targets);
+             (memory == 0 || use->memory_bytes < memory - memory / CHANGE_PART);
+    budget->steps_since_change++;
+    if ((spent || over) && budget->steps_since_change >= DROP_AFTER) {
+        reduce(budget, use, spent);
+        budget->steps_since_change = 0;
+    } else if (enough && budget->steps_since_change >= RESTORE_AFTER) {
+        restore(budget, use->targets);
     }
     state->factor =
         budget->cpu_factor > budget->memory_factor ? budget->cpu_factor : budget->memory_factor;

@@ -54,8 +54,8 @@ struct budget_state {
     uint64_t used_memory_bytes;
     double factor;      /* periods are up to so many times as long as asked for; 1: as asked */
     size_t targets_max; /* no more may be sampled; SIZE_MAX: as many as there are */
-    uint64_t shed;      /* targets that were given up for it, so far */
-    uint64_t over;      /* steps that ended with more used than promised, so far */
+    uint64_t dropped_targets; /* targets that were given up for it, so far */
+    uint64_t over;            /* steps that ended with more used than promised, so far */
 };
 
 struct budget {
@@ -69,8 +69,9 @@ struct budget {
     double credit_ns;     /* CPU time that may be used beyond the promise */
     double cpu_factor;    /* what the CPU time asks for; state.factor is the larger one */
     double memory_factor; /* ... and the memory */
-    unsigned calm;        /* steps since memory was saved, or targets were shed, or came back */
-    unsigned spent;       /* steps that took too much with periods as long as they may get */
+    unsigned
+        steps_since_change; /* steps since memory was saved, or targets were shed, or came back */
+    unsigned spent;         /* steps that took too much with periods as long as they may get */
 };
 
 void budget_init(struct budget *budget, const struct budget_limits *limits);

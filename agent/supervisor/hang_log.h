@@ -20,7 +20,7 @@
 enum { HANG_DUMPS = LOG_BURST };
 
 /* What was told of one process. */
-struct hang_told {
+struct hang_reported {
     enum hang_kind kind;
     pid_t tid;
     uint64_t since_ns;     /* monotonic */
@@ -29,17 +29,18 @@ struct hang_told {
 };
 
 /* What was told of all. */
-struct hang_talk {
+struct hang_log {
     uint64_t counts[HANG_KINDS]; /* [HANG_NONE]: how often one went on */
     struct log_limit dumps;
 };
 
 /* Tells the news of a process of `service`, unless `told` has them already. `dump`: text of `size`
  * bytes, 0: none could be had. */
-void hang_tell(struct hang_talk *talk, struct hang_told *told, const struct engine_hang *news,
-               const char *service, const char *dump, size_t size);
+void hang_report(struct hang_log *log, struct hang_reported *reported,
+                 const struct engine_hang *hang, const char *service, const char *dump,
+                 size_t size);
 
 /* The process has ended, or is not read any more: it does not hang. */
-void hang_forget(struct hang_told *told);
+void hang_forget(struct hang_reported *reported);
 
 #endif

@@ -41,7 +41,7 @@ struct ipc_burst {
 
 struct ipc_commit {
     uint64_t number;
-    struct split_pids apart;
+    struct split_pids split_pids;
 };
 
 /* From a sampler. */

@@ -107,7 +107,7 @@ bool sampler_process_send(struct sampler_process *sampler, enum ipc_message ipc_
 struct receiving {
     struct sampler_process *sampler;
     struct services *services;
-    const struct sampler_process_news *news;
+    const struct sampler_process_callbacks *callbacks;
     void *ctx;
     uint64_t running;
     bool bad;
@@ -188,7 +188,7 @@ static bool take_put_off(struct receiving *r, const void *bytes, size_t size)
     if (!ipc_read(&message, sizeof(message), bytes, size) || (size_t)message.rc >= ENGINE_OUTCOMES)
         return false;
     message.err.text[sizeof(message.err.text) - 1] = '\0';
-    r->news->put_off(r->ctx, message.id, message.rc, &message.err);
+    r->callbacks->put_off(r->ctx, message.id, message.rc, &message.err);
     return true;
 }
 
@@ -199,7 +199,7 @@ static bool take_began(struct receiving *r, const void *bytes, size_t size)
     if (!ipc_read(&message, sizeof(message), bytes, size))
         return false;
     message.version[sizeof(message.version) - 1] = '\0';
-    r->news->began(r->ctx, message.id, message.version);
+    r->callbacks->began(r->ctx, message.id, message.version);
     return true;
 }
 
@@ -209,7 +209,7 @@ static bool take_ended(struct receiving *r, const void *bytes, size_t size)
 
     if (!ipc_read(&id, sizeof(id), bytes, size))
         return false;
-    r->news->ended(r->ctx, id);
+    r->callbacks->ended(r->ctx, id);
     return true;
 }
 
@@ -221,7 +221,7 @@ static bool take_each(struct receiving *r, const void *bytes, size_t size)
     if (!ipc_read(&message, sizeof(message), bytes, size) || message.count > REPORT_EACH_MAX)
         return false;
     for (i = 0; i < message.count; i++)
-        r->news->counted(r->ctx, message.items[i].id, &message.items[i].counts);
+        r->callbacks->counted(r->ctx, message.items[i].id, &message.items[i].counts);
     return true;
 }
 
@@ -234,7 +234,7 @@ static bool take_hang(struct receiving *r, const void *bytes, size_t size)
     memcpy(&head, bytes, sizeof(head));
     if ((size_t)head.kind >= HANG_KINDS)
         return false;
-    r->news->hangs(r->ctx, &head, (const char *)bytes + sizeof(head), size - sizeof(head));
+    r->callbacks->hangs(r->ctx, &head, (const char *)bytes + sizeof(head), size - sizeof(head));
     return true;
 }
 
@@ -266,9 +266,10 @@ static bool receive(void *ctx, uint32_t kind, const void *bytes, size_t size)
 }
 
 bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
-                             uint64_t running, const struct sampler_process_news *news, void *ctx)
+                             uint64_t running, const struct sampler_process_callbacks *callbacks,
+                             void *ctx)
 {
-    struct receiving r = {sampler, services, news, ctx, running, false};
+    struct receiving r = {sampler, services, callbacks, ctx, running, false};
 
     if (sampler->done == running)
         return true;

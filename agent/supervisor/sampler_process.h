@@ -37,7 +37,7 @@ struct sampler_process {
 };
 
 /* What a sampler reports. */
-struct sampler_process_news {
+struct sampler_process_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
     void (*ended)(void *ctx, struct proc_id id);
@@ -67,7 +67,8 @@ MUST_CHECK bool sampler_process_send(struct sampler_process *sampler, enum ipc_m
  * sampler_process_renew. False: the sampler has ended, or reports what makes no sense.
  */
 MUST_CHECK bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
-                                        uint64_t running, const struct sampler_process_news *news,
+                                        uint64_t running,
+                                        const struct sampler_process_callbacks *callbacks,
                                         void *ctx);
 
 /* The services begin a new interval: what still comes of the old one is lost, and counted. */

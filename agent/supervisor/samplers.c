@@ -141,20 +141,20 @@ static void ipc_commit(struct supervisor *f, struct sampler_process *sampler)
     struct ipc_commit message;
 
     memset(&message, 0, sizeof(message));
-    message.number = f->settling;
-    message.apart = f->apart;
+    message.number = f->commit_number;
+    message.split_pids = f->split_pids;
     supervisor_send(f, sampler, IPC_COMMIT, &message, sizeof(message));
 }
 
-uint64_t supervisor_commit(struct supervisor *f, const struct split_pids *apart)
+uint64_t supervisor_commit(struct supervisor *f, const struct split_pids *split_pids)
 {
     size_t i;
 
-    f->apart = *apart;
-    f->settling++;
+    f->split_pids = *split_pids;
+    f->commit_number++;
     for (i = 0; i < SAMPLERS; i++)
         ipc_commit(f, &f->samplers[i]);
-    return f->settling;
+    return f->commit_number;
 }
 
 bool supervisor_committed(const struct supervisor *f, uint64_t number)
@@ -188,7 +188,7 @@ static void start(struct supervisor *f, struct sampler_process *sampler, uint64_
     for (i = 0; i < f->bursts.count; i++)
         ipc_burst(f, sampler, &f->bursts.all[i], now_ns);
     supervisor_send_stretch(f, sampler);
-    if (f->settling > 0)
+    if (f->commit_number > 0)
         ipc_commit(f, sampler);
     if (f->late_ns != 0) /* what it sees belongs to the next interval */
         supervisor_send_end(f, sampler, false);
@@ -251,12 +251,12 @@ static void end_trial(struct supervisor *f, struct assignment *assignment)
 /* Gives a process to its sampler if it has not got it, and its time has come. */
 static void look_after(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
-    bool apart = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER];
+    bool quarantined = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER];
 
-    if (apart && assignment->sampling && now_ns > assignment->began_ns + TRIAL_NS)
+    if (quarantined && assignment->sampling && now_ns > assignment->began_ns + TRIAL_NS)
         end_trial(f, assignment);
     if (!assignment->sent && sampler_process_runs(assignment->sampler) &&
-        (!apart || now_ns >= assignments_retry_ns(&f->assignments, assignment)))
+        (!quarantined || now_ns >= assignments_retry_ns(&f->assignments, assignment)))
         send_take(f, assignment);
 }
 

@@ -73,7 +73,9 @@ static struct assignment *reported(const struct supervisor *f, struct proc_id id
 {
     struct assignment *assignment = assignments_find(&f->assignments, id);
 
-    return assignment && assignment->sent && assignment->sampler == f->heard ? assignment : NULL;
+    return assignment && assignment->sent && assignment->sampler == f->reporting_sampler
+               ? assignment
+               : NULL;
 }
 
 /* True if a process is sampled just so already. */
@@ -167,7 +169,7 @@ static void hear_counted(void *ctx, struct proc_id id, const struct engine_count
 {
     struct supervisor *f = ctx;
 
-    assignments_count(&f->assignments, f->heard, id, counts);
+    assignments_count(&f->assignments, f->reporting_sampler, id, counts);
 }
 
 static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dump, size_t size)
@@ -176,7 +178,7 @@ static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dum
     struct assignment *assignment = reported(f, hang->id);
 
     if (assignment)
-        hang_tell(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
+        hang_report(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
 }
 
 static struct finder *open_finder(struct supervisor *f)
@@ -264,7 +266,7 @@ static void end_interval(struct supervisor *f, bool last, uint64_t now_ns)
     apply_clock_step(&f->services, &f->utc);
     f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
-        if (!last && service_hold(service))
+        if (!last && service_defer(service))
             continue;
         f->stats.overflow += service->overflow;
         f->settings.deliver(f->settings.ctx, service, now_ns);
@@ -293,13 +295,13 @@ static void end_interval(struct supervisor *f, bool last, uint64_t now_ns)
 /* Reads what one sampler reports, and notices its end. */
 static void hear(struct supervisor *f, struct sampler_process *sampler)
 {
-    static const struct sampler_process_news news = {hear_began, hear_put_off, hear_ended,
-                                                     hear_counted, hear_hang};
+    static const struct sampler_process_callbacks callbacks = {hear_began, hear_put_off, hear_ended,
+                                                               hear_counted, hear_hang};
 
-    f->heard = sampler;
+    f->reporting_sampler = sampler;
     if (sampler_process_runs(sampler) &&
         (ipc_channel_flush(&sampler->child.channel) != IPC_CHANNEL_OK ||
-         !sampler_process_receive(sampler, &f->services, f->interval, &news, f)))
+         !sampler_process_receive(sampler, &f->services, f->interval, &callbacks, f)))
         supervisor_replace_ended(f, sampler);
 }
 
@@ -432,7 +434,7 @@ void supervisor_each(struct supervisor *f,
             .rate_hz = burst ? burst->rate_hz : assignment->profile.rate_hz,
             .burst = burst != NULL,
             .sampling = assignment->sampling,
-            .apart = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER],
+            .quarantined = assignment->sampler == &f->samplers[QUARANTINE_SAMPLER],
             .counts = &assignment->counts,
             .hang = &assignment->hang,
         };

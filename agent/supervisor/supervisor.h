@@ -65,7 +65,7 @@ const struct burst *supervisor_burst_of(const struct supervisor *supervisor,
  *
  * Gives: a number for supervisor_committed.
  */
-uint64_t supervisor_commit(struct supervisor *supervisor, const struct split_pids *apart);
+uint64_t supervisor_commit(struct supervisor *supervisor, const struct split_pids *split_pids);
 
 /* True once they have, but for samplers that hang or are lost. */
 MUST_CHECK bool supervisor_committed(const struct supervisor *supervisor, uint64_t number);
@@ -98,10 +98,10 @@ struct supervisor_process {
     const char *python; /* "": not known yet */
     double rate_hz;     /* that of its burst, if it has one */
     bool burst;
-    bool sampling; /* false: it is being opened, or was lost with its sampler */
-    bool apart;    /* it has blocked a sampler */
+    bool sampling;    /* false: it is being opened, or was lost with its sampler */
+    bool quarantined; /* it has blocked a sampler */
     const struct engine_counts *counts; /* some seconds old */
-    const struct hang_told *hang;
+    const struct hang_reported *hang;
 };
 
 /* Calls `each` for all of them, in no order. */

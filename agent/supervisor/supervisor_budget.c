@@ -13,7 +13,7 @@
 #define FINDER_PART 0.75
 
 /* Gives up the process that has been sampled for the shortest time; false: there is none. */
-static bool shed_one(struct supervisor *f, uint64_t now_ns)
+static bool drop_newest(struct supervisor *f, uint64_t now_ns)
 {
     struct assignment *last = NULL;
     struct proc_id id;
@@ -27,7 +27,7 @@ static bool shed_one(struct supervisor *f, uint64_t now_ns)
     id = last->id;
     supervisor_drop(f, id);
     supervisor_refuse(f, id, "left out: pystrobe may use no more (max_cpu, max_memory)", now_ns);
-    f->budget.state.shed++;
+    f->budget.state.dropped_targets++;
     return true;
 }
 
@@ -109,7 +109,7 @@ void supervisor_step_budget(struct supervisor *f, uint64_t now_ns)
     finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
     for (i = 0; i < SAMPLERS && state->factor != before; i++)
         supervisor_send_stretch(f, &f->samplers[i]);
-    while (f->assignments.count > state->targets_max && shed_one(f, now_ns)) {
+    while (f->assignments.count > state->targets_max && drop_newest(f, now_ns)) {
     }
     f->budget_ns = now_ns + BUDGET_STEP_NS;
 }

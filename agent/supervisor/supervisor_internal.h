@@ -26,16 +26,16 @@ struct supervisor {
     struct services services;
     struct assignments assignments;
     struct bursts bursts;
-    struct hang_talk hangs;
+    struct hang_log hangs;
     struct budget budget;
     uint64_t budget_ns; /* when it is looked at next */
     struct utc utc;     /* when it was last looked whether the clock was set */
     struct sampler_process samplers[SAMPLERS]; /* the last one for suspects */
     size_t sampler_count;                      /* of those for the others, in use */
-    struct sampler_process *heard;             /* borrowed: who reports now */
+    struct sampler_process *reporting_sampler; /* borrowed: who reports now */
     int signal_fd;
-    struct split_pids apart;
-    uint64_t settling;        /* the number of the last order to settle */
+    struct split_pids split_pids;
+    uint64_t commit_number;   /* the number of the last order to settle */
     uint64_t interval;        /* its number, from 1 */
     uint64_t interval_end_ns; /* when it is to end */
     uint64_t late_ns;         /* it is ending: samplers are waited for until then; 0: it is not */

@@ -41,11 +41,11 @@ static bool is_equal(const struct top_key *a, const struct top_key *b)
 }
 
 /* The place of a key, or the free one where it is to go. */
-static size_t find_place(const struct top_items *items, const struct top_key *key)
+static size_t find_bucket(const struct top_items *items, const struct top_key *key)
 {
-    size_t mask = items->place_count - 1, at = hash_of(key) & mask;
+    size_t mask = items->bucket_count - 1, at = hash_of(key) & mask;
 
-    while (items->places[at] && !is_equal(&items->items[items->places[at]].key, key))
+    while (items->buckets[at] && !is_equal(&items->items[items->buckets[at]].key, key))
         at = (at + 1) & mask;
     return at;
 }
@@ -55,7 +55,7 @@ static bool make_room(struct top_items *items)
 {
     size_t capacity = items->capacity ? items->capacity * 2 : FIRST_CAPACITY, i;
     struct top_item *wider;
-    uint32_t *places;
+    uint32_t *buckets;
 
     if (items->count < items->capacity)
         return true;
@@ -63,15 +63,15 @@ static bool make_room(struct top_items *items)
     if (!wider)
         return false;
     items->items = wider;
-    places = calloc(2 * capacity, sizeof(*places));
-    if (!places)
+    buckets = calloc(2 * capacity, sizeof(*buckets));
+    if (!buckets)
         return false;
-    free(items->places);
-    items->places = places;
-    items->place_count = 2 * capacity;
+    free(items->buckets);
+    items->buckets = buckets;
+    items->bucket_count = 2 * capacity;
     items->capacity = capacity;
     for (i = 1; i < items->count; i++)
-        places[find_place(items, &items->items[i].key)] = (uint32_t)i;
+        buckets[find_bucket(items, &items->items[i].key)] = (uint32_t)i;
     return true;
 }
 
@@ -90,9 +90,9 @@ static bool append(struct top_items *items, const struct top_key *key)
     return true;
 }
 
-bool top_items_init(struct top_items *items, const char *rest)
+bool top_items_init(struct top_items *items, const char *overflow_name)
 {
-    const struct top_key key = {.name = rest, .file = ""};
+    const struct top_key key = {.name = overflow_name, .file = ""};
 
     *items = (struct top_items){0};
     arena_init(&items->text, TOP_ITEMS_TEXT_MAX);
@@ -101,21 +101,21 @@ bool top_items_init(struct top_items *items, const char *rest)
 
 uint32_t top_items_get(struct top_items *items, const struct top_key *key)
 {
-    size_t at = find_place(items, key);
+    size_t at = find_bucket(items, key);
 
-    if (items->places[at])
-        return items->places[at];
+    if (items->buckets[at])
+        return items->buckets[at];
     if (!append(items, key))
         return 0;
     /* The places may be others now. */
-    items->places[find_place(items, key)] = (uint32_t)(items->count - 1);
+    items->buckets[find_bucket(items, key)] = (uint32_t)(items->count - 1);
     return (uint32_t)(items->count - 1);
 }
 
 void top_items_finish(struct top_items *items)
 {
     free(items->items);
-    free(items->places);
+    free(items->buckets);
     arena_finish(&items->text);
     *items = (struct top_items){0};
 }

@@ -48,13 +48,13 @@ struct top_item {
 struct top_items {
     struct top_item *items; /* owned; the first stands for all that there is no room for */
     size_t count, capacity;
-    uint32_t *places; /* owned: indices by hash; 0: free */
-    size_t place_count;
+    uint32_t *buckets; /* owned: indices by hash; 0: free */
+    size_t bucket_count;
     struct arena text; /* owned */
 };
 
 /* Makes a table with nothing but its first item, which is called `rest`. False: out of memory. */
-MUST_CHECK bool top_items_init(struct top_items *items, const char *rest);
+MUST_CHECK bool top_items_init(struct top_items *items, const char *overflow_name);
 
 /* The index of the item with this key, made if it is new; 0 if there is no room. Items move. */
 MUST_CHECK uint32_t top_items_get(struct top_items *items, const struct top_key *key);

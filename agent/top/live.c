@@ -50,11 +50,11 @@ bool top_live_open(struct top_live *live, struct target_selection *selection,
                                        .signals = *signals};
 
     *live = (struct top_live){.selection = selection, .keys_fd = -1, .start_ns = clock_mono_ns()};
-    live->info = (struct top_facts){.name = selection->profile.service,
-                                    .pid = selection->children ? 0 : selection->pid,
-                                    .python = live->python,
-                                    .rate_hz = selection->profile.rate_hz,
-                                    .plain = !keys};
+    live->info = (struct top_summary){.name = selection->profile.service,
+                                      .pid = selection->children ? 0 : selection->pid,
+                                      .python = live->python,
+                                      .rate_hz = selection->profile.rate_hz,
+                                      .plain = !keys};
     if (keys) {
         live->keys_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* 0 would stand for none */
         if (live->keys_fd < 0)

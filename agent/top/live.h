@@ -19,7 +19,7 @@ struct top_live {
     struct target_selection *selection; /* borrowed */
     struct engine *engine;              /* owned */
     struct top_model *model;            /* owned */
-    struct top_facts info;
+    struct top_summary info;
     struct top_counts before; /* as counted up to the last slice */
     char python[32];
     uint64_t start_ns; /* monotonic */

@@ -18,7 +18,7 @@ struct top_slice {
     size_t count, capacity;
 };
 
-static const char *const rests[TOP_KINDS] = {
+static const char *const overflow_names[TOP_KINDS] = {
     [TOP_FUNCTIONS] = "<more functions than are kept>",
     [TOP_LINES] = "",
     [TOP_THREADS] = "<more threads than are kept>",
@@ -34,7 +34,7 @@ struct top_model *top_model_new(uint64_t window_ns)
     model->window_ns = window_ns;
     model->slices = calloc(TOP_SLICES_MAX, sizeof(*model->slices));
     for (kind = 0; kind < TOP_KINDS; kind++)
-        if (!model->slices || !top_items_init(&model->tables[kind], rests[kind])) {
+        if (!model->slices || !top_items_init(&model->tables[kind], overflow_names[kind])) {
             top_model_free(model);
             return NULL;
         }

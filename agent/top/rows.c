@@ -12,8 +12,8 @@
 enum {
     SHARE_WIDTH = 7, /* with the blank before it */
     TIME_WIDTH = 10,
-    TIMES_WIDTH_MIN = 56, /* narrower screens have no times, */
-    PLACE_WIDTH_MIN = 72, /* and places only behind names */
+    TIMES_WIDTH_MIN = 56,    /* narrower screens have no times, */
+    LOCATION_WIDTH_MIN = 72, /* and places only behind names */
     TID_WIDTH = 8,
     STATUS_WIDTH = 9,
     TEXT_MAX = 64
@@ -25,7 +25,7 @@ enum {
 /* Where the columns of functions and lines begin. */
 struct columns {
     bool times;
-    size_t name, name_width, place, place_width; /* place_width 0: there is none */
+    size_t name, name_width, location, location_width; /* location_width 0: there is none */
 };
 
 static struct columns columns_of(size_t width)
@@ -35,9 +35,9 @@ static struct columns columns_of(size_t width)
 
     c.name = 2 * SHARE_WIDTH + (c.times ? 2 * TIME_WIDTH : 0) + 2;
     left = width > c.name ? width - c.name : 0;
-    c.place_width = width >= PLACE_WIDTH_MIN ? left * 2 / 5 : 0;
-    c.name_width = left - c.place_width - (c.place_width > 0);
-    c.place = c.name + c.name_width + 1;
+    c.location_width = width >= LOCATION_WIDTH_MIN ? left * 2 / 5 : 0;
+    c.name_width = left - c.location_width - (c.location_width > 0);
+    c.location = c.name + c.name_width + 1;
     return c;
 }
 
@@ -82,8 +82,8 @@ void top_rows_head(const struct top_state *state, struct top_cells *cells, size_
         put_right(cells, (struct top_box){x + TIME_WIDTH, y, TIME_WIDTH}, TOP_HEAD, "TOTAL");
     }
     (void)top_cells_put(cells, (struct top_box){c.name, y, c.name_width}, TOP_HEAD, "FUNCTION");
-    if (c.place_width > 0)
-        (void)top_cells_put(cells, (struct top_box){c.place, y, c.place_width}, TOP_HEAD,
+    if (c.location_width > 0)
+        (void)top_cells_put(cells, (struct top_box){c.location, y, c.location_width}, TOP_HEAD,
                             "FILE:LINE");
     top_cells_paint(cells, y, TOP_HEAD);
 }
@@ -118,17 +118,17 @@ static void put_time(int64_t value, struct top_cells *cells, struct top_box box)
 }
 
 /* Puts "file:line", or with `name` "name:line". */
-static void put_place(const char *text, int32_t line, struct top_cells *cells, struct top_box box,
-                      enum top_style style)
+static void put_location(const char *text, int32_t line, struct top_cells *cells,
+                         struct top_box box, enum top_style style)
 {
     size_t size = strlen(text) + TEXT_MAX;
-    char *place = malloc(size);
+    char *location = malloc(size);
 
-    if (!place)
+    if (!location)
         return; /* the row has a hole */
-    (void)snprintf(place, size, line > 0 ? "%s:%" PRId32 : "%s", text, line);
-    (void)top_cells_put_end(cells, box, style, place);
-    free(place);
+    (void)snprintf(location, size, line > 0 ? "%s:%" PRId32 : "%s", text, line);
+    (void)top_cells_put_end(cells, box, style, location);
+    free(location);
 }
 
 static void put_names(const struct top_key *names, int32_t line, bool with_line,
@@ -137,12 +137,13 @@ static void put_names(const struct top_key *names, int32_t line, bool with_line,
     struct columns c = columns_of(cells->width);
     const struct top_box box = {c.name, y, c.name_width};
 
-    if (c.place_width == 0 && with_line)
-        put_place(names->name, line, cells, box, TOP_STRONG);
+    if (c.location_width == 0 && with_line)
+        put_location(names->name, line, cells, box, TOP_STRONG);
     else
         (void)top_cells_put(cells, box, TOP_STRONG, names->name);
-    if (c.place_width > 0)
-        put_place(names->file, line, cells, (struct top_box){c.place, y, c.place_width}, TOP_FAINT);
+    if (c.location_width > 0)
+        put_location(names->file, line, cells, (struct top_box){c.location, y, c.location_width},
+                     TOP_FAINT);
 }
 
 static const char *status_of(const struct top_model *model, const struct top_item *thread)

@@ -29,9 +29,9 @@ static struct {
     struct termios before;
     /* What puts the terminal back. */
     char endings[4][SEQUENCE_MAX];
-    int stderr_fd, kept_fd; /* owned: the real one, and what is kept back; -1: none */
+    int stderr_fd, diverted_fd; /* owned: the real one, and what is kept back; -1: none */
     _Atomic bool taken;
-} term = {.stderr_fd = -1, .kept_fd = -1};
+} term = {.stderr_fd = -1, .diverted_fd = -1};
 
 /* How styles look, with colours and without. */
 static const struct {
@@ -61,7 +61,7 @@ static void give_back_stderr(void)
     if (term.stderr_fd < 0)
         return;
     (void)dup2(term.stderr_fd, STDERR_FILENO);
-    while ((got = pread(term.kept_fd, bytes, sizeof(bytes), at)) > 0) {
+    while ((got = pread(term.diverted_fd, bytes, sizeof(bytes), at)) > 0) {
         (void)!write(STDERR_FILENO, bytes, (size_t)got);
         at += got;
     }
@@ -97,14 +97,14 @@ static void catch_crashes(void)
             (void)sigaction(signals[i], &action, NULL);
 }
 
-static void keep_back_stderr(void)
+static void divert_stderr(void)
 {
     if (isatty(STDERR_FILENO) != 1)
         return;
-    term.kept_fd = memfd_create("stderr", MFD_CLOEXEC);
-    term.stderr_fd = term.kept_fd < 0 ? -1 : dup(STDERR_FILENO);
+    term.diverted_fd = memfd_create("stderr", MFD_CLOEXEC);
+    term.stderr_fd = term.diverted_fd < 0 ? -1 : dup(STDERR_FILENO);
     if (term.stderr_fd >= 0)
-        (void)dup2(term.kept_fd, STDERR_FILENO);
+        (void)dup2(term.diverted_fd, STDERR_FILENO);
 }
 
 /* Notes what puts the terminal back, of what it can. */
@@ -148,7 +148,7 @@ bool screen_open(struct err *err)
         return false;
     }
     note_endings();
-    keep_back_stderr();
+    divert_stderr();
     atomic_store_explicit(&term.taken, true, memory_order_release);
     catch_crashes();
     (void)ncurses.cbreak();
@@ -312,9 +312,9 @@ void screen_close(void)
     ncurses.delscreen(term.screen);
     if (term.stderr_fd >= 0)
         (void)close(term.stderr_fd);
-    if (term.kept_fd >= 0)
-        (void)close(term.kept_fd);
-    term.stderr_fd = term.kept_fd = -1;
+    if (term.diverted_fd >= 0)
+        (void)close(term.diverted_fd);
+    term.stderr_fd = term.diverted_fd = -1;
     term.screen = NULL;
     term.window = NULL;
 }

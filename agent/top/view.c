@@ -21,12 +21,12 @@ static size_t head_rows(size_t height)
     return height >= HEAD_HEIGHT_MIN ? HEAD_ROWS : 0;
 }
 
-static size_t foot_rows(const struct top_facts *info, size_t height)
+static size_t foot_rows(const struct top_summary *info, size_t height)
 {
     return !info->plain && height >= FOOT_HEIGHT_MIN;
 }
 
-size_t top_view_page(const struct top_facts *info, size_t height)
+size_t top_view_page(const struct top_summary *info, size_t height)
 {
     size_t taken = head_rows(height) + 1 + foot_rows(info, height);
 
@@ -60,7 +60,7 @@ static void put_right(struct top_cells *cells, enum top_style style, const char 
         (void)top_cells_put(cells, (struct top_box){cells->width - size, 0, size}, style, text);
 }
 
-static void put_title(const struct top_state *state, const struct top_facts *info,
+static void put_title(const struct top_state *state, const struct top_summary *info,
                       struct top_cells *cells)
 {
     struct line line = {cells, 0, 0};
@@ -97,7 +97,7 @@ static size_t live_threads(const struct top_model *model)
 }
 
 /* What it costs, and how good it is. */
-static void put_figures(const struct top_model *model, const struct top_facts *info,
+static void put_figures(const struct top_model *model, const struct top_summary *info,
                         struct top_cells *cells)
 {
     const struct top_counts *counts = &model->recent.counts;
@@ -207,7 +207,8 @@ static void put_help(struct top_cells *cells)
 }
 
 void top_view(const struct top_model *model, const struct top_list *list,
-              const struct top_state *state, const struct top_facts *info, struct top_cells *cells)
+              const struct top_state *state, const struct top_summary *info,
+              struct top_cells *cells)
 {
     size_t head = head_rows(cells->height), page = top_view_page(info, cells->height), i;
 

@@ -9,7 +9,7 @@
 #include "agent/top/list.h"
 
 /* What is shown beside the model. Borrowed. */
-struct top_facts {
+struct top_summary {
     const char *name; /* of the target, foreign text */
     pid_t pid;        /* 0: there is none, or more than one */
     size_t processes; /* now */
@@ -21,10 +21,11 @@ struct top_facts {
 };
 
 /* How many rows of the list fit on a screen of that height. */
-size_t top_view_page(const struct top_facts *info, size_t height);
+size_t top_view_page(const struct top_summary *info, size_t height);
 
 /* Fills blank cells. */
 void top_view(const struct top_model *model, const struct top_list *list,
-              const struct top_state *state, const struct top_facts *info, struct top_cells *cells);
+              const struct top_state *state, const struct top_summary *info,
+              struct top_cells *cells);
 
 #endif

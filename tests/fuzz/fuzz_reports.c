@@ -38,8 +38,8 @@ enum { KINDS = sizeof(sizes) / sizeof(sizes[0]) };
 
 struct heard {
     size_t bytes; /* what was lent is read through, so that a sanitizer sees it */
-    struct hang_talk talk;
-    struct hang_told told;
+    struct hang_log log;
+    struct hang_reported reported;
 };
 
 static void must(bool holds)
@@ -81,11 +81,11 @@ static void hangs(void *ctx, const struct engine_hang *hang, const char *dump, s
     struct heard *heard = ctx;
 
     must(size <= HANG_DUMP_MAX && hang->kind < HANG_KINDS);
-    hang_tell(&heard->talk, &heard->told, hang, "shop", dump, size);
+    hang_report(&heard->log, &heard->reported, hang, "shop", dump, size);
 }
 
 /* Sends one message. Gives how much of the input it took; 0: there is no more. */
-static size_t send_one(struct link *link, const uint8_t *data, size_t size)
+static size_t send_one(struct ipc_channel *channel, const uint8_t *data, size_t size)
 {
     unsigned char bytes[sizeof(struct report_rows) + sizeof(struct report_each)] = {0};
     size_t fixed, from, given;
@@ -97,41 +97,43 @@ static size_t send_one(struct link *link, const uint8_t *data, size_t size)
     fixed = kind < KINDS && !(data[1] & 1) ? sizes[kind] : 0;
     given = data[2] < size - HEAD ? data[2] : size - HEAD;
     if (fixed == 0 || data[1] & 2) {
-        must(link_send(link, kind, bytes, fixed, data + HEAD, given) != LINK_BROKEN);
+        must(ipc_channel_send(channel, kind, bytes, fixed, data + HEAD, given) !=
+             IPC_CHANNEL_BROKEN);
     } else {
         from = (size_t)(data[1] >> 2) * FAR % fixed;
         memcpy(bytes + from, data + HEAD, given < fixed - from ? given : fixed - from);
-        must(link_send(link, kind, bytes, fixed, NULL, 0) != LINK_BROKEN);
+        must(ipc_channel_send(channel, kind, bytes, fixed, NULL, 0) != IPC_CHANNEL_BROKEN);
     }
     return HEAD + given;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sampler_process_news news = {began, put_off, ended, counted, hangs};
+    static const struct sampler_process_callbacks callbacks = {began, put_off, ended, counted,
+                                                               hangs};
     static struct heard heard;
     struct services services = {.max = SERVICES};
     struct report_counts sum = {0};
-    struct slot slot = {0};
-    struct link sampler;
+    struct sampler_process sampler = {0};
+    struct ipc_channel other_end;
     size_t took, count = 0;
     bool good = true;
     int fds[2];
 
     log_init(LOG_LEVEL_ERROR);
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    link_init(&sampler, fds[0]);
-    link_init(&slot.helper.link, fds[1]);
-    slot.helper.pidfd = -1;
-    while (good && count++ < MESSAGES && (took = send_one(&sampler, data, size)) > 0) {
+    ipc_channel_init(&other_end, fds[0]);
+    ipc_channel_init(&sampler.child.channel, fds[1]);
+    sampler.child.pidfd = -1;
+    while (good && count++ < MESSAGES && (took = send_one(&other_end, data, size)) > 0) {
         data += took;
         size -= took;
-        good = sampler_process_receive(&slot, &services, INTERVAL, &news, &heard);
+        good = sampler_process_receive(&sampler, &services, INTERVAL, &callbacks, &heard);
     }
-    sampler_process_add_counts(&sum, &slot.now);
-    sampler_process_renew(&slot);
-    link_finish(&sampler);
-    link_finish(&slot.helper.link);
+    sampler_process_add_counts(&sum, &sampler.now);
+    sampler_process_renew(&sampler);
+    ipc_channel_finish(&other_end);
+    ipc_channel_finish(&sampler.child.channel);
     services_finish(&services);
     return 0;
 }

@@ -31,7 +31,7 @@ static char *own_path;
 static int be_helper(const char *what)
 {
     struct heartbeat *heartbeat = mmap(NULL, sizeof(*heartbeat), PROT_READ | PROT_WRITE, MAP_SHARED,
-                                       CHILD_PROCESS_BEAT_FD, 0);
+                                       CHILD_PROCESS_HEARTBEAT_FD, 0);
     volatile uint64_t spin = 1;
 
     if (heartbeat == MAP_FAILED)
@@ -39,14 +39,14 @@ static int be_helper(const char *what)
     if (strcmp(what, "exit") == 0)
         return 7;
     if (strcmp(what, "env") == 0) {
-        dprintf(CHILD_PROCESS_LINK_FD, "%s", getenv("PYSTROBE_SECRET") ? "leaks" : "clean");
+        dprintf(CHILD_PROCESS_CHANNEL_FD, "%s", getenv("PYSTROBE_SECRET") ? "leaks" : "clean");
         return 0;
     }
     if (strcmp(what, "rest") != 0)
         heartbeat_begin_read(heartbeat, READ_PID, clock_mono_ns());
     if (strcmp(what, "rest") == 0)
         heartbeat_end_read(heartbeat);
-    (void)!write(CHILD_PROCESS_LINK_FD, "go", 2);
+    (void)!write(CHILD_PROCESS_CHANNEL_FD, "go", 2);
     while (strcmp(what, "spin") == 0 && spin)
         spin++;
     if (strcmp(what, "stop") == 0)

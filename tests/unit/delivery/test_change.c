@@ -229,7 +229,7 @@ static struct delivery_change *begin(struct fixture *fix, size_t keep, const cha
     struct delivery_sink sink = sink_to(fix, server);
 
     assert_non_null(change);
-    delivery_change_keep(change, keep);
+    delivery_change_reuse(change, keep);
     assert_true(delivery_change_add(change, name, EXPORTER_WHOLE, &sink, &fix->limits));
     return change;
 }

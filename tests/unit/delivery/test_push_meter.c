@@ -65,7 +65,7 @@ static void end(struct fixture *fix)
 {
     fix->sink.close(fix->sink.ctx);
     assert_true(fix->server.closed);
-    push_meter_drop(fix->meter);
+    push_meter_unref(fix->meter);
 }
 
 static void assert_code(const struct fixture *fix, size_t at, long code, uint64_t count)

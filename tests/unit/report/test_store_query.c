@@ -161,13 +161,13 @@ static void reads_each_file_once_and_evenly(void **state)
     for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         memset(seen, 0, sizeof(seen));
         for (k = 0; k < counts[i]; k++) {
-            assert_in_range(store_query_place(k, counts[i]), 0, counts[i] - 1);
-            assert_false(seen[store_query_place(k, counts[i])]);
-            seen[store_query_place(k, counts[i])] = true;
+            assert_in_range(store_query_index_of_turn(k, counts[i]), 0, counts[i] - 1);
+            assert_false(seen[store_query_index_of_turn(k, counts[i])]);
+            seen[store_query_index_of_turn(k, counts[i])] = true;
         }
     }
     for (k = low = 0; k < 400; k++) /* broken off at a tenth */
-        low += store_query_place(k, 4096) < 2048;
+        low += store_query_index_of_turn(k, 4096) < 2048;
     assert_in_range(low, 150, 250);
 }
 

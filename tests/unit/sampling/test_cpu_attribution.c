@@ -27,7 +27,7 @@ static void give(void *ctx, uint32_t row, uint64_t share)
     given->calls++;
 }
 
-static struct given settle(struct cpu_attribution *cpu_attribution, uint64_t amount)
+static struct given divide(struct cpu_attribution *cpu_attribution, uint64_t amount)
 {
     struct given given = {.calls = 0};
     uint64_t total = cpu_attribution_divide(cpu_attribution, amount, give, &given);
@@ -48,7 +48,7 @@ static void divides_in_proportion(void **state)
     assert_true(cpu_attribution_add(&cpu_attribution, 3, 100));
     assert_true(cpu_attribution_add(&cpu_attribution, 7, 300));
     assert_true(cpu_attribution_add(&cpu_attribution, 9, 100));
-    given = settle(&cpu_attribution, 8000);
+    given = divide(&cpu_attribution, 8000);
 
     assert_int_equal(given.calls, 3);
     assert_int_equal(given.shares[7], 6000);
@@ -63,7 +63,7 @@ static void gives_nothing_where_no_row_was_seen(void **state)
 
     (void)state;
     cpu_attribution_init(&cpu_attribution);
-    assert_int_equal(settle(&cpu_attribution, 8000).sum, 0);
+    assert_int_equal(divide(&cpu_attribution, 8000).sum, 0);
     cpu_attribution_finish(&cpu_attribution);
 }
 
@@ -76,7 +76,7 @@ static void divides_evenly_where_no_row_has_weight(void **state)
     cpu_attribution_init(&cpu_attribution);
     for (uint32_t row = 0; row < 4; row++)
         assert_true(cpu_attribution_add(&cpu_attribution, row, 0));
-    given = settle(&cpu_attribution, 400);
+    given = divide(&cpu_attribution, 400);
     for (uint32_t row = 0; row < 4; row++)
         assert_int_equal(given.shares[row], 100);
     cpu_attribution_finish(&cpu_attribution);
@@ -90,9 +90,9 @@ static void forgets_what_it_has_given(void **state)
     (void)state;
     cpu_attribution_init(&cpu_attribution);
     assert_true(cpu_attribution_add(&cpu_attribution, 1, 500));
-    assert_int_equal(settle(&cpu_attribution, 100).sum, 100);
+    assert_int_equal(divide(&cpu_attribution, 100).sum, 100);
     assert_true(cpu_attribution_add(&cpu_attribution, 2, 1));
-    given = settle(&cpu_attribution, 100);
+    given = divide(&cpu_attribution, 100);
 
     assert_int_equal(given.shares[1], 0);
     assert_int_equal(given.shares[2], 100);
@@ -123,7 +123,7 @@ static void gives_out_every_nanosecond_whatever_the_weights(void **state)
                                             weight));
         }
         amount = next_random(&seed) >> (next_random(&seed) % 48);
-        assert_true(settle(&cpu_attribution, amount).sum == amount);
+        assert_true(divide(&cpu_attribution, amount).sum == amount);
     }
     cpu_attribution_finish(&cpu_attribution);
 }
@@ -143,7 +143,7 @@ static void keeps_each_share_near_its_proportion(void **state)
         total += weights[i];
         assert_true(cpu_attribution_add(&cpu_attribution, i, weights[i]));
     }
-    given = settle(&cpu_attribution, amount);
+    given = divide(&cpu_attribution, amount);
 
     for (uint32_t i = 0; i < COUNT; i++) {
         exact = (double)weights[i] / (double)total * (double)amount;
@@ -163,7 +163,7 @@ static void takes_no_more_rows_than_its_maximum(void **state)
         assert_true(cpu_attribution_add(&cpu_attribution, row, 1));
     assert_false(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1));
     assert_true(cpu_attribution_add(&cpu_attribution, 5, 1)); /* one that it has */
-    assert_int_equal(settle(&cpu_attribution, 12345).sum, 12345);
+    assert_int_equal(divide(&cpu_attribution, 12345).sum, 12345);
     assert_true(cpu_attribution_add(&cpu_attribution, CPU_ATTRIBUTION_MAX, 1));
     cpu_attribution_finish(&cpu_attribution);
 }

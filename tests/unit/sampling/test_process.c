@@ -564,7 +564,7 @@ static void looks_at_once_when_it_is_roused(void **state)
 
     assert_int_equal(sample_all(f, 2, LONG, true), 0);
     assert_int_equal(process_ticks(&f->process), IDLE_EACH);
-    process_rouse(&f->process, NS_PER_S + 7 * TICK);
+    process_leave_idle(&f->process, NS_PER_S + 7 * TICK);
     assert_int_equal(process_ticks(&f->process), 1);
     assert_int_equal(sample_all(f, 7, 7, false), 1);
     process_commit(&f->process, NS_PER_S + 7 * TICK);
@@ -708,11 +708,11 @@ static void says_what_its_python_does_not_tell(void **state)
         uint32_t lacks;
     } images[] = {
         {"tests/golden/unwind/3.6.15-source.img",
-         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_GC | 1U << WANTS_LACK_TASKS},
+         1U << MISSING_OPTION_NATIVE | 1U << MISSING_OPTION_GC | 1U << MISSING_OPTION_TASKS},
         {"tests/golden/unwind/3.10.13-source.img",
-         1U << WANTS_LACK_NATIVE | 1U << WANTS_LACK_TASKS},
-        {"tests/golden/unwind/3.11.2-debian.img", 1U << WANTS_LACK_TASKS},
-        {"tests/golden/unwind/3.13.18-debian.img", 1U << WANTS_LACK_TASKS},
+         1U << MISSING_OPTION_NATIVE | 1U << MISSING_OPTION_TASKS},
+        {"tests/golden/unwind/3.11.2-debian.img", 1U << MISSING_OPTION_TASKS},
+        {"tests/golden/unwind/3.13.18-debian.img", 1U << MISSING_OPTION_TASKS},
         {"tests/golden/unwind/3.14.10-debian.img", 0},
         {image, 0},
     };
@@ -726,7 +726,7 @@ static void says_what_its_python_does_not_tell(void **state)
         assert_int_equal(sample_options_missing(&options, target), images[i].lacks);
         cpy_close(target);
     }
-    for (int lack = 0; lack < WANTS_LACK_COUNT; lack++)
+    for (int lack = 0; lack < MISSING_OPTION_COUNT; lack++)
         assert_non_null(missing_option_text((enum missing_option)lack));
 }
 

@@ -283,16 +283,16 @@ static void holds_the_profile_of_a_hang_for_one_end_of_an_interval(void **state)
     labels_put(&labels, SERVICE_HANG, "stuck");
     own = services_get_labelled(services, "shop", &labels, 1, 2);
     assert_non_null(own);
-    assert_false(service_hold(own)); /* it has nothing yet */
+    assert_false(service_defer(own)); /* it has nothing yet */
     pprof_add(own->profile, service_row(own, &thread, &tag), values);
     pprof_add(shop->profile, service_row(shop, &thread, &tag), values);
 
-    assert_false(service_hold(shop));
-    assert_true(service_hold(own));
+    assert_false(service_defer(shop));
+    assert_true(service_defer(own));
     services_trim(services); /* both have no user */
     assert_ptr_equal(services->first, own);
     assert_int_equal(services->count, 1);
-    assert_false(service_hold(own));
+    assert_false(service_defer(own));
     services_trim(services);
     assert_null(services->first);
 }

@@ -31,7 +31,7 @@ static struct state *make_state(void)
                                       .used_cpu = 0.0042,
                                       .used_memory_bytes = 12 << 20,
                                       .factor = 2.5,
-                                      .shed = 3};
+                                      .dropped_targets = 3};
     s->spool = (struct delivery_spool_stats){.on = true,
                                              .failing = true,
                                              .entries = 6,

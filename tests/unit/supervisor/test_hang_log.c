@@ -57,12 +57,12 @@ static size_t times(const char *text, const char *word)
     return count;
 }
 
-static void tell(struct hang_talk *talk, struct hang_told *told, enum hang_kind kind)
+static void report(struct hang_log *log, struct hang_reported *reported, enum hang_kind kind)
 {
-    const struct engine_hang news = {
+    const struct engine_hang hang = {
         .id = {PID, 1}, .kind = kind, .tid = PID + 1, .lasted_ns = 31 * NS_PER_S};
 
-    hang_tell(talk, told, &news, "shop", dump, sizeof(dump) - 1);
+    hang_report(log, reported, &hang, "shop", dump, sizeof(dump) - 1);
 }
 
 static int set_up(void **state)
@@ -74,17 +74,17 @@ static int set_up(void **state)
 
 static void tells_a_hang_with_its_dump_and_its_end(void **state)
 {
-    struct hang_talk talk = {0};
-    struct hang_told told = {0};
+    struct hang_log log = {0};
+    struct hang_reported reported = {0};
     const char *text;
 
     (void)state;
     capture();
-    tell(&talk, &told, HANG_STUCK);
-    tell(&talk, &told, HANG_STUCK); /* of a sampler that was started again */
-    assert_int_equal(told.count, 1);
-    assert_true(clock_mono_ns() - told.since_ns >= 31 * NS_PER_S);
-    tell(&talk, &told, HANG_NONE);
+    report(&log, &reported, HANG_STUCK);
+    report(&log, &reported, HANG_STUCK); /* of a sampler that was started again */
+    assert_int_equal(reported.count, 1);
+    assert_true(clock_mono_ns() - reported.since_ns >= 31 * NS_PER_S);
+    report(&log, &reported, HANG_NONE);
     text = captured();
 
     assert_int_equal(times(text, "process 4242 of service shop hangs: thread 4243 has held the "
@@ -95,54 +95,54 @@ static void tells_a_hang_with_its_dump_and_its_end(void **state)
     assert_int_equal(times(text, "warning: process 4242:     shop.py:3 in sell\\x1b\n"), 1);
     assert_int_equal(times(text, "process 4242 of service shop goes on: it hung for 31 s\n"), 1);
     assert_int_equal(times(text, "\n"), 4);
-    assert_int_equal(talk.counts[HANG_STUCK], 1);
-    assert_int_equal(talk.counts[HANG_NONE], 1);
+    assert_int_equal(log.counts[HANG_STUCK], 1);
+    assert_int_equal(log.counts[HANG_NONE], 1);
 }
 
 static void tells_a_deadlock(void **state)
 {
-    struct hang_talk talk = {0};
-    struct hang_told told = {0};
+    struct hang_log log = {0};
+    struct hang_reported reported = {0};
     const char *text;
 
     (void)state;
     capture();
-    tell(&talk, &told, HANG_DEADLOCK);
+    report(&log, &reported, HANG_DEADLOCK);
     text = captured();
 
     assert_int_equal(times(text, "hangs: for 31 s all its threads have waited for locks"), 1);
-    assert_int_equal(talk.counts[HANG_DEADLOCK], 1);
+    assert_int_equal(log.counts[HANG_DEADLOCK], 1);
 }
 
 static void dumps_a_process_that_hangs_again_and_again_once(void **state)
 {
-    struct hang_talk talk = {0};
-    struct hang_told told = {0};
+    struct hang_log log = {0};
+    struct hang_reported reported = {0};
     const char *text;
 
     (void)state;
     capture();
     for (int i = 0; i < 1000; i++) {
-        tell(&talk, &told, i % 2 ? HANG_STUCK : HANG_DEADLOCK);
-        tell(&talk, &told, HANG_NONE);
+        report(&log, &reported, i % 2 ? HANG_STUCK : HANG_DEADLOCK);
+        report(&log, &reported, HANG_NONE);
     }
     text = captured();
 
-    assert_int_equal(told.count, 1000);
+    assert_int_equal(reported.count, 1000);
     assert_int_equal(times(text, "shop.py:3"), 1);
     assert_true(times(text, "\n") <= 3 * LOG_BURST + 2);
 }
 
 static void dumps_some_of_many_processes(void **state)
 {
-    struct hang_talk talk = {0};
-    struct hang_told told[5 * HANG_DUMPS] = {{0}};
+    struct hang_log log = {0};
+    struct hang_reported reported[5 * HANG_DUMPS] = {{0}};
     const char *text;
 
     (void)state;
     capture();
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-        tell(&talk, &told[i], HANG_STUCK);
+    for (size_t i = 0; i < sizeof(reported) / sizeof(reported[0]); i++)
+        report(&log, &reported[i], HANG_STUCK);
     text = captured();
 
     assert_int_equal(times(text, "shop.py:3"), HANG_DUMPS);
@@ -150,19 +150,19 @@ static void dumps_some_of_many_processes(void **state)
 
 static void forgets_the_hang_of_a_process_that_is_not_read_but_not_its_dump(void **state)
 {
-    struct hang_talk talk = {0};
-    struct hang_told told = {0};
+    struct hang_log log = {0};
+    struct hang_reported reported = {0};
     const char *text;
 
     (void)state;
     capture();
-    tell(&talk, &told, HANG_STUCK);
-    hang_forget(&told);
-    assert_int_equal(told.kind, HANG_NONE);
-    tell(&talk, &told, HANG_STUCK);
+    report(&log, &reported, HANG_STUCK);
+    hang_forget(&reported);
+    assert_int_equal(reported.kind, HANG_NONE);
+    report(&log, &reported, HANG_STUCK);
     text = captured();
 
-    assert_int_equal(told.count, 2);
+    assert_int_equal(reported.count, 2);
     assert_int_equal(times(text, "shop.py:3"), 1);
 }
 

@@ -29,7 +29,7 @@ struct shown {
     struct top_model *model;
     struct top_list list;
     struct top_state state;
-    struct top_facts info;
+    struct top_summary info;
     struct top_cells cells;
 };
 

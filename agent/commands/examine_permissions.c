@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* examine_place.c - where pystrobe runs, and what it may do there. See examine.h. */
+/* examine_permissions.c - where pystrobe runs, and what it may do there. See examine.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -203,7 +203,7 @@ static void examine_namespaces(struct findings *out)
         findings_add(out, FINDING_NOTE, "security module", "", "it runs pystrobe as %s", label);
 }
 
-bool examine_place(struct findings *out)
+bool examine_permissions(struct findings *out)
 {
     if (kills_readers()) {
         findings_add(out, FINDING_BAD, "reading memory", ptrace_access_cure(PTRACE_ACCESS_SECCOMP),
