@@ -51,7 +51,8 @@ def limited(request):
     def end(*_):
         raise TimeoutError("the test took over %d s" % limit)
 
-    limit = LONG_LIMIT_S if request.node.get_closest_marker("long") else LIMIT_S
+    takes_its_time = request.node.get_closest_marker("long") or request.node.get_closest_marker("nightly")
+    limit = LONG_LIMIT_S if takes_its_time else LIMIT_S
     signal.signal(signal.SIGALRM, end)
     signal.alarm(limit)
     yield
@@ -77,14 +78,20 @@ def only_first(config, items):
     return list(first.values())
 
 
+def leave_out(config, items, unwanted):
+    config.hook.pytest_deselected(items=[item for item in items if unwanted(item)])
+    items[:] = [item for item in items if not unwanted(item)]
+
+
 @pytest.hookimpl(trylast=True)  # after -m has left some out
 def pytest_collection_modifyitems(config, items):
+    if "nightly" not in config.getoption("markexpr"):
+        leave_out(config, items, lambda item: item.get_closest_marker("nightly"))
     items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     if not config.getoption("--once") and not config.getoption("--once-a-python"):
         return
     kept = only_first(config, items)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+    leave_out(config, items, lambda item: item not in kept)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -106,13 +113,13 @@ def shared_file(config, name):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "timing: measures pystrobe's own speed; not for sanitizer builds")
+    config.addinivalue_line("markers", "timing: counts what a sanitizer changes, or cannot run under one")
     config.addinivalue_line("markers", "tools: of the tests' and benchmarks' own tools; not for sanitizer builds")
     config.addinivalue_line("markers", "few: dear, or not about Python's own structures: runs with %s (PYSTROBE_EVERY=1: all)"
                             % FEW)
     config.addinivalue_line("markers", "long: takes its time: make integration-long")
     config.addinivalue_line("markers", "releases: dear, and a debug build says nothing more: one Python of each version")
-    config.addinivalue_line("markers", "nightly: measures the machine: make nightly")
+    config.addinivalue_line("markers", "nightly: measures times, so that its result depends on the machine: make nightly (only with -m nightly)")
     config.addinivalue_line("markers", "alone: measures the machine, or watches all its processes: no test runs beside it")
     config.addinivalue_line("markers", "xdist_group: tests of a group run in one worker")
 

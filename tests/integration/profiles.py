@@ -120,6 +120,10 @@ class Bounds:
     def at_end(self):
         self._last = {pid: look(pid) for pid in self._sampled}
 
+    def last_wall(self, pid):
+        """The least time that it was sampled, if it has ended since."""
+        return self._last[pid][0] - self._sampled[pid][0]
+
     def after_end(self, watcher):
         """Waits until none is sampled any more."""
         def none_is_sampled():

@@ -12,7 +12,6 @@ from conftest import MACHINES
 from receiver import Receiver
 
 THREADS_BESIDE = 2  # of busy.py: the main one and the one that waits for the end of its input
-END_S = 15  # it gives itself 2 s; on a busy machine a thread may have to wait seconds for a CPU
 
 
 def python_of(number):
@@ -68,11 +67,10 @@ def test_two_services_of_five_processes_add_up(agent, start):
         run = agent(INI + TARGETS + "[exporter out]\ntype = pyroscope\nurl = %s\n" % receiver.url)
         bounds.begin(run.process.pid)
         time.sleep(7)
-        status, seconds = run.stop(bounds)
+        status, _ = run.stop(bounds)
         pushes = receiver.wait(1)
 
     assert (status, receiver.errors) == (0, [])
-    assert seconds < END_S
     assert {push.labels["service_name"] for push in pushes} == {"shop", "desk"}
     assert {push.labels["__name__"] for push in pushes} == {"process_cpu", "wall"}
     assert {push.labels["env"] for push in pushes} == {"test"}
@@ -127,19 +125,19 @@ def test_processes_that_come_and_go_are_followed(agent, start, tmp_path):
 
 def test_a_dead_server_holds_up_neither_sampling_nor_the_end(agent, start, tmp_path):
     pid = start(python_of(0), "busy.py", "--duty", 0.1).read_json()["pid"]
+    bounds = profiles.Bounds([pid])
     with Receiver(profiles.BUILD) as receiver:
-        receiver.delay(30)
-        run = agent(INI + TARGETS + "[exporter dead]\ntype = pyroscope\nurl = %s\n" % receiver.url +
+        receiver.delay(10 * live.DEADLINE_S)  # whoever waits for it hangs
+        run = agent(INI + TARGETS + "[exporter dead]\ntype = pyroscope\ntimeout = 10m\nurl = %s\n" % receiver.url +
                     "[exporter out]\ntype = store\npath = %s\n" % (tmp_path / "store"))
-        run.wait_for([pid])
+        bounds.begin(run.process.pid)
         time.sleep(5)
-        status, seconds = run.stop()
+        status, _ = run.stop(bounds)
         receiver.delay(0)
 
     assert status == 0
-    assert seconds < END_S
     walls = profiles.in_store(tmp_path / "store", "desk")
-    assert profiles.total(walls, "wall") > 4.5e9 * (1 + THREADS_BESIDE)
+    assert profiles.is_within(profiles.total(walls, "wall") / (1 + THREADS_BESIDE), bounds.wall(pid), 0.02)
 
 
 @pytest.mark.alone
@@ -166,7 +164,7 @@ def test_a_bad_ini_ends_it_with_78_and_all_mistakes(pystrobe, tmp_path):
 
 
 @pytest.mark.alone
-@pytest.mark.timing
+@pytest.mark.nightly
 def test_what_five_processes_at_100_hz_cost(agent, start, tmp_path):
     targets = [start(python_of(-1), "busy.py", "--duty", 0.2) for _ in range(5)]
     pids = [target.read_json()["pid"] for target in targets]

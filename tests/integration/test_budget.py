@@ -47,8 +47,7 @@ def cpu_s_of(pid):
     return sum(time.clock_gettime(~one << 3 | 2) for one in profiles.family(pid))
 
 
-@pytest.mark.long
-@pytest.mark.timing
+@pytest.mark.nightly
 def test_cpu_time_holds_from_the_first_minute_and_the_rate_is_told(pystrobe, agent, start, tmp_path):
     mark = "m%d" % time.time_ns()
     pids = [start(PYTHON, "busy.py", "--duty", 0.1, "--shares", "busy_%s:1" % mark).read_json()["pid"] for _ in range(6)]

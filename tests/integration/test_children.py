@@ -133,7 +133,7 @@ def waited_ns(pid):
     return waited
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_storm_of_short_lives_costs_a_long_one_nothing(pystrobe, agent, start, tmp_path):
     mark = "m%d" % time.time_ns()
     steady = start(PYTHON, "busy.py", "--duty", 0.2, "--shares", "busy_%s:1" % mark).read_json()["pid"]

@@ -28,8 +28,7 @@ url = {url}
 IN_MEMORY = "profiles wait in memory instead"
 BACK = "works again"
 SLOW_S = 9  # longer than the disk has to answer
-HANG_S = 120
-STOP_S = 5 + 30  # a busy machine is slow
+HANG_S = 10 * live.DEADLINE_S
 FILES = 4  # the entries of two intervals
 
 # strace's own process must not be the agent's parent, which is to be signalled and waited for.
@@ -139,9 +138,8 @@ def test_a_disk_that_hangs_holds_up_neither_delivery_nor_the_end(disk):
     run = disk.run(*broken(disk, "fsync", "delay_enter=%d:when=1" % (HANG_S * 10**6)))
     live.wait_until(disk.half_written, "it hangs")
     disk.pushes(4)
-    took_s = run.end_traced()
+    run.end_traced()
 
-    assert took_s < STOP_S
     assert any("the disk does not answer" in line for line in run.log)
     assert_none_twice(disk.receiver.pushes)
 

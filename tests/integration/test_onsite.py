@@ -20,6 +20,7 @@ pytestmark = pytest.mark.alone  # how much is read on site depends on what else 
 
 BUILD = os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build"))
 RATE, SECONDS = 1000, 1
+WALK_TRIES = 16  # of a stack that moves while it is read from another CPU
 CAP_PERFMON, CAP_BPF = 38, 39
 GIL_TELLS_FROM = (3, 12)
 AT_START = 1500  # reads, at most, until all is known that is read again and again
@@ -56,13 +57,15 @@ def record(pystrobe, pid, path, *words):
 @pytest.mark.few
 def test_a_busy_program_is_read_in_an_interrupt_of_it(python, pystrobe, start, tmp_path):
     pid = start(python, "busy.py", "--duty", 1, "--shares", "burn_here:1").read_json()["pid"]
+    live.run_at_once(pid)  # who waits for a CPU cannot be interrupted on one
 
     stats = record(pystrobe, pid, tmp_path / "o.pb.gz", "-r", str(RATE), "-d", "%ds" % SECONDS)
 
     unwinder, recorded = stats["unwinder"], profiles.read(tmp_path / "o.pb.gz")
-    assert stats["samples"] > RATE * SECONDS / 2
+    assert stats["samples"] + stats["missed"] > RATE * SECONDS / 2
     assert unwinder["onsite"] > 0.8 * stats["samples"], unwinder
-    assert unwinder["torn"] == 0 and unwinder["retries"] < 0.05 * stats["samples"], unwinder
+    elsewhere = stats["samples"] - unwinder["onsite"]  # only what was not read at one moment may be torn
+    assert unwinder["torn"] <= elsewhere and unwinder["retries"] < 0.05 * stats["samples"] + WALK_TRIES * elsewhere, unwinder
     if sides.version_of(python) >= GIL_TELLS_FROM:  # before that threads are listed in each sample
         assert unwinder["reads"] < 1.1 * stats["samples"] + AT_START
     cpu = profiles.total(recorded, "cpu")
@@ -84,6 +87,7 @@ def test_a_program_that_mostly_sleeps_is_seldom_interrupted(python, pystrobe, st
 @pytest.mark.few
 def test_a_program_that_goes_from_cpu_to_cpu_is_found_there(python, pystrobe, start, tmp_path):
     said = start(python, "busy.py", "--duty", 1).read_json()
+    live.run_at_once(said["pid"])
 
     with session.moved(said["tids"][0]):
         stats = record(pystrobe, said["pid"], tmp_path / "o.pb.gz", "-r", str(RATE), "-d", "%ds" % SECONDS)
@@ -102,8 +106,8 @@ def test_slow_recordings_and_those_without_rights_load_nothing(python, pystrobe,
     slow = record(pystrobe, pid, tmp_path / "o.pb.gz", "-r", "99", "-d", "1s")
     weak = record(without, pid, tmp_path / "p.pb.gz", "-r", "500", "-d", "1s")
 
-    assert slow["unwinder"]["onsite"] == 0 and slow["samples"] > 50
-    assert weak["unwinder"]["onsite"] == 0 and weak["samples"] > 250
+    assert slow["unwinder"]["onsite"] == 0 and slow["samples"] > 0 and slow["samples"] + slow["missed"] > 50
+    assert weak["unwinder"]["onsite"] == 0 and weak["samples"] > 0 and weak["samples"] + weak["missed"] > 250
 
 
 @pytest.mark.timing
@@ -133,6 +137,7 @@ def test_samplers_read_on_site_and_have_given_up_the_rights_for_it(python, pystr
     mark = "on_site_%d" % os.getpid()
     pid = start(python, "busy.py", "--duty", 1, "--shares", mark + ":1").read_json()["pid"]
 
+    live.run_at_once(pid)
     run = agent(INI % {"rate": 200, "dir": tmp_path, "mark": mark})
     run.wait_for([pid])
 

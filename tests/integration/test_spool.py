@@ -70,7 +70,7 @@ def resident(pid):
         return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1)) * 1024
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_outage_of_minutes_loses_nothing_and_takes_no_memory(pystrobe, tmp_path):
     spool, ini = tmp_path / "spool", tmp_path / "pystrobe.ini"
     marker = "spool-target-%d" % os.getpid()

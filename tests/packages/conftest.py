@@ -18,6 +18,18 @@ import roots  # noqa: E402
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(TREE, "build")))
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "nightly: measures times, so that its result depends on the machine: only with "
+                            "-m nightly, on a machine that does nothing else")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "nightly" in config.getoption("markexpr"):
+        return
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
+    items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
 def unavailable(why):
     """A CI has what these tests need."""
     if os.environ.get("CI"):
