@@ -75,6 +75,62 @@ def test_a_live_test_that_a_sanitizer_failed_fails(tmp_path):
     assert "failed: suite/test_it.py::test_fails_once" in text.splitlines()
 
 
+def test_programs_that_run_at_the_same_time_are_counted_and_the_failed_one_is_named(tmp_path):
+    names = [program(tmp_path, "good%d" % number, "echo 'ok 1 - a'") for number in range(4)]
+    bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; exit 1")
+    status, last, text = run(tmp_path, "--workers", "3", "--unit", *names, bad)
+    assert (status, last) == (1, "4 passed, 1 failed, 0 skipped")
+    assert "failed: bad" in text.splitlines()
+
+
+def test_a_test_of_a_group_of_workers_is_found_for_its_second_try(tmp_path):
+    pytest.importorskip("xdist")
+    write_suite(tmp_path, "late")
+    suite = tmp_path / "suite" / "test_it.py"
+    suite.write_text("import pytest\npytestmark = pytest.mark.xdist_group('alone')\n" + suite.read_text())
+    status, last, text = run(tmp_path, "--workers", "2", "--pytest", "suite")
+    assert (status, last) == (0, "2 passed, 0 failed, 0 skipped")
+    assert "second try: suite/test_it.py::test_fails_once" in text
+
+
+# Each test says when it began and ended.
+OVERLAP = """
+import pathlib, time, pytest
+def note(name):
+    began = time.monotonic()
+    time.sleep(0.3)
+    pathlib.Path(%r, name).write_text("%%f %%f" %% (began, time.monotonic()))
+@pytest.mark.parametrize("number", range(4))
+def test_beside(number):
+    note("beside%%d" %% number)
+@pytest.mark.alone
+@pytest.mark.parametrize("number", range(2))
+def test_alone(number):
+    note("alone%%d" %% number)
+"""
+
+
+def test_a_test_that_is_to_be_alone_has_none_beside_it(tmp_path, monkeypatch):
+    pytest.importorskip("xdist")
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "times").mkdir()
+    (tmp_path / "suite" / "test_it.py").write_text(OVERLAP % str(tmp_path / "times"))
+    (tmp_path / "pythons.jsonl").write_text("")
+    monkeypatch.setenv("PYSTROBE_PYTHONS", str(tmp_path / "pythons.jsonl"))
+    folder = os.path.join(live.TESTS, "integration")
+    (tmp_path / "suite" / "conftest.py").write_text(
+        "import sys\nsys.path.insert(0, %r)\n" % folder + open(os.path.join(folder, "conftest.py"), encoding="utf-8").read())
+
+    status, last, text = run(tmp_path, "--workers", "3", "--pytest", "suite")
+
+    assert (status, last) == (0, "6 passed, 0 failed, 0 skipped"), text
+    times = {path.name: tuple(map(float, path.read_text().split())) for path in (tmp_path / "times").iterdir()}
+    for name, (began, ended) in times.items():
+        others = [times[other] for other in times if other != name]
+        if name.startswith("alone"):
+            assert not [one for one in others if one[0] < ended and began < one[1]], times
+
+
 STEPS_MAKEFILE = """
 good:
 \t@echo 3 passed, 0 failed, 1 skipped
