@@ -40,7 +40,7 @@ struct lines {
     size_t name_size, value_size;
 };
 
-static bool is_blank(char c)
+static bool ini_lines_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -94,12 +94,13 @@ static int take_pair(void *user, const char *section, const char *name, const ch
  * inih trims blanks, and takes some characters at the start of a line for more than
  * themselves. 0 if there is no such place.
  */
-static size_t cut(const char *text, size_t room)
+static size_t ini_lines_cut(const char *text, size_t room)
 {
     size_t at;
 
     for (at = room; at > 0; at--)
-        if (!is_blank(text[at - 1]) && !is_blank(text[at]) && !strchr(";#[", text[at]))
+        if (!ini_lines_is_blank(text[at - 1]) && !ini_lines_is_blank(text[at]) &&
+            !strchr(";#[", text[at]))
             return at;
     return 0;
 }
@@ -114,7 +115,7 @@ static void hold_back(struct lines *lines, size_t room)
     lines->name[0] = '\0';
     if (name_size == lines->size || name_size < room / 2)
         return;
-    held = cut(lines->pair, name_size - room / 2);
+    held = ini_lines_cut(lines->pair, name_size - room / 2);
     memcpy(lines->name, lines->pair, held);
     lines->name[held] = '\0';
     lines->name_size = lines->sent = held;
@@ -131,7 +132,7 @@ static char *send_piece(struct lines *lines, char *into, size_t room)
     from = lines->pair + lines->sent;
     size = lines->size - lines->sent;
     if (size > room)
-        size = cut(from, room);
+        size = ini_lines_cut(from, room);
     if (size == 0)
         return NULL;
     (void)snprintf(into, room + 3, "%s%.*s\n", lines->pieces ? " " : "", (int)size, from);
@@ -155,9 +156,9 @@ static void start_section(struct lines *lines, char *text, size_t size)
             "has text after \"]\"; allowed: [section], and a comment that starts with ;");
         return;
     }
-    for (text++; is_blank(*text); text++)
+    for (text++; ini_lines_is_blank(*text); text++)
         ;
-    while (close > text && is_blank(close[-1]))
+    while (close > text && ini_lines_is_blank(close[-1]))
         close--;
     *close = '\0';
     lines->to->section(lines->ctx, lines->line, text);
@@ -169,13 +170,13 @@ static size_t find_comment(const char *text, size_t size)
     size_t i;
 
     for (i = 1; i < size; i++)
-        if (text[i] == ';' && is_blank(text[i - 1]))
+        if (text[i] == ';' && ini_lines_is_blank(text[i - 1]))
             return i;
     return size;
 }
 
 /* Looks at one line, without its line end; what is a pair stays in lines->pair. */
-static void look_at(struct lines *lines, const char *text, size_t size)
+static void ini_lines_look_at(struct lines *lines, const char *text, size_t size)
 {
     struct err err;
 
@@ -187,12 +188,12 @@ static void look_at(struct lines *lines, const char *text, size_t size)
         lines->to->bad(lines->ctx, lines->line, err.text);
         return;
     }
-    for (; size > 0 && is_blank(*text); text++)
+    for (; size > 0 && ini_lines_is_blank(*text); text++)
         size--;
     if (size > 0 && (*text == ';' || *text == '#'))
         return;
     size = find_comment(text, size);
-    while (size > 0 && is_blank(text[size - 1]))
+    while (size > 0 && ini_lines_is_blank(text[size - 1]))
         size--;
     memcpy(lines->pair, text, size);
     lines->pair[size] = '\0';
@@ -203,7 +204,7 @@ static void look_at(struct lines *lines, const char *text, size_t size)
     lines->sent = lines->pieces = lines->joined = 0;
 }
 
-static void next_line(struct lines *lines)
+static void ini_lines_next_line(struct lines *lines)
 {
     const char *start = lines->text;
     const char *newline = memchr(start, '\n', (size_t)(lines->end - start));
@@ -213,7 +214,7 @@ static void next_line(struct lines *lines)
     lines->line++;
     if (size > 0 && start[size - 1] == '\r')
         size--;
-    look_at(lines, start, size);
+    ini_lines_look_at(lines, start, size);
 }
 
 /* inih asks for a line, as it would ask fgets. */
@@ -234,7 +235,7 @@ static char *give_line(char *into, int capacity, void *stream)
         finish_pair(lines);
         if (lines->text == lines->end)
             return NULL;
-        next_line(lines);
+        ini_lines_next_line(lines);
     }
 }
 

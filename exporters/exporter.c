@@ -57,8 +57,8 @@ void exporter_global_finish(void)
     libcurl.global_cleanup();
 }
 
-static enum exporter_rc find_type(const char *name, const struct exporter_type **out,
-                                  struct err *err)
+static enum exporter_rc exporter_find_type(const char *name, const struct exporter_type **out,
+                                           struct err *err)
 {
     char known[128] = "";
     size_t used = 0;
@@ -84,7 +84,7 @@ enum exporter_rc exporter_open(const struct exporter_settings *settings, struct 
 
     if (!exporter)
         return rc;
-    rc = find_type(settings->type, &exporter->type, err);
+    rc = exporter_find_type(settings->type, &exporter->type, err);
     if (rc != EXPORTER_OK)
         goto fail;
     rc = exporter->type->open(settings, &exporter->self, err);

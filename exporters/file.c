@@ -60,7 +60,8 @@ static void file_close(void *self)
     free(file);
 }
 
-static enum exporter_rc failed(const struct file *file, const char *what, struct err *err)
+static enum exporter_rc file_exporter_failed(const struct file *file, const char *what,
+                                             struct err *err)
 {
     err_set(err, "%s %s: %s", file->directory, what, strerror(errno));
     return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
@@ -73,8 +74,8 @@ static int open_directory(const struct file *file)
     return open(file->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static enum exporter_rc prepare(struct file *file, const struct exporter_settings *settings,
-                                struct err *err)
+static enum exporter_rc
+file_exporter_prepare(struct file *file, const struct exporter_settings *settings, struct err *err)
 {
     const char *pattern = settings->pattern ? settings->pattern : "";
     const char *wrong = file_name_check(pattern), *last = file_name_last(pattern);
@@ -95,8 +96,9 @@ static enum exporter_rc prepare(struct file *file, const struct exporter_setting
         (void)close(dir);
         return EXPORTER_OK;
     }
-    return failed(file, "cannot be made or opened", err) == EXPORTER_NOMEM ? EXPORTER_NOMEM
-                                                                           : EXPORTER_BAD_CONFIG;
+    return file_exporter_failed(file, "cannot be made or opened", err) == EXPORTER_NOMEM
+               ? EXPORTER_NOMEM
+               : EXPORTER_BAD_CONFIG;
 }
 
 static enum exporter_rc file_open(const struct exporter_settings *settings, void **out,
@@ -111,7 +113,7 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
     file->gil = settings->gil;
-    rc = prepare(file, settings, err);
+    rc = file_exporter_prepare(file, settings, err);
     if (rc == EXPORTER_OK)
         *out = file;
     else
@@ -129,7 +131,7 @@ static enum exporter_form file_form(const void *self)
 }
 
 /* Gives a finished file its name if no file has it: 0, or the errno why not. */
-static int give_name(int dir, const char *from, const char *name)
+static int file_exporter_give_name(int dir, const char *from, const char *name)
 {
     if (renameat2(dir, from, dir, name, RENAME_NOREPLACE) == 0)
         return 0;
@@ -152,19 +154,21 @@ static enum exporter_rc name_it(const struct file *file, const struct exporter_p
             err_set(err, "%s: the name of the file would be longer than 255 bytes", file->pattern);
             return EXPORTER_REFUSED;
         }
-        errno = give_name(dir, from, name);
+        errno = file_exporter_give_name(dir, from, name);
         if (errno == 0)
-            return durable_sync(dir) ? EXPORTER_OK : failed(file, "cannot be synced", err);
+            return durable_sync(dir) ? EXPORTER_OK
+                                     : file_exporter_failed(file, "cannot be synced", err);
         if (errno != EEXIST)
-            return failed(file, "cannot take another file", err);
+            return file_exporter_failed(file, "cannot take another file", err);
     }
     err_set(err, "%s: there are %d files of this name; put {start} into pattern", file->pattern,
             SAME_NAME_MAX);
     return EXPORTER_REFUSED;
 }
 
-static enum exporter_rc keep(struct file *file, const struct exporter_profile *profile, int dir,
-                             struct err *err)
+static enum exporter_rc file_exporter_keep(struct file *file,
+                                           const struct exporter_profile *profile, int dir,
+                                           struct err *err)
 {
     const struct durable_part part = {profile->bytes, profile->size};
     char aside[64], whole[64];
@@ -172,11 +176,11 @@ static enum exporter_rc keep(struct file *file, const struct exporter_profile *p
     uint64_t id;
 
     if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
-        return failed(file, "gets no random number", err);
+        return file_exporter_failed(file, "gets no random number", err);
     (void)snprintf(aside, sizeof(aside), ASIDE "%016llx.tmp", (unsigned long long)id);
     (void)snprintf(whole, sizeof(whole), ASIDE "%016llx.new", (unsigned long long)id);
     if (!durable_write(dir, aside, whole, &part, 1))
-        return failed(file, "cannot be written to", err);
+        return file_exporter_failed(file, "cannot be written to", err);
     rc = name_it(file, profile, dir, whole, err);
     if (rc == EXPORTER_OK)
         file->bytes += profile->size;
@@ -185,7 +189,7 @@ static enum exporter_rc keep(struct file *file, const struct exporter_profile *p
     return rc;
 }
 
-static int compare(const void *a, const void *b)
+static int file_exporter_compare(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
 
@@ -194,8 +198,8 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void add_found(const struct file *file, int dir, const char *name, struct arena *names,
-                      struct buf *list)
+static void file_exporter_add_found(const struct file *file, int dir, const char *name,
+                                    struct arena *names, struct buf *list)
 {
     struct found found;
     struct stat info;
@@ -213,7 +217,8 @@ static void add_found(const struct file *file, int dir, const char *name, struct
 }
 
 /* Lists the directory; what there is no memory for is passed over, the next look sees it. */
-static void look(const struct file *file, int dir, struct arena *names, struct buf *list)
+static void file_exporter_look(const struct file *file, int dir, struct arena *names,
+                               struct buf *list)
 {
     int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
@@ -222,11 +227,12 @@ static void look(const struct file *file, int dir, struct arena *names, struct b
     if (!stream && copy >= 0)
         (void)close(copy);
     while (stream && (entry = readdir(stream)))
-        add_found(file, dir, entry->d_name, names, list);
+        file_exporter_add_found(file, dir, entry->d_name, names, list);
     if (stream)
         (void)closedir(stream);
     if (list->size > 0)
-        qsort(list->data, list->size / sizeof(struct found), sizeof(struct found), compare);
+        qsort(list->data, list->size / sizeof(struct found), sizeof(struct found),
+              file_exporter_compare);
 }
 
 static bool must_go(const struct file *file, const struct found *found, uint64_t bytes,
@@ -239,7 +245,7 @@ static bool must_go(const struct file *file, const struct found *found, uint64_t
 }
 
 /* Removes the oldest files as far as the limits want it; only those that the pattern makes. */
-static void trim(struct file *file, int dir, int64_t now_ns)
+static void file_exporter_trim(struct file *file, int dir, int64_t now_ns)
 {
     const struct found *found;
     struct arena names;
@@ -249,7 +255,7 @@ static void trim(struct file *file, int dir, int64_t now_ns)
 
     arena_init(&names, LIST_MAX);
     buf_init(&list, LIST_MAX);
-    look(file, dir, &names, &list);
+    file_exporter_look(file, dir, &names, &list);
     found = (const struct found *)(const void *)list.data;
     count = list.size / sizeof(*found);
     for (i = 0; i < count; i++)
@@ -272,7 +278,7 @@ static void trim_if_due(struct file *file, int dir, int64_t now_ns)
     if (file->max_size_bytes == 0 && file->max_age_ns == 0)
         return;
     if (full || file->looked_ns == 0 || since < 0 || since > LOOK_EVERY_NS)
-        trim(file, dir, now_ns);
+        file_exporter_trim(file, dir, now_ns);
 }
 
 static enum exporter_rc file_send(void *self, const struct exporter_profile *profile,
@@ -288,8 +294,8 @@ static enum exporter_rc file_send(void *self, const struct exporter_profile *pro
     }
     dir = open_directory(file);
     if (dir < 0)
-        return failed(file, "cannot be made or opened", &answer->err);
-    rc = keep(file, profile, dir, &answer->err);
+        return file_exporter_failed(file, "cannot be made or opened", &answer->err);
+    rc = file_exporter_keep(file, profile, dir, &answer->err);
     trim_if_due(file, dir, now_ns);
     (void)close(dir);
     return rc;

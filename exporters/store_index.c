@@ -30,7 +30,7 @@ static bool is_older(const struct store_entry *a, const struct store_entry *b)
     return a->file.id < b->file.id;
 }
 
-static bool has_name(const struct store_index *index, size_t slot, const char *name)
+static bool store_index_has_name(const struct store_index *index, size_t slot, const char *name)
 {
     const char *its = slot < index->service_count ? index->services[slot].name : NULL;
 
@@ -42,10 +42,11 @@ static size_t find_slot(const struct store_index *index, const char *name)
 {
     size_t found = index->service_count;
 
-    if (has_name(index, index->recent, name)) /* a scan asks for the same one many times */
+    if (store_index_has_name(index, index->recent,
+                             name)) /* a scan asks for the same one many times */
         return index->recent;
     for (size_t i = 0; i < index->service_count; i++) {
-        if (has_name(index, i, name))
+        if (store_index_has_name(index, i, name))
             return i;
         if (index->services[i].files == 0)
             found = i;
@@ -66,7 +67,7 @@ static bool add_slot(struct store_index *index)
     return true;
 }
 
-static bool give_name(struct store_service *service, const char *name)
+static bool store_index_give_name(struct store_service *service, const char *name)
 {
     char *copy;
 
@@ -86,14 +87,14 @@ bool store_index_service(struct store_index *index, const char *name, uint32_t *
 
     if (slot >= UINT32_MAX || (slot == index->service_count && !add_slot(index)))
         return false;
-    if (!give_name(&index->services[slot], name))
+    if (!store_index_give_name(&index->services[slot], name))
         return false;
     index->recent = slot;
     *out = (uint32_t)slot;
     return true;
 }
 
-static bool make_room(struct store_index *index)
+static bool store_index_make_room(struct store_index *index)
 {
     size_t capacity = index->capacity + index->capacity / 2 + GROWTH;
     struct store_entry *heap;
@@ -113,7 +114,7 @@ bool store_index_add(struct store_index *index, const struct store_entry *entry)
     struct store_entry *heap;
     size_t at = index->count;
 
-    if (!make_room(index))
+    if (!store_index_make_room(index))
         return false;
     heap = index->heap;
     while (at > 0 && is_older(entry, &heap[(at - 1) / 2])) {

@@ -38,7 +38,8 @@ static const char help[] =
 
 enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
+static bool agent_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
+                         struct target_profile *out)
 {
     const struct run *run = ctx;
 
@@ -46,7 +47,7 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ta
     return matcher_choose(run->matcher, pid, out);
 }
 
-static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void agent_deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
@@ -54,7 +55,7 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
     publisher_service(&run->publisher, service, now_ns);
 }
 
-static void interval_ended(void *ctx)
+static void agent_interval_ended(void *ctx)
 {
     struct run *run = ctx;
 
@@ -165,9 +166,9 @@ static int sample_until_stopped(struct run *run)
 static int run_agent(struct run *run)
 {
     struct engine_settings settings = {
-        .choose = choose,
-        .deliver = deliver,
-        .interval_ended = interval_ended,
+        .choose = agent_choose,
+        .deliver = agent_deliver,
+        .interval_ended = agent_interval_ended,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,

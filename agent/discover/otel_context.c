@@ -31,7 +31,7 @@ struct field {
     bool has_bytes;
 };
 
-static bool read_varint(struct span *span, uint64_t *out)
+static bool otel_context_read_varint(struct span *span, uint64_t *out)
 {
     unsigned shift;
 
@@ -45,7 +45,7 @@ static bool read_varint(struct span *span, uint64_t *out)
     return false;
 }
 
-static bool take_bytes(struct span *span, uint64_t size, struct span *out)
+static bool otel_context_take_bytes(struct span *span, uint64_t size, struct span *out)
 {
     if (size > span->size)
         return false;
@@ -55,32 +55,33 @@ static bool take_bytes(struct span *span, uint64_t size, struct span *out)
     return true;
 }
 
-static bool read_field(struct span *span, struct field *out)
+static bool otel_context_read_field(struct span *span, struct field *out)
 {
     enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
     uint64_t key;
 
     *out = (struct field){0};
-    if (!read_varint(span, &key))
+    if (!otel_context_read_varint(span, &key))
         return false;
     out->number = key >> 3;
     switch (key & 7) {
     case VARINT:
-        return read_varint(span, &out->value);
+        return otel_context_read_varint(span, &out->value);
     case FIXED64:
-        return take_bytes(span, 8, &out->bytes);
+        return otel_context_take_bytes(span, 8, &out->bytes);
     case FIXED32:
-        return take_bytes(span, 4, &out->bytes);
+        return otel_context_take_bytes(span, 4, &out->bytes);
     case BYTES:
         out->has_bytes = true;
-        return read_varint(span, &out->value) && take_bytes(span, out->value, &out->bytes);
+        return otel_context_read_varint(span, &out->value) &&
+               otel_context_take_bytes(span, out->value, &out->bytes);
     default:
         return false;
     }
 }
 
 /* Copies text; false: there is no room, or it is none. */
-static bool copy_text(const struct span *span, char *out, size_t size)
+static bool otel_context_copy_text(const struct span *span, char *out, size_t size)
 {
     if (span->size == 0 || span->size >= size || memchr(span->at, '\0', span->size))
         return false;
@@ -96,10 +97,10 @@ static bool read_value(struct span span, char *out)
     bool found = false;
 
     while (span.size > 0) {
-        if (!read_field(&span, &field))
+        if (!otel_context_read_field(&span, &field))
             return false;
         if (field.number == 1 && field.has_bytes)
-            found = copy_text(&field.bytes, out, OTEL_VALUE_MAX);
+            found = otel_context_copy_text(&field.bytes, out, OTEL_VALUE_MAX);
     }
     return found;
 }
@@ -111,10 +112,10 @@ static bool read_pair(struct span span, char *name, char *value)
     bool has_name = false, has_value = false;
 
     while (span.size > 0) {
-        if (!read_field(&span, &field))
+        if (!otel_context_read_field(&span, &field))
             return false;
         if (field.number == 1 && field.has_bytes)
-            has_name = copy_text(&field.bytes, name, OTEL_NAME_MAX) && name[0] >= ' ';
+            has_name = otel_context_copy_text(&field.bytes, name, OTEL_NAME_MAX) && name[0] >= ' ';
         else if (field.number == 2 && field.has_bytes)
             has_value = read_value(field.bytes, value);
     }
@@ -128,7 +129,7 @@ static bool read_resource(struct span span, unsigned depth, otel_attribute *each
     struct field field;
 
     while (span.size > 0) {
-        if (!read_field(&span, &field))
+        if (!otel_context_read_field(&span, &field))
             return false;
         if (field.number != 1 || !field.has_bytes)
             continue;

@@ -69,7 +69,7 @@ static void unpin_cpu(struct engine *e)
 }
 
 /* Tells of a process that hangs, once, and of its end. */
-static void report_hang(struct engine *e, struct target *t, uint64_t now_ns)
+static void engine_report_hang(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct hang *hang = &t->process.hang;
     const struct engine_hang event = {
@@ -106,7 +106,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     if (rc == CPY_OK) {
         t->raced = 0;
         if (t->process.hang.unreported) {
-            report_hang(e, t, now_ns);
+            engine_report_hang(e, t, now_ns);
             hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
         }
         return true;
@@ -198,17 +198,17 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
     engine_put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
 }
 
-static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
+static void take_found_process(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     engine_take(ctx, id, profile);
 }
 
-static struct finder *open_finder(struct engine *e)
+static struct finder *engine_open_finder(struct engine *e)
 {
     const struct finder_settings settings = {
         .choose = e->settings.choose,
         .choose_ctx = e->settings.ctx,
-        .take = take,
+        .take = take_found_process,
         .lost = lost,
         .ctx = e,
         .scan_ns = e->settings.scan_ns,
@@ -237,7 +237,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    e->finder = settings->choose ? open_finder(e) : NULL;
+    e->finder = settings->choose ? engine_open_finder(e) : NULL;
     e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
         e->signal_fd < 0 || !engine_epoll_add(e, e->signal_fd, NULL) ||
@@ -279,7 +279,7 @@ void engine_commit(struct engine *e, const struct split_pids *split_pids)
     engine_split_all(e, now_ns);
 }
 
-static void end_interval(struct engine *e, bool last)
+static void end_engine_interval(struct engine *e, bool last)
 {
     /* A supervisor holds by itself what it is handed. */
     const bool may_defer = e->settings.interval_ns != 0 && !last;
@@ -311,7 +311,7 @@ static void end_interval(struct engine *e, bool last)
 
 void engine_end_interval(struct engine *e)
 {
-    end_interval(e, false);
+    end_engine_interval(e, false);
 }
 
 void engine_flush(struct engine *e)
@@ -324,7 +324,7 @@ void engine_flush(struct engine *e)
         process_leave_idle(&e->sampling[i]->process, now_ns);
         (void)tick(e, e->sampling[i], now_ns, false);
     }
-    end_interval(e, true);
+    end_engine_interval(e, true);
 }
 
 /* A process has ended. */
@@ -338,8 +338,8 @@ static void end_target(struct engine *e, struct target *t)
 }
 
 /* Handles the end of processes; true if the caller is to know of something: *out. */
-static bool handle(struct engine *e, const struct epoll_event *events, int count,
-                   struct signalfd_siginfo *out_signal, enum engine_event *out)
+static bool engine_handle(struct engine *e, const struct epoll_event *events, int count,
+                          struct signalfd_siginfo *out_signal, enum engine_event *out)
 {
     bool signalled = false, ordered = false;
     int i;
@@ -370,7 +370,7 @@ static int poll_until(const struct engine *e, uint64_t until_ns)
 }
 
 /* Waits until `until_ns` or something happens. */
-static int wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
+static int engine_wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
 {
     const struct tick *tick = e->pinned && e->stats.sampling == 1 ? &e->pinned->tick : NULL;
     uint64_t after_ns = 0;
@@ -404,8 +404,8 @@ static uint64_t next_scan_ns(const struct engine *e)
 }
 
 /* What engine_run does, but it may end in a seat. */
-static enum engine_event run(struct engine *e, uint64_t deadline_ns,
-                             struct signalfd_siginfo *out_signal)
+static enum engine_event run_until_event(struct engine *e, uint64_t deadline_ns,
+                                         struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
     const struct tick *first;
@@ -438,14 +438,14 @@ static enum engine_event run(struct engine *e, uint64_t deadline_ns,
         until = until < deadline_ns ? until : deadline_ns;
         first = ticks_first(&e->ticks);
         pin_cpu(e, first ? first->of : NULL);
-        count = wait_until(e, until, events);
+        count = engine_wait_until(e, until, events);
         if (count != 0 && e->pinned && e->pinned->tick.next_ns > clock_mono_ns())
             unpin_cpu(e); /* before it is handled */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;
         }
-        if (count > 0 && handle(e, events, count, out_signal, &event))
+        if (count > 0 && engine_handle(e, events, count, out_signal, &event))
             return event;
     }
 }
@@ -453,7 +453,7 @@ static enum engine_event run(struct engine *e, uint64_t deadline_ns,
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
-    enum engine_event event = run(e, deadline_ns, out_signal);
+    enum engine_event event = run_until_event(e, deadline_ns, out_signal);
 
     unpin_cpu(e);
     return event;

@@ -17,8 +17,8 @@ static void make_labels(const struct process *p, struct labels *out)
     labels_put(out, "pid", pid);
 }
 
-static void enter(struct hang_profile *profile, struct services *services, struct process *p,
-                  uint64_t now_ns)
+static void hang_profile_enter(struct hang_profile *profile, struct services *services,
+                               struct process *p, uint64_t now_ns)
 {
     struct service *home = p->service, *own;
     struct labels labels;
@@ -35,7 +35,7 @@ static void enter(struct hang_profile *profile, struct services *services, struc
 }
 
 /* Back to its service, if it is not there. */
-static void leave(struct hang_profile *profile, struct process *p, uint64_t now_ns)
+static void hang_profile_leave(struct hang_profile *profile, struct process *p, uint64_t now_ns)
 {
     struct service *own = p->service;
 
@@ -49,13 +49,13 @@ static void leave(struct hang_profile *profile, struct process *p, uint64_t now_
 void hang_profile_note(struct hang_profile *profile, struct services *services, struct process *p,
                        uint64_t now_ns)
 {
-    leave(profile, p, now_ns);
+    hang_profile_leave(profile, p, now_ns);
     if (p->hang.kind != HANG_NONE)
-        enter(profile, services, p, now_ns);
+        hang_profile_enter(profile, services, p, now_ns);
 }
 
 void hang_profile_end_interval(struct hang_profile *profile, struct process *p, uint64_t now_ns)
 {
     if (profile->home && ++profile->ends > 1)
-        leave(profile, p, now_ns);
+        hang_profile_leave(profile, p, now_ns);
 }

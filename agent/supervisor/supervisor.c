@@ -35,7 +35,8 @@ static bool is_sampler(const struct supervisor *f, pid_t pid)
     return false;
 }
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
+static bool supervisor_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
+                              struct target_profile *out)
 {
     const struct supervisor *f = ctx;
 
@@ -43,13 +44,13 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ta
 }
 
 /* The finder has lost a process. */
-static void drop(void *ctx, struct proc_id id)
+static void drop_lost_process(void *ctx, struct proc_id id)
 {
     supervisor_drop(ctx, id);
 }
 
 /* The finder has a process for us. */
-static void take(void *ctx, struct proc_id id, const struct target_profile *profile)
+static void supervisor_take(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     struct supervisor *f = ctx;
     uint64_t now_ns = clock_mono_ns();
@@ -79,7 +80,7 @@ static struct assignment *reported(const struct supervisor *f, struct proc_id id
 }
 
 /* True if a process is sampled just so already. */
-static bool holds(void *ctx, struct proc_id id, const struct target_profile *profile)
+static bool supervisor_holds(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     const struct supervisor *f = ctx;
     const struct assignment *assignment = assignments_find(&f->assignments, id);
@@ -121,7 +122,7 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     f->sampler_count = count_samplers(budget->cpu);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
-    finder_reconsider(f->finder, settings->scan_ns, holds);
+    finder_reconsider(f->finder, settings->scan_ns, supervisor_holds);
 }
 
 static void hear_began(void *ctx, struct proc_id id, const char *version)
@@ -181,13 +182,13 @@ static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dum
         hang_report(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
 }
 
-static struct finder *open_finder(struct supervisor *f)
+static struct finder *supervisor_open_finder(struct supervisor *f)
 {
     const struct finder_settings settings = {
-        .choose = choose,
+        .choose = supervisor_choose,
         .choose_ctx = f,
-        .take = take,
-        .lost = drop,
+        .take = supervisor_take,
+        .lost = drop_lost_process,
         .ctx = f,
         .scan_ns = f->settings.scan_ns,
         .only = f->settings.only,
@@ -214,7 +215,7 @@ struct supervisor *supervisor_new(const struct engine_settings *settings,
     f->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     f->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    f->finder = open_finder(f);
+    f->finder = supervisor_open_finder(f);
     if (f->signal_fd >= 0 && f->finder)
         return f;
     supervisor_free(f);
@@ -258,7 +259,7 @@ static size_t waiting(const struct supervisor *f)
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void end_interval(struct supervisor *f, bool last, uint64_t now_ns)
+static void supervisor_end_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
@@ -307,7 +308,8 @@ static void hear(struct supervisor *f, struct sampler_process *sampler)
 
 /* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
  * reads the latter. True: a signal. */
-static bool wait_until(struct supervisor *f, uint64_t until_ns, struct signalfd_siginfo *out_signal)
+static bool supervisor_wait_until(struct supervisor *f, uint64_t until_ns,
+                                  struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
@@ -363,10 +365,10 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
-            end_interval(f, false, now_ns);
+            supervisor_end_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), f->look_ns);
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
-        if (wait_until(f, earlier(until, deadline_ns), out_signal))
+        if (supervisor_wait_until(f, earlier(until, deadline_ns), out_signal))
             return ENGINE_SIGNAL;
     }
 }
@@ -376,9 +378,9 @@ static void finish_interval(struct supervisor *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         supervisor_look(f, clock_mono_ns());
-        (void)wait_until(f, earlier(end_ns, f->look_ns), NULL);
+        (void)supervisor_wait_until(f, earlier(end_ns, f->look_ns), NULL);
     }
-    end_interval(f, last, clock_mono_ns());
+    supervisor_end_interval(f, last, clock_mono_ns());
 }
 
 void supervisor_flush(struct supervisor *f)

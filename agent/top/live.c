@@ -12,7 +12,8 @@
 
 #define WINDOW_NS (5 * NS_PER_S)
 
-static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)
+static bool top_live_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
+                            struct target_profile *out)
 {
     const struct top_live *live = ctx;
 
@@ -21,7 +22,7 @@ static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct ta
 }
 
 /* Adds what a service's processes did in a slice. */
-static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void top_live_deliver(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct top_live *live = ctx;
     struct pprof_stacks *stacks;
@@ -40,8 +41,8 @@ static void deliver(void *ctx, const struct service *service, uint64_t now_ns)
 bool top_live_open(struct top_live *live, struct target_selection *selection,
                    const sigset_t *signals, bool keys)
 {
-    struct engine_settings settings = {.choose = choose,
-                                       .deliver = deliver,
+    struct engine_settings settings = {.choose = top_live_choose,
+                                       .deliver = top_live_deliver,
                                        .ctx = live,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,

@@ -39,20 +39,20 @@ struct line {
     size_t x, y;
 };
 
-static void add(struct line *line, enum top_style style, const char *text)
+static void top_view_add(struct line *line, enum top_style style, const char *text)
 {
     const struct top_box box = {line->x, line->y, line->cells->width};
 
     line->x += top_cells_put(line->cells, box, style, text);
 }
 
-static double percent(uint64_t part, uint64_t of)
+static double top_view_percent(uint64_t part, uint64_t of)
 {
     return of ? 100 * (double)part / (double)of : 0;
 }
 
 /* Puts text at the right end of the first row. */
-static void put_right(struct top_cells *cells, enum top_style style, const char *text)
+static void top_view_put_right(struct top_cells *cells, enum top_style style, const char *text)
 {
     size_t size = strlen(text);
 
@@ -60,8 +60,8 @@ static void put_right(struct top_cells *cells, enum top_style style, const char 
         (void)top_cells_put(cells, (struct top_box){cells->width - size, 0, size}, style, text);
 }
 
-static void put_title(const struct top_state *state, const struct top_summary *info,
-                      struct top_cells *cells)
+static void top_view_put_title(const struct top_state *state, const struct top_summary *info,
+                               struct top_cells *cells)
 {
     struct line line = {cells, 0, 0};
     char text[LINE_MAX_BYTES];
@@ -73,17 +73,17 @@ static void put_title(const struct top_state *state, const struct top_summary *i
     else
         (void)snprintf(text, sizeof(text), "  %zu process%s", info->processes,
                        info->processes == 1 ? "" : "es");
-    add(&line, TOP_PLAIN, text);
+    top_view_add(&line, TOP_PLAIN, text);
     if (info->python[0]) {
-        add(&line, TOP_PLAIN, "  Python ");
-        add(&line, TOP_PLAIN, info->python);
+        top_view_add(&line, TOP_PLAIN, "  Python ");
+        top_view_add(&line, TOP_PLAIN, info->python);
     }
     (void)snprintf(text, sizeof(text), "  %s %" PRIu64 ":%02" PRIu64,
                    info->ended     ? "ENDED"
                    : state->paused ? "PAUSED"
                                    : "",
                    seconds / 60, seconds % 60);
-    put_right(cells, info->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
+    top_view_put_right(cells, info->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
 }
 
 static size_t live_threads(const struct top_model *model)
@@ -108,12 +108,12 @@ static void put_figures(const struct top_model *model, const struct top_summary 
 
     (void)snprintf(text, sizeof(text),
                    "CPU %.1f%%  pystrobe %.1f%%  %.3g of %.3g Hz  torn %.1f%%  %zu thread%s",
-                   percent((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
-                   percent(counts->own_cpu_ns, counts->duration_ns),
+                   top_view_percent((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
+                   top_view_percent(counts->own_cpu_ns, counts->duration_ns),
                    ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0.0,
-                   info->rate_hz, percent(counts->torn, counts->torn + counts->stacks), threads,
-                   threads == 1 ? "" : "s");
-    add(&line, TOP_PLAIN, text);
+                   info->rate_hz, top_view_percent(counts->torn, counts->torn + counts->stacks),
+                   threads, threads == 1 ? "" : "s");
+    top_view_add(&line, TOP_PLAIN, text);
 }
 
 static const char *const kinds[TOP_KINDS] = {
@@ -130,25 +130,26 @@ static void put_choice(const struct top_model *model, const struct top_state *st
     struct line line = {cells, 0, 2};
     char text[LINE_MAX_BYTES];
 
-    add(&line, TOP_STRONG, kinds[state->kind]);
+    top_view_add(&line, TOP_STRONG, kinds[state->kind]);
     if (state->kind == TOP_LINES && state->function) {
-        add(&line, TOP_PLAIN, " of ");
-        add(&line, TOP_PLAIN, model->tables[TOP_FUNCTIONS].items[state->function].key.name);
+        top_view_add(&line, TOP_PLAIN, " of ");
+        top_view_add(&line, TOP_PLAIN,
+                     model->tables[TOP_FUNCTIONS].items[state->function].key.name);
     }
-    add(&line, TOP_PLAIN, " by ");
+    top_view_add(&line, TOP_PLAIN, " by ");
     /* A thread's own time is its total. */
     if (state->kind != TOP_THREADS || state->sort == TOP_SORT_NAME) {
-        add(&line, TOP_STRONG, sorts[state->sort]);
-        add(&line, TOP_PLAIN, state->sort == TOP_SORT_NAME ? ", " : " ");
+        top_view_add(&line, TOP_STRONG, sorts[state->sort]);
+        top_view_add(&line, TOP_PLAIN, state->sort == TOP_SORT_NAME ? ", " : " ");
     }
-    add(&line, TOP_STRONG, values[state->value]);
+    top_view_add(&line, TOP_STRONG, values[state->value]);
     (void)snprintf(text, sizeof(text), " time, %% of %s%.1f s", state->whole ? "all " : "the last ",
                    (double)(state->whole ? model->whole : model->recent).counts.duration_ns /
                        (double)NS_PER_S);
-    add(&line, TOP_PLAIN, text);
+    top_view_add(&line, TOP_PLAIN, text);
     if (state->filter[0]) {
-        add(&line, TOP_PLAIN, ", filter: ");
-        add(&line, TOP_STRONG, state->filter);
+        top_view_add(&line, TOP_PLAIN, ", filter: ");
+        top_view_add(&line, TOP_STRONG, state->filter);
     }
 }
 
@@ -162,12 +163,12 @@ static void put_foot(const struct top_state *state, struct top_cells *cells)
     struct line line = {cells, 0, cells->height - 1};
 
     if (!state->editing) {
-        add(&line, TOP_FAINT, cells->width < strlen(long_foot) ? short_foot : long_foot);
+        top_view_add(&line, TOP_FAINT, cells->width < strlen(long_foot) ? short_foot : long_foot);
         return;
     }
-    add(&line, TOP_STRONG, "filter: ");
-    add(&line, TOP_PLAIN, state->filter);
-    add(&line, TOP_CURSOR, " ");
+    top_view_add(&line, TOP_STRONG, "filter: ");
+    top_view_add(&line, TOP_PLAIN, state->filter);
+    top_view_add(&line, TOP_CURSOR, " ");
 }
 
 static const struct {
@@ -221,7 +222,7 @@ void top_view(const struct top_model *model, const struct top_list *list,
     if (head > 0) {
         put_figures(model, info, cells);
         put_choice(model, state, cells);
-        put_title(state, info, cells);
+        top_view_put_title(state, info, cells);
     }
     top_rows_head(state, cells, head);
     for (i = 0; i < page && state->first + i < list->count; i++) {

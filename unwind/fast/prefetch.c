@@ -67,8 +67,8 @@ static struct prefetch_range *find_sorted(struct prefetch_set *set, cpy_addr fro
 }
 
 /* The range of which these bytes were fetched; NULL: none. */
-static struct prefetch_range *find(struct prefetch_set *set, cpy_addr from, size_t size,
-                                   enum mem_when when)
+static struct prefetch_range *prefetch_find(struct prefetch_set *set, cpy_addr from, size_t size,
+                                            enum mem_when when)
 {
     uint32_t i, tried;
 
@@ -106,7 +106,7 @@ static void use(struct prefetch_range *range, uint64_t at, uint64_t size)
 }
 
 /* True if between the end of one range and another there is little, and no page of neither. */
-static bool is_near(cpy_addr end, cpy_addr from)
+static bool prefetch_is_near(cpy_addr end, cpy_addr from)
 {
     return from <= end || (from - end <= GAP_MAX && from / PAGE - (end - 1) / PAGE <= 1);
 }
@@ -116,8 +116,8 @@ static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
 {
     uint64_t below = range->from > from ? range->from - from : 0, wanted;
 
-    if (below > 0 ? below > RANGE_MAX || !is_near(from + size, range->from)
-                  : !is_near(range->from + range->size, from))
+    if (below > 0 ? below > RANGE_MAX || !prefetch_is_near(from + size, range->from)
+                  : !prefetch_is_near(range->from + range->size, from))
         return false;
     wanted = below > 0 ? below + range->size : from - range->from + size;
     if (wanted > RANGE_MAX || (below > 0 && size > wanted))
@@ -133,7 +133,8 @@ static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
     return true;
 }
 
-static void append(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
+static void prefetch_append(struct prefetch_set *set, cpy_addr from, size_t size,
+                            enum mem_when when)
 {
     uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
     struct prefetch_range *wider;
@@ -154,7 +155,7 @@ static void append(struct prefetch_set *set, cpy_addr from, size_t size, enum me
 }
 
 /* Adds these bytes to what is fetched the next time. */
-static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
+static void prefetch_note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t i = 0, last = set->count;
 
@@ -176,7 +177,7 @@ static void note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_
         if (range->when == when && widen(&set->ranges[i], from, size))
             return;
     }
-    append(set, from, size, when);
+    prefetch_append(set, from, size, when);
 }
 
 /* Bytes that the BPF program added when it fetched the set; NULL: none. */
@@ -193,19 +194,19 @@ static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_add
  * once something was missing, the copies are too old for that. If all copies are of one moment, any
  * copy of these bytes will do.
  */
-static const unsigned char *serve(const struct prefetch *prefetch, cpy_addr from, size_t size,
-                                  enum mem_when when, size_t next_time)
+static const unsigned char *prefetch_serve(const struct prefetch *prefetch, cpy_addr from,
+                                           size_t size, enum mem_when when, size_t next_time)
 {
     struct prefetch_set *set = prefetch->now;
     const unsigned char *found = set->followed ? find_by_bpf(prefetch, from, size) : NULL;
-    struct prefetch_range *range = found ? NULL : find(set, from, size, when);
+    struct prefetch_range *range = found ? NULL : prefetch_find(set, from, size, when);
 
     if (!range && !found && set->bpf_count != 0 && when != MEM_FIRST)
-        range = find(set, from, size, MEM_FIRST);
+        range = prefetch_find(set, from, size, MEM_FIRST);
     if (!range && !found) {
         found = find_by_bpf(prefetch, from, size);
         set->missed |= !found && when == MEM_FIRST;
-        note(set, from, next_time, when);
+        prefetch_note(set, from, next_time, when);
     }
     if (when == MEM_STATE)
         set->has_state = range || found;
@@ -227,7 +228,7 @@ static enum cpy_rc prefetch_read(struct mem *mem, const struct mem_range *ranges
     size_t i;
 
     for (i = 0; i < count && now; i++) {
-        bytes = serve(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        bytes = prefetch_serve(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
         if (bytes)
             memcpy(ranges[i].into, bytes, ranges[i].size);
         served &= bytes != NULL;
@@ -244,7 +245,7 @@ static const unsigned char *prefetch_look(struct mem *mem, cpy_addr from, size_t
     struct prefetch *prefetch = (struct prefetch *)mem;
     size_t next_time = round_up(size) < most ? round_up(size) : most;
 
-    return prefetch->now ? serve(prefetch, from, size, mem->when, next_time) : NULL;
+    return prefetch->now ? prefetch_serve(prefetch, from, size, mem->when, next_time) : NULL;
 }
 
 static bool prefetch_is_late(const struct mem *mem)
@@ -297,7 +298,7 @@ static uint32_t lowest_bit(uint64_t bits)
 }
 
 /* Drops the unused beginning of a range; what was used behind a gap becomes another range. */
-static void split(struct prefetch_set *set, uint32_t i)
+static void prefetch_split(struct prefetch_set *set, uint32_t i)
 {
     struct prefetch_range *range = &set->ranges[i];
     const uint32_t before = lowest_bit(range->blocks) << range->shift;
@@ -310,15 +311,15 @@ static void split(struct prefetch_set *set, uint32_t i)
     }
     end = lowest_bit(~range->blocks);
     next = range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
-    while (next != 0 && is_near(range->from + ((uint64_t)end << range->shift),
-                                range->from + ((uint64_t)next << range->shift))) {
+    while (next != 0 && prefetch_is_near(range->from + ((uint64_t)end << range->shift),
+                                         range->from + ((uint64_t)next << range->shift))) {
         end = next + lowest_bit(~(range->blocks >> next));
         next = end > 63 || range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
     }
     if (next == 0 || next << range->shift >= range->size)
         return;
-    append(set, range->from + ((uint64_t)next << range->shift),
-           range->size - (next << range->shift), range->when);
+    prefetch_append(set, range->from + ((uint64_t)next << range->shift),
+                    range->size - (next << range->shift), range->when);
     range = &set->ranges[i]; /* they may have moved */
     set->ranges[set->count - 1].shift = range->shift;
     set->ranges[set->count - 1].blocks = range->blocks >> next;
@@ -326,7 +327,7 @@ static void split(struct prefetch_set *set, uint32_t i)
 }
 
 /* Drops ranges that were not used in this window, and shrinks the others to their used parts. */
-static void trim(struct prefetch_set *set)
+static void prefetch_trim(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0, sorted = 0;
 
@@ -347,7 +348,7 @@ static void trim(struct prefetch_set *set)
     set->sorted = sorted;
     for (i = 0; i < set->count; i++) {
         if (set->by_address)
-            split(set, i);
+            prefetch_split(set, i);
         set->ranges[i].used = 0;
         set->ranges[i].blocks = 0;
         set->ranges[i].shift = shift_of(set->ranges[i].size);
@@ -374,7 +375,7 @@ static bool is_in_state(const struct prefetch_set *set, const struct prefetch_ra
 }
 
 /* Sorts the ranges and joins those that lie near each other. */
-static void sort(struct prefetch_set *set)
+static void prefetch_sort(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0;
 
@@ -404,7 +405,7 @@ static size_t align(const struct prefetch_range *range, size_t at)
 }
 
 /* Makes room for the copies; those that there were are gone. False: there is none. */
-static bool make_room(struct prefetch *prefetch, struct prefetch_set *set, size_t room)
+static bool prefetch_make_room(struct prefetch *prefetch, struct prefetch_set *set, size_t room)
 {
     void *bytes;
 
@@ -418,7 +419,7 @@ static bool make_room(struct prefetch *prefetch, struct prefetch_set *set, size_
 }
 
 /* Gives each range its offset in the copies. False: there is no room. */
-static bool lay_out(struct prefetch *prefetch, struct prefetch_set *set)
+static bool prefetch_lay_out(struct prefetch *prefetch, struct prefetch_set *set)
 {
     size_t total = 0, room, left;
     uint32_t i;
@@ -437,16 +438,16 @@ static bool lay_out(struct prefetch *prefetch, struct prefetch_set *set)
         return true;
     left = BYTES_MAX - prefetch->bytes + set->room;
     room = total + total / 2 < left ? total + total / 2 : left;
-    return room >= total && make_room(prefetch, set, room);
+    return room >= total && prefetch_make_room(prefetch, set, room);
 }
 
-static void prepare(struct prefetch *prefetch, struct prefetch_set *set)
+static void prefetch_prepare(struct prefetch *prefetch, struct prefetch_set *set)
 {
     if (!set->state_only && ++set->fetches > set->window)
-        trim(set);
+        prefetch_trim(set);
     if (set->by_address && set->count != set->sorted)
-        sort(set);
-    if (set->changed && !lay_out(prefetch, set))
+        prefetch_sort(set);
+    if (set->changed && !prefetch_lay_out(prefetch, set))
         set->count = set->sorted = 0;
     set->layout_count += set->changed;
     set->changed = false;
@@ -540,7 +541,8 @@ static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 }
 
 /* Reads all ranges by the BPF program. False: the thread is elsewhere, or too many ranges. */
-static bool fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
+static bool prefetch_fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets,
+                                  size_t count)
 {
     size_t batch_count;
 
@@ -551,14 +553,15 @@ static bool fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *
                                               *prefetch->inner, prefetch->batch, batch_count);
 }
 
-static enum cpy_rc fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
+static enum cpy_rc fetch_sets(struct prefetch *prefetch, struct prefetch_set *const *sets,
+                              size_t count)
 {
     size_t i, batch_count = 0;
     enum mem_when when;
     enum cpy_rc rc = CPY_OK;
 
     prefetch->by_bpf =
-        prefetch->bpf_reader && prefetch->uses_bpf && fetch_by_bpf(prefetch, sets, count);
+        prefetch->bpf_reader && prefetch->uses_bpf && prefetch_fetch_by_bpf(prefetch, sets, count);
     prefetch->bpf_fetches += prefetch->by_bpf;
     for (i = 0; i < count; i++)
         sets[i]->bpf_count = prefetch->by_bpf ? bpf_reader_count(prefetch->bpf_reader) : 0;
@@ -578,15 +581,15 @@ void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets,
         prefetch->batch = malloc(MEM_RANGES_MAX * sizeof(*prefetch->batch));
     for (i = 0; i < count; i++) {
         if (prefetch->batch)
-            prepare(prefetch, sets[i]);
+            prefetch_prepare(prefetch, sets[i]);
         else
             prefetch_forget(sets[i]);
     }
-    if (fetch(prefetch, sets, count) == CPY_OK)
+    if (fetch_sets(prefetch, sets, count) == CPY_OK)
         return;
     prefetch->uses_bpf = false;
     for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
-        if (count == 1 || fetch(prefetch, &sets[i], 1) != CPY_OK)
+        if (count == 1 || fetch_sets(prefetch, &sets[i], 1) != CPY_OK)
             prefetch_forget(sets[i]);
 }
 

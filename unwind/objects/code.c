@@ -31,7 +31,7 @@ static void free_dead(struct codes *codes)
     codes->dead = NULL;
 }
 
-static void empty(struct codes *codes)
+static void code_empty(struct codes *codes)
 {
     size_t i;
 
@@ -45,7 +45,7 @@ static void empty(struct codes *codes)
 void codes_finish(struct codes *codes)
 {
     free_dead(codes);
-    empty(codes);
+    code_empty(codes);
     free(codes->slots);
     buf_finish(&codes->text);
 }
@@ -55,12 +55,12 @@ void codes_sweep(struct codes *codes)
     free_dead(codes);
     if (codes->count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX) {
         codes->evicted += codes->count;
-        empty(codes);
+        code_empty(codes);
     }
 }
 
 /* The slot where `addr` is or would be; the table is never full. */
-static size_t slot_of(const struct codes *codes, cpy_addr addr)
+static size_t code_slot_of(const struct codes *codes, cpy_addr addr)
 {
     size_t i = (size_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (codes->capacity - 1);
 
@@ -71,10 +71,10 @@ static size_t slot_of(const struct codes *codes, cpy_addr addr)
 
 const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr)
 {
-    return codes->capacity ? codes->slots[slot_of(codes, addr)] : NULL;
+    return codes->capacity ? codes->slots[code_slot_of(codes, addr)] : NULL;
 }
 
-static enum cpy_rc grow(struct codes *codes)
+static enum cpy_rc code_grow(struct codes *codes)
 {
     struct codes wider = {.capacity = codes->capacity ? codes->capacity * 2 : FIRST_CAPACITY};
     size_t i;
@@ -86,21 +86,21 @@ static enum cpy_rc grow(struct codes *codes)
         return CPY_NOMEM;
     for (i = 0; i < codes->capacity; i++)
         if (codes->slots[i])
-            wider.slots[slot_of(&wider, codes->slots[i]->addr)] = codes->slots[i];
+            wider.slots[code_slot_of(&wider, codes->slots[i]->addr)] = codes->slots[i];
     free(codes->slots);
     codes->slots = wider.slots;
     codes->capacity = wider.capacity;
     return CPY_OK;
 }
 
-static enum cpy_rc put(struct codes *codes, struct code_entry *entry)
+static enum cpy_rc code_put(struct codes *codes, struct code_entry *entry)
 {
-    enum cpy_rc rc = grow(codes);
+    enum cpy_rc rc = code_grow(codes);
     struct code_entry **slot;
 
     if (rc != CPY_OK)
         return rc;
-    slot = &codes->slots[slot_of(codes, entry->addr)];
+    slot = &codes->slots[code_slot_of(codes, entry->addr)];
     if (*slot) { /* its strings may be lent: it goes with the next sweep */
         codes->replaced++;
         (*slot)->next_dead = codes->dead;
@@ -130,7 +130,7 @@ static void parse_head(const struct layout *l, const unsigned char *bytes, struc
         memcpy(&out->first_traceable, bytes + l->code.firsttraceable, 4);
 }
 
-static bool same(const struct code_entry *entry, const struct head *head)
+static bool code_same(const struct code_entry *entry, const struct head *head)
 {
     return entry->filename == head->filename && entry->qualname == head->qualname &&
            entry->linetable == head->linetable && entry->co_code == head->co_code &&
@@ -175,7 +175,7 @@ static bool is_code_type(struct codes *codes, const struct reader *reader, cpy_a
     return codes->code_type == type && type != 0;
 }
 
-static enum cpy_rc read_head(const struct reader *reader, cpy_addr addr, struct head *out)
+static enum cpy_rc code_read_head(const struct reader *reader, cpy_addr addr, struct head *out)
 {
     unsigned char bytes[HEAD_MAX];
     enum cpy_rc rc = mem_read(reader->mem, addr, bytes, reader->layout->code.size);
@@ -199,8 +199,8 @@ static enum cpy_rc read_unit_count(const struct reader *reader, struct head *hea
     return rc;
 }
 
-static enum cpy_rc decode(struct codes *codes, const struct reader *reader, cpy_addr addr,
-                          struct head *head)
+static enum cpy_rc code_decode(struct codes *codes, const struct reader *reader, cpy_addr addr,
+                               struct head *head)
 {
     struct code_entry *entry;
     struct head after;
@@ -220,13 +220,13 @@ static enum cpy_rc decode(struct codes *codes, const struct reader *reader, cpy_
     if (rc == CPY_OK)
         rc = read_unit_count(reader, head);
     if (rc == CPY_OK) /* still the same object? */
-        rc = read_head(reader, addr, &after);
+        rc = code_read_head(reader, addr, &after);
     if (rc != CPY_OK)
         return rc;
     entry = make_entry(codes, addr, head, file_at, table_at);
     if (!entry)
         return CPY_NOMEM;
-    rc = same(entry, &after) && after.type == head->type ? put(codes, entry) : CPY_RACED;
+    rc = code_same(entry, &after) && after.type == head->type ? code_put(codes, entry) : CPY_RACED;
     if (rc != CPY_OK)
         free(entry);
     else
@@ -247,14 +247,14 @@ static enum cpy_rc check_heads(struct codes *codes, const struct reader *reader,
     for (i = 0; i < count; i++) {
         parse_head(reader->layout, bytes + i * size, &head);
         if (head.type != codes->code_type || !codes_find(codes, addrs[i]) ||
-            !same(codes_find(codes, addrs[i]), &head)) {
+            !code_same(codes_find(codes, addrs[i]), &head)) {
             reader->mem->once = true;
-            rc = decode(codes, reader, addrs[i], &head);
+            rc = code_decode(codes, reader, addrs[i], &head);
             reader->mem->once = false;
             if (rc != CPY_OK)
                 return rc;
         }
-        entry = codes->slots[slot_of(codes, addrs[i])];
+        entry = codes->slots[code_slot_of(codes, addrs[i])];
         entry->generation = generation;
         entry->checked = codes->pass;
     }
