@@ -6,9 +6,11 @@ import fcntl
 import glob
 import json
 import os
+import random
 import select
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ INSIDE = "/srv/pystrobe-tests"  # where a root keeps the scripts
 SANITIZED = bool(os.environ.get("PYSTROBE_ONLY"))  # such builds take memory of their own
 DEADLINE_S = 120  # for what takes no time on an idle machine; a busy one may be slow, but not for ever
 STOP_S = 0.5
+PORTS = 10000, 32000  # below ip_local_port_range
 SHORT_WAIT_S = 0.03  # longer than a thread waits for the GIL at a time
 
 sys.path.insert(0, os.path.join(TESTS, "setup"))
@@ -119,6 +122,17 @@ def wait_until(condition, what, pause_s=0.005):
 def run_at_once(pid):
     """From now on a program of ours has a CPU whenever it can run, whatever else runs on this machine."""
     subprocess.run([*root_words(), "chrt", "--all-tasks", "--rr", "--pid", "1", str(pid)], check=True)
+
+
+def free_ports(count):
+    """Ports that nobody has now. They are not of those that the kernel gives to connections and to other tests' servers."""
+    found = set()
+    while len(found) < count:
+        port = random.randrange(*PORTS)
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            found.add(port)
+    return list(found)
 
 
 def tids_of(pid):

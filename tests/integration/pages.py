@@ -50,9 +50,7 @@ while True:
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    return live.free_ports(1)[0]
 
 
 def ini_of(folder, listen, more=""):

@@ -11,7 +11,6 @@ import glob
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -46,12 +45,7 @@ def path_of(name):
 
 
 def free_ports(count):
-    """Ports that nobody has now. Another may take one until it is used; a server then fails to start."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+    return live.free_ports(count)
 
 
 def summed(samples):

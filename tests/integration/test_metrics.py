@@ -20,9 +20,7 @@ SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\}
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    return live.free_ports(1)[0]
 
 
 def ask(port, path, method="GET", **headers):

@@ -9,7 +9,6 @@ import http.client
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -55,8 +54,7 @@ CELERY = ["-m", "celery", "-A", "shop_apps:celery", "worker", "--pool", "prefork
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    return live.free_ports(1)[0]
 
 
 def ask(port):
