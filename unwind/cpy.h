@@ -2,8 +2,8 @@
 /*
  * cpy.h - reads the Python stacks of another process on this machine.
  *
- * The library knows CPython's memory from outside: where the interpreter is, its threads, frames,
- * code objects and asyncio tasks. It knows no profile, no schedule and no output format.
+ * The folder unwind/ knows CPython's memory from outside: where the interpreter is, its threads,
+ * frames, code objects and asyncio tasks. It knows no profile, no schedule and no output format.
  *
  * Shape:   cpy_open once per process, cpy_sample many times, cpy_close once. To sample by a clock,
  *          call cpy_pin_cpu before each sleep. The target is only read: never stopped, never

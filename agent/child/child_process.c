@@ -22,7 +22,7 @@
  * for so long is blocked; one that could run has a limit, too, as it may go round in circles. */
 #define BLOCKED_NS (150 * NS_PER_MS)
 #define RUNS_NS    (10 * NS_PER_S)
-/* A helper that reads nothing begins something several times a second. */
+/* The heartbeat of a child that reads nothing counts several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
 
 enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = 1000000 };
@@ -68,7 +68,7 @@ int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
     return cause;
 }
 
-/* Starts the process: `fds` are its ends of the link and of the beat. Gives errno. */
+/* Starts the process: `fds` are its ends of the channel and of the heartbeat. Gives errno. */
 static int spawn_self(pid_t *pid, const char *program, char *const *argv, const int fds[2])
 {
     posix_spawn_file_actions_t files;
@@ -85,7 +85,7 @@ static int spawn_self(pid_t *pid, const char *program, char *const *argv, const 
     return cause;
 }
 
-/* A copy of a descriptor above those that a helper gets, so that none is in another's way. */
+/* A copy of a descriptor above those that a child gets, so that none is in another's way. */
 static int child_process_move_up(int fd)
 {
     int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_HEARTBEAT_FD + 1) : -1;
@@ -183,7 +183,7 @@ static bool child_of_ours(const struct child_process *child, siginfo_t *info)
     return waitid(P_PID, (id_t)child->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Gives it a moment to end: its link is closed before its end can be told. */
+/* Gives it a moment to end: its channel closes before its exit status is there. */
 static bool wait_end(const struct child_process *child, siginfo_t *info)
 {
     const struct timespec step = {.tv_nsec = REAP_STEP_NS};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * confine.h - gives up what a process that reads targets does not need.
+ * confine.h - drops the privileges that a process which reads targets does not need.
  */
 #ifndef AGENT_CHILD_CONFINE_H
 #define AGENT_CHILD_CONFINE_H
@@ -27,8 +27,8 @@ MUST_CHECK bool confine_to_files(void);
 /* Closes all descriptors from `first_fd` on. */
 void confine_close_from(unsigned first_fd);
 
-/* False: the kernel (Yama) and our rights let us read our own descendants alone, so that a helper
- * could not read what its parent has started. */
+/* False: the kernel (Yama) and our rights let us read our own descendants alone, so that a
+ * child process could not read what its parent has started. */
 MUST_CHECK bool confine_may_help(void);
 
 #endif

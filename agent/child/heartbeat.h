@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heartbeat.h - what a sampler shows of itself while it works: one page of memory that its
- * supervisor sees, too, whatever the sampler hangs in.
+ * heartbeat.h - what a sampler is doing now, in one page of memory that it shares with its
+ * supervisor: it can be read even while the sampler hangs.
  *
- * Trust: the supervisor believes nothing but that it may kill the sampler for it.
+ * Trust: the supervisor decides nothing by it except to kill the sampler.
  */
 #ifndef AGENT_CHILD_HEARTBEAT_H
 #define AGENT_CHILD_HEARTBEAT_H
@@ -13,12 +13,12 @@
 #include <sys/types.h>
 
 struct heartbeat {
-    _Atomic uint64_t turns;    /* counts what it has begun: it lives */
-    _Atomic uint64_t since_ns; /* monotonic: since then it reads a process; 0: it reads none */
-    _Atomic int32_t pid;       /* that process */
+    _Atomic uint64_t turns;    /* number of steps begun; counts on while the process works */
+    _Atomic uint64_t since_ns; /* monotonic: start of the read that runs; 0: none runs */
+    _Atomic int32_t pid;       /* the process that is read */
 };
 
-/* From now on it reads a process, until heartbeat_end_read. */
+/* A read of process `pid` begins; it ends with heartbeat_end_read. */
 static inline void heartbeat_begin_read(struct heartbeat *heartbeat, pid_t pid, uint64_t now_ns)
 {
     atomic_store_explicit(&heartbeat->pid, pid, memory_order_relaxed);
@@ -26,13 +26,13 @@ static inline void heartbeat_begin_read(struct heartbeat *heartbeat, pid_t pid, 
     atomic_store_explicit(&heartbeat->since_ns, now_ns, memory_order_release);
 }
 
-/* Since when it reads a process; 0: it reads none. */
+/* Start of the read that runs (monotonic); 0: none runs. */
 static inline uint64_t heartbeat_since(const struct heartbeat *heartbeat)
 {
     return atomic_load_explicit(&heartbeat->since_ns, memory_order_acquire);
 }
 
-/* It reads none, and goes on to something else. */
+/* The read has ended. */
 static inline void heartbeat_end_read(struct heartbeat *heartbeat)
 {
     atomic_store_explicit(&heartbeat->since_ns, 0, memory_order_release);

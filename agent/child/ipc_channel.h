@@ -2,13 +2,13 @@
 /*
  * ipc_channel.h - messages between two of pystrobe's own processes, over a stream socket.
  *
- * Neither side ever waits for the other: what the socket does not take stays in `out` and goes
- * with a later ipc_channel_flush; what has come in parts waits in `in` for the rest.
+ * Neither side ever waits for the other. What the socket does not take stays in `out` until a later
+ * ipc_channel_flush; a message that has come in part stays in `in` until it is complete.
  *
- * Shape:   ipc_channel_init on each side; ipc_channel_send; ipc_channel_flush when the socket takes
- * more; ipc_channel_receive when there is something to read; ipc_channel_finish. Threads: a link
- * belongs to one thread at a time. Trust:   none in what comes: a message over
- * IPC_CHANNEL_MESSAGE_MAX ends the link.
+ * Shape:   ipc_channel_init on each side; ipc_channel_send; ipc_channel_flush when the socket is
+ *          writable; ipc_channel_receive when it is readable; ipc_channel_finish.
+ * Threads: a channel belongs to one thread at a time.
+ * Trust:   none in the bytes that come: a message over IPC_CHANNEL_MESSAGE_MAX breaks the channel.
  */
 #ifndef AGENT_CHILD_IPC_CHANNEL_H
 #define AGENT_CHILD_IPC_CHANNEL_H
@@ -17,19 +17,19 @@
 
 enum {
     IPC_CHANNEL_MESSAGE_MAX = 2 << 20, /* bytes of one */
-    IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that wait for the other side to read */
+    IPC_CHANNEL_WAITING_MAX = 8 << 20  /* bytes that the other side has not read yet */
 };
 
 struct ipc_channel {
     int fd; /* owned; -1: none */
     struct buf in, out;
-    size_t sent; /* bytes of `out` that are gone */
+    size_t sent; /* bytes of `out` that the socket has taken */
 };
 
 enum ipc_channel_rc {
     IPC_CHANNEL_OK,
     IPC_CHANNEL_CLOSED, /* the other side has closed it, or ended */
-    IPC_CHANNEL_BROKEN  /* out of memory, or the other side sends what is no message */
+    IPC_CHANNEL_BROKEN  /* out of memory, or the bytes are not a message */
 };
 
 /* Takes over `fd`, a connected stream socket, and makes it non-blocking. */
@@ -45,15 +45,15 @@ MUST_CHECK enum ipc_channel_rc ipc_channel_send(struct ipc_channel *channel, uin
                                                 const void *first, size_t first_size,
                                                 const void *second, size_t second_size);
 
-/* Sends what waits, as far as the socket takes it. */
+/* Sends as much of `out` as the socket takes. */
 MUST_CHECK enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel);
 
-/* True if something waits to be sent: call ipc_channel_flush when the socket takes more. */
+/* True if `out` is not empty: call ipc_channel_flush when the socket is writable. */
 bool ipc_channel_waits(const struct ipc_channel *channel);
 
 /*
- * Reads what is there and calls `each` for each whole message; `each` gives false to stop after
- * it: what follows is read with the next call.
+ * Reads what is there and calls `each` for each complete message. If `each` returns false, the
+ * messages after it are left for the next call.
  *
  * Lends:  the bytes, until `each` returns; not aligned.
  */

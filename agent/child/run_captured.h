@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_captured.h - runs this program with another command, and keeps what it prints.
+ * run_captured.h - runs this program with another subcommand and captures its output.
  *
- * What reads the memory of a target may hang in it; such a process can be killed.
+ * A process that reads the memory of a target may hang in that read; one of its own can be killed.
  */
 #ifndef AGENT_CHILD_RUN_CAPTURED_H
 #define AGENT_CHILD_RUN_CAPTURED_H
@@ -17,7 +17,7 @@
 struct run_captured_command {
     const char *program; /* borrowed, a path: RUN_CAPTURED_SELF, but in tests */
     char *const *argv;   /* borrowed */
-    bool errors;         /* keep what comes on its standard error, too */
+    bool errors;         /* capture its standard error, too */
 };
 
 #define RUN_CAPTURED_SELF "/proc/self/exe"
@@ -29,8 +29,7 @@ struct run_captured_limits {
 };
 
 /*
- * Runs a command, and appends to `out` what it prints. It is killed at its limits, and if `out`
- * is full.
+ * Runs a command and appends its output to `out`. Kills it at its limits, and when `out` is full.
  *
  * Gives: false: it could not be started, was killed, or failed.
  */
@@ -40,7 +39,7 @@ MUST_CHECK bool run_captured(const struct run_captured_command *command,
 /* The CPU time of all commands that have ended, so far. From any thread. */
 uint64_t run_captured_cpu_ns(void);
 
-/* Commands that are known while they run; what runs beyond that is not. */
+/* Running commands that are recorded; further ones are not. */
 enum { RUN_CAPTURED_RUNNING_MAX = 16 };
 
 /* Gives how many commands run now, and their processes. From any thread. */

@@ -51,7 +51,7 @@ static const char help[] =
 
 /* The command is gone: what is not delivered after this is lost. */
 #define STOP_NS (2 * NS_PER_S)
-/* How often the front sees that we live. */
+/* Time between two heartbeats for the exec parent. */
 #define HEARTBEAT_NS (2 * NS_PER_S)
 
 enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, OPTION_STRICT = 512 };
@@ -70,7 +70,7 @@ struct run {
     const struct exec_profiler *profiler;
     struct conf *conf; /* owned */
     struct publisher publisher;
-    struct supervisor *supervisor; /* owned; or, where a helper may not read the command, */
+    struct supervisor *supervisor; /* owned; or, where a child process may not read the command, */
     struct engine *engine;         /* owned: samples in this process */
     struct target_profile profile;
     bool named;                     /* by an option: no other name counts */
@@ -266,7 +266,7 @@ static enum engine_event exec_sample(struct run *run, struct signalfd_siginfo *i
                            : engine_run(run->engine, until_ns, info);
 }
 
-/* Profiles until the command has ended, as the front tells. */
+/* Profiles until the command has ended, as the exec parent says. */
 static void sample_to_the_end(struct run *run)
 {
     struct signalfd_siginfo info = {0};

@@ -300,7 +300,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     return !s->over;
 }
 
-/* Samples until the supervisor closes the link. */
+/* Samples until the supervisor closes the channel. */
 static int sampler_sample(struct sampler *s)
 {
     struct signalfd_siginfo info;

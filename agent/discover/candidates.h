@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * candidates.h - every process of the host that was seen, and how we stand with it.
+ * candidates.h - table of all processes of the host that the finder has seen, and the state of
+ * each.
  */
 #ifndef AGENT_DISCOVER_CANDIDATES_H
 #define AGENT_DISCOVER_CANDIDATES_H
@@ -8,28 +9,28 @@
 #include "agent/proc/proc.h"
 
 enum candidate_state {
-    CANDIDATE_NEW,      /* to be looked at */
-    CANDIDATE_UNWANTED, /* no rule names it; looked at again when it execs */
-    CANDIDATE_FOREIGN,  /* wanted, but it runs no Python; taken again when it execs */
-    CANDIDATE_WAITING,  /* wanted; taken again at next_try_ns */
-    CANDIDATE_TAKEN,    /* wanted, and being sampled */
+    CANDIDATE_NEW,      /* rules not tried yet */
+    CANDIDATE_UNWANTED, /* no rule matches; tried again when it execs */
+    CANDIDATE_FOREIGN,  /* matches, but runs no Python; taken again when it execs */
+    CANDIDATE_WAITING,  /* matches; taken again at next_try_ns */
+    CANDIDATE_TAKEN,    /* matches, and is sampled */
     CANDIDATE_STATES
 };
 
 struct candidate {
     struct proc_id id;
     enum candidate_state state;
-    bool fixed;      /* it never execs: a thread of the kernel */
+    bool fixed;      /* never execs: a kernel thread */
     bool runs_deep;  /* `mark` is proc_exec_mark, not proc_exe_mark */
-    bool execed;     /* the kernel said so */
-    bool logged;     /* the log has why it cannot be sampled */
-    uint64_t inode;  /* of /proc/PID: another one if another process has the pid */
-    uint64_t mark;   /* of the program that it runs */
-    uint64_t cpu_ns; /* that it had used when the mark was read */
-    clockid_t clock; /* of that */
-    uint64_t scan;   /* the scan in which it was last there */
-    uint64_t run_ns; /* when it was first seen with this program */
-    uint64_t old_ns; /* its age when it was first seen; 0: it runs another program since */
+    bool execed;     /* the kernel has reported an exec */
+    bool logged;     /* the log says why it cannot be sampled */
+    uint64_t inode;  /* of /proc/PID; differs if the pid was reused */
+    uint64_t mark;   /* identifies the program that it runs */
+    uint64_t cpu_ns; /* CPU time when `mark` was read */
+    clockid_t clock; /* its CPU clock */
+    uint64_t scan;   /* number of the last scan that saw it */
+    uint64_t run_ns; /* first seen with this program */
+    uint64_t old_ns; /* age when it was first seen; 0: it has run another program since */
     uint64_t next_try_ns, wait_ns;
     struct candidate *next; /* in its bucket */
 };

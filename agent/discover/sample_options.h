@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_options.h - what is asked of the samples of a process beside its threads' stacks. */
+/*
+ * sample_options.h - options of the samples of a process, beside the stacks of its threads.
+ */
 #ifndef AGENT_DISCOVER_SAMPLE_OPTIONS_H
 #define AGENT_DISCOVER_SAMPLE_OPTIONS_H
 
 #include "unwind/cpy.h"
 
-/* Which stacks go on through the asyncio tasks that await what runs. */
+/* Which stacks continue through the asyncio tasks that await them. */
 enum sample_options_tasks {
     TASKS_NONE,
     TASKS_RUNNING, /* those of threads that run a task */
-    TASKS_ALL      /* and tasks that wait, by themselves, have stacks of their own */
+    TASKS_ALL      /* and tasks that wait have stacks of their own */
 };
 
-/* All 0: nothing. It holds no pointer: see target_profile.h. */
+/* All 0: no options. Holds no pointer, see target_profile.h. */
 struct sample_options {
     uint32_t frames;                 /* enum cpy_frame_option */
     bool exception;                  /* VALUE_EXCEPTION */
-    bool gil;                        /* VALUE_GIL is what somebody wants to know */
-    bool main_only;                  /* no thread but each interpreter's main one */
+    bool gil;                        /* VALUE_GIL is used */
+    bool main_only;                  /* only the main thread of each interpreter */
     enum sample_options_tasks tasks; /* CPython 3.14 and later */
-    uint64_t hang_ns;                /* what does nothing for so long hangs; 0: nothing does */
+    uint64_t hang_ns; /* time after which a process hangs (hang.h); 0: not looked for */
 };
 
-/* What the memory of some versions does not tell: bit, what of it is said. */
+/* Options that some Python versions do not support: name, text for users. */
 #define MISSING_OPTIONS(X)                                                                      \
     X(NATIVE, "keeps no mark where C code calls Python (3.11 and later do): no <native>")       \
     X(GC, "does not tell which thread collects garbage (3.7 and later with a GIL do): no <GC>") \
@@ -37,7 +39,7 @@ enum missing_option {
         MISSING_OPTION_COUNT
 };
 
-/* What of `wants` a target's version does not tell: a bit for each enum missing_option. */
+/* Options that the target's version does not support: a bit for each enum missing_option. */
 uint32_t sample_options_missing(const struct sample_options *options,
                                 const struct cpy_target *target);
 

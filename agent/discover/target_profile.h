@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target_profile.h - how a process that is wanted is to be sampled, and under which name.
+ * target_profile.h - how a process is sampled, and the service name and labels of its profiles.
  *
- * It holds no pointer: the process that finds targets may hand it to the one that samples.
+ * It holds no pointer, so that the process that finds targets can send it to the one that samples.
  */
 #ifndef AGENT_DISCOVER_TARGET_PROFILE_H
 #define AGENT_DISCOVER_TARGET_PROFILE_H
@@ -10,17 +10,17 @@
 #include "agent/discover/labels.h"
 #include "agent/discover/sample_options.h"
 
-/* How finely the samples of one service are told apart. */
+/* By what the samples of one service are split. */
 enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 
 struct target_profile {
     char service[256];
     struct labels labels;
-    uint32_t auto_labels; /* which of naming_auto are wanted, a bit each */
-    bool otel_name;       /* a service.name that the process publishes goes before `service` */
+    uint32_t auto_labels; /* bit set: indices into naming_auto */
+    bool otel_name;       /* a service.name that the process publishes replaces `service` */
     double rate_hz;
     enum service_split split;
-    size_t max_split; /* processes or threads told apart in a profile; 0: no limit */
+    size_t max_split; /* most processes or threads that a profile splits; 0: no limit */
     struct sample_options options;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptrace_holder.h - the holding half of pause.h: what runs in the process that traces the target.
+ * ptrace_holder.h - the part of pause.h that runs in a child process: it traces the target.
  *
- * Everything that it does ends with that process, so nothing here is ever undone.
+ * The kernel undoes all of it when that child exits, so there is no clean-up here.
  */
 #ifndef AGENT_DUMP_PTRACE_HOLDER_H
 #define AGENT_DUMP_PTRACE_HOLDER_H
@@ -13,24 +13,24 @@ enum { PTRACE_HOLDER_THREADS_MAX = 16384 };
 
 struct ptrace_held_thread {
     pid_t tid;
-    int signal; /* what it was about to handle when it stopped, 0: nothing */
-    bool ran;   /* it ran, or could have, before */
+    int signal; /* signal that it was about to handle; 0: none */
+    bool ran;   /* it was running or runnable before */
     bool stopped;
     bool ended;
 };
 
-/* What the holder tells, in memory that both processes see. */
+/* Result of the holder, in memory that both processes share. */
 struct ptrace_holder {
     enum pause_rc rc;
     struct err err; /* why, unless rc is PAUSE_OK */
-    bool all;       /* there are no other threads than these */
+    bool all;       /* `threads` has all threads of the process */
     size_t count;
     struct ptrace_held_thread threads[PTRACE_HOLDER_THREADS_MAX];
 };
 
 /*
- * The holder's whole life: stops the process, writes a byte to `fd`, waits until the other
- * side closes it, and lets the process run on. Exit status 0: it was held until then.
+ * Runs the holder: stops the process, writes a byte to `fd`, waits until the other side closes it,
+ * and lets the process continue. Exit status 0: the process was stopped until then.
  */
 _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd);
 

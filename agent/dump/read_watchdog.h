@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_watchdog.h - ends a command whose main thread hangs in the read of a process, see
- * child_process.h for the agent's own samplers: a page of it may never come (userfaultfd, a FUSE
- * file system that does not answer), and no signal but the one that ends all threads helps.
+ * read_watchdog.h - ends a command whose main thread hangs in a read of a process (child_process.h
+ * does this for the agent's samplers). A page of the target may never arrive (userfaultfd, a FUSE
+ * file system that does not answer), and then only a signal that ends all threads helps.
  *
  * Shape:   read_watchdog_start once; heartbeat_begin_read before a process is read and
- * heartbeat_end_read after it. Threads: makes one, in which `give_up` is called while the main
- * thread hangs; what that thread uses must be left alone.
+ *          heartbeat_end_read after it.
+ * Threads: makes one, in which `give_up` is called while the main thread hangs: it must not use
+ *          anything that the main thread may hold.
  */
 #ifndef AGENT_DUMP_READ_WATCHDOG_H
 #define AGENT_DUMP_READ_WATCHDOG_H
@@ -14,12 +15,12 @@
 #include "agent/child/heartbeat.h"
 
 /*
- * Watches the calling thread from now on. `give_up` gives the exit status; NULL: EXIT_UNAVAILABLE.
- * Where no thread can be had nobody watches.
+ * Watches the calling thread from now on. `give_up` returns the exit status; NULL:
+ * EXIT_UNAVAILABLE. Without effect if no thread can be started.
  */
 void read_watchdog_start(int (*give_up)(void *ctx), void *ctx);
 
-/* Lends, for ever, where the watched thread shows what it does. */
+/* Lends, for the life of the process, the heartbeat of the watched thread. */
 struct heartbeat *read_watchdog_heartbeat(void);
 
 #endif

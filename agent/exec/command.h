@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * command.h - runs a command, passes signals on to it, and tells how it ended.
+ * command.h - runs a command, forwards signals to it, and returns its exit status.
  *
- * The command keeps our standard streams, process group and terminal; it gets the
- * signal mask that was there before ours.
+ * The command keeps our standard streams, process group and terminal; it gets the signal mask that
+ * was set before ours.
  */
 #ifndef AGENT_EXEC_COMMAND_H
 #define AGENT_EXEC_COMMAND_H

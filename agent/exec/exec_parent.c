@@ -348,7 +348,8 @@ void exec_parent_reap_others(const struct exec_profiler *profiler)
 {
     siginfo_t info = {0};
 
-    /* Once the command is a zombie it stands before others: the front reaps them soon. */
+    /* Once the command is a zombie it hides others that have ended: the exec parent reaps them
+     * soon. */
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0 &&
            info.si_pid != profiler->command)
         (void)waitpid(info.si_pid, NULL, WNOHANG);

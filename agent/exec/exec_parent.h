@@ -3,20 +3,20 @@
  * Folder agent/exec: knows how a command is started and what the first process of a container owes
  * it: signals, reaping, exit status. Does not know Python, samples and profiles.
  *
- * exec_parent.h - stands in front of a command as if it were not there, with a profiler that can be
+ * exec_parent.h - starts a command as if we were not there, and beside it a profiler that may be
  * lost.
  *
- * Three processes, as the first of a container must not fail: its end is the end of them all.
+ * Three processes, because the first process of a container must not fail: its end ends all others.
  *
- *     front ─┬─ command            where a process may be read by those beside it
- *            └─ profiler
+ *     exec parent ─┬─ command              where a process may read those beside it
+ *                  └─ profiler
  *
- *     front ── profiler ── command where Yama lets ancestors read only
+ *     exec parent ── profiler ── command   where Yama lets ancestors read only
  *
- * The front starts and reaps, passes signals on, and gives the command's exit status. It parses
- * nothing and talks to nobody. A profiler that crashes or hangs is ended and started anew; a
- * command below it comes to the front then, as all orphans do. The profiler does not reap the
- * command: so its status reaches the front, whatever became of the profiler.
+ * The exec parent starts and reaps, forwards signals, and returns the command's exit status. It
+ * parses nothing and talks to nobody. A profiler that crashes or hangs is killed and restarted; a
+ * command below it is then a child of the exec parent, as all orphans are. The profiler does not
+ * reap the command, so the exec parent gets its status whatever happens to the profiler.
  *
  * Threads: one.
  */
@@ -29,18 +29,17 @@
 #include "agent/child/heartbeat.h"
 #include "base/err.h"
 
-/* What a profiler works with. */
+/* Arguments of the profiler. */
 struct exec_profiler {
-    pid_t root;                  /* whose descendants it is to profile */
-    pid_t command;               /* if it is its parent, else 0 */
-    struct heartbeat *heartbeat; /* turns must count on, or it is held for hung */
+    pid_t root;                  /* it profiles the descendants of this process */
+    pid_t command;               /* if the profiler is its parent; else 0 */
+    struct heartbeat *heartbeat; /* its turns must count on, or the profiler counts as hung */
 };
 
 struct exec_parent {
     char **command;
-    bool above; /* the profiler is to be the command's parent */
-    bool
-        group; /* signals are for all of the command's process group, where it has one of its own */
+    bool above; /* the profiler is the command's parent */
+    bool group; /* forward signals to the command's process group, if it has its own */
     /* Profiles until SIGTERM, which is blocked, in a process of its own; gives its exit status. */
     int (*profile)(void *ctx, const struct exec_profiler *profiler);
     void *ctx;

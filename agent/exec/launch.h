@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.h - starts a command so that it finds what it would find if nobody stood in front of it:
- * signals, terminal, session, descriptors.
+ * launch.h - starts a command with the signals, terminal, session and descriptors that it would
+ * have without us.
  *
- * Shape:   launch_prepare once; launch_start in whatever process is to be the command's parent;
+ * Shape:   launch_prepare once; launch_start in the process that will be the command's parent;
  *          launch_result in the process that waits for the outcome.
  * Threads: there are none yet.
  */
@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 
-/* Where the command stands towards us and the terminal. */
+/* Process group and session of the command. */
 enum launch_process_group {
     LAUNCH_SHARED,  /* in our process group: a job of a shell, which stops and goes on as a whole */
     LAUNCH_GROUP,   /* in a group of its own, in the foreground if ours was: we lead the session */
@@ -28,14 +28,14 @@ struct launch {
     sigset_t mask;  /* the signals that were blocked before us */
     struct sigaction on_child;
     enum launch_process_group process_group;
-    int terminal;      /* that we are in the foreground of; -1: none */
-    pid_t exec_parent; /* the process that stands in front */
+    int terminal;      /* whose foreground group we are; -1: none */
+    pid_t exec_parent; /* pid of the exec parent */
     int report[2];
 };
 
 /*
- * Notes what is to be restored, blocks all signals that can be passed on and collects orphans
- * from now on. False: `err` says why not.
+ * Saves what the command gets back, blocks all signals that can be forwarded, and makes this
+ * process the parent of orphans. False: `err` says why not.
  */
 MUST_CHECK bool launch_prepare(struct launch *launch, char **command, struct err *err);
 
@@ -50,8 +50,8 @@ pid_t launch_start(struct launch *launch);
  */
 MUST_CHECK int launch_result(struct launch *launch, pid_t *out_pid, struct err *err);
 
-/* Lets go of what is the command's: input, output, descriptors, folder. stderr stays, for the log.
- */
+/* Closes what belongs to the command: input, output, descriptors, working directory. Keeps stderr,
+ * for the log. */
 void launch_let_go(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * credentials.h - opens files with no more rights than the process has whose word is taken for
- * them.
+ * credentials.h - opens files with the rights of the process that names them.
  *
- * A hostile process names any file as its source. Whoever looks at it as root must not be
- * shown a file that the process itself could not have read.
+ * A hostile process can name any file as its source. When root opens it, it must not show a file
+ * that the process itself could not read.
  */
 #ifndef AGENT_PROC_CREDENTIALS_H
 #define AGENT_PROC_CREDENTIALS_H
@@ -15,10 +14,10 @@
 #include "base/err.h"
 
 /*
- * From now on the calling thread opens files as the user and groups of that process: they
- * are not given back.
+ * Makes the calling thread open files as the user and groups of that process, for the rest of the
+ * thread's life.
  *
- * Gives: false if that is not possible; then no file should be opened on its word.
+ * Gives: false if that is not possible; then open no file that the process names.
  */
 MUST_CHECK bool assume_credentials(pid_t pid);
 

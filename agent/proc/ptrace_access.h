@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptrace_access.h - finds out what keeps us from reading a process, by trying.
+ * ptrace_access.h - finds out, by trying, why a process may not be read.
  *
  * Threads: any.
  * Source:  ptrace(2), "Ptrace access mode checking"; Documentation/admin-guide/LSM/Yama.rst.
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* name, label, what it is, what to do about it */
+/* name, label, description, remedy */
 #define PTRACE_ACCESS_LIST(X)                                                                     \
     X(NONE, "none", "its memory can be read", "")                                                 \
     X(GONE, "gone", "there is no such process", "")                                               \
@@ -54,15 +54,15 @@ enum ptrace_access {
         PTRACE_ACCESS_COUNT
 };
 
-/* What keeps us from reading that process now. */
+/* Why that process cannot be read now. */
 enum ptrace_access ptrace_access_find(pid_t pid);
 
-/* Its label, what it is, and what to do about it. Never NULL; no cure is "". */
+/* Its label, description and remedy. Never NULL; no remedy: "". */
 const char *ptrace_access_label(enum ptrace_access access);
 const char *ptrace_access_text(enum ptrace_access access);
 const char *ptrace_access_cure(enum ptrace_access access);
 
-/* Why a process may not be read, and the cure, as one sentence for people. */
+/* Description and remedy as one sentence for users. */
 void ptrace_access_explain(enum ptrace_access access, char *out, size_t size);
 
 /* True if process_vm_readv is refused whatever it reads; /proc/PID/mem may do instead of it. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu_attribution.h - spreads the CPU time of a thread over the stacks it was seen running with.
+ * cpu_attribution.h - divides the CPU time of a thread over the stacks that it was seen running
+ * with.
  *
- * The kernel knows how much CPU a thread took, samples know where it was running.
- * Over an interval the one is divided in proportion to the other, so that the sum is
- * the kernel's own number whatever the rate.
+ * The kernel knows how much CPU time a thread used; samples know the stacks. Over an interval the
+ * CPU time is divided in proportion to the sampled time of each stack, so the sum is always the
+ * kernel's number, whatever the sample rate.
  */
 #ifndef AGENT_SAMPLING_CPU_ATTRIBUTION_H
 #define AGENT_SAMPLING_CPU_ATTRIBUTION_H
@@ -15,17 +16,17 @@
 
 #include "base/err.h"
 
-enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks; then it is time to settle */
+enum { CPU_ATTRIBUTION_MAX = 1024 }; /* different stacks until a divide is due */
 
 struct cpu_attribution_item {
-    uint32_t row;
-    uint64_t weight;
+    uint32_t row;    /* of the profile of the service */
+    uint64_t weight; /* ns in which the thread was seen running with it */
 };
 
 struct cpu_attribution {
     struct cpu_attribution_item *items; /* owned */
     size_t count, capacity;
-    uint64_t total;
+    uint64_t total; /* of all weights */
 };
 
 void cpu_attribution_init(struct cpu_attribution *cpu_attribution);
@@ -33,7 +34,7 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution);
 
 /*
  * Notes that the thread was seen running with stack `row` for `weight` ns.
- * False: it is full, or out of memory; settle and add again.
+ * False: it is full, or out of memory; divide, clear and add again.
  */
 MUST_CHECK bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row,
                                     uint64_t weight);

@@ -403,7 +403,7 @@ static uint64_t next_scan_ns(const struct engine *e)
     return e->finder ? finder_next_ns(e->finder) : UINT64_MAX;
 }
 
-/* What engine_run does, but it may end in a seat. */
+/* What engine_run does, but it may return while pinned to a CPU. */
 static enum engine_event run_until_event(struct engine *e, uint64_t deadline_ns,
                                          struct signalfd_siginfo *out_signal)
 {

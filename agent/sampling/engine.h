@@ -4,12 +4,14 @@
  * time becomes weights of stacks. Does not know what becomes of a profile, and processes of our
  * own.
  *
- * engine.h - finds the processes that are wanted, samples each at its rate, and hands
- * over each service's profile at the end of each interval.
+ * engine.h - samples processes, each at its rate, and delivers the profile of each service at the
+ * end of each interval.
  *
- * Shape:   engine_new, engine_run until it says why it stopped, engine_flush for the
- *          interval that was running, engine_free.
- * Threads: one. Signals that the engine is to report must be blocked in all threads.
+ * It finds the processes itself (settings.choose), or is told which ones to sample (engine_take).
+ *
+ * Shape:   engine_new; engine_run until it says why it stopped; engine_flush for the running
+ * interval; engine_free. Threads: one. Signals that the engine reports must be blocked in all
+ * threads.
  */
 #ifndef AGENT_SAMPLING_ENGINE_H
 #define AGENT_SAMPLING_ENGINE_H
@@ -23,7 +25,7 @@
 #include "agent/sampling/bursts.h"
 #include "agent/sampling/process.h"
 
-/* A process that hangs, or does no more. */
+/* A process that hangs, or has stopped hanging. */
 struct engine_hang {
     struct proc_id id;
     enum hang_kind kind; /* HANG_NONE: it runs again */
@@ -31,7 +33,7 @@ struct engine_hang {
     uint64_t lasted_ns;  /* so far */
 };
 
-/* Where the processes are found elsewhere: how each of them is doing. */
+/* Events of processes that were handed over with engine_take. */
 struct engine_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
@@ -39,25 +41,26 @@ struct engine_callbacks {
 };
 
 struct engine_settings {
-    /* Is this process wanted? Not called for pystrobe itself nor for zombies. NULL: none is looked
-     * for; engine_take and engine_drop say what is sampled, and `news` must be there. */
+    /* Decides whether a process is sampled. Not called for pystrobe itself or for zombies. NULL:
+     * the engine looks for none; engine_take and engine_drop say what is sampled, and `callbacks`
+     * must be set. */
     bool (*choose)(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out);
     const struct engine_callbacks *callbacks; /* static */
-    int messages_fd;             /* engine_run returns when it can be read; 0: there is none */
-    struct heartbeat *heartbeat; /* shows which process is read; NULL: nobody watches */
+    int messages_fd;                          /* engine_run returns when it is readable; 0: none */
+    struct heartbeat *heartbeat;              /* says which process is read; NULL: none */
     /* Takes the profile of an interval before it is emptied. */
     void (*deliver)(void *ctx, const struct service *service, uint64_t now_ns);
-    /* A process hangs, or goes on. It may read it meanwhile. NULL: nobody asks. */
+    /* A process hangs, or has stopped hanging. The callback may read it. May be NULL. */
     void (*hangs)(void *ctx, const struct engine_hang *hang);
-    /* All services of the interval were delivered. NULL: nobody asks. */
+    /* All services of the interval were delivered. May be NULL. */
     void (*interval_ended)(void *ctx);
     void *ctx;
     uint64_t interval_ns;        /* 0: one interval, until engine_flush */
-    uint64_t scan_ns;            /* how often /proc is looked through for processes */
-    pid_t only;                  /* look at this process alone; 0: at all of /proc */
+    uint64_t scan_ns;            /* time between two scans of /proc */
+    pid_t only;                  /* consider this process only; 0: all of /proc */
     size_t max_services;         /* profiles of an interval; 0: no limit */
     bool exception;              /* rows have VALUE_EXCEPTION, too */
-    bool eager;                  /* look five times a second, and at first still more often */
+    bool eager;                  /* scan five times a second, and more often at first */
     struct cpy_scratch *scratch; /* owned by the engine from then on; NULL: it makes one */
     sigset_t signals;            /* that engine_run reports */
 };
@@ -80,7 +83,7 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
  */
 #define ENGINE_SLICE_NS UINT64_C(500000)
 
-/* From this rate on (Hz) it pays to read targets on site: see cpy_scratch_use_bpf. */
+/* From this rate on (Hz) the BPF reader pays off: see cpy_scratch_use_bpf. */
 enum { ENGINE_BPF_MIN_HZ = 100 };
 
 /* How long something took: how often up to each bound, and beyond the last; in all. */
@@ -136,13 +139,14 @@ MUST_CHECK enum engine_event engine_run(struct engine *engine, uint64_t deadline
  */
 size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t duration_ns);
 
-/* All periods are `factor` times as long as asked for from now on, as far as they may be. */
+/* Multiplies all periods by `factor` from now on, up to the longest period allowed. */
 void engine_stretch(struct engine *engine, double factor);
 
-/* Looks through /proc now. */
+/* Scans /proc now. */
 void engine_scan(struct engine *engine);
 
-/* Samples a process from now on; tells `news`, at once if it cannot be sampled now. */
+/* Samples a process from now on. Calls put_off of `callbacks`, perhaps at once, if it cannot be
+ * sampled now. */
 void engine_take(struct engine *engine, struct proc_id id, const struct target_profile *profile);
 
 /* Samples a process no more. */
@@ -151,7 +155,7 @@ void engine_drop(struct engine *engine, struct proc_id id);
 /* Ends the interval now: delivers each service's profile and begins the next. */
 void engine_end_interval(struct engine *engine);
 
-/* Processes that are to be told apart in profiles for a while, whatever their choice says. */
+/* Processes that get a label pid in profiles for a while, whatever their target profile says. */
 enum { SPLIT_PIDS_MAX = 8 };
 
 struct split_pids {
@@ -159,8 +163,8 @@ struct split_pids {
     pid_t pids[SPLIT_PIDS_MAX];
 };
 
-/* Gives out all time that was counted so far, so that the running profiles are whole up to now;
- * from now on just the processes of `apart` have the label pid, and those that want it. */
+/* Commits all time so far, so that the running profiles are complete up to now. From now on the
+ * processes of `split_pids` have the label pid, beside those whose target profile asks for it. */
 void engine_commit(struct engine *engine, const struct split_pids *split_pids);
 
 /* The services as they are in the running interval. Lends the list until engine_free. */
@@ -172,7 +176,7 @@ void engine_flush(struct engine *engine);
 /* Lends until engine_free. */
 const struct engine_stats *engine_stats(const struct engine *engine);
 
-/* Notes in `stats` that a process could not be opened, and what kept us from it. */
+/* Records in `stats` that a process could not be opened, and why. */
 void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
                          const struct err *err);
 

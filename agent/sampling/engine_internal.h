@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_internal.h - what the files of an engine share; nobody else includes it.
+ * engine_internal.h - what engine.c and engine_targets.c share; no other file includes it.
  *
- * engine.c has its loop and its intervals, engine_targets.c the processes that it samples.
+ * engine.c has the loop and the intervals, engine_targets.c the processes that are sampled.
  */
 #ifndef AGENT_SAMPLING_ENGINE_INTERNAL_H
 #define AGENT_SAMPLING_ENGINE_INTERNAL_H
@@ -19,31 +19,31 @@ struct engine {
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct finder *finder;  /* owned */
-    struct cpy_scratch *scratch; /* owned: of all that are sampled */
+    struct cpy_scratch *scratch; /* owned: shared by all targets */
     struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;
-    struct target *pinned; /* borrowed: on whose CPU we are; NULL: nobody's */
+    struct target *pinned; /* borrowed: the target whose CPU we are pinned to; NULL: none */
     struct services services;
     int epoll_fd, signal_fd;
     int running_fd; /* owned: for proc_running */
-    /* Wake-ups after the last that we were not alone in without asking whether we are; how many of
-     * these are left. */
+    /* Backoff: skip the is_alone() check for this many wake-ups; how many of them are left. */
     unsigned alone_backoff, alone_backoff_left;
     uint64_t interval_end_ns;
-    struct ticks ticks; /* of those that are sampled */
-    struct alarm alarm; /* for a single one */
+    struct ticks ticks; /* of all targets */
+    struct alarm alarm; /* used when there is one target */
     struct bursts bursts;
     struct trim trim;
     struct split_pids split_pids;
-    struct utc utc; /* when it was last looked whether the clock was set */
+    struct utc utc; /* last check for a step of the wall clock */
 };
 
-/* engine_targets.c, which knows nothing of engine.c */
+/* engine_targets.c, which does not use engine.c */
 
-/* Has the loop woken when `fd` can be read, for `what`. False: no descriptors, or no memory. */
+/* Wakes the loop when `fd` is readable; `what` is the data of its epoll event. False: out of
+ * descriptors or memory. */
 MUST_CHECK bool engine_epoll_add(struct engine *engine, int fd, void *what);
 
-/* From now on a process is read, which a watcher is to see; and no more. */
+/* Updates the heartbeat: a process is read from now on; it is read no longer. */
 void engine_begin_reading(struct engine *engine, struct proc_id id, uint64_t now_ns);
 void engine_end_reading(struct engine *engine);
 
@@ -52,17 +52,17 @@ void engine_end_reading(struct engine *engine);
 MUST_CHECK bool engine_start(struct engine *engine, struct proc_id id,
                              const struct target_profile *profile, struct cpy_target *opened);
 
-/* Stops sampling a target, and ends it; the time it took so far is given out. */
+/* Stops sampling a target, commits its time so far and frees it. */
 void engine_stop(struct engine *engine, struct target *target);
 
 /* A process cannot be sampled now. */
 void engine_put_off(struct engine *engine, struct proc_id id, enum cpy_rc rc,
                     const struct err *err);
 
-/* A process may publish late who it is: then it goes on as that service. */
+/* Reads the service name that the process publishes (it may do so late), and moves it there. */
 void engine_refresh_name(struct engine *engine, struct target *target, uint64_t now_ns);
 
-/* Tells each target apart as it is to be from now on. */
+/* Updates the split of each target from split_pids. */
 void engine_split_all(struct engine *engine, uint64_t now_ns);
 
 #endif

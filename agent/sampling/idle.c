@@ -30,7 +30,7 @@ static void note_idle(struct process *p, uint64_t count, uint64_t now_ns)
     p->idle.since_ns = p->last_ns = now_ns;
 }
 
-/* It has rested until the last glance, as its clock has told. */
+/* It was idle until the last cheap check, because its clock had not moved. */
 static void trust_cheap_checks(struct process *p)
 {
     if (p->idle.cheap_checks > 0)

@@ -4,12 +4,12 @@
  * socket. Does not know how samples are taken; it changes nothing but by an order to the main
  * loop.
  *
- * monitoring.h - lets others see what the agent does: gathers its state once a second, serves the
- * control socket, and tells a service manager.
+ * monitoring.h - makes the agent's state visible: gathers it once a second, serves it over the
+ * control socket and HTTP, and notifies a service manager.
  *
- * Shape:   monitoring_open once the fleet and the exporters are there; monitoring_publish whenever
+ * Shape:   monitoring_open once the supervisor and the exporters exist; monitoring_publish whenever
  *          monitoring_next_ns is over; monitoring_close.
- * Threads: the main loop's; what it shares is for others.
+ * Threads: all functions belong to the main loop; `share` is read by other threads.
  */
 #ifndef AGENT_SERVE_MONITORING_H
 #define AGENT_SERVE_MONITORING_H
@@ -24,36 +24,36 @@
 struct monitoring {
     struct state_share share;
     struct on_demand *on_demand; /* owned: of `web` */
-    struct control *control;     /* owned; NULL: there is none */
+    struct control *control;     /* owned; NULL: none */
     struct web *web;             /* owned; NULL: there is none */
-    struct control *left; /* owned: of settings before, until `left_ns`: it may have to answer */
+    struct control *left; /* owned: of the settings before, until left_ns, to send its answers */
     uint64_t left_ns;
     struct notify notify;
     struct state_config config;
     int64_t started_ns;
     uint64_t started_mono_ns, next_ns;
-    bool shared;    /* `share` is there */
-    bool published; /* a state was, before the main loop went on */
+    bool shared;    /* `share` is initialised */
+    bool published; /* a state was published before: the agent is ready */
 };
 
-/* What the state is gathered from. All borrowed. */
+/* Sources of the state. All borrowed. */
 struct monitoring_sources {
     const struct conf *conf;
     struct supervisor *supervisor;
     const struct publisher *publisher;
 };
 
-/* The signal that wakes the main loop when an order has come: among those that are blocked. */
+/* Wakes the main loop when a request has come; must be blocked. */
 enum { MONITORING_SIGNAL = SIGUSR2 };
 
 /*
- * Opens the control socket as `conf` has it. False: it is asked for and cannot be had, `err`
- * says why. The default place is not worth that: then the log says why.
+ * Opens the control socket of the settings. False: it cannot be opened, `err` says why. If only the
+ * default path cannot be opened, that is logged and the result is true.
  */
 MUST_CHECK bool monitoring_open(struct monitoring *monitoring, const char *path,
                                 const struct conf *conf, struct err *err);
 
-/* What other settings want instead of what is open. */
+/* Replacements that changed settings ask for. */
 struct monitoring_change {
     struct control *control; /* owned */
     struct web *web;         /* owned */
@@ -61,10 +61,10 @@ struct monitoring_change {
 };
 
 /*
- * Opens what `conf` has at other places than `before`. False: it cannot be had, `err` says why.
+ * Opens the sockets whose address differs between `before` and `conf`. False: one cannot be opened,
+ * `err` says why.
  *
- * Gives: *out, to be ended with monitoring_apply, or with monitoring_abandon if the settings are
- * not to be.
+ * Gives: *out, ended with monitoring_apply, or with monitoring_abandon if the settings are refused.
  */
 MUST_CHECK bool monitoring_prepare(struct monitoring *monitoring, const struct conf *before,
                                    const struct conf *conf, struct monitoring_change *out,
@@ -77,13 +77,13 @@ void monitoring_abandon(const struct monitoring_change *change);
 /* A reload begins. */
 void monitoring_reloading(const struct monitoring *monitoring);
 
-/* Notes how a reload went; `err` says why it did not go well. */
+/* Records the result of a reload; `err` says why it failed. */
 void monitoring_reloaded(struct monitoring *monitoring, bool good, const struct err *err);
 
-/* Gathers the state and shares it. Only this feeds the service manager's watchdog. */
+/* Gathers and publishes the state. Only this function feeds the service manager's watchdog. */
 void monitoring_publish(struct monitoring *monitoring, const struct monitoring_sources *sources);
 
-/* The agent ends: from now on the service manager waits for that only. */
+/* Tells the service manager that the agent stops. */
 void monitoring_ending(const struct monitoring *monitoring);
 
 /* Ends it. A struct of zeros is fine. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * on_demand.h - profiles that somebody asks for: what the agent samples from now on, for a while.
+ * on_demand.h - profiles on request: of what the agent samples from now on, for a given time.
  *
- * Nobody is sampled for it a second time. Each pull adds up what the samplers hand over: the
- * profiles of the intervals that end meanwhile, and of the running one what came since the pull
- * began. At both ends the samplers are told to give out all time that they have counted.
+ * No process is sampled twice for it. Each request adds up what the samplers hand over: the
+ * profiles of the intervals that end meanwhile, and of the running one what came since the request
+ * began. At both ends the samplers are told to commit all time that they have counted.
  *
- * Shape:   on_demand_new; on_demand_ask by whoever wants a profile; in the main loop on_demand_step
- * when the signal came or on_demand_next_ns is over, and on_demand_deliver at the end of each
- * interval; on_demand_free. Threads: on_demand_ask may be called by any; all else belongs to the
- * main loop.
+ * Shape:   on_demand_new; on_demand_ask in the thread that wants a profile; in the main loop
+ *          on_demand_step when the signal came or on_demand_next_ns is over, and on_demand_deliver
+ * at the end of each interval; on_demand_free. Threads: on_demand_ask from any; all others belong
+ * to the main loop.
  */
 #ifndef AGENT_SERVE_ON_DEMAND_H
 #define AGENT_SERVE_ON_DEMAND_H
@@ -24,39 +24,39 @@
 enum {
     ON_DEMAND_MAX = SPLIT_PIDS_MAX, /* at a time */
     ON_DEMAND_SECONDS_MAX = 300,
-    ON_DEMAND_PROFILE_MAX = 8 << 20 /* bytes that one may take while it is added up */
+    ON_DEMAND_PROFILE_MAX = 8 << 20 /* most bytes of a profile while it is added up */
 };
 
 struct on_demand; /* private */
 
 struct on_demand_request {
-    char target[CONTROL_TARGET_MAX]; /* as target_selection.h has it */
+    char target[CONTROL_TARGET_MAX]; /* in the form of resolve_target.h */
     uint64_t duration_ns;
-    double rate_hz; /* at least; 0: as it is sampled anyway */
+    double rate_hz; /* minimum; 0: the current rate */
 };
 
 enum on_demand_rc {
     ON_DEMAND_OK,
     ON_DEMAND_BUSY,    /* there are ON_DEMAND_MAX, or BURSTS_MAX bursts, already */
-    ON_DEMAND_UNKNOWN, /* nothing that is sampled is called so */
-    ON_DEMAND_FULL,    /* it got too large */
+    ON_DEMAND_UNKNOWN, /* no sampled process matches the target */
+    ON_DEMAND_FULL,    /* the profile got too large */
     ON_DEMAND_NOMEM,
-    ON_DEMAND_ENDED /* the agent ends, or has given up answering here */
+    ON_DEMAND_ENDED /* the agent ends, or stop was set */
 };
 
 struct on_demand_answer {
-    struct pprof *profile; /* owned by who asked: pprof_free */
+    struct pprof *profile; /* owned by the caller: pprof_free */
     int64_t start_utc_ns;
     uint64_t duration_ns;
-    uint64_t period_ns; /* between two samples, of the service that was sampled most often */
+    uint64_t period_ns; /* shortest period of the services in it */
 };
 
-/* `signal` wakes the main loop when somebody asks. NULL: out of memory. */
+/* `signal` wakes the main loop for a request. NULL: out of memory. */
 MUST_CHECK struct on_demand *on_demand_new(int signal);
 
 /*
- * Asks for a profile and waits for it, or until `*stop`. May wait some seconds longer than asked
- * for: a sampler may hang.
+ * Requests a profile and waits for it, or until `*stop`. May take some seconds longer than
+ * requested, because a sampler may hang.
  *
  * Gives: *out if it is ON_DEMAND_OK.
  */
@@ -64,7 +64,7 @@ MUST_CHECK enum on_demand_rc on_demand_ask(struct on_demand *on_demand,
                                            const struct on_demand_request *request,
                                            atomic_bool *stop, struct on_demand_answer *out);
 
-/* Begins and ends what is due. */
+/* Begins and ends the requests that are due. */
 void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
                     const struct conf *conf);
 
@@ -74,7 +74,7 @@ uint64_t on_demand_next_ns(struct on_demand *on_demand);
 /* An interval of a service has ended: its profile is about to be emptied. NULL is fine. */
 void on_demand_deliver(struct on_demand *on_demand, const struct service *service);
 
-/* Nobody may be waiting any more. NULL is fine. */
+/* No thread may wait in on_demand_ask any more. NULL is fine. */
 void on_demand_free(struct on_demand *on_demand);
 
 #endif

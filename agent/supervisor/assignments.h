@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assignments.h - which process is sampled by which sampler, and which of them apart, as a sampler
- * was lost in it.
+ * assignments.h - which process is sampled by which sampler, and which processes are in quarantine.
  *
  * Threads: one.
  */
@@ -12,68 +11,69 @@
 #include "agent/supervisor/quarantine.h"
 #include "agent/supervisor/sampler_process.h"
 
-/* What is looked at all the time comes first: the choice has kilobytes. */
+/* Hot members come first, because `profile` takes kilobytes. */
 struct assignment {
     struct proc_id id;
-    struct sampler_process *sampler; /* borrowed: whose it is */
-    bool sent;                       /* the sampler that runs there has got it, */
-    bool sampling;                   /* and samples it */
-    bool known;                      /* it was sampled before, by any */
-    uint64_t began_ns;               /* since when it is sampled */
+    struct sampler_process *sampler; /* borrowed: the one that it is assigned to */
+    bool sent;                       /* that sampler has got it */
+    bool sampling;                   /* that sampler samples it */
+    bool known;                      /* some sampler has sampled it before */
+    uint64_t began_ns;               /* monotonic: start of sampling */
     struct target_profile profile;
-    char python[32];             /* its version; "" as long as it is not known */
-    struct engine_counts counts; /* of all samplers so far, */
-    struct engine_counts before; /* and of those that have ended */
+    char python[32];             /* version; "": not known yet */
+    struct engine_counts counts; /* by all samplers so far */
+    struct engine_counts before; /* by samplers that have ended */
     struct hang_reported hang;
 };
 
 struct assignments {
     struct assignment *items; /* owned */
     size_t count, capacity;
-    size_t next; /* the one that is likely counted next */
+    size_t next; /* index that the next counts are likely for */
     struct quarantine quarantine;
 };
 
-/* Adds a process for `slot`, or for `apart` if it is a suspect. Lends it until the next add or
- * remove; NULL: out of memory. */
+/* Adds a process for `sampler`, or for `quarantine_sampler` if it is in quarantine. Lends it until
+ * the next add or remove; NULL: out of memory. */
 MUST_CHECK struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
                                               const struct target_profile *profile,
                                               struct sampler_process *sampler,
                                               struct sampler_process *quarantine_sampler);
 
-/* Lends likewise; NULL: there is none. The second: the one that `slot` was reading. */
+/* Finds a process: by its id; by its pid, if it is assigned to `sampler`. Lends likewise; NULL:
+ * none. */
 struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id);
 struct assignment *assignments_reading(const struct assignments *assignments,
                                        const struct sampler_process *sampler, pid_t pid);
 
-/* Notes what the sampler that has a process counted of it so far; nothing if there is no such. */
+/* Stores the counts of a process, if it is assigned to `sampler`. */
 void assignments_count(struct assignments *assignments, const struct sampler_process *sampler,
                        struct proc_id id, const struct engine_counts *counts);
 
 /* Removes one; NULL is fine. */
 void assignments_remove(struct assignments *assignments, struct assignment *assignment);
 
-/* From now on another sampler is to have it. */
+/* Assigns it to another sampler. */
 void assignments_move(struct assignment *assignment, struct sampler_process *sampler);
 
-/* The sampler of a slot is lost: nothing of what was sent to it holds. */
+/* The sampler was lost: all its processes must be sent again. */
 void assignments_unsend(struct assignments *assignments, const struct sampler_process *sampler);
 
-/* A sampler was lost in it: from now on it is `apart`. Lends what is known of it until the next
- * call; NULL: out of memory. */
+/* A sampler was lost while it read this process: puts it into quarantine. Lends its entry until the
+ * next call; NULL: out of memory. */
 const struct quarantine_entry *assignments_quarantine(struct assignments *assignments,
                                                       struct assignment *assignment,
                                                       struct sampler_process *quarantine_sampler,
                                                       uint64_t now_ns);
 
-/* When a suspect may be tried; 0: it is none. */
+/* When a process in quarantine may be retried; 0: it is not in quarantine. */
 uint64_t assignments_retry_ns(const struct assignments *assignments,
                               const struct assignment *assignment);
 
-/* Forgets suspects that have ended. */
+/* Forgets processes in quarantine that have ended. */
 void assignments_sweep(struct assignments *assignments);
 
-/* How many are sampled now. */
+/* Number of processes that are sampled now. */
 size_t assignments_sampling(const struct assignments *assignments);
 
 void assignments_finish(struct assignments *assignments);

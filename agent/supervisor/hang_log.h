@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang_log.h - tells in the log of a process that hangs: a line when it is seen, with a dump of
- * what its threads do, and a line when it goes on.
+ * hang_log.h - logs processes that hang: one line when the hang is seen, with a dump of the
+ * threads, and one line when it ends.
  *
- * A process can hang and go on again as often as it likes. Of each there is a dump once in
- * HANG_DUMP_EVERY_NS, of all together HANG_DUMPS at once and then one in each 30 s; lines without a
- * dump are limited as all lines of the log are.
+ * A process may hang often. Dumps are limited: one of each process in HANG_DUMP_EVERY_NS; of all
+ * processes HANG_DUMPS at once, then one each 30 s. Lines without a dump have the limits of all log
+ * lines.
  *
  * Threads: one.
  */
@@ -19,28 +19,28 @@
 
 enum { HANG_DUMPS = LOG_BURST };
 
-/* What was told of one process. */
+/* What the log has about one process. */
 struct hang_reported {
     enum hang_kind kind;
     pid_t tid;
     uint64_t since_ns;     /* monotonic */
-    uint64_t count;        /* how often it hung */
-    uint64_t next_dump_ns; /* monotonic: none before */
+    uint64_t count;        /* hangs so far */
+    uint64_t next_dump_ns; /* monotonic: no dump before */
 };
 
-/* What was told of all. */
+/* What the log has about all processes. */
 struct hang_log {
-    uint64_t counts[HANG_KINDS]; /* [HANG_NONE]: how often one went on */
+    uint64_t counts[HANG_KINDS]; /* [HANG_NONE]: hangs that have ended */
     struct log_limit dumps;
 };
 
-/* Tells the news of a process of `service`, unless `told` has them already. `dump`: text of `size`
- * bytes, 0: none could be had. */
+/* Logs the event `hang` of a process of `service`, unless `reported` has it already. `dump`: text
+ * of `size` bytes; size 0: none. */
 void hang_report(struct hang_log *log, struct hang_reported *reported,
                  const struct engine_hang *hang, const char *service, const char *dump,
                  size_t size);
 
-/* The process has ended, or is not read any more: it does not hang. */
+/* Forgets a hang, because the process has ended or is sampled no longer. */
 void hang_forget(struct hang_reported *reported);
 
 #endif

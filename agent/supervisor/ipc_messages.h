@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc_messages.h - what the supervisor and its samplers tell each other, each a message of
- * ipc_channel.h.
+ * ipc_messages.h - the messages between the supervisor and its samplers, sent over an ipc_channel.
  *
- * Both are the same program, so messages are structs as they lie in memory. A report may come
- * from a sampler that a target has broken: ipc_read checks sizes, texts are ended by whoever
- * reads them, and numbers are looked at before they are used.
+ * Both run the same program, so a message is a struct as it is in memory. Trust: a target may have
+ * corrupted the sampler that sends a report. So ipc_read checks sizes, the receiver terminates
+ * texts, and checks numbers before it uses them.
  */
 #ifndef AGENT_SUPERVISOR_IPC_MESSAGES_H
 #define AGENT_SUPERVISOR_IPC_MESSAGES_H
@@ -17,11 +16,11 @@
 /* To a sampler. */
 enum ipc_message {
     IPC_TAKE = 1,    /* struct ipc_take: sample this process */
-    IPC_DROP = 2,    /* struct proc_id: sample it no more */
-    IPC_END = 3,     /* struct ipc_end: end the interval, hand over what there is */
-    IPC_BURST = 4,   /* struct ipc_burst: sample some more often for a while */
-    IPC_STRETCH = 5, /* double: all periods are so many times as long as asked for */
-    IPC_COMMIT = 6   /* struct ipc_commit: hand over all that was counted up to now */
+    IPC_DROP = 2,    /* struct proc_id: stop sampling it */
+    IPC_END = 3,     /* struct ipc_end: end the interval and hand over its profiles */
+    IPC_BURST = 4,   /* struct ipc_burst: sample some processes at a higher rate for a while */
+    IPC_STRETCH = 5, /* double: factor of all periods */
+    IPC_COMMIT = 6   /* struct ipc_commit: commit and hand over all time up to now */
 };
 
 struct ipc_take {
@@ -31,7 +30,7 @@ struct ipc_take {
 
 struct ipc_end {
     uint64_t number; /* of the interval */
-    bool last;       /* take a last sample of each process before */
+    bool last;       /* take a last sample of each process first */
 };
 
 struct ipc_burst {
@@ -46,14 +45,14 @@ struct ipc_commit {
 
 /* From a sampler. */
 enum report {
-    REPORT_BEGAN = 1,     /* struct report_began: this process is sampled */
+    REPORT_BEGAN = 1,     /* struct report_began: sampling of this process began */
     REPORT_PUT_OFF = 2,   /* struct report_put_off: it cannot be sampled now */
     REPORT_ENDED = 3,     /* struct proc_id: it has ended */
-    REPORT_ROWS = 4,      /* struct report_rows, then a piece as pprof/feed.h has it */
+    REPORT_ROWS = 4,      /* struct report_rows, then a piece of profile (pprof/feed.h) */
     REPORT_COUNTS = 5,    /* struct report_counts: what happened so far */
-    REPORT_DONE = 6,      /* uint64_t: that interval has ended; what follows belongs to the next */
+    REPORT_DONE = 6,      /* uint64_t: that interval has ended; later reports belong to the next */
     REPORT_EACH = 7,      /* struct report_each: the counts of some processes */
-    REPORT_COMMITTED = 8, /* uint64_t: all up to that order to settle has been handed over */
+    REPORT_COMMITTED = 8, /* uint64_t: answer to the IPC_COMMIT of that number */
     REPORT_HANG = 9       /* struct engine_hang, then a text: what its threads and tasks do */
 };
 
@@ -73,7 +72,7 @@ struct report_rows {
     struct labels labels;
     char python[32];
     uint64_t period_ns;
-    uint8_t begins; /* not 0: the first piece of an interval, numbers begin anew */
+    uint8_t begins; /* not 0: first piece of an interval, the encoder has new tables */
 };
 
 struct report_counts {
@@ -91,7 +90,7 @@ struct report_each {
     } items[REPORT_EACH_MAX];
 };
 
-/* Copies a message out. False: it has another size. */
+/* Copies a message to `out`. False: its size is wrong. */
 static inline bool ipc_read(void *out, size_t out_size, const void *bytes, size_t size)
 {
     if (size != out_size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sampler_process.h - the place of one sampler, which may be lost and started anew: its process,
- * and what it has handed over.
+ * sampler_process.h - one sampler as its supervisor sees it: its process, which may be lost and
+ * restarted, and the profiles that it has handed over.
  *
  * Threads: one.
  */
@@ -12,31 +12,31 @@
 #include "agent/supervisor/ipc_messages.h"
 #include "pprof/feed.h"
 
-/* One service's profile as it comes from one sampler. */
+/* Decoder of one service's profile from one sampler. */
 struct sampler_process_feed {
     char name[sizeof(
         ((struct target_profile *)NULL)->service)]; /* of the service, with its labels */
     struct labels labels;
     struct pprof_delta_decoder decoder;
-    bool stale; /* what the numbers stood for is gone: not before a first piece comes */
+    bool stale; /* the decoder lost its tables: skip pieces until a first one comes */
     struct sampler_process_feed *next;
 };
 
 struct sampler_process {
-    struct child_process child;         /* runs if its pid is not 0 */
+    struct child_process child;         /* pid 0: it does not run */
     struct sampler_process_feed *feeds; /* owned list */
-    struct report_counts now;           /* of the sampler that runs */
-    size_t processes;                   /* that it is to sample */
-    uint64_t begun;                     /* samplers so far */
-    uint64_t next_start_ns;             /* not started before */
-    uint64_t pause_ns;                  /* before it is started again if it is lost soon */
-    uint64_t done;                      /* the interval that it has ended last */
-    uint64_t committed;                 /* the order to settle that it has carried out last */
-    uint64_t lost_pieces;               /* that came too late for their interval */
-    uint64_t cpu_ns;                    /* of the samplers that have ended */
+    struct report_counts now;           /* counters of the running child */
+    size_t processes;                   /* assigned to it */
+    uint64_t begun;                     /* times it was started */
+    uint64_t next_start_ns;             /* monotonic: not started before */
+    uint64_t pause_ns;                  /* backoff before the next start */
+    uint64_t done;                      /* number of the last interval that it has ended */
+    uint64_t committed;                 /* number of the last IPC_COMMIT that it has answered */
+    uint64_t lost_pieces;               /* that came after their interval had ended */
+    uint64_t cpu_ns;                    /* of children that have ended */
 };
 
-/* What a sampler reports. */
+/* Called for each report of a sampler. */
 struct sampler_process_callbacks {
     void (*began)(void *ctx, struct proc_id id, const char *version);
     void (*put_off)(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err);
@@ -45,33 +45,33 @@ struct sampler_process_callbacks {
     void (*hangs)(void *ctx, const struct engine_hang *hang, const char *dump, size_t size);
 };
 
-/* Starts the sampler; `onsite`: it is to read on site, if it may. False: `err` says why; it is to
- * be tried again at next_start_ns. */
+/* Starts the sampler. `bpf_reader`: it uses the BPF reader, if it may. False: `err` says why; retry
+ * at next_start_ns. */
 MUST_CHECK bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader,
                                       uint64_t now_ns, struct err *err);
 
-/* Ends the sampler at once, if it runs. `sum` gets its counters. One that `failed` by itself is
- * started again after a pause, which grows. */
+/* Kills the sampler, if it runs, and adds its counters to `sum`. After one that `failed` by itself
+ * the next start waits, with backoff. */
 void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t now_ns,
                           struct report_counts *sum);
 
-/* Frees what is left of it once it is stopped. */
+/* Frees it, once it is stopped. */
 void sampler_process_finish(struct sampler_process *sampler);
 
-/* Sends an order. False: the sampler is lost. */
+/* Sends a message. False: the sampler is lost. */
 MUST_CHECK bool sampler_process_send(struct sampler_process *sampler, enum ipc_message ipc_message,
                                      const void *message, size_t size);
 
 /*
- * Reads what has come, up to the end of interval `running`: what follows waits for
- * sampler_process_renew. False: the sampler has ended, or reports what makes no sense.
+ * Handles the reports that have come, up to the end of interval `running`; the rest waits for
+ * sampler_process_renew. False: the sampler has ended, or a report is not valid.
  */
 MUST_CHECK bool sampler_process_receive(struct sampler_process *sampler, struct services *services,
                                         uint64_t running,
                                         const struct sampler_process_callbacks *callbacks,
                                         void *ctx);
 
-/* The services begin a new interval: what still comes of the old one is lost, and counted. */
+/* A new interval begins: pieces of the old one that still come are dropped, and counted. */
 void sampler_process_renew(struct sampler_process *sampler);
 
 /* The CPU time of all its samplers so far. */

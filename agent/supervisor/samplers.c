@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* samplers.c - when samplers are started, watched, told what to do and given up; see
- * supervisor_internal.h. */
+/* samplers.c - starts, checks, instructs and kills samplers; see supervisor_internal.h. */
 #include <string.h>
 
 #include "agent/host/clock.h"
@@ -9,7 +8,7 @@
 
 /* How often samplers are looked at: one that is blocked is known after a quarter of a second. */
 #define LOOK_NS (60 * NS_PER_MS)
-/* A suspect that is sampled so long without blocking is one of all again. */
+/* A process in quarantine that is sampled so long without blocking leaves it. */
 #define TRIAL_NS (10 * NS_PER_S)
 
 /* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
@@ -242,7 +241,7 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     supervisor_send(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
 }
 
-/* A suspect has behaved well for a while. */
+/* Ends the quarantine of a process that has not blocked its sampler for TRIAL_NS. */
 static void end_trial(struct supervisor *f, struct assignment *assignment)
 {
     supervisor_send(f, assignment->sampler, IPC_DROP, &assignment->id, sizeof(assignment->id));

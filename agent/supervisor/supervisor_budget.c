@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor_budget.c - keeps a fleet to what it may use; see supervisor_internal.h. */
+/* supervisor_budget.c - keeps the supervisor and its samplers to the budget; see
+ * supervisor_internal.h. */
 #include <time.h>
 
 #include "agent/child/run_captured.h"

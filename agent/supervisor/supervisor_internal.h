@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_internal.h - what the files of a fleet share; nobody else includes it.
+ * supervisor_internal.h - what the files of the supervisor share; no other file includes it.
  *
- * supervisor.c has its loop, its intervals and what it hears; samplers.c when samplers are
- * started, watched, told what to do and given up; supervisor_budget.c what all of it may use.
+ * supervisor.c has the loop, the intervals and the reports of samplers; samplers.c starts, checks,
+ * instructs and kills samplers; supervisor_budget.c keeps to the budget.
  */
 #ifndef AGENT_SUPERVISOR_SUPERVISOR_INTERNAL_H
 #define AGENT_SUPERVISOR_SUPERVISOR_INTERNAL_H
@@ -28,34 +28,34 @@ struct supervisor {
     struct bursts bursts;
     struct hang_log hangs;
     struct budget budget;
-    uint64_t budget_ns; /* when it is looked at next */
-    struct utc utc;     /* when it was last looked whether the clock was set */
-    struct sampler_process samplers[SAMPLERS]; /* the last one for suspects */
-    size_t sampler_count;                      /* of those for the others, in use */
-    struct sampler_process *reporting_sampler; /* borrowed: who reports now */
+    uint64_t budget_ns;                        /* monotonic: next budget step */
+    struct utc utc;                            /* last check for a step of the wall clock */
+    struct sampler_process samplers[SAMPLERS]; /* the last one: quarantine */
+    size_t sampler_count;                      /* in use, without that one */
+    struct sampler_process *reporting_sampler; /* borrowed: whose report is handled */
     int signal_fd;
     struct split_pids split_pids;
-    uint64_t commit_number;   /* the number of the last order to settle */
-    uint64_t interval;        /* its number, from 1 */
+    uint64_t commit_number;   /* number of the last IPC_COMMIT */
+    uint64_t interval;        /* number of the running one, from 1 */
     uint64_t interval_end_ns; /* when it is to end */
-    uint64_t late_ns;         /* it is ending: samplers are waited for until then; 0: it is not */
-    uint64_t look_ns;
+    uint64_t late_ns; /* the interval ends: deadline of the samplers; 0: it does not end yet */
+    uint64_t look_ns; /* monotonic: next check of the samplers */
     struct trim trim;
 };
 
-/* samplers.c, which knows nothing of the other two */
+/* samplers.c, which does not use the other two */
 
-/* Samples a process no more. */
+/* Stops sampling a process. */
 void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 
-/* A process cannot be sampled now, because of us. */
+/* Puts a process off for a reason of our own: the budget, or memory. */
 void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const char *why,
                        uint64_t now_ns);
 
-/* A sampler has ended by itself: it is to be started again. */
+/* Handles a sampler that has ended by itself; it will be restarted. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
-/* Sends an order to a sampler that runs; it is lost if that fails. */
+/* Sends a message to a sampler, if it runs. If that fails the sampler counts as lost. */
 void supervisor_send(struct supervisor *supervisor, struct sampler_process *sampler,
                      enum ipc_message kind, const void *message, size_t size);
 void supervisor_send_end(struct supervisor *supervisor, struct sampler_process *sampler, bool last);
@@ -64,19 +64,19 @@ void supervisor_send_stretch(struct supervisor *supervisor, struct sampler_proce
 /* The highest rate (Hz) that any process is to be sampled at now. */
 double supervisor_fastest_hz(const struct supervisor *supervisor, uint64_t now_ns);
 
-/* The sampler that has the least to do; one that does not run counts as half busy. */
+/* The sampler with the fewest processes; starting a further one costs as much as 64 processes. */
 struct sampler_process *supervisor_least_busy(struct supervisor *supervisor);
 
-/* Gives a process to its sampler, which is started if it may be. */
+/* Sends a process to its sampler, which is started first if it does not run and may. */
 void supervisor_assign(struct supervisor *supervisor, struct assignment *assignment,
                        uint64_t now_ns);
 
-/* Looks at all samplers and at what they are to sample. */
+/* Checks all samplers, and all processes that wait for theirs. */
 void supervisor_look(struct supervisor *supervisor, uint64_t now_ns);
 
 /* supervisor_budget.c, which uses samplers.c */
 
-/* Keeps to what may be used. */
+/* One step of the budget: measures, and stretches periods or drops processes. */
 void supervisor_step_budget(struct supervisor *supervisor, uint64_t now_ns);
 
 static inline bool sampler_process_runs(const struct sampler_process *sampler)

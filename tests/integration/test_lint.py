@@ -104,6 +104,15 @@ def test_a_folder_that_the_readme_does_not_name_fails(tree):
     assert status == 1 and "README.md has no row for agent/top" in text
 
 
+def test_a_folder_whose_headers_do_not_say_what_it_knows_fails(tree):
+    header = tree / "agent" / "dump" / "dump.h"
+    header.write_text(header.read_text().replace("Folder agent/dump: knows", "agent/dump has"))
+
+    status, text = check_includes(tree)
+
+    assert status == 1 and 'not one header of agent/dump, but 0, begins with "Folder agent/dump: knows' in text
+
+
 def compile_files(folder, files):
     """Writes {path: C text} to the folder and compiles it to object files below build/; gives what cycles.py says."""
     for path, text in files.items():

@@ -4,7 +4,7 @@
 
     cycles.py [TREE]    TREE is the checkout to read (default: the one that this script is in)
 
-Reads BUILD, the folder in it that has the object files (default: build)
+Reads BUILD, the folder in it that has the object files (default: build).
 
 A C file depends on another if its object file uses a symbol that the other one defines, as `nm` tells.
 A header depends on those that it includes. Each cycle is printed with the symbols of each arrow.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks which folder includes headers of which, the number of files in a folder, that README names
-# each folder, and that every header compiles alone.
+# each folder, that one header of each folder says what the folder knows, and that every header
+# compiles alone.
 #
 # The table below is the only place that says which folder may use which. A file may include the
 # headers of its own folder, of the folders in its row, and of base. Of a library, other folders may
@@ -90,7 +91,14 @@ check_header_alone() {
         -include "$1" /dev/null || complain "$1 does not compile alone"
 }
 
+# How many headers begin with "Folder NAME: knows ..." or "The folder NAME/ knows ...".
+count_introductions() { # folder
+    grep -lE "^ \* (Folder $1: knows|The folder $1/ knows) " "$1"/*.h | wc -l
+}
+
 for folder in "${!allowed[@]}"; do
+    [[ $(count_introductions "$folder") == 1 ]] ||
+        complain "not one header of $folder, but $(count_introductions "$folder"), begins with \"Folder $folder: knows ...\""
     grep -qE "^\| \`$folder/?\`" README.md || complain "README.md has no row for $folder in its page of architecture"
 done
 
