@@ -130,9 +130,9 @@ static const struct types types = {
 
 /* In the order of the code. */
 static const struct bpf_func_info functions[] = {{BPF_READER_AT_bpf_reader_program, TYPE_PROGRAM},
-                                                 {BPF_READER_AT_copy, TYPE_COPY},
-                                                 {BPF_READER_AT_find, TYPE_FIND},
-                                                 {BPF_READER_AT_follow, TYPE_FOLLOW}};
+                                                 {BPF_READER_AT_bpf_copy, TYPE_COPY},
+                                                 {BPF_READER_AT_bpf_find, TYPE_FIND},
+                                                 {BPF_READER_AT_bpf_follow, TYPE_FOLLOW}};
 
 static bool load_types(struct bpf_reader *bpf_reader)
 {
