@@ -26,7 +26,7 @@ void buf_reset(struct buf *buf)
     buf->failed = false;
 }
 
-static bool buf_make_room(struct buf *buf, size_t size)
+static bool reserve_buf(struct buf *buf, size_t size)
 {
     size_t capacity = buf->capacity ? buf->capacity : 256;
     unsigned char *data;
@@ -49,7 +49,7 @@ unsigned char *buf_extend(struct buf *buf, size_t size)
 {
     unsigned char *room;
 
-    if (!buf_make_room(buf, size)) {
+    if (!reserve_buf(buf, size)) {
         buf->failed = true;
         return NULL;
     }

@@ -17,7 +17,7 @@ bool durable_sync(int dir)
     return fsync(dir) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-static bool durable_write_all(int fd, const unsigned char *bytes, size_t size)
+static bool write_all_to_fd(int fd, const unsigned char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -40,7 +40,7 @@ static bool write_and_name(int dir, int fd, const char *aside, const char *name,
 
     (void)flock(fd, LOCK_EX | LOCK_NB); /* without it, a scan elsewhere costs one more try */
     for (size_t i = 0; written && i < count; i++)
-        written = durable_write_all(fd, parts[i].bytes, parts[i].size);
+        written = write_all_to_fd(fd, parts[i].bytes, parts[i].size);
     return written && fsync(fd) == 0 && renameat(dir, aside, dir, name) == 0 && durable_sync(dir);
 }
 

@@ -23,7 +23,7 @@ void *conf_build_take(struct conf_build *build, size_t size)
     return memory;
 }
 
-static const char *conf_build_keep(struct conf_build *build, const char *text)
+static const char *copy_to_origin_arena(struct conf_build *build, const char *text)
 {
     const char *kept = arena_strndup(&build->conf->origin->arena, text, strlen(text));
 
@@ -52,7 +52,7 @@ struct conf_section *conf_section_new(struct conf_build *build, enum conf_kind k
         return NULL;
     section->kind = kind;
     section->line = section->last = line;
-    section->name = name ? conf_build_keep(build, name) : NULL;
+    section->name = name ? copy_to_origin_arena(build, name) : NULL;
     section->values = conf_kinds[kind].size ? conf_build_take(build, conf_kinds[kind].size) : NULL;
     return build->nomem ? NULL : section;
 }
@@ -108,8 +108,8 @@ static void unknown_section(struct conf_build *build, unsigned line, const char 
 }
 
 /* True if a section of this kind may have this name; else adds why not. */
-static bool conf_build_check_name(struct conf_build *build, unsigned line,
-                                  const struct conf_kind_row *kind, const char *name)
+static bool check_section_name(struct conf_build *build, unsigned line,
+                               const struct conf_kind_row *kind, const char *name)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -168,7 +168,7 @@ void conf_build_open(struct conf_build *build, enum conf_kind kind, const char *
 {
     build->in_section = true;
     build->current = NULL;
-    if (!conf_build_check_name(build, build->file, &conf_kinds[kind], name))
+    if (!check_section_name(build, build->file, &conf_kinds[kind], name))
         return;
     if (listed || conf_build_find(build, kind, name))
         begin_section(build, kind, build->file, name);
@@ -192,7 +192,7 @@ void conf_build_section(struct conf_build *build, unsigned line, const char *tex
         unknown_section(build, line, text, word);
         return;
     }
-    if (conf_build_check_name(build, line, &conf_kinds[kind], name))
+    if (check_section_name(build, line, &conf_kinds[kind], name))
         begin_section(build, (enum conf_kind)kind, line, name);
     else
         build->current = conf_section_new(build, (enum conf_kind)kind, line, NULL);
@@ -266,8 +266,8 @@ static void unknown_key(struct conf_build *build, unsigned line, const char *nam
                     hint);
 }
 
-static struct conf_entry *conf_build_find_entry(const struct conf_section *section,
-                                                const struct conf_option *option, const char *name)
+static struct conf_entry *find_section_entry(const struct conf_section *section,
+                                             const struct conf_option *option, const char *name)
 {
     struct conf_entry *entry = section->entries;
 
@@ -290,8 +290,8 @@ static void put_entry(struct conf_build *build, struct conf_entry *same,
     if (!entry)
         return;
     entry->option = option;
-    entry->pair.name = conf_build_keep(build, pair.name);
-    entry->pair.value = conf_build_keep(build, pair.value);
+    entry->pair.name = copy_to_origin_arena(build, pair.name);
+    entry->pair.value = copy_to_origin_arena(build, pair.value);
     entry->line = line;
     if (same)
         return;
@@ -302,8 +302,8 @@ static void put_entry(struct conf_build *build, struct conf_entry *same,
 }
 
 /* Adds a mistake with a key of the current section. */
-static void conf_build_refuse(struct conf_build *build, unsigned line, const char *name,
-                              const char *why)
+static void add_key_error(struct conf_build *build, unsigned line, const char *name,
+                          const char *why)
 {
     char head[CONF_HEAD_MAX], key[CONF_QUOTE_MAX];
 
@@ -318,7 +318,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
                       const char *name, const char *value)
 {
     const char *bare = name + strlen(option->prefix);
-    struct conf_entry *same = conf_build_find_entry(build->current, option, bare);
+    struct conf_entry *same = find_section_entry(build->current, option, bare);
     unsigned max = conf_kinds[option->kind].entries_max;
     char seen[CONF_SEEN_MAX];
     struct err err;
@@ -332,7 +332,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
         put_entry(build, same, option, line, (struct conf_label){bare, value});
         return;
     }
-    conf_build_refuse(build, line, name, err.text);
+    add_key_error(build, line, name, err.text);
 }
 
 /* A key of the table. */
@@ -352,7 +352,7 @@ static void set_option(struct conf_build *build, const struct conf_option *optio
         rc = conf_value_read(option, value, build->current->values, &build->conf->origin->arena,
                              &err);
     if (rc == CONF_BAD)
-        conf_build_refuse(build, line, option->name, err.text);
+        add_key_error(build, line, option->name, err.text);
     build->nomem = build->nomem || rc == CONF_NOMEM;
     *set = twice ? *set : line;
 }

@@ -14,8 +14,8 @@ static unsigned line_of(const struct conf_section *section, const char *name)
     return section->lines[conf_option_find(section->kind, name) - conf_options];
 }
 
-static void conf_check_refuse(struct conf_build *build, const struct conf_section *section,
-                              const char *key, const char *why)
+static void add_rule_error(struct conf_build *build, const struct conf_section *section,
+                           const char *key, const char *why)
 {
     char head[CONF_HEAD_MAX];
     unsigned line = line_of(section, key);
@@ -31,7 +31,7 @@ static void check_rate(struct conf_build *build, const struct conf_section *sect
     double samples = rate_hz * (double)agent->interval_ns / 1e9;
 
     if (rate_hz > 0 && agent->interval_ns > 0 && samples < 1)
-        conf_check_refuse(
+        add_rule_error(
             build, section, "rate",
             "gives less than one sample an interval; allowed: a higher rate, or a longer "
             "interval in [agent]");
@@ -137,7 +137,7 @@ static void check_missing(struct conf_build *build, const struct conf_section *s
     (void)snprintf(why, sizeof(why), "is missing%s%s%s; allowed: %s",
                    otel ? ", and so is OTEL_EXPORTER_OTLP_" : "", otel ? otel : "",
                    otel ? " in the environment" : "", conf_value_allowed(option, allowed));
-    conf_check_refuse(build, section, option->name, why);
+    add_rule_error(build, section, option->name, why);
 }
 
 /* Holds one key of the table to the type of the exporter. */
@@ -176,7 +176,7 @@ static unsigned line_of_secret(struct conf_build *build, const struct conf_secti
                            "is set in another way, too; allowed: one of %s_file, %s_env and "
                            "%s_credential",
                            base, base, base);
-            conf_check_refuse(build, section, key, why);
+            add_rule_error(build, section, key, why);
         }
         line = here ? here : line;
     }
@@ -192,15 +192,14 @@ static void check_login(struct conf_build *build, const struct conf_section *sec
 
     (void)line_of_secret(build, section, "proxy_login");
     if (user && !password)
-        conf_check_refuse(build, section, "user", "has no password; allowed: with password_file");
+        add_rule_error(build, section, "user", "has no password; allowed: with password_file");
     if (password && !user)
-        conf_check_refuse(build, section, "password_file", "has no user; allowed: with user");
+        add_rule_error(build, section, "password_file", "has no user; allowed: with user");
     if ((user || password) && token)
-        conf_check_refuse(build, section, "token_file",
-                          "stands beside user; allowed: token_file, or user and password_file");
+        add_rule_error(build, section, "token_file",
+                       "stands beside user; allowed: token_file, or user and password_file");
     if (line_of(section, "key_file") && !line_of(section, "cert_file"))
-        conf_check_refuse(build, section, "key_file",
-                          "has no certificate; allowed: with cert_file");
+        add_rule_error(build, section, "key_file", "has no certificate; allowed: with cert_file");
 }
 
 /* Two stores that trim one directory would take each other's profiles away. */
@@ -230,8 +229,8 @@ static void check_exporter(struct conf_build *build, const struct conf_section *
 
     if (!exporter->type) {
         if (!line_of(section, "type"))
-            conf_check_refuse(build, section, "type",
-                              "is missing; allowed: store, pyroscope, file, otlp");
+            add_rule_error(build, section, "type",
+                           "is missing; allowed: store, pyroscope, file, otlp");
         return; /* which keys belong cannot be said */
     }
     for (; option < conf_options + conf_option_count; option++)

@@ -93,7 +93,7 @@ static enum conf_rc read_sources(struct conf_build *build, const struct conf_sou
 }
 
 /* Fills build->conf; CONF_BAD if there were mistakes. */
-static enum conf_rc conf_fill(struct conf_build *build, const struct conf_source *source)
+static enum conf_rc build_conf(struct conf_build *build, const struct conf_source *source)
 {
     enum conf_rc rc = read_sources(build, source);
 
@@ -120,7 +120,7 @@ enum conf_rc conf_load(const struct conf_source *source, struct conf **out, stru
         goto fail;
     conf_errors_init(&build->errors, &build->conf->origin->arena);
     build->environment = source->environment;
-    rc = conf_fill(build, source);
+    rc = build_conf(build, source);
     if (rc == CONF_BAD)
         conf_errors_print(&build->errors, build->conf->origin, errors);
     if (rc != CONF_OK)

@@ -19,12 +19,12 @@ static int is_drop_in(const struct dirent *entry)
 }
 
 /* By bytes: the order must not depend on a locale. */
-static int dropins_by_name(const struct dirent **a, const struct dirent **b)
+static int compare_dropin_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static enum conf_rc dropins_read_one(struct conf_build *build, const char *path)
+static enum conf_rc read_dropin(struct conf_build *build, const char *path)
 {
     struct err err;
     struct buf text;
@@ -57,7 +57,7 @@ static enum conf_rc read_found(struct conf_build *build, const char *folder,
     }
     for (i = 0; i < count && rc == CONF_OK; i++) {
         if (snprintf(path, sizeof(path), "%s/%s", folder, found[i]->d_name) < PATH_ROOM)
-            rc = dropins_read_one(build, path);
+            rc = read_dropin(build, path);
         else
             conf_errors_add(&build->errors, build->file, "the path of %.64s is too long",
                             found[i]->d_name);
@@ -76,7 +76,7 @@ enum conf_rc conf_build_drop_ins(struct conf_build *build, const char *path)
     if (snprintf(folder, sizeof(folder), "%.*sconf.d", slash ? (int)(slash + 1 - path) : 0, path) >=
         PATH_ROOM)
         return CONF_OK; /* the main file could not be opened either */
-    count = scandir(folder, &found, is_drop_in, dropins_by_name);
+    count = scandir(folder, &found, is_drop_in, compare_dropin_names);
     if (count < 0 && errno == ENOMEM)
         return CONF_NOMEM;
     if (count < 0) {

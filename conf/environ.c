@@ -30,7 +30,7 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static char environ_lower(char c)
+static char lower_variable_char(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -70,7 +70,7 @@ static bool is_of_kubernetes(const char *variable)
 }
 
 /* The name of the section that `size` bytes of `text` stand for; NULL: there is none. */
-static const char *environ_find_name(const struct conf_build *build, enum conf_kind kind,
+static const char *find_section_name(const struct conf_build *build, enum conf_kind kind,
                                      const char *text, size_t size)
 {
     const struct conf_section *section = build->conf->origin->first[kind];
@@ -82,14 +82,14 @@ static const char *environ_find_name(const struct conf_build *build, enum conf_k
 }
 
 /* Takes a way if it is better than `best`. */
-static void environ_consider(const struct conf_build *build, enum conf_kind kind, const char *rest,
-                             const struct way *way, struct way *best)
+static void choose_better_split(const struct conf_build *build, enum conf_kind kind,
+                                const char *rest, const struct way *way, struct way *best)
 {
     struct way found = *way;
 
     if (way->name_size == 0)
         return;
-    found.existing = environ_find_name(build, kind, rest, way->name_size);
+    found.existing = find_section_name(build, kind, rest, way->name_size);
     if (!best->option || (found.existing && !best->existing) ||
         (!found.existing == !best->existing && found.name_size < best->name_size))
         *best = found;
@@ -110,7 +110,7 @@ static void try_option(const struct conf_build *build, const struct conf_option 
         if (option->prefix)
             way.key += size;
         if (option->prefix ? *way.key != '\0' : at + 1 + size == length)
-            environ_consider(build, option->kind, rest, &way, best);
+            choose_better_split(build, option->kind, rest, &way, best);
     }
 }
 
@@ -124,7 +124,7 @@ static void write_key(const struct way *way, char out[NAME_ROOM])
 
     (void)snprintf(out, NAME_ROOM, "%s%s", prefix, way->key);
     for (c = out + strlen(prefix); *c && !as_it_is; c++)
-        *c = header && *c == '_' ? '-' : environ_lower(*c);
+        *c = header && *c == '_' ? '-' : lower_variable_char(*c);
 }
 
 /* Where the key of a section without a name, or of no known key, begins. */
@@ -137,9 +137,9 @@ static void cut_unknown(const struct conf_build *build, enum conf_kind kind, con
     *out = (struct way){.key = last && last > rest ? last + 1 : NULL};
     out->name_size = out->key ? (size_t)(last - rest) : 0;
     for (at = strlen(rest); at > 1; at--)
-        if (rest[at - 1] == '_' && environ_find_name(build, kind, rest, at - 1)) {
+        if (rest[at - 1] == '_' && find_section_name(build, kind, rest, at - 1)) {
             *out =
-                (struct way){NULL, at - 1, rest + at, environ_find_name(build, kind, rest, at - 1)};
+                (struct way){NULL, at - 1, rest + at, find_section_name(build, kind, rest, at - 1)};
             return;
         }
 }
@@ -167,15 +167,15 @@ static void take_named(struct conf_build *build, enum conf_kind kind, const char
     }
     (void)snprintf(name, sizeof(name), "%.*s", (int)best.name_size, rest);
     for (i = 0; name[i]; i++)
-        name[i] = environ_lower(name[i]);
+        name[i] = lower_variable_char(name[i]);
     write_key(&best, key);
     conf_build_open(build, kind, best.existing ? best.existing : name, best.option != NULL);
     conf_build_pair(build, build->file, key, value);
 }
 
 /* The key of a section that has no name. */
-static void environ_take_plain(struct conf_build *build, enum conf_kind kind, const char *variable,
-                               const char *rest, const char *value)
+static void set_unnamed_section_key(struct conf_build *build, enum conf_kind kind,
+                                    const char *variable, const char *rest, const char *value)
 {
     struct way way = {.key = rest};
     char key[NAME_ROOM];
@@ -224,7 +224,7 @@ static bool check_value(struct conf_build *build, const char *variable, const ch
 }
 
 /* Takes "PYSTROBE_AGENT_RATE" and its value. */
-static void environ_take(struct conf_build *build, const char *variable, const char *value)
+static void apply_variable(struct conf_build *build, const char *variable, const char *value)
 {
     const char *rest = variable + strlen(start);
     size_t size = strcspn(rest, "_"), i;
@@ -233,7 +233,7 @@ static void environ_take(struct conf_build *build, const char *variable, const c
 
     (void)snprintf(word, sizeof(word), "%.*s", (int)size, rest);
     for (i = 0; word[i]; i++)
-        word[i] = environ_lower(word[i]);
+        word[i] = lower_variable_char(word[i]);
     for (kind = 0; kind < CONF_KINDS && !stands_for(rest, size, conf_kinds[kind].word); kind++)
         ;
     if (!rest[size] || !rest[size + 1])
@@ -245,16 +245,16 @@ static void environ_take(struct conf_build *build, const char *variable, const c
     else if (conf_kinds[kind].named)
         take_named(build, (enum conf_kind)kind, variable, rest + size + 1, value);
     else
-        environ_take_plain(build, (enum conf_kind)kind, variable, rest + size + 1, value);
+        set_unnamed_section_key(build, (enum conf_kind)kind, variable, rest + size + 1, value);
 }
 
-static int environ_by_name(const void *a, const void *b)
+static int compare_variable_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Splits "NAME=VALUE" and takes it, if the name can be one of ours. */
-static void environ_split(struct conf_build *build, const char *both)
+static void apply_environ_entry(struct conf_build *build, const char *both)
 {
     size_t size = strcspn(both, "=");
     char variable[NAME_ROOM];
@@ -263,7 +263,7 @@ static void environ_split(struct conf_build *build, const char *both)
         strspn(both, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != size)
         return;
     (void)snprintf(variable, sizeof(variable), "%.*s", (int)size, both);
-    environ_take(build, variable, both + size + 1);
+    apply_variable(build, variable, both + size + 1);
 }
 
 void conf_build_environment(struct conf_build *build, char *const *environment)
@@ -279,7 +279,7 @@ void conf_build_environment(struct conf_build *build, char *const *environment)
     for (i = 0; environment[i] && count < room; i++)
         if (strncmp(environment[i], start, strlen(start)) == 0)
             ours[count++] = environment[i];
-    qsort(ours, count, sizeof(*ours), environ_by_name);
+    qsort(ours, count, sizeof(*ours), compare_variable_names);
     for (i = 0; i < count && !build->nomem; i++)
-        environ_split(build, ours[i]);
+        apply_environ_entry(build, ours[i]);
 }

@@ -33,7 +33,7 @@ void conf_errors_add(struct conf_errors *errors, unsigned line, const char *form
 }
 
 /* Sorts by line; those of one line stay as they were found. */
-static void conf_errors_sort(struct conf_error *errors, size_t count)
+static void sort_errors_by_line(struct conf_error *errors, size_t count)
 {
     struct conf_error moved;
     size_t i, j;
@@ -52,7 +52,7 @@ void conf_errors_print(struct conf_errors *errors, const struct conf_origin *ori
     unsigned kept = errors->count < CONF_ERRORS_MAX ? errors->count : CONF_ERRORS_MAX;
     unsigned i;
 
-    conf_errors_sort(errors->kept, kept);
+    sort_errors_by_line(errors->kept, kept);
     for (i = 0; i < kept; i++) {
         conf_place_add(origin, errors->kept[i].line, out);
         buf_add_fmt(out, ": %s\n", errors->kept[i].text);

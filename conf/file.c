@@ -37,7 +37,7 @@ static int open_regular(const char *path, struct err *err)
 }
 
 /* Appends what is in the file; false: `err` says why not. */
-static bool conf_file_read_all(int fd, struct buf *text, struct err *err)
+static bool read_conf_bytes(int fd, struct buf *text, struct err *err)
 {
     unsigned char step[STEP];
     ssize_t size;
@@ -56,9 +56,9 @@ static bool conf_file_read_all(int fd, struct buf *text, struct err *err)
     return true; /* too long, or out of memory: the caller asks */
 }
 
-static enum conf_rc conf_file_read_whole(int fd, struct buf *text, struct err *err)
+static enum conf_rc read_conf_within_limit(int fd, struct buf *text, struct err *err)
 {
-    if (!conf_file_read_all(fd, text, err))
+    if (!read_conf_bytes(fd, text, err))
         return CONF_BAD;
     if (!buf_failed(text))
         return CONF_OK;
@@ -74,7 +74,7 @@ enum conf_rc conf_file_read(const char *path, struct buf *text, struct err *err)
     enum conf_rc rc = CONF_BAD;
 
     if (fd >= 0) {
-        rc = conf_file_read_whole(fd, text, err);
+        rc = read_conf_within_limit(fd, text, err);
         (void)close(fd);
     }
     return rc;

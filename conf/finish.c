@@ -24,7 +24,7 @@ const char *conf_option_otel(const struct conf_option *option, const struct conf
 }
 
 /* Gives each key that is not set its default; where a variable may stand in, that is not known. */
-static void conf_finish_set_defaults(struct conf_build *build, struct conf_section *section)
+static void set_section_defaults(struct conf_build *build, struct conf_section *section)
 {
     const struct conf_option *option = conf_options;
     struct arena *arena = &build->conf->origin->arena;
@@ -92,7 +92,7 @@ void conf_build_defaults(struct conf_build *build)
         }
     for (kind = 0; kind < CONF_KINDS; kind++)
         for (section = origin->first[kind]; section; section = section->next)
-            conf_finish_set_defaults(build, section);
+            set_section_defaults(build, section);
     for (section = origin->first[CONF_TARGET]; section; section = section->next)
         inherit(section, origin);
     for (section = origin->first[CONF_EXPORTER]; section; section = section->next)
@@ -100,7 +100,7 @@ void conf_build_defaults(struct conf_build *build)
 }
 
 /* Copies the values of all sections of a kind into one array, which they then point into. */
-static const void *conf_finish_gather(struct conf_build *build, enum conf_kind kind)
+static const void *copy_sections_to_array(struct conf_build *build, enum conf_kind kind)
 {
     size_t size = conf_kinds[kind].size;
     struct conf_section *section = build->conf->origin->first[kind];
@@ -174,9 +174,9 @@ void conf_build_finish(struct conf_build *build)
     for (section = conf->origin->first[CONF_TARGET]; section; section = section->next)
         gather_target(build, section);
     conf->labels = gather_entries(build, conf->origin->first[CONF_LABELS], "", &conf->label_count);
-    conf->targets = conf_finish_gather(build, CONF_TARGET);
+    conf->targets = copy_sections_to_array(build, CONF_TARGET);
     conf->target_count = conf->origin->count[CONF_TARGET];
-    conf->exporters = conf_finish_gather(build, CONF_EXPORTER);
+    conf->exporters = copy_sections_to_array(build, CONF_EXPORTER);
     conf->exporter_count = conf->origin->count[CONF_EXPORTER];
     section = conf->origin->first[CONF_AGENT];
     conf->agent = *(struct conf_agent *)section->values;

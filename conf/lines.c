@@ -40,7 +40,7 @@ struct lines {
     size_t name_size, value_size;
 };
 
-static bool ini_lines_is_blank(char c)
+static bool is_space_or_tab(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -94,12 +94,12 @@ static int take_pair(void *user, const char *section, const char *name, const ch
  * inih trims blanks, and takes some characters at the start of a line for more than
  * themselves. 0 if there is no such place.
  */
-static size_t ini_lines_cut(const char *text, size_t room)
+static size_t find_cut_offset(const char *text, size_t room)
 {
     size_t at;
 
     for (at = room; at > 0; at--)
-        if (!ini_lines_is_blank(text[at - 1]) && !ini_lines_is_blank(text[at]) &&
+        if (!is_space_or_tab(text[at - 1]) && !is_space_or_tab(text[at]) &&
             !strchr(";#[", text[at]))
             return at;
     return 0;
@@ -115,7 +115,7 @@ static void hold_back(struct lines *lines, size_t room)
     lines->name[0] = '\0';
     if (name_size == lines->size || name_size < room / 2)
         return;
-    held = ini_lines_cut(lines->pair, name_size - room / 2);
+    held = find_cut_offset(lines->pair, name_size - room / 2);
     memcpy(lines->name, lines->pair, held);
     lines->name[held] = '\0';
     lines->name_size = lines->sent = held;
@@ -132,7 +132,7 @@ static char *send_piece(struct lines *lines, char *into, size_t room)
     from = lines->pair + lines->sent;
     size = lines->size - lines->sent;
     if (size > room)
-        size = ini_lines_cut(from, room);
+        size = find_cut_offset(from, room);
     if (size == 0)
         return NULL;
     (void)snprintf(into, room + 3, "%s%.*s\n", lines->pieces ? " " : "", (int)size, from);
@@ -156,9 +156,9 @@ static void start_section(struct lines *lines, char *text, size_t size)
             "has text after \"]\"; allowed: [section], and a comment that starts with ;");
         return;
     }
-    for (text++; ini_lines_is_blank(*text); text++)
+    for (text++; is_space_or_tab(*text); text++)
         ;
-    while (close > text && ini_lines_is_blank(close[-1]))
+    while (close > text && is_space_or_tab(close[-1]))
         close--;
     *close = '\0';
     lines->to->section(lines->ctx, lines->line, text);
@@ -170,13 +170,13 @@ static size_t find_comment(const char *text, size_t size)
     size_t i;
 
     for (i = 1; i < size; i++)
-        if (text[i] == ';' && ini_lines_is_blank(text[i - 1]))
+        if (text[i] == ';' && is_space_or_tab(text[i - 1]))
             return i;
     return size;
 }
 
 /* Looks at one line, without its line end; what is a pair stays in lines->pair. */
-static void ini_lines_look_at(struct lines *lines, const char *text, size_t size)
+static void read_one_line(struct lines *lines, const char *text, size_t size)
 {
     struct err err;
 
@@ -188,12 +188,12 @@ static void ini_lines_look_at(struct lines *lines, const char *text, size_t size
         lines->to->bad(lines->ctx, lines->line, err.text);
         return;
     }
-    for (; size > 0 && ini_lines_is_blank(*text); text++)
+    for (; size > 0 && is_space_or_tab(*text); text++)
         size--;
     if (size > 0 && (*text == ';' || *text == '#'))
         return;
     size = find_comment(text, size);
-    while (size > 0 && ini_lines_is_blank(text[size - 1]))
+    while (size > 0 && is_space_or_tab(text[size - 1]))
         size--;
     memcpy(lines->pair, text, size);
     lines->pair[size] = '\0';
@@ -204,7 +204,7 @@ static void ini_lines_look_at(struct lines *lines, const char *text, size_t size
     lines->sent = lines->pieces = lines->joined = 0;
 }
 
-static void ini_lines_next_line(struct lines *lines)
+static void read_next_conf_line(struct lines *lines)
 {
     const char *start = lines->text;
     const char *newline = memchr(start, '\n', (size_t)(lines->end - start));
@@ -214,7 +214,7 @@ static void ini_lines_next_line(struct lines *lines)
     lines->line++;
     if (size > 0 && start[size - 1] == '\r')
         size--;
-    ini_lines_look_at(lines, start, size);
+    read_one_line(lines, start, size);
 }
 
 /* inih asks for a line, as it would ask fgets. */
@@ -235,7 +235,7 @@ static char *give_line(char *into, int capacity, void *stream)
         finish_pair(lines);
         if (lines->text == lines->end)
             return NULL;
-        ini_lines_next_line(lines);
+        read_next_conf_line(lines);
     }
 }
 

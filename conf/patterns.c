@@ -13,7 +13,7 @@
 
 enum { REGEX_DEPTH_MAX = 32, REGEX_SIZE_MAX = 2000 };
 
-static enum conf_rc patterns_refuse(struct err *err, const char *text, const char *why)
+static enum conf_rc refuse_pattern(struct err *err, const char *text, const char *why)
 {
     char shown[CONF_QUOTE_MAX];
 
@@ -31,7 +31,7 @@ struct growth {
     size_t depth;
 };
 
-static void patterns_grow(struct growth *growth, unsigned long atom)
+static void add_atom_size(struct growth *growth, unsigned long atom)
 {
     growth->size[growth->depth] += atom;
     growth->last = atom;
@@ -90,7 +90,7 @@ static const char *take_element(struct growth *growth, const char *text)
     case ')':
         if (growth->depth > 0)
             growth->depth--;
-        patterns_grow(growth, growth->size[growth->depth + 1] + 1);
+        add_atom_size(growth, growth->size[growth->depth + 1] + 1);
         return text;
     case '+':
         repeat(growth, 2);
@@ -100,16 +100,16 @@ static const char *take_element(struct growth *growth, const char *text)
         repeat(growth, copies);
         return text;
     case '[':
-        patterns_grow(growth, 1);
+        add_atom_size(growth, 1);
         return end_of_bracket(text);
     case '\\':
-        patterns_grow(growth, 1);
+        add_atom_size(growth, 1);
         return text[1] ? text + 1 : text;
     case '*':
     case '?':
         return text;
     default:
-        patterns_grow(growth, 1);
+        add_atom_size(growth, 1);
         return text;
     }
 }
@@ -141,7 +141,7 @@ enum conf_rc conf_regex_check(const char *text, struct err *err)
     int rc;
 
     if (hazard(text))
-        return patterns_refuse(err, text, hazard(text));
+        return refuse_pattern(err, text, hazard(text));
     rc = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
     if (rc == 0) {
         regfree(&regex);
@@ -158,7 +158,7 @@ enum conf_rc conf_glob_check(const char *text, struct err *err)
 {
     if (strchr("/*?[", *text))
         return CONF_OK;
-    return patterns_refuse(err, text, "matches no absolute path");
+    return refuse_pattern(err, text, "matches no absolute path");
 }
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -174,7 +174,7 @@ enum conf_rc conf_names_check(const char *text, struct err *err)
         size = strspn(at, name_letters);
         size += at[size] == '*';
         if (at[size] && !strchr(" \t", at[size]))
-            return patterns_refuse(err, text, "has something else than names and blanks");
+            return refuse_pattern(err, text, "has something else than names and blanks");
     }
     return CONF_OK;
 }
@@ -206,7 +206,7 @@ enum conf_rc conf_path_check(const char *text, struct err *err)
 {
     if (*text == '/')
         return CONF_OK;
-    return patterns_refuse(err, text, "is a relative path");
+    return refuse_pattern(err, text, "is a relative path");
 }
 
 enum conf_rc conf_spool_check(const char *text, struct err *err)
@@ -360,18 +360,18 @@ enum conf_rc conf_file_pattern_check(const char *text, struct err *err)
     size_t i;
 
     if (*text != '/')
-        return patterns_refuse(err, text, "is a relative path");
+        return refuse_pattern(err, text, "is a relative path");
     if (*at == '\0' || *at == '.')
-        return patterns_refuse(err, text, "does not end in the name of a file");
+        return refuse_pattern(err, text, "does not end in the name of a file");
     if (strcspn(text, "{}") < (size_t)(at - text))
-        return patterns_refuse(err, text, "has braces before its last part");
+        return refuse_pattern(err, text, "has braces before its last part");
     for (; *at; at++) {
         for (i = 0; i < 3 && strncmp(at, parts[i], strlen(parts[i])) != 0; i++)
             continue;
         if (i < 3)
             at += strlen(parts[i]) - 1;
         else if (*at == '{' || *at == '}')
-            return patterns_refuse(err, text, "has braces that stand for nothing");
+            return refuse_pattern(err, text, "has braces that stand for nothing");
     }
     return CONF_OK;
 }

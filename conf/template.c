@@ -21,7 +21,7 @@ struct expansion {
     const char *problem; /* why the text is no template; static */
 };
 
-static void template_put(struct expansion *e, const char *text, size_t size)
+static void append_expansion(struct expansion *e, const char *text, size_t size)
 {
     size_t room = e->size - 1 - e->used;
 
@@ -31,7 +31,7 @@ static void template_put(struct expansion *e, const char *text, size_t size)
 }
 
 /* Reads the name of a "${"; it ends before "}" or ":-". */
-static bool template_read_name(struct expansion *e, char name[NAME_MAX_BYTES])
+static bool read_variable_name(struct expansion *e, char name[NAME_MAX_BYTES])
 {
     size_t size = 0;
 
@@ -52,20 +52,20 @@ static bool template_read_name(struct expansion *e, char name[NAME_MAX_BYTES])
 static void expand(struct expansion *e, unsigned depth, bool wanted);
 
 /* Replaces what stands behind a "${". */
-static void template_replace(struct expansion *e, unsigned depth, bool wanted)
+static void expand_variable(struct expansion *e, unsigned depth, bool wanted)
 {
     char name[NAME_MAX_BYTES];
     const char *value;
 
     if (depth == DEPTH_MAX)
         e->problem = "has too many \"${\" inside each other; at most 8";
-    if (e->problem || !template_read_name(e, name))
+    if (e->problem || !read_variable_name(e, name))
         return;
     value = e->lookup(e->ctx, name);
     if (value && !*value)
         value = NULL;
     if (wanted && value)
-        template_put(e, value, strlen(value));
+        append_expansion(e, value, strlen(value));
     if (*e->at == ':') {
         e->at += 2;
         expand(e, depth + 1, wanted && !value);
@@ -81,12 +81,12 @@ static void expand(struct expansion *e, unsigned depth, bool wanted)
     while (!e->problem && *e->at && !(depth > 0 && *e->at == '}')) {
         if (e->at[0] == '$' && e->at[1] == '{') {
             e->at += 2;
-            template_replace(e, depth, wanted);
+            expand_variable(e, depth, wanted);
             continue;
         }
         e->at += e->at[0] == '$' && e->at[1] == '$';
         if (wanted)
-            template_put(e, e->at, 1);
+            append_expansion(e, e->at, 1);
         e->at++;
     }
 }
@@ -105,7 +105,7 @@ struct checking {
     void *ctx;
 };
 
-static const char *template_check_name(void *ctx, const char *name)
+static const char *check_variable_name(void *ctx, const char *name)
 {
     static const char *const known[] = {"exe",    "script", "systemd_unit", "container",
                                         "cgroup", "user",   "target",       NULL};
@@ -129,11 +129,11 @@ static const char *template_check_name(void *ctx, const char *name)
     return NULL;
 }
 
-static const char *template_check(const char *text, struct checking *checking)
+static const char *check_template(const char *text, struct checking *checking)
 {
     char nothing[1];
     struct expansion e = {
-        .at = text, .lookup = template_check_name, .ctx = checking, .out = nothing, .size = 1};
+        .at = text, .lookup = check_variable_name, .ctx = checking, .out = nothing, .size = 1};
 
     expand(&e, 0, true);
     return e.problem ? e.problem : checking->problem;
@@ -142,7 +142,7 @@ static const char *template_check(const char *text, struct checking *checking)
 enum conf_rc conf_template_check(const char *text, struct err *err)
 {
     struct checking checking = {NULL, NULL, NULL};
-    const char *problem = template_check(text, &checking);
+    const char *problem = check_template(text, &checking);
 
     if (!problem)
         return CONF_OK;
@@ -154,5 +154,5 @@ void conf_template_variables(const char *text, void (*each)(void *ctx, const cha
 {
     struct checking checking = {NULL, each, ctx};
 
-    (void)template_check(text, &checking);
+    (void)check_template(text, &checking);
 }

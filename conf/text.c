@@ -43,7 +43,7 @@ static size_t read_char(const unsigned char *bytes, size_t size, unsigned long *
     return lead->size;
 }
 
-static bool conf_text_is_control(unsigned long c)
+static bool is_control_char(unsigned long c)
 {
     return (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0);
 }
@@ -58,7 +58,7 @@ enum conf_rc conf_text_check(const char *bytes, size_t size, struct err *err)
         step = read_char(text + at, size - at, &c);
         if (step == 0)
             err_set(err, "has a byte that is not UTF-8: 0x%02x in column %zu", text[at], at + 1);
-        else if (conf_text_is_control(c))
+        else if (is_control_char(c))
             err_set(err, "has a control character: 0x%02lx in column %zu", c, at + 1);
         else
             continue;
@@ -76,7 +76,7 @@ const char *conf_quote(char out[CONF_QUOTE_MAX], const char *text)
     out[used++] = '"';
     for (; left > 0 && used < CONF_QUOTE_MAX - 16; from += step, left -= step) {
         step = read_char(from, left, &c);
-        if (step == 0 || conf_text_is_control(c)) {
+        if (step == 0 || is_control_char(c)) {
             step = step ? step : 1;
             used += (size_t)snprintf(out + used, CONF_QUOTE_MAX - used, "\\x%02x", from[step - 1]);
             continue;
@@ -90,7 +90,7 @@ const char *conf_quote(char out[CONF_QUOTE_MAX], const char *text)
 
 enum { WORD_MAX = 32 }; /* longer words are not compared */
 
-static char conf_text_lower(char c)
+static char lower_ascii(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -116,10 +116,10 @@ static unsigned distance(const char *a, const char *b)
                 continue;
             }
             rows[i][j] = least(rows[i - 1][j], rows[i][j - 1]) + 1;
-            rows[i][j] = least(rows[i][j], rows[i - 1][j - 1] + (conf_text_lower(a[i - 1]) !=
-                                                                 conf_text_lower(b[j - 1])));
-            if (i > 1 && j > 1 && conf_text_lower(a[i - 1]) == conf_text_lower(b[j - 2]) &&
-                conf_text_lower(a[i - 2]) == conf_text_lower(b[j - 1]))
+            rows[i][j] = least(rows[i][j], rows[i - 1][j - 1] +
+                                               (lower_ascii(a[i - 1]) != lower_ascii(b[j - 1])));
+            if (i > 1 && j > 1 && lower_ascii(a[i - 1]) == lower_ascii(b[j - 2]) &&
+                lower_ascii(a[i - 2]) == lower_ascii(b[j - 1]))
                 rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
         }
     return rows[m][n];

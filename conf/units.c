@@ -61,7 +61,7 @@ static bool push_digit(uint64_t *value, char digit)
 }
 
 /* Reads "12" or "12.5"; NULL, or what is wrong with it. */
-static const char *units_read_number(const char *text, struct number *out)
+static const char *read_decimal_number(const char *text, struct number *out)
 {
     uint64_t value = 0;
     unsigned decimals = 0;
@@ -92,8 +92,8 @@ static const struct unit *find_unit(const struct unit *units, const char *name)
 }
 
 /* Says what is wrong with `text` and which units there are, smallest first. */
-static enum conf_rc units_refuse(const struct unit *units, const char *text, const char *why,
-                                 struct err *err)
+static enum conf_rc refuse_unit_value(const struct unit *units, const char *text, const char *why,
+                                      struct err *err)
 {
     char shown[CONF_QUOTE_MAX], names[64];
     size_t count = 0, used = 0;
@@ -114,24 +114,24 @@ static enum conf_rc read_both(const struct unit *units, const char *text, uint64
 {
     const struct unit *unit;
     struct number number;
-    const char *why = units_read_number(text, &number);
+    const char *why = read_decimal_number(text, &number);
 
     if (why)
-        return units_refuse(units, text, why, err);
+        return refuse_unit_value(units, text, why, err);
     while (*number.rest == ' ')
         number.rest++;
     if (!*number.rest)
-        return units_refuse(units, text, "has no unit", err);
+        return refuse_unit_value(units, text, "has no unit", err);
     unit = find_unit(units, number.rest);
     if (!unit)
-        return units_refuse(units, text, "has an unknown unit", err);
+        return refuse_unit_value(units, text, "has an unknown unit", err);
     *out_thousandths = number.thousandths;
     *out_worth = unit->worth;
     return CONF_OK;
 }
 
 /* Reads a value that must be a whole number of the smallest unit. */
-static enum conf_rc units_read_whole(const struct unit *units, const char *text, uint64_t *out,
+static enum conf_rc read_whole_units(const struct unit *units, const char *text, uint64_t *out,
                                      struct err *err)
 {
     uint64_t thousandths = 0, worth = 0, whole, part;
@@ -140,22 +140,22 @@ static enum conf_rc units_read_whole(const struct unit *units, const char *text,
         return CONF_BAD;
     part = thousandths % THOUSAND * worth; /* at most 999 times a TiB */
     if (part % THOUSAND != 0)
-        return units_refuse(units, text, "is finer than the smallest unit", err);
+        return refuse_unit_value(units, text, "is finer than the smallest unit", err);
     if (__builtin_mul_overflow(thousandths / THOUSAND, worth, &whole) ||
         __builtin_add_overflow(whole, part / THOUSAND, &whole))
-        return units_refuse(units, text, "is too large", err);
+        return refuse_unit_value(units, text, "is too large", err);
     *out = whole;
     return CONF_OK;
 }
 
 enum conf_rc conf_duration(const char *text, uint64_t *out_ns, struct err *err)
 {
-    return units_read_whole(durations, text, out_ns, err);
+    return read_whole_units(durations, text, out_ns, err);
 }
 
 enum conf_rc conf_size(const char *text, uint64_t *out_bytes, struct err *err)
 {
-    return units_read_whole(sizes, text, out_bytes, err);
+    return read_whole_units(sizes, text, out_bytes, err);
 }
 
 enum conf_rc conf_rate(const char *text, double *out_hz, struct err *err)

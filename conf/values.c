@@ -300,8 +300,8 @@ static enum conf_rc read_string(const struct value_type *type, const char *text,
 }
 
 /* Puts what is allowed after the cause, and the nearest choice if there is one. */
-static void conf_value_complete(const struct conf_option *option, const char *text,
-                                const struct err *cause, struct err *err)
+static void add_allowed_and_nearest(const struct conf_option *option, const char *text,
+                                    const struct err *cause, struct err *err)
 {
     struct conf_nearest nearest = {.word = text};
     char allowed[CONF_ALLOWED_MAX];
@@ -327,7 +327,7 @@ enum conf_rc conf_value_read(const struct conf_option *option, const char *text,
     else if (*text)
         rc = read_string(type, text, field, arena, &cause);
     if (rc == CONF_BAD)
-        conf_value_complete(option, text, &cause, err);
+        add_allowed_and_nearest(option, text, &cause, err);
     return rc;
 }
 
@@ -357,7 +357,7 @@ enum conf_rc conf_entry_check(const struct conf_option *option, const char *name
         err_set(&cause, "has a character that HTTP does not take");
     else if (*value && (!check || check(value, &cause) == CONF_OK))
         return CONF_OK;
-    conf_value_complete(option, value, &cause, err);
+    add_allowed_and_nearest(option, value, &cause, err);
     return CONF_BAD;
 }
 

@@ -57,7 +57,7 @@ void exporter_global_finish(void)
     libcurl.global_cleanup();
 }
 
-static enum exporter_rc exporter_find_type(const char *name, const struct exporter_type **out,
+static enum exporter_rc find_exporter_type(const char *name, const struct exporter_type **out,
                                            struct err *err)
 {
     char known[128] = "";
@@ -84,7 +84,7 @@ enum exporter_rc exporter_open(const struct exporter_settings *settings, struct 
 
     if (!exporter)
         return rc;
-    rc = exporter_find_type(settings->type, &exporter->type, err);
+    rc = find_exporter_type(settings->type, &exporter->type, err);
     if (rc != EXPORTER_OK)
         goto fail;
     rc = exporter->type->open(settings, &exporter->self, err);

@@ -60,8 +60,8 @@ static void file_close(void *self)
     free(file);
 }
 
-static enum exporter_rc file_exporter_failed(const struct file *file, const char *what,
-                                             struct err *err)
+static enum exporter_rc set_directory_error(const struct file *file, const char *what,
+                                            struct err *err)
 {
     err_set(err, "%s %s: %s", file->directory, what, strerror(errno));
     return errno == ENOMEM ? EXPORTER_NOMEM : EXPORTER_RETRY;
@@ -75,7 +75,7 @@ static int open_directory(const struct file *file)
 }
 
 static enum exporter_rc
-file_exporter_prepare(struct file *file, const struct exporter_settings *settings, struct err *err)
+prepare_file_exporter(struct file *file, const struct exporter_settings *settings, struct err *err)
 {
     const char *pattern = settings->pattern ? settings->pattern : "";
     const char *wrong = file_name_check(pattern), *last = file_name_last(pattern);
@@ -96,7 +96,7 @@ file_exporter_prepare(struct file *file, const struct exporter_settings *setting
         (void)close(dir);
         return EXPORTER_OK;
     }
-    return file_exporter_failed(file, "cannot be made or opened", err) == EXPORTER_NOMEM
+    return set_directory_error(file, "cannot be made or opened", err) == EXPORTER_NOMEM
                ? EXPORTER_NOMEM
                : EXPORTER_BAD_CONFIG;
 }
@@ -113,7 +113,7 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
     file->gil = settings->gil;
-    rc = file_exporter_prepare(file, settings, err);
+    rc = prepare_file_exporter(file, settings, err);
     if (rc == EXPORTER_OK)
         *out = file;
     else
@@ -131,7 +131,7 @@ static enum exporter_form file_form(const void *self)
 }
 
 /* Gives a finished file its name if no file has it: 0, or the errno why not. */
-static int file_exporter_give_name(int dir, const char *from, const char *name)
+static int rename_without_replace(int dir, const char *from, const char *name)
 {
     if (renameat2(dir, from, dir, name, RENAME_NOREPLACE) == 0)
         return 0;
@@ -154,19 +154,19 @@ static enum exporter_rc name_it(const struct file *file, const struct exporter_p
             err_set(err, "%s: the name of the file would be longer than 255 bytes", file->pattern);
             return EXPORTER_REFUSED;
         }
-        errno = file_exporter_give_name(dir, from, name);
+        errno = rename_without_replace(dir, from, name);
         if (errno == 0)
             return durable_sync(dir) ? EXPORTER_OK
-                                     : file_exporter_failed(file, "cannot be synced", err);
+                                     : set_directory_error(file, "cannot be synced", err);
         if (errno != EEXIST)
-            return file_exporter_failed(file, "cannot take another file", err);
+            return set_directory_error(file, "cannot take another file", err);
     }
     err_set(err, "%s: there are %d files of this name; put {start} into pattern", file->pattern,
             SAME_NAME_MAX);
     return EXPORTER_REFUSED;
 }
 
-static enum exporter_rc file_exporter_keep(struct file *file,
+static enum exporter_rc write_profile_file(struct file *file,
                                            const struct exporter_profile *profile, int dir,
                                            struct err *err)
 {
@@ -176,11 +176,11 @@ static enum exporter_rc file_exporter_keep(struct file *file,
     uint64_t id;
 
     if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
-        return file_exporter_failed(file, "gets no random number", err);
+        return set_directory_error(file, "gets no random number", err);
     (void)snprintf(aside, sizeof(aside), ASIDE "%016llx.tmp", (unsigned long long)id);
     (void)snprintf(whole, sizeof(whole), ASIDE "%016llx.new", (unsigned long long)id);
     if (!durable_write(dir, aside, whole, &part, 1))
-        return file_exporter_failed(file, "cannot be written to", err);
+        return set_directory_error(file, "cannot be written to", err);
     rc = name_it(file, profile, dir, whole, err);
     if (rc == EXPORTER_OK)
         file->bytes += profile->size;
@@ -189,7 +189,7 @@ static enum exporter_rc file_exporter_keep(struct file *file,
     return rc;
 }
 
-static int file_exporter_compare(const void *a, const void *b)
+static int compare_found_files(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
 
@@ -198,8 +198,8 @@ static int file_exporter_compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void file_exporter_add_found(const struct file *file, int dir, const char *name,
-                                    struct arena *names, struct buf *list)
+static void add_found_file(const struct file *file, int dir, const char *name, struct arena *names,
+                           struct buf *list)
 {
     struct found found;
     struct stat info;
@@ -217,8 +217,7 @@ static void file_exporter_add_found(const struct file *file, int dir, const char
 }
 
 /* Lists the directory; what there is no memory for is passed over, the next look sees it. */
-static void file_exporter_look(const struct file *file, int dir, struct arena *names,
-                               struct buf *list)
+static void list_directory(const struct file *file, int dir, struct arena *names, struct buf *list)
 {
     int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
@@ -227,12 +226,12 @@ static void file_exporter_look(const struct file *file, int dir, struct arena *n
     if (!stream && copy >= 0)
         (void)close(copy);
     while (stream && (entry = readdir(stream)))
-        file_exporter_add_found(file, dir, entry->d_name, names, list);
+        add_found_file(file, dir, entry->d_name, names, list);
     if (stream)
         (void)closedir(stream);
     if (list->size > 0)
         qsort(list->data, list->size / sizeof(struct found), sizeof(struct found),
-              file_exporter_compare);
+              compare_found_files);
 }
 
 static bool must_go(const struct file *file, const struct found *found, uint64_t bytes,
@@ -245,7 +244,7 @@ static bool must_go(const struct file *file, const struct found *found, uint64_t
 }
 
 /* Removes the oldest files as far as the limits want it; only those that the pattern makes. */
-static void file_exporter_trim(struct file *file, int dir, int64_t now_ns)
+static void remove_oldest_files(struct file *file, int dir, int64_t now_ns)
 {
     const struct found *found;
     struct arena names;
@@ -255,7 +254,7 @@ static void file_exporter_trim(struct file *file, int dir, int64_t now_ns)
 
     arena_init(&names, LIST_MAX);
     buf_init(&list, LIST_MAX);
-    file_exporter_look(file, dir, &names, &list);
+    list_directory(file, dir, &names, &list);
     found = (const struct found *)(const void *)list.data;
     count = list.size / sizeof(*found);
     for (i = 0; i < count; i++)
@@ -278,7 +277,7 @@ static void trim_if_due(struct file *file, int dir, int64_t now_ns)
     if (file->max_size_bytes == 0 && file->max_age_ns == 0)
         return;
     if (full || file->looked_ns == 0 || since < 0 || since > LOOK_EVERY_NS)
-        file_exporter_trim(file, dir, now_ns);
+        remove_oldest_files(file, dir, now_ns);
 }
 
 static enum exporter_rc file_send(void *self, const struct exporter_profile *profile,
@@ -294,8 +293,8 @@ static enum exporter_rc file_send(void *self, const struct exporter_profile *pro
     }
     dir = open_directory(file);
     if (dir < 0)
-        return file_exporter_failed(file, "cannot be made or opened", &answer->err);
-    rc = file_exporter_keep(file, profile, dir, &answer->err);
+        return set_directory_error(file, "cannot be made or opened", &answer->err);
+    rc = write_profile_file(file, profile, dir, &answer->err);
     trim_if_due(file, dir, now_ns);
     (void)close(dir);
     return rc;

@@ -69,7 +69,7 @@ bool file_name_has_type(const char *pattern)
 }
 
 /* Where the number goes: before the first dot after the last part in braces. */
-static const char *file_name_number_at(const char *last)
+static const char *find_number_position(const char *last)
 {
     const char *brace = strrchr(last, '}'), *from = brace ? brace : last;
 
@@ -99,8 +99,7 @@ static void add_type(struct buf *out, const char *type)
     }
 }
 
-static void file_name_add_part(struct buf *out, enum part part,
-                               const struct exporter_profile *profile)
+static void add_name_part(struct buf *out, enum part part, const struct exporter_profile *profile)
 {
     char service[STORE_SERVICE_SIZE], start[START_SIZE];
 
@@ -118,7 +117,7 @@ static void file_name_add_part(struct buf *out, enum part part,
 bool file_name_write(const char *pattern, const struct exporter_profile *profile, unsigned number,
                      char out[FILE_NAME_SIZE])
 {
-    const char *last = file_name_last(pattern), *place = file_name_number_at(last);
+    const char *last = file_name_last(pattern), *place = find_number_position(last);
     struct buf name;
     bool good;
 
@@ -129,7 +128,7 @@ bool file_name_write(const char *pattern, const struct exporter_profile *profile
         if (last == place && number > 1)
             buf_add_fmt(&name, "-%u", number);
         if (part != PARTS) {
-            file_name_add_part(&name, part, profile);
+            add_name_part(&name, part, profile);
             last += strlen(parts[part].text) - 1;
             continue;
         }
@@ -146,7 +145,7 @@ bool file_name_write(const char *pattern, const struct exporter_profile *profile
 
 bool file_name_matcher(const char *pattern, regex_t *out)
 {
-    const char *last = file_name_last(pattern), *place = file_name_number_at(last);
+    const char *last = file_name_last(pattern), *place = find_number_position(last);
     struct buf text;
     bool good;
 

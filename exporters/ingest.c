@@ -16,7 +16,7 @@ static void add_encoded(struct buf *out, char byte)
 }
 
 /* What is not of `allowed` becomes "_"; NULL: what would end a value does. */
-static void ingest_add_part(struct buf *out, const char *text, const char *allowed)
+static void add_allowed_chars(struct buf *out, const char *text, const char *allowed)
 {
     for (; *text; text++) {
         bool keep = allowed ? strchr(allowed, *text) != NULL
@@ -26,16 +26,16 @@ static void ingest_add_part(struct buf *out, const char *text, const char *allow
     }
 }
 
-static void ingest_add_label(struct buf *out, const char *name, const char *value, bool *first)
+static void add_ingest_label(struct buf *out, const char *name, const char *value, bool *first)
 {
     add_encoded(out, *first ? '{' : ',');
     *first = false;
-    ingest_add_part(out, name, ALNUM "_.");
+    add_allowed_chars(out, name, ALNUM "_.");
     add_encoded(out, '=');
-    ingest_add_part(out, value, NULL);
+    add_allowed_chars(out, value, NULL);
 }
 
-static void ingest_add_name(const struct exporter_profile *profile,
+static void add_ingest_name(const struct exporter_profile *profile,
                             const struct push_labels *labels, struct buf *out)
 {
     static const char in_names[] = ALNUM "_.-/";
@@ -43,14 +43,14 @@ static void ingest_add_name(const struct exporter_profile *profile,
         profile->service && profile->service[0] ? profile->service : "unknown_service";
     bool first = true;
 
-    ingest_add_part(out, service, in_names);
+    add_allowed_chars(out, service, in_names);
     if (service[strspn(service, in_names)] != '\0') /* a label may hold what a name may not */
-        ingest_add_label(out, "service_name", service, &first);
+        add_ingest_label(out, "service_name", service, &first);
     for (size_t i = 0; i < labels->count; i++) {
         const struct exporter_label *label = &labels->items[i];
 
         if (strncmp(label->name, "__", 2) != 0 && strcmp(label->name, "service_name") != 0)
-            ingest_add_label(out, label->name, label->value, &first);
+            add_ingest_label(out, label->name, label->value, &first);
     }
     if (!first)
         add_encoded(out, '}');
@@ -64,7 +64,7 @@ void ingest_query(const struct exporter_profile *profile, const struct push_labe
                   struct buf *out)
 {
     buf_add_str(out, "name=");
-    ingest_add_name(profile, labels, out);
+    add_ingest_name(profile, labels, out);
     buf_add_fmt(out,
                 "&from=%lld&until=%lld&spyName=pystrobe&sampleRate=1000000000&units=samples"
                 "&aggregationType=sum",

@@ -15,7 +15,7 @@ struct field {
     size_t size; /* of BYTES, as far as they are there */
 };
 
-static bool otlp_reply_read_varint(struct cursor *c, uint64_t *out)
+static bool read_reply_varint(struct cursor *c, uint64_t *out)
 {
     uint64_t value = 0;
     unsigned shift;
@@ -31,16 +31,16 @@ static bool otlp_reply_read_varint(struct cursor *c, uint64_t *out)
 }
 
 /* Reads a field of one of the two types that these messages have; the last may be cut. */
-static bool otlp_reply_read_field(struct cursor *c, struct field *out)
+static bool read_reply_field(struct cursor *c, struct field *out)
 {
     uint64_t size;
 
     *out = (struct field){0};
-    if (!otlp_reply_read_varint(c, &out->tag))
+    if (!read_reply_varint(c, &out->tag))
         return false;
     if ((out->tag & 7) == VARINT)
-        return otlp_reply_read_varint(c, &out->value);
-    if ((out->tag & 7) != BYTES || !otlp_reply_read_varint(c, &size))
+        return read_reply_varint(c, &out->value);
+    if ((out->tag & 7) != BYTES || !read_reply_varint(c, &size))
         return false;
     out->bytes = c->at;
     out->size = size < (size_t)(c->end - c->at) ? (size_t)size : (size_t)(c->end - c->at);
@@ -53,7 +53,7 @@ static void read_partial_success(const struct field *message, struct otlp_reply 
     struct cursor c = {message->bytes, message->bytes + message->size};
     struct field field;
 
-    while (otlp_reply_read_field(&c, &field)) {
+    while (read_reply_field(&c, &field)) {
         if (field.tag == (1 << 3 | VARINT))
             out->rejected = field.value <= INT64_MAX ? field.value : 0; /* a negative number */
         else if (field.tag == (2 << 3 | BYTES)) {
@@ -69,7 +69,7 @@ void otlp_reply_success(const void *body, size_t size, struct otlp_reply *out)
     struct field field;
 
     *out = (struct otlp_reply){0};
-    while (otlp_reply_read_field(&c, &field)) {
+    while (read_reply_field(&c, &field)) {
         if (field.tag == (1 << 3 | BYTES))
             read_partial_success(&field, out);
     }
@@ -82,7 +82,7 @@ bool otlp_reply_status(const void *body, size_t size, struct otlp_reply *out)
 
     *out = (struct otlp_reply){0};
     while (c.at < c.end) {
-        if (!otlp_reply_read_field(&c, &field))
+        if (!read_reply_field(&c, &field))
             break;
         if (field.tag == (2 << 3 | BYTES)) {
             out->words = field.bytes;

@@ -14,7 +14,7 @@ static const char *metric_name(const char *type)
     return strcmp(type, "cpu") == 0 ? "process_cpu" : type;
 }
 
-static char *push_copy_text(struct arena *arena, const char *str, size_t max)
+static char *copy_utf8_text(struct arena *arena, const char *str, size_t max)
 {
     size_t size = strnlen(str, max);
     char *copy = arena_alloc(arena, size + 1);
@@ -24,7 +24,7 @@ static char *push_copy_text(struct arena *arena, const char *str, size_t max)
     return copy;
 }
 
-static bool push_has_name(const struct push_labels *labels, const char *name)
+static bool has_push_label(const struct push_labels *labels, const char *name)
 {
     for (size_t i = 0; i < labels->count; i++) {
         if (strcmp(labels->items[i].name, name) == 0)
@@ -33,18 +33,18 @@ static bool push_has_name(const struct push_labels *labels, const char *name)
     return false;
 }
 
-static enum exporter_rc push_add(struct push_labels *labels, struct arena *arena, const char *name,
-                                 const char *value)
+static enum exporter_rc add_push_label(struct push_labels *labels, struct arena *arena,
+                                       const char *name, const char *value)
 {
     char *name_copy, *value_copy;
 
     if (labels->count == PUSH_LABELS_MAX && labels->left_out)
         return EXPORTER_OK;
-    name_copy = push_copy_text(arena, name, PUSH_NAME_MAX);
-    value_copy = push_copy_text(arena, value, PUSH_VALUE_MAX);
+    name_copy = copy_utf8_text(arena, name, PUSH_NAME_MAX);
+    value_copy = copy_utf8_text(arena, value, PUSH_VALUE_MAX);
     if (!name_copy || !value_copy)
         return EXPORTER_NOMEM;
-    if (push_has_name(labels, name_copy))
+    if (has_push_label(labels, name_copy))
         return EXPORTER_OK;
     if (labels->count == PUSH_LABELS_MAX) {
         labels->left_out = name_copy;
@@ -61,24 +61,24 @@ static bool is_sendable(const struct exporter_label *label)
            strncmp(label->name, "__", 2) != 0 && strlen(label->name) <= PUSH_NAME_MAX;
 }
 
-static int push_compare(const void *left, const void *right)
+static int compare_label_names(const void *left, const void *right)
 {
     const struct exporter_label *a = left, *b = right;
 
     return strcmp(a->name, b->name);
 }
 
-static enum exporter_rc push_gather(const struct exporter_profile *profile, struct arena *arena,
-                                    struct push_labels *labels)
+static enum exporter_rc collect_push_labels(const struct exporter_profile *profile,
+                                            struct arena *arena, struct push_labels *labels)
 {
     const char *service = profile->service && profile->service[0] ? profile->service : NULL;
-    enum exporter_rc rc = push_add(labels, arena, "__name__", metric_name(profile->type));
+    enum exporter_rc rc = add_push_label(labels, arena, "__name__", metric_name(profile->type));
 
     if (rc == EXPORTER_OK) /* an empty one is a 400; this is what the server calls it */
-        rc = push_add(labels, arena, "service_name", service ? service : "unknown_service");
+        rc = add_push_label(labels, arena, "service_name", service ? service : "unknown_service");
     for (size_t i = 0; rc == EXPORTER_OK && i < profile->label_count; i++) {
         if (is_sendable(&profile->labels[i]))
-            rc = push_add(labels, arena, profile->labels[i].name, profile->labels[i].value);
+            rc = add_push_label(labels, arena, profile->labels[i].name, profile->labels[i].value);
     }
     return rc;
 }
@@ -96,10 +96,10 @@ enum exporter_rc push_labels(const struct exporter_profile *profile, struct aren
     labels.items = arena_alloc(arena, PUSH_LABELS_MAX * sizeof(labels.items[0]));
     if (!labels.items)
         return EXPORTER_NOMEM;
-    rc = push_gather(profile, arena, &labels);
+    rc = collect_push_labels(profile, arena, &labels);
     if (rc != EXPORTER_OK)
         return rc;
-    qsort(labels.items, labels.count, sizeof(labels.items[0]), push_compare);
+    qsort(labels.items, labels.count, sizeof(labels.items[0]), compare_label_names);
     *out = labels;
     return EXPORTER_OK;
 }
@@ -131,7 +131,7 @@ static Push__V1__LabelPair **make_pairs(const struct push_labels *labels, struct
     return list;
 }
 
-static enum exporter_rc push_pack(const Push__V1__PushRequest *request, struct buf *out)
+static enum exporter_rc pack_push_request(const Push__V1__PushRequest *request, struct buf *out)
 {
     size_t size = push__v1__push_request__get_packed_size(request);
     unsigned char *room;
@@ -167,5 +167,5 @@ enum exporter_rc push_encode(const struct push_labels *labels, const char *id,
     series.n_samples = 1;
     request.series = &series_list;
     request.n_series = 1;
-    return push_pack(&request, out);
+    return pack_push_request(&request, out);
 }

@@ -129,7 +129,7 @@ static enum exporter_rc pyroscope_open(const struct exporter_settings *settings,
 }
 
 /* A type comes from a spool, too, and goes into JSON. */
-static bool pyroscope_is_plain(const char *type)
+static bool is_plain_type_name(const char *type)
 {
     return type[strspn(type, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
@@ -138,7 +138,7 @@ static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
                                       const struct exporter_profile *profile,
                                       const struct push_labels *labels)
 {
-    if (!pyroscope_is_plain(profile->type))
+    if (!is_plain_type_name(profile->type))
         return EXPORTER_REFUSED;
     ingest_query(profile, labels, &pyroscope->query);
     ingest_body(profile, pyroscope->boundary, &pyroscope->message);
@@ -171,9 +171,9 @@ static void tell(struct pyroscope *pyroscope, const struct push_labels *labels, 
             PUSH_LABELS_MAX, labels->left_out);
 }
 
-static enum exporter_rc pyroscope_encode(struct pyroscope *pyroscope,
-                                         const struct exporter_profile *profile,
-                                         struct exporter_answer *answer)
+static enum exporter_rc encode_push_message(struct pyroscope *pyroscope,
+                                            const struct exporter_profile *profile,
+                                            struct exporter_answer *answer)
 {
     struct push_labels labels;
     enum exporter_rc rc;
@@ -198,7 +198,7 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
     struct pyroscope *pyroscope = self;
     struct http_reply reply;
     struct http_body body;
-    enum exporter_rc rc = pyroscope_encode(pyroscope, profile, answer);
+    enum exporter_rc rc = encode_push_message(pyroscope, profile, answer);
 
     if (rc != EXPORTER_OK)
         return rc;

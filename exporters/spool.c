@@ -43,7 +43,7 @@ struct spool {
     int lock;   /* owned: the file that says whose it is; -1: not ours */
 };
 
-static enum spool_rc spool_failed(const struct spool *spool, const char *what, struct err *err)
+static enum spool_rc set_spool_error(const struct spool *spool, const char *what, struct err *err)
 {
     int cause = errno;
 
@@ -73,7 +73,7 @@ static enum spool_rc lock(struct spool *spool, struct err *err)
 {
     spool->lock = openat(spool->dir, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (spool->lock < 0)
-        return spool_failed(spool, "cannot be locked", err);
+        return set_spool_error(spool, "cannot be locked", err);
     /* One that has just been killed may have children that take a moment to end. */
     for (unsigned i = 0; i < LOCK_TRIES; i++) {
         if (flock(spool->lock, LOCK_EX | LOCK_NB) == 0) {
@@ -81,7 +81,7 @@ static enum spool_rc lock(struct spool *spool, struct err *err)
             return SPOOL_OK;
         }
         if (errno != EWOULDBLOCK)
-            return spool_failed(spool, "cannot be locked", err);
+            return set_spool_error(spool, "cannot be locked", err);
         (void)usleep(LOCK_PAUSE_US);
     }
     err_set(err,
@@ -97,7 +97,7 @@ static enum spool_rc check_mode(const struct spool *spool, struct err *err)
     struct stat info;
 
     if (fstat(spool->dir, &info) != 0)
-        return spool_failed(spool, "cannot be read", err);
+        return set_spool_error(spool, "cannot be read", err);
     if ((info.st_mode & 022) == 0)
         return SPOOL_OK;
     err_set(err, "%s: others may write into it: chmod 700 it, or take another directory",
@@ -117,11 +117,11 @@ enum spool_rc spool_open(const char *path, bool own, struct spool **out, struct 
     if (!spool->path)
         goto fail;
     if (own && !durable_make_path(path)) {
-        rc = spool_failed(spool, "cannot be made", err);
+        rc = set_spool_error(spool, "cannot be made", err);
         goto fail;
     }
     spool->dir = open(path, DIR_FLAGS);
-    rc = spool->dir < 0 ? spool_failed(spool, "cannot be opened", err) : check_mode(spool, err);
+    rc = spool->dir < 0 ? set_spool_error(spool, "cannot be opened", err) : check_mode(spool, err);
     if (rc == SPOOL_OK && own)
         rc = lock(spool, err);
     if (rc != SPOOL_OK)
@@ -154,7 +154,7 @@ void spool_unlock(struct spool *spool)
 }
 
 /* Gives: a stream over a directory of the spool; NULL and errno. */
-static DIR *spool_stream(const struct spool *spool, const char *name)
+static DIR *open_spool_stream(const struct spool *spool, const char *name)
 {
     int fd = openat(spool->dir, name, DIR_FLAGS | O_NOFOLLOW);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -169,7 +169,7 @@ static uint64_t rounded(uint64_t size)
     return (size + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
 }
 
-static bool spool_append(struct spool_list *list, const struct spool_item *item)
+static bool append_spool_item(struct spool_list *list, const struct spool_item *item)
 {
     size_t capacity = list->capacity > 0 ? list->capacity * 2 : 64;
     struct spool_item *items;
@@ -192,7 +192,7 @@ static bool is_aside(const char *name)
            strcmp(name + 17, ".tmp") == 0;
 }
 
-static enum spool_rc spool_visit(struct spool *spool, const char *name, struct spool_list *out)
+static enum spool_rc list_spool_entry(struct spool *spool, const char *name, struct spool_list *out)
 {
     struct spool_item item;
     struct stat info;
@@ -204,7 +204,7 @@ static enum spool_rc spool_visit(struct spool *spool, const char *name, struct s
         return SPOOL_OK;
     item.size = rounded((uint64_t)info.st_size);
     if (S_ISREG(info.st_mode) && info.st_size <= ITEM_MAX)
-        return spool_append(out, &item) ? SPOOL_OK : SPOOL_NOMEM;
+        return append_spool_item(out, &item) ? SPOOL_OK : SPOOL_NOMEM;
     out->bad++;
     if (spool->lock >= 0)
         spool_set_aside(spool, &item.name);
@@ -222,17 +222,17 @@ static int by_order(const void *a, const void *b)
 
 enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err)
 {
-    DIR *dir = spool_stream(spool, ".");
+    DIR *dir = open_spool_stream(spool, ".");
     enum spool_rc rc = SPOOL_OK;
     struct spool_list list = {0};
     const struct dirent *item;
 
     if (!dir)
-        return spool_failed(spool, "cannot be read", err);
+        return set_spool_error(spool, "cannot be read", err);
     while (rc == SPOOL_OK && list.count < SPOOL_LIST_MAX && (errno = 0, item = readdir(dir)))
-        rc = spool_visit(spool, item->d_name, &list);
+        rc = list_spool_entry(spool, item->d_name, &list);
     if (rc == SPOOL_OK && list.count < SPOOL_LIST_MAX && errno != 0)
-        rc = spool_failed(spool, "cannot be read", err);
+        rc = set_spool_error(spool, "cannot be read", err);
     (void)closedir(dir);
     if (rc != SPOOL_OK) {
         spool_list_finish(&list);
@@ -266,7 +266,7 @@ enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
         parts[0] = (struct durable_part){bytes.data, bytes.size};
         parts[1] = (struct durable_part){head->profile.bytes, head->profile.size};
         if (!durable_write(spool->dir, aside, text, parts, 2))
-            rc = spool_failed(spool, "cannot write a profile", err);
+            rc = set_spool_error(spool, "cannot write a profile", err);
         *out_size = rounded(bytes.size + head->profile.size);
     } else {
         err_set(err, "%s: a profile %s", spool->path, spool_rc_text(rc));
@@ -276,15 +276,16 @@ enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
 }
 
 /* Finds what an entry is called now. */
-static enum spool_rc spool_find(struct spool *spool, struct spool_name *name, struct err *err)
+static enum spool_rc find_current_name(struct spool *spool, struct spool_name *name,
+                                       struct err *err)
 {
-    DIR *dir = spool_stream(spool, ".");
+    DIR *dir = open_spool_stream(spool, ".");
     enum spool_rc rc = SPOOL_GONE;
     const struct dirent *item;
     struct spool_name got;
 
     if (!dir)
-        return spool_failed(spool, "cannot be read", err);
+        return set_spool_error(spool, "cannot be read", err);
     while (rc == SPOOL_GONE && (item = readdir(dir))) {
         if (spool_name_read(item->d_name, &got) && got.order == name->order) {
             name->owed = got.owed;
@@ -308,7 +309,7 @@ static enum spool_rc judge(const struct spool *spool, struct err *err)
     case ENOENT:
         return SPOOL_GONE;
     default:
-        return spool_failed(spool, "cannot read a profile", err);
+        return set_spool_error(spool, "cannot read a profile", err);
     }
 }
 
@@ -360,8 +361,8 @@ static enum spool_rc read_bytes(const struct spool *spool, struct spool_held *he
 }
 
 /* Reads and decodes the first `size` bytes. */
-static enum spool_rc spool_load(const struct spool *spool, struct spool_held *held, size_t size,
-                                size_t file_size, struct err *err)
+static enum spool_rc load_and_decode(const struct spool *spool, struct spool_held *held,
+                                     size_t size, size_t file_size, struct err *err)
 {
     enum spool_rc rc = read_bytes(spool, held, size, err);
 
@@ -374,8 +375,8 @@ static enum spool_rc spool_load(const struct spool *spool, struct spool_held *he
 }
 
 /* Keeps what was loaded well, if its name fits its head; else lets it go. */
-static enum spool_rc spool_keep(const struct spool_name *name, struct spool_held *held,
-                                enum spool_rc rc)
+static enum spool_rc check_loaded_entry(const struct spool_name *name, struct spool_held *held,
+                                        enum spool_rc rc)
 {
     if (rc == SPOOL_OK && (name->owed >> held->head.ower_count) != 0)
         rc = SPOOL_CORRUPT;
@@ -393,7 +394,7 @@ static enum spool_rc open_locked(struct spool *spool, struct spool_name *name, i
 
     for (unsigned i = 0; i < RENAMES_MAX; i++) {
         rc = open_item(spool, name, out, size, err);
-        if (rc == SPOOL_GONE && spool_find(spool, name, err) == SPOOL_OK)
+        if (rc == SPOOL_GONE && find_current_name(spool, name, err) == SPOOL_OK)
             continue;
         if (rc != SPOOL_OK)
             return rc;
@@ -418,7 +419,7 @@ enum spool_rc spool_take(struct spool *spool, struct spool_name *name, bool alon
     rc = open_locked(spool, name, alone ? LOCK_EX : LOCK_SH, &out->fd, &size, err);
     if (rc != SPOOL_OK)
         return rc;
-    return spool_keep(name, out, spool_load(spool, out, size, size, err));
+    return check_loaded_entry(name, out, load_and_decode(spool, out, size, size, err));
 }
 
 enum spool_rc spool_look(struct spool *spool, const struct spool_name *name, struct spool_held *out,
@@ -431,10 +432,10 @@ enum spool_rc spool_look(struct spool *spool, const struct spool_name *name, str
     rc = open_item(spool, name, &out->fd, &size, err);
     if (rc != SPOOL_OK)
         return rc;
-    rc = spool_load(spool, out, size < LOOK_SIZE ? size : LOOK_SIZE, size, err);
+    rc = load_and_decode(spool, out, size < LOOK_SIZE ? size : LOOK_SIZE, size, err);
     if (rc == SPOOL_CORRUPT && size > LOOK_SIZE) /* a long head, or none */
-        rc = spool_load(spool, out, size < SPOOL_HEAD_MAX ? size : SPOOL_HEAD_MAX, size, err);
-    return spool_keep(name, out, rc);
+        rc = load_and_decode(spool, out, size < SPOOL_HEAD_MAX ? size : SPOOL_HEAD_MAX, size, err);
+    return check_loaded_entry(name, out, rc);
 }
 
 void spool_let_go(struct spool_held *held)
@@ -465,8 +466,8 @@ enum spool_rc spool_set_owed(struct spool *spool, struct spool_name *name, uint1
             return SPOOL_OK;
         }
         if (errno != ENOENT)
-            return spool_failed(spool, "cannot cross out an exporter", err);
-        if (spool_find(spool, name, err) != SPOOL_OK)
+            return set_spool_error(spool, "cannot cross out an exporter", err);
+        if (find_current_name(spool, name, err) != SPOOL_OK)
             return SPOOL_GONE;
     }
     return SPOOL_GONE;
@@ -482,7 +483,7 @@ static void make_room_in_bad(struct spool *spool, int bad)
     DIR *dir;
 
     for (unsigned i = 0; i <= SPOOL_BAD_MAX; i++) {
-        dir = spool_stream(spool, bad_name);
+        dir = open_spool_stream(spool, bad_name);
         oldest[0] = '\0';
         count = 0;
         while (dir && (item = readdir(dir))) {
@@ -525,7 +526,8 @@ void spool_set_aside(struct spool *spool, const struct spool_name *name)
 
 enum spool_rc spool_sync(struct spool *spool, struct err *err)
 {
-    return durable_sync(spool->dir) ? SPOOL_OK : spool_failed(spool, "cannot be made durable", err);
+    return durable_sync(spool->dir) ? SPOOL_OK
+                                    : set_spool_error(spool, "cannot be made durable", err);
 }
 
 bool spool_free_bytes(const struct spool *spool, uint64_t *out)

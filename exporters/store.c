@@ -46,7 +46,7 @@ struct store {
 };
 
 /* Every failure of the disk may pass: it fills, is mounted read-only, is put right. */
-static enum exporter_rc store_failed(struct store *store, const char *what, struct err *err)
+static enum exporter_rc set_store_error(struct store *store, const char *what, struct err *err)
 {
     int cause = errno;
 
@@ -102,7 +102,7 @@ static enum exporter_rc remove_oldest(struct store *store, struct err *err)
     if (errno == ENOENT)
         store->doubt = true;
     else if (errno != 0)
-        return store_failed(store, "cannot remove an old profile", err);
+        return set_store_error(store, "cannot remove an old profile", err);
     store_index_drop_oldest(&store->index);
     (void)unlinkat(store->root, service, AT_REMOVEDIR); /* fails while there is anything in it */
     return EXPORTER_OK;
@@ -135,7 +135,7 @@ static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *se
 }
 
 /* Gives: a stream over an open directory, which is closed with it, and also on failure. */
-static DIR *store_stream(int fd)
+static DIR *open_fd_stream(int fd)
 {
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
@@ -146,36 +146,36 @@ static DIR *store_stream(int fd)
 
 static enum exporter_rc scan_service(struct store *store, const char *service, struct err *err)
 {
-    DIR *dir = store_stream(open_service(store, service));
+    DIR *dir = open_fd_stream(open_service(store, service));
     enum exporter_rc rc = EXPORTER_OK;
     const struct dirent *item;
 
     if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
         return EXPORTER_OK; /* gone, or not made by us */
     if (!dir)
-        return store_failed(store, service, err);
+        return set_store_error(store, service, err);
     while (rc == EXPORTER_OK && (errno = 0, item = readdir(dir)))
         rc = visit_file(store, dir, service, item->d_name, err);
     if (rc == EXPORTER_OK && errno != 0)
-        rc = store_failed(store, service, err);
+        rc = set_store_error(store, service, err);
     (void)closedir(dir);
     return rc;
 }
 
 static enum exporter_rc scan_all(struct store *store, struct err *err)
 {
-    DIR *dir = store_stream(openat(store->root, ".", DIR_FLAGS));
+    DIR *dir = open_fd_stream(openat(store->root, ".", DIR_FLAGS));
     enum exporter_rc rc = EXPORTER_OK;
     const struct dirent *item;
 
     if (!dir)
-        return store_failed(store, "cannot be read", err);
+        return set_store_error(store, "cannot be read", err);
     while (rc == EXPORTER_OK && (errno = 0, item = readdir(dir))) {
         if (store_name_is_service(item->d_name))
             rc = scan_service(store, item->d_name, err);
     }
     if (rc == EXPORTER_OK && errno != 0)
-        rc = store_failed(store, "cannot be read", err);
+        rc = set_store_error(store, "cannot be read", err);
     (void)closedir(dir);
     return rc;
 }
@@ -186,7 +186,7 @@ static enum exporter_rc scan(struct store *store, struct err *err)
     enum exporter_rc rc;
 
     if (!open_root(store))
-        return store_failed(store, "cannot be opened", err);
+        return set_store_error(store, "cannot be opened", err);
     store_index_finish(&store->index);
     store->doubt = false;
     store->sends = 0;
@@ -236,7 +236,7 @@ fail:
     return rc == EXPORTER_RETRY ? EXPORTER_BAD_CONFIG : rc;
 }
 
-static bool store_is_too_old(const struct store *store, int64_t now_ns)
+static bool is_oldest_file_expired(const struct store *store, int64_t now_ns)
 {
     const struct store_entry *oldest = store_index_oldest(&store->index);
     uint64_t max_age_ms = store->max_age_ns / NS_PER_MS;
@@ -246,7 +246,7 @@ static bool store_is_too_old(const struct store *store, int64_t now_ns)
            (uint64_t)(now_ms - oldest->file.start_ms) > max_age_ms;
 }
 
-static bool store_is_too_full(const struct store *store, size_t more)
+static bool is_store_full_for(const struct store *store, size_t more)
 {
     uint64_t max = store->max_size_bytes;
 
@@ -254,12 +254,13 @@ static bool store_is_too_full(const struct store *store, size_t more)
            (store->index.bytes > max || more > max - store->index.bytes);
 }
 
-static enum exporter_rc store_make_room(struct store *store, size_t size, int64_t now_ns,
-                                        struct err *err)
+static enum exporter_rc remove_files_for_size(struct store *store, size_t size, int64_t now_ns,
+                                              struct err *err)
 {
     enum exporter_rc rc = EXPORTER_OK;
 
-    while (rc == EXPORTER_OK && (store_is_too_old(store, now_ns) || store_is_too_full(store, size)))
+    while (rc == EXPORTER_OK &&
+           (is_oldest_file_expired(store, now_ns) || is_store_full_for(store, size)))
         rc = remove_oldest(store, err);
     return rc;
 }
@@ -276,7 +277,7 @@ static int enter_service(const struct store *store, const char *service)
     return open_service(store, service);
 }
 
-static bool store_write_file(int dir, const struct store_file *file,
+static bool write_store_file(int dir, const struct store_file *file,
                              const struct exporter_profile *profile)
 {
     const struct durable_part part = {profile->bytes, profile->size};
@@ -287,8 +288,8 @@ static bool store_write_file(int dir, const struct store_file *file,
     return durable_write(dir, aside, name, &part, 1);
 }
 
-static enum exporter_rc store_keep(struct store *store, const struct exporter_profile *profile,
-                                   struct err *err)
+static enum exporter_rc store_profile(struct store *store, const struct exporter_profile *profile,
+                                      struct err *err)
 {
     struct store_file file = {.start_ms = profile->start_ns / NS_PER_MS};
     char service[STORE_SERVICE_SIZE];
@@ -296,13 +297,13 @@ static enum exporter_rc store_keep(struct store *store, const struct exporter_pr
     int dir;
 
     if (getrandom(&file.id, sizeof(file.id), 0) != (ssize_t)sizeof(file.id))
-        return store_failed(store, "no random numbers", err);
+        return set_store_error(store, "no random numbers", err);
     store_name_service(profile->service ? profile->service : "", service);
     dir = enter_service(store, service);
     if (dir < 0)
-        return store_failed(store, service, err);
-    if (!store_write_file(dir, &file, profile))
-        rc = store_failed(store, "cannot write a profile", err);
+        return set_store_error(store, service, err);
+    if (!write_store_file(dir, &file, profile))
+        rc = set_store_error(store, "cannot write a profile", err);
     (void)close(dir);
     if (rc != EXPORTER_OK)
         return rc;
@@ -337,8 +338,8 @@ static enum exporter_rc store_send(void *self, const struct exporter_profile *pr
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
     if (rc == EXPORTER_OK)
-        rc = store_make_room(store, profile->size, now_ns, err);
-    return rc == EXPORTER_OK ? store_keep(store, profile, err) : rc;
+        rc = remove_files_for_size(store, profile->size, now_ns, err);
+    return rc == EXPORTER_OK ? store_profile(store, profile, err) : rc;
 }
 
 /* The disk cannot be hurried: a write that is under way is finished. */

@@ -30,7 +30,7 @@ static bool is_older(const struct store_entry *a, const struct store_entry *b)
     return a->file.id < b->file.id;
 }
 
-static bool store_index_has_name(const struct store_index *index, size_t slot, const char *name)
+static bool has_service_name(const struct store_index *index, size_t slot, const char *name)
 {
     const char *its = slot < index->service_count ? index->services[slot].name : NULL;
 
@@ -42,11 +42,10 @@ static size_t find_slot(const struct store_index *index, const char *name)
 {
     size_t found = index->service_count;
 
-    if (store_index_has_name(index, index->recent,
-                             name)) /* a scan asks for the same one many times */
+    if (has_service_name(index, index->recent, name)) /* a scan asks for the same one many times */
         return index->recent;
     for (size_t i = 0; i < index->service_count; i++) {
-        if (store_index_has_name(index, i, name))
+        if (has_service_name(index, i, name))
             return i;
         if (index->services[i].files == 0)
             found = i;
@@ -67,7 +66,7 @@ static bool add_slot(struct store_index *index)
     return true;
 }
 
-static bool store_index_give_name(struct store_service *service, const char *name)
+static bool set_service_name(struct store_service *service, const char *name)
 {
     char *copy;
 
@@ -87,14 +86,14 @@ bool store_index_service(struct store_index *index, const char *name, uint32_t *
 
     if (slot >= UINT32_MAX || (slot == index->service_count && !add_slot(index)))
         return false;
-    if (!store_index_give_name(&index->services[slot], name))
+    if (!set_service_name(&index->services[slot], name))
         return false;
     index->recent = slot;
     *out = (uint32_t)slot;
     return true;
 }
 
-static bool store_index_make_room(struct store_index *index)
+static bool grow_store_index(struct store_index *index)
 {
     size_t capacity = index->capacity + index->capacity / 2 + GROWTH;
     struct store_entry *heap;
@@ -114,7 +113,7 @@ bool store_index_add(struct store_index *index, const struct store_entry *entry)
     struct store_entry *heap;
     size_t at = index->count;
 
-    if (!store_index_make_room(index))
+    if (!grow_store_index(index))
         return false;
     heap = index->heap;
     while (at > 0 && is_older(entry, &heap[(at - 1) / 2])) {

@@ -13,7 +13,7 @@ enum { MS_PER_S = 1000, HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123
 static const int64_t last_ms = INT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
 static const char digits[] = "0123456789ABCDEF";
 
-static bool store_name_is_plain(char c, bool first)
+static bool is_plain_name_char(char c, bool first)
 {
     if (c == '.')
         return !first; /* no "..", nothing hidden, nothing like our temporaries */
@@ -37,7 +37,7 @@ void store_name_service(const char *service, char out[STORE_SERVICE_SIZE])
 
     for (const char *at = service; *at; at++) {
         unsigned char byte = (unsigned char)*at;
-        bool plain = store_name_is_plain(*at, at == service);
+        bool plain = is_plain_name_char(*at, at == service);
 
         if (used + (plain ? 1 : 3) > STORE_SERVICE_PLAIN) {
             (void)snprintf(out + used, STORE_SERVICE_SIZE - used, "~%016" PRIx64, hash(service));
@@ -65,12 +65,12 @@ static int digit(const char *set, char c)
 }
 
 /* Reads the part that was not cut; gives where it ends. */
-static const char *store_name_unescape(const char *name, char *out)
+static const char *unescape_service_name(const char *name, char *out)
 {
     const char *at = name;
 
     while (*at) {
-        if (store_name_is_plain(*at, at == name)) {
+        if (is_plain_name_char(*at, at == name)) {
             *out++ = *at++;
         } else if (at[0] == '%' && digit(digits, at[1]) >= 0 && digit(digits, at[2]) >= 0) {
             *out++ = (char)(digit(digits, at[1]) * 16 + digit(digits, at[2]));
@@ -93,7 +93,7 @@ bool store_name_read_service(const char *name, char *out)
 {
     char again[STORE_SERVICE_SIZE];
 
-    if (strlen(name) > STORE_SERVICE_PLAIN || *store_name_unescape(name, out) != '\0')
+    if (strlen(name) > STORE_SERVICE_PLAIN || *unescape_service_name(name, out) != '\0')
         return false;
     store_name_service(out, again); /* one service has one name only: "%41" is none */
     return strcmp(again, name) == 0;
@@ -107,7 +107,7 @@ bool store_name_is_service(const char *name)
     if (size <= STORE_SERVICE_PLAIN && !strchr(name, '~'))
         return store_name_read_service(name, scratch);
     return size < STORE_SERVICE_SIZE && size > STORE_SERVICE_PLAIN - 3 + HASH_DIGITS &&
-           is_hash(store_name_unescape(name, scratch));
+           is_hash(unescape_service_name(name, scratch));
 }
 
 static void stamp(int64_t ms, char out[STAMP_SIZE + 1])
@@ -132,7 +132,7 @@ void store_name_file(const struct store_file *file, bool temporary, char out[STO
 }
 
 /* `count` decimal digits at `at`; what is no digit fails when the name is made again. */
-static int store_name_number(const char *at, int count)
+static int read_fixed_digits(const char *at, int count)
 {
     int value = 0;
 
@@ -144,15 +144,15 @@ static int store_name_number(const char *at, int count)
 static int64_t read_stamp(const char *at)
 {
     struct tm tm = {
-        .tm_year = store_name_number(at, 4) - 1900,
-        .tm_mon = store_name_number(at + 4, 2) - 1,
-        .tm_mday = store_name_number(at + 6, 2),
-        .tm_hour = store_name_number(at + 9, 2),
-        .tm_min = store_name_number(at + 11, 2),
-        .tm_sec = store_name_number(at + 13, 2),
+        .tm_year = read_fixed_digits(at, 4) - 1900,
+        .tm_mon = read_fixed_digits(at + 4, 2) - 1,
+        .tm_mday = read_fixed_digits(at + 6, 2),
+        .tm_hour = read_fixed_digits(at + 9, 2),
+        .tm_min = read_fixed_digits(at + 11, 2),
+        .tm_sec = read_fixed_digits(at + 13, 2),
     };
 
-    return (int64_t)timegm(&tm) * MS_PER_S + store_name_number(at + 16, 3);
+    return (int64_t)timegm(&tm) * MS_PER_S + read_fixed_digits(at + 16, 3);
 }
 
 bool store_name_read_file(const char *name, bool temporary, struct store_file *file)

@@ -12,7 +12,7 @@
 #include "formats/tree.h"
 #include "formats/writers.h"
 
-static void collapsed_add_frame(const struct pprof_stacks_function *function, struct buf *out)
+static void add_collapsed_frame(const struct pprof_stacks_function *function, struct buf *out)
 {
     text_line(out, function->name, ';');
     if (function->file[0] == '\0')
@@ -25,7 +25,7 @@ static void collapsed_add_frame(const struct pprof_stacks_function *function, st
 }
 
 /* Appends the numbers of a node, if it has any. */
-static void collapsed_add_line(const struct format_view *view, const struct tree *tree, size_t node,
+static void add_collapsed_line(const struct format_view *view, const struct tree *tree, size_t node,
                      const struct buf *stack, struct buf *out)
 {
     int64_t value = tree_own(tree, node, view->type), base = 0;
@@ -44,20 +44,20 @@ static void collapsed_add_line(const struct format_view *view, const struct tree
 }
 
 /* `sizes`: how long the line is down to each level. */
-static void collapsed_add_lines(const struct format_view *view, const struct tree *tree, size_t *sizes,
+static void add_collapsed_lines(const struct format_view *view, const struct tree *tree, size_t *sizes,
                       struct buf *stack, struct buf *out)
 {
     const struct tree_node *node;
     size_t i;
 
-    collapsed_add_line(view, tree, 0, stack, out);
+    add_collapsed_line(view, tree, 0, stack, out);
     for (i = 1; i < tree->count && !stack->failed && !out->failed; i++) {
         node = &tree->nodes[i];
         stack->size = sizes[node->level - 1];
         buf_add_str(stack, node->level > 1 ? ";" : "");
-        collapsed_add_frame(&view->stacks->functions[node->what], stack);
+        add_collapsed_frame(&view->stacks->functions[node->what], stack);
         sizes[node->level] = stack->size;
-        collapsed_add_line(view, tree, i, stack, out);
+        add_collapsed_line(view, tree, i, stack, out);
     }
 }
 
@@ -73,7 +73,7 @@ enum pprof_rc write_collapsed(const struct format_view *view, struct buf *out)
     buf_init(&stack, out->max);
     sizes = calloc((size_t)tree->levels + 1, sizeof(*sizes));
     if (sizes)
-        collapsed_add_lines(view, tree, sizes, &stack, out);
+        add_collapsed_lines(view, tree, sizes, &stack, out);
     rc = !sizes ? PPROF_NOMEM : buf_failed(&stack) || buf_failed(out) ? PPROF_FULL : PPROF_OK;
     free(sizes);
     buf_finish(&stack);

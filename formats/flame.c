@@ -92,7 +92,7 @@ static void leave_out(struct flame *flame, size_t max)
     }
 }
 
-static void flame_add_functions(struct flame *flame, struct buf *out)
+static void add_flame_functions(struct flame *flame, struct buf *out)
 {
     const struct pprof_stacks_function *function;
     uint32_t number = 0;
@@ -156,7 +156,7 @@ enum pprof_rc format_flame_data(const struct format_view *view, size_t nodes_max
         leave_out(&flame, nodes_max);
         page_add_head(out, view);
         buf_add_fmt(out, "\"share\":%g,\n", flame.share);
-        flame_add_functions(&flame, out);
+        add_flame_functions(&flame, out);
         add_nodes(&flame, out);
     }
     rc = !flame.numbers ? PPROF_NOMEM : buf_failed(out) ? PPROF_FULL : PPROF_OK;

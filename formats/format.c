@@ -87,7 +87,7 @@ const struct format *format_named(const char *name)
 }
 
 /* How many bytes of the path's end are one of the format's endings; 0: none is. */
-static size_t format_matches(const struct format *format, const char *path)
+static size_t match_format_ending(const struct format *format, const char *path)
 {
     size_t i, size, path_size = strlen(path);
 
@@ -105,7 +105,7 @@ const struct format *format_of_path(const char *path)
     size_t i, size, longest = 0;
 
     for (i = 0; i < FORMATS; i++) {
-        size = format_matches(&formats[i], path);
+        size = match_format_ending(&formats[i], path);
         if (size > longest) {
             longest = size;
             best = &formats[i];

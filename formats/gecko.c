@@ -41,7 +41,7 @@ static void take_label(struct thread *thread, const struct pprof_label *label)
     }
 }
 
-static struct thread gecko_thread_of(const struct pprof_stacks_row *row, size_t number)
+static struct thread make_row_thread(const struct pprof_stacks_row *row, size_t number)
 {
     struct thread thread = {"", "", "", 0, 0, (uint32_t)number};
     size_t i;
@@ -64,7 +64,7 @@ static int compare_threads(const struct thread *a, const struct thread *b)
     return order ? order : strcmp(a->name, b->name);
 }
 
-static int gecko_compare_rows(const void *x, const void *y)
+static int compare_thread_rows(const void *x, const void *y)
 {
     const struct thread *a = x, *b = y;
     int order = compare_threads(a, b);
@@ -73,7 +73,7 @@ static int gecko_compare_rows(const void *x, const void *y)
 }
 
 /* A column of a table: `count` values that `add` appends, numbered from `first`. */
-static void gecko_add_column(struct buf *out, const char *name, const void *of, size_t first,
+static void add_table_column(struct buf *out, const char *name, const void *of, size_t first,
                        size_t count, void (*add)(struct buf *out, const void *of, size_t i))
 {
     size_t i;
@@ -254,13 +254,13 @@ static void add_shared(const struct pprof_stacks *stacks, const struct tree *tre
     size_t i;
 
     buf_add_str(out, "\"shared\":{");
-    gecko_add_column(out, "stringArray", stacks, 1, stacks->function_count, add_function_texts);
+    add_table_column(out, "stringArray", stacks, 1, stacks->function_count, add_function_texts);
     for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         if (columns[i].table)
             buf_add_fmt(out, "%s,\n\"%s\":{\"length\":%zu", i ? "}" : "", columns[i].table,
                         counts[columns[i].of] - 1);
         buf_add_str(out, ",");
-        gecko_add_column(out, columns[i].name,
+        add_table_column(out, columns[i].name,
                    columns[i].of == OF_NODES ? (const void *)tree : (const void *)stacks, 1,
                    counts[columns[i].of], columns[i].add);
     }
@@ -338,7 +338,7 @@ static double add_samples(const struct format_view *view, const struct tree *tre
     return now;
 }
 
-static void gecko_add_thread(const struct format_view *view, const struct tree *tree,
+static void add_gecko_thread(const struct format_view *view, const struct tree *tree,
                        const struct thread *thread, const struct thread *end, bool only,
                        struct buf *out)
 {
@@ -361,7 +361,7 @@ static void gecko_add_thread(const struct format_view *view, const struct tree *
     buf_add_fmt(out, ",\"unregisterTime\":%.6f}", until);
 }
 
-static void gecko_add_threads(const struct format_view *view, const struct tree *tree,
+static void add_gecko_threads(const struct format_view *view, const struct tree *tree,
                         const struct thread *threads, size_t count, struct buf *out)
 {
     const struct thread *at = threads, *last = threads + count, *end;
@@ -371,7 +371,7 @@ static void gecko_add_threads(const struct format_view *view, const struct tree 
         for (end = at + 1; end < last && compare_threads(at, end) == 0;)
             end++;
         buf_add_str(out, at > threads ? ",\n" : "\n");
-        gecko_add_thread(view, tree, at, end, at == threads && end == last, out);
+        add_gecko_thread(view, tree, at, end, at == threads && end == last, out);
     }
     buf_add_str(out, "]}\n");
 }
@@ -387,12 +387,12 @@ enum pprof_rc write_gecko(const struct format_view *view, struct buf *out)
     if (rc == PPROF_OK) {
         for (i = 0; i < stacks->row_count; i++)
             if (stacks->rows[i].values[view->type] != 0)
-                threads[count++] = gecko_thread_of(&stacks->rows[i], i);
+                threads[count++] = make_row_thread(&stacks->rows[i], i);
         if (count)
-            qsort(threads, count, sizeof(*threads), gecko_compare_rows);
+            qsort(threads, count, sizeof(*threads), compare_thread_rows);
         add_meta(view, out);
         add_shared(stacks, tree, out);
-        gecko_add_threads(view, tree, threads, count, out);
+        add_gecko_threads(view, tree, threads, count, out);
         tree_free(tree);
         rc = buf_failed(out) ? PPROF_FULL : PPROF_OK;
     }

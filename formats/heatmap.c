@@ -42,7 +42,7 @@ struct heatmap {
     struct sums *by_place, *by_file; /* owned */
 };
 
-static int heatmap_compare_names(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -59,14 +59,14 @@ static bool number_files(struct heatmap *h)
         return false;
     for (i = 0; i < count; i++)
         h->files[i] = h->stacks->functions[i].file;
-    qsort(h->files, count, sizeof(*h->files), heatmap_compare_names);
+    qsort(h->files, count, sizeof(*h->files), compare_file_names);
     for (i = 0; i < count; i++)
         if (kept == 0 || strcmp(h->files[i], h->files[kept - 1]) != 0)
             h->files[kept++] = h->files[i];
     h->file_count = kept;
     for (i = 0; i < count; i++) {
         found = bsearch(&h->stacks->functions[i].file, h->files, kept, sizeof(*h->files),
-                        heatmap_compare_names);
+                        compare_file_names);
         h->file_of[i] = found ? (uint32_t)(found - h->files) : 0;
     }
     return true;
@@ -127,7 +127,7 @@ static const char *end_of_line(const char *text, const char **next)
     return end;
 }
 
-static size_t heatmap_count_lines(const char *text)
+static size_t count_source_lines(const char *text)
 {
     size_t count = 1;
     const char *next;
@@ -153,7 +153,7 @@ static size_t first_of_file(const struct heatmap *h, uint32_t file)
 }
 
 /* Is line `number` to be seen? `at` moves on among the file's lines, as numbers only grow. */
-static bool heatmap_is_near(const struct heatmap *h, uint32_t file, int64_t number, size_t *at)
+static bool is_near_sampled_line(const struct heatmap *h, uint32_t file, int64_t number, size_t *at)
 {
     const uint32_t *lines = h->lines;
 
@@ -167,7 +167,7 @@ static bool heatmap_is_near(const struct heatmap *h, uint32_t file, int64_t numb
 /* Appends the pieces of a text that are worth to be seen. */
 static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
 {
-    bool whole = heatmap_count_lines(text) <= SHORT, open = false, any = false, last = false;
+    bool whole = count_source_lines(text) <= SHORT, open = false, any = false, last = false;
     size_t at = first_of_file(h, file);
     const char *end, *next;
     struct buf line;
@@ -178,7 +178,7 @@ static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
     for (number = 1; !last; number++, text = next) {
         end = end_of_line(text, &next);
         last = *end == '\0';
-        if (!whole && !heatmap_is_near(h, file, number, &at)) {
+        if (!whole && !is_near_sampled_line(h, file, number, &at)) {
             buf_add_str(h->out, open ? "\"]" : "");
             open = false;
             continue;
@@ -198,7 +198,7 @@ static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
 }
 
 /* Appends a file's text, or null. */
-static void heatmap_add_source(struct heatmap *h, uint32_t file, size_t *used)
+static void add_source_text(struct heatmap *h, uint32_t file, size_t *used)
 {
     struct buf source, good;
     bool found;
@@ -234,14 +234,14 @@ static void add_files(struct heatmap *h)
         add_numbers(h->out, sum);
         buf_add_str(h->out, ",");
         if (sum->total > 0)
-            heatmap_add_source(h, (uint32_t)i, &used);
+            add_source_text(h, (uint32_t)i, &used);
         else
             buf_add_str(h->out, "null");
         buf_add_str(h->out, "]");
     }
 }
 
-static void heatmap_add_functions(struct heatmap *h)
+static void add_heatmap_functions(struct heatmap *h)
 {
     const struct pprof_stacks_function *function;
     size_t i;
@@ -280,7 +280,7 @@ static void add_places(struct heatmap *h)
     buf_add_str(h->out, i > 1 ? "]],\n" : "],\n");
 }
 
-static void heatmap_add_calls(struct heatmap *h)
+static void add_heatmap_calls(struct heatmap *h)
 {
     const struct sums_call *call;
     size_t i;
@@ -294,7 +294,7 @@ static void heatmap_add_calls(struct heatmap *h)
     buf_add_str(h->out, "]");
 }
 
-static int64_t heatmap_total_of(const struct heatmap *h)
+static int64_t sum_heatmap_total(const struct heatmap *h)
 {
     int64_t total = 0;
     size_t i;
@@ -305,7 +305,7 @@ static int64_t heatmap_total_of(const struct heatmap *h)
 }
 
 /* Adds all up. */
-static enum pprof_rc heatmap_count(struct heatmap *h)
+static enum pprof_rc sum_lines_and_files(struct heatmap *h)
 {
     struct sums_places places, files;
     enum pprof_rc rc;
@@ -328,15 +328,15 @@ enum pprof_rc write_heatmap(const struct format_view *view, struct buf *out)
     enum pprof_rc rc;
 
     buf_init(&data, out->max);
-    rc = heatmap_count(&h);
+    rc = sum_lines_and_files(&h);
     if (rc == PPROF_OK) {
         buf_add_str(&data, "{");
         page_add_head(&data, view);
-        buf_add_fmt(&data, "\"total\":%" PRId64 ",", heatmap_total_of(&h));
+        buf_add_fmt(&data, "\"total\":%" PRId64 ",", sum_heatmap_total(&h));
         add_files(&h);
-        heatmap_add_functions(&h);
+        add_heatmap_functions(&h);
         add_places(&h);
-        heatmap_add_calls(&h);
+        add_heatmap_calls(&h);
         buf_add_str(&data, "}\n");
         part.bytes = data.data;
         part.size = data.size;

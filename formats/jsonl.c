@@ -8,7 +8,7 @@
 #include "formats/text.h"
 #include "formats/writers.h"
 
-static void jsonl_add_head(const struct format_view *view, struct buf *out)
+static void add_profile_object(const struct format_view *view, struct buf *out)
 {
     size_t i;
 
@@ -27,7 +27,7 @@ static void jsonl_add_head(const struct format_view *view, struct buf *out)
     buf_add_str(out, "}}\n");
 }
 
-static void jsonl_add_frame(const struct pprof_stacks *stacks, uint32_t number, struct buf *out)
+static void add_frame_object(const struct pprof_stacks *stacks, uint32_t number, struct buf *out)
 {
     const struct pprof_stacks_line *line = &stacks->lines[number];
     const struct pprof_stacks_function *function = &stacks->functions[line->function];
@@ -42,7 +42,7 @@ static void jsonl_add_frame(const struct pprof_stacks *stacks, uint32_t number, 
     buf_add_str(out, "}");
 }
 
-static void jsonl_add_label(const struct pprof_label *label, struct buf *out)
+static void add_label_object(const struct pprof_label *label, struct buf *out)
 {
     buf_add_str(out, "{\"key\":");
     text_json(out, label->key);
@@ -58,7 +58,7 @@ static void jsonl_add_label(const struct pprof_label *label, struct buf *out)
     buf_add_str(out, "}");
 }
 
-static void jsonl_add_row(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
+static void add_stack_object(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
                     struct buf *out)
 {
     size_t i;
@@ -72,12 +72,12 @@ static void jsonl_add_row(const struct pprof_stacks *stacks, const struct pprof_
     buf_add_str(out, "},\"labels\":[");
     for (i = 0; i < row->label_count; i++) {
         buf_add_str(out, i ? "," : "");
-        jsonl_add_label(&row->labels[i], out);
+        add_label_object(&row->labels[i], out);
     }
     buf_add_str(out, "],\"stack\":[");
     for (i = 0; i < row->depth; i++) {
         buf_add_str(out, i ? "," : "");
-        jsonl_add_frame(stacks, row->lines[i], out);
+        add_frame_object(stacks, row->lines[i], out);
     }
     buf_add_str(out, "]}\n");
 }
@@ -86,8 +86,8 @@ enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out)
 {
     size_t i;
 
-    jsonl_add_head(view, out);
+    add_profile_object(view, out);
     for (i = 0; i < view->stacks->row_count && !out->failed; i++)
-        jsonl_add_row(view->stacks, &view->stacks->rows[i], out);
+        add_stack_object(view->stacks, &view->stacks->rows[i], out);
     return buf_failed(out) ? PPROF_FULL : PPROF_OK;
 }

@@ -30,7 +30,7 @@ static void add_tuple(struct buf *out, uint32_t count)
     add_u32(out, count);
 }
 
-static void pstats_add_text(struct buf *out, const char *text)
+static void add_marshal_text(struct buf *out, const char *text)
 {
     size_t size = strlen(text);
 
@@ -73,16 +73,16 @@ static void add_float(struct buf *out, double number)
     add_u32(out, (uint32_t)(bits >> 32));
 }
 
-static void pstats_add_function(struct buf *out, const struct pprof_stacks_function *function)
+static void add_function_key(struct buf *out, const struct pprof_stacks_function *function)
 {
     add_tuple(out, 3);
-    pstats_add_text(out, function->file[0] ? function->file : "~"); /* cProfile's word for none */
+    add_marshal_text(out, function->file[0] ? function->file : "~"); /* cProfile's word for none */
     add_number(out, function->start_line);
-    pstats_add_text(out, function->name);
+    add_marshal_text(out, function->name);
 }
 
 /* The four numbers of a function or a call. */
-static void pstats_add_sum(struct buf *out, const struct sum *sum, double unit)
+static void add_sum_numbers(struct buf *out, const struct sum *sum, double unit)
 {
     add_number(out, sum->seen);
     add_number(out, sum->seen);
@@ -95,17 +95,17 @@ static void add_entry(const struct pprof_stacks *stacks, const struct sums *sums
 {
     const struct sums_call *at;
 
-    pstats_add_function(out, &stacks->functions[function]);
+    add_function_key(out, &stacks->functions[function]);
     add_tuple(out, 5);
-    pstats_add_sum(out, &sums->functions[function], unit);
+    add_sum_numbers(out, &sums->functions[function], unit);
     buf_add(out, "{", 1);
     while (*call < sums->call_count && sums->calls[*call].callee < function)
         ++*call; /* of a function whose values cancel each other out */
     for (; *call < sums->call_count && sums->calls[*call].callee == function; ++*call) {
         at = &sums->calls[*call];
-        pstats_add_function(out, &stacks->functions[at->caller]);
+        add_function_key(out, &stacks->functions[at->caller]);
         add_tuple(out, 4);
-        pstats_add_sum(out, &at->sum, unit);
+        add_sum_numbers(out, &at->sum, unit);
     }
     buf_add(out, "0", 1);
 }

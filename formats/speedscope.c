@@ -13,7 +13,7 @@
 #include "formats/text.h"
 #include "formats/writers.h"
 
-static void speedscope_add_frames(const struct pprof_stacks *stacks, struct buf *out)
+static void add_frame_table(const struct pprof_stacks *stacks, struct buf *out)
 {
     const struct pprof_stacks_function *function;
     size_t i;
@@ -45,7 +45,7 @@ static const char *unit_of(const char *unit)
     return "none";
 }
 
-static void speedscope_add_stack(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
+static void add_stack_indexes(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
                       struct buf *out)
 {
     size_t i;
@@ -69,7 +69,7 @@ static void add_profile(const struct pprof_stacks *stacks, size_t type, struct b
         if (stacks->rows[i].values[type] <= 0)
             continue;
         buf_add_str(out, between);
-        speedscope_add_stack(stacks, &stacks->rows[i], out);
+        add_stack_indexes(stacks, &stacks->rows[i], out);
         between = ",\n";
     }
     buf_add_str(out, "],\n\"weights\":[");
@@ -93,7 +93,7 @@ enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
     buf_add_str(out, ",\"exporter\":");
     text_json(out, view->made_by);
     buf_add_fmt(out, ",\"activeProfileIndex\":%zu,\n\"shared\":{\"frames\":[", view->type);
-    speedscope_add_frames(view->stacks, out);
+    add_frame_table(view->stacks, out);
     buf_add_str(out, "]},\n\"profiles\":[");
     for (type = 0; type < view->stacks->type_count; type++) {
         buf_add_str(out, type ? ",\n" : "\n");

@@ -56,7 +56,7 @@ static struct sum share(const struct adder *a, size_t row, bool leaf)
 }
 
 /* Adds to a function or place; its total once a row. */
-static void sums_add_share(struct sum *to, const struct sum *share, bool again)
+static void add_share_once(struct sum *to, const struct sum *share, bool again)
 {
     sums_add(&to->own, share->own);
     if (again)
@@ -70,7 +70,7 @@ static uint32_t place_of(const struct adder *a, uint32_t line)
     return a->places.of_line ? a->places.of_line[line] : a->stacks->lines[line].function;
 }
 
-static void sums_add_row(struct adder *a, size_t number)
+static void add_row_sums(struct adder *a, size_t number)
 {
     const struct pprof_stacks_row *row = &a->stacks->rows[number];
     uint32_t mark = (uint32_t)number + 1, place, function;
@@ -81,8 +81,8 @@ static void sums_add_row(struct adder *a, size_t number)
         place = place_of(a, row->lines[i]);
         function = a->stacks->lines[row->lines[i]].function;
         part = share(a, number, i == 0);
-        sums_add_share(&a->sums->functions[function], &part, a->seen_function[function] == mark);
-        sums_add_share(&a->sums->places[place], &part, a->seen_place[place] == mark);
+        add_share_once(&a->sums->functions[function], &part, a->seen_function[function] == mark);
+        add_share_once(&a->sums->places[place], &part, a->seen_place[place] == mark);
         a->seen_function[function] = a->seen_place[place] = mark;
         if (i + 1 < row->depth)
             a->calls[a->call_count++] =
@@ -105,7 +105,7 @@ static int compare_calls(const void *x, const void *y)
 }
 
 /* Adds the calls up, each once a row. False: out of memory. */
-static bool sums_add_calls(struct adder *a)
+static bool add_call_sums(struct adder *a)
 {
     struct sums_call *out = calloc(a->call_count + 1, sizeof(*out));
     const struct call *call, *before = NULL;
@@ -124,7 +124,7 @@ static bool sums_add_calls(struct adder *a)
         else if (before->row == call->row)
             continue;
         part = share(a, call->row - 1, call->leaf);
-        sums_add_share(&out[a->sums->call_count - 1].sum, &part, false);
+        add_share_once(&out[a->sums->call_count - 1].sum, &part, false);
     }
     return true;
 }
@@ -139,7 +139,7 @@ static size_t count_calls(const struct pprof_stacks *stacks)
 }
 
 /* Fills `a->sums`. False: out of memory. */
-static bool sums_add_rows(struct adder *a)
+static bool add_all_row_sums(struct adder *a)
 {
     size_t i;
 
@@ -152,8 +152,8 @@ static bool sums_add_rows(struct adder *a)
         return false;
     for (i = 0; i < a->stacks->row_count; i++)
         if (a->stacks->rows[i].values[a->type] != 0)
-            sums_add_row(a, i);
-    return sums_add_calls(a);
+            add_row_sums(a, i);
+    return add_call_sums(a);
 }
 
 enum pprof_rc sums_new(const struct pprof_stacks *stacks, size_t type,
@@ -166,7 +166,7 @@ enum pprof_rc sums_new(const struct pprof_stacks *stacks, size_t type,
     if (!a.sums)
         return PPROF_NOMEM;
     a.places = places ? *places : (struct sums_places){NULL, stacks->function_count};
-    good = sums_add_rows(&a);
+    good = add_all_row_sums(&a);
     free(a.seen_function);
     free(a.seen_place);
     free(a.calls);

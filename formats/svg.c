@@ -52,13 +52,13 @@ static void add_colour(struct buf *out, const char *file)
     buf_add_fmt(out, "#%02x%02x%02x", hue[0] + (hash >> 1), hue[1] + 2 * hash, hue[2] + hash);
 }
 
-static double svg_width_of(const struct picture *p, size_t node)
+static double compute_box_width(const struct picture *p, size_t node)
 {
     return (double)tree_total(p->tree, node, p->view->type) * p->scale;
 }
 
 /* The text beside a box's name: its value and its share. */
-static void svg_add_share(const struct picture *p, size_t node)
+static void add_value_and_share(const struct picture *p, size_t node)
 {
     const char *unit = p->view->stacks->types[p->view->type].unit;
     int64_t value = tree_total(p->tree, node, p->view->type);
@@ -73,7 +73,7 @@ static void svg_add_share(const struct picture *p, size_t node)
 }
 
 /* As much of a name as fits, by letters of one width. */
-static void svg_add_label(const struct picture *p, const char *name, double width)
+static void add_fitting_label(const struct picture *p, const char *name, double width)
 {
     size_t room = width > 3 * LETTER ? (size_t)((width - 6) / LETTER) : 0, letters = 0, size = 0;
     struct buf cut;
@@ -105,7 +105,7 @@ static void add_box(const struct picture *p, size_t node, double x, double width
         buf_add_fmt(p->out, ":%" PRId32 ")", function->start_line);
     }
     buf_add_str(p->out, "\n");
-    svg_add_share(p, node);
+    add_value_and_share(p, node);
     buf_add_fmt(p->out,
                 "</title><rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\""
                 " fill=\"",
@@ -119,7 +119,7 @@ static void add_box(const struct picture *p, size_t node, double x, double width
     buf_add_str(p->out, "\"/>");
     if (width > 3 * LETTER) {
         buf_add_fmt(p->out, "<text x=\"%.2f\" y=\"%" PRIu32 "\">", MARGIN + x + 3, y + 12);
-        svg_add_label(p, node ? function->name : "all", width);
+        add_fitting_label(p, node ? function->name : "all", width);
         buf_add_str(p->out, "</text>");
     }
     buf_add_str(p->out, "</g>\n");
@@ -135,7 +135,7 @@ static void walk(struct picture *p, bool draws)
     p->left[0] = 0;
     for (node = 0; node < p->tree->count && !p->out->failed; node = next) {
         level = p->tree->nodes[node].level;
-        width = svg_width_of(p, node);
+        width = compute_box_width(p, node);
         x = p->left[level];
         p->left[level] = x + (width > 0 ? width : 0);
         next = p->tree->nodes[node].end;
@@ -151,7 +151,7 @@ static void walk(struct picture *p, bool draws)
     }
 }
 
-static void svg_add_head(const struct picture *p)
+static void add_svg_head(const struct picture *p)
 {
     const struct pprof_type *type = &p->view->stacks->types[p->view->type];
     uint32_t height = HEAD + (p->levels + 1) * ROW + MARGIN;
@@ -170,7 +170,7 @@ static void svg_add_head(const struct picture *p)
     buf_add_str(p->out, ": ");
     text_markup(p->out, type->type);
     buf_add_str(p->out, "</text>\n<text x=\"10\" y=\"37\">");
-    svg_add_share(p, 0);
+    add_value_and_share(p, 0);
     buf_add_str(p->out, "</text>\n");
 }
 
@@ -190,7 +190,7 @@ enum pprof_rc write_svg(const struct format_view *view, struct buf *out)
     rc = p.left ? PPROF_OK : PPROF_NOMEM;
     if (p.left) {
         walk(&p, false);
-        svg_add_head(&p);
+        add_svg_head(&p);
         walk(&p, true);
         buf_add_str(out, "</svg>\n");
         rc = buf_failed(out) ? PPROF_FULL : PPROF_OK;

@@ -31,7 +31,7 @@ static size_t shared_depth(const struct path *a, const struct path *b)
     return i;
 }
 
-static int tree_compare_paths(const void *x, const void *y)
+static int compare_tree_paths(const void *x, const void *y)
 {
     const struct path *a = x, *b = y;
     size_t shared = shared_depth(a, b);
@@ -49,7 +49,7 @@ static struct path *sorted_paths(const struct pprof_stacks *stacks, bool by_line
     for (i = 0; paths && i < stacks->row_count; i++)
         paths[i] = (struct path){&stacks->rows[i], by_line ? NULL : stacks->lines};
     if (paths && stacks->row_count)
-        qsort(paths, stacks->row_count, sizeof(*paths), tree_compare_paths);
+        qsort(paths, stacks->row_count, sizeof(*paths), compare_tree_paths);
     return paths;
 }
 
@@ -63,7 +63,7 @@ static size_t count_nodes(const struct path *paths, size_t count)
 }
 
 /* Adds what two neighbours do not share below `node`, where their common part ends. */
-static uint32_t tree_add_path(struct tree *tree, const struct path *path, uint32_t node)
+static uint32_t add_tree_path(struct tree *tree, const struct path *path, uint32_t node)
 {
     size_t depth = tree->nodes[node].level;
 
@@ -87,7 +87,7 @@ static void add_paths(struct tree *tree, const struct pprof_stacks *stacks,
         shared = i ? shared_depth(&paths[i - 1], &paths[i]) : 0;
         while (tree->nodes[node].level > shared)
             node = tree->nodes[node].parent;
-        node = tree_add_path(tree, &paths[i], node);
+        node = add_tree_path(tree, &paths[i], node);
         tree->ends[paths[i].row - stacks->rows] = node;
         for (type = 0; type < tree->type_count; type++)
             sums_add(&tree->own[node * tree->type_count + type], paths[i].row->values[type]);
@@ -115,7 +115,7 @@ static void add_up(struct tree *tree)
 }
 
 /* Makes room for `count` nodes. */
-static enum pprof_rc tree_make_room(struct tree *tree, size_t count, size_t rows)
+static enum pprof_rc alloc_tree_nodes(struct tree *tree, size_t count, size_t rows)
 {
     if (count > NODES_MAX)
         return PPROF_FULL;
@@ -135,7 +135,7 @@ enum pprof_rc tree_new(const struct pprof_stacks *stacks, bool by_line, struct t
     if (tree && paths) {
         tree->type_count = stacks->type_count;
         tree->count = 1;
-        rc = tree_make_room(tree, count_nodes(paths, stacks->row_count), stacks->row_count);
+        rc = alloc_tree_nodes(tree, count_nodes(paths, stacks->row_count), stacks->row_count);
     }
     if (rc == PPROF_OK) {
         add_paths(tree, stacks, paths);

@@ -61,7 +61,7 @@ static void push_children(struct writer *w, size_t node, int64_t least)
         qsort(w->stack + first, w->count - first, sizeof(*w->stack), compare_branches);
 }
 
-static void tree_text_add_value(struct writer *w, int64_t value)
+static void add_value_column(struct writer *w, int64_t value)
 {
     struct buf text;
 
@@ -72,7 +72,7 @@ static void tree_text_add_value(struct writer *w, int64_t value)
     buf_finish(&text);
 }
 
-static void tree_text_add_line(struct writer *w, size_t node)
+static void add_node_line(struct writer *w, size_t node)
 {
     const struct tree_node *at = &w->tree->nodes[node];
     const struct pprof_stacks_function *function = &w->view->stacks->functions[at->what];
@@ -80,12 +80,12 @@ static void tree_text_add_line(struct writer *w, size_t node)
     int64_t all = tree_total(w->tree, 0, w->view->type), base;
 
     buf_add_fmt(w->out, "%6.1f%%", all ? 100 * (double)value / (double)all : 0);
-    tree_text_add_value(w, value);
+    add_value_column(w, value);
     if (w->view->base == FORMAT_NO_BASE) {
-        tree_text_add_value(w, tree_own(w->tree, node, w->view->type));
+        add_value_column(w, tree_own(w->tree, node, w->view->type));
     } else {
         base = tree_total(w->tree, node, w->view->base);
-        tree_text_add_value(w, base);
+        add_value_column(w, base);
     }
     buf_add_fmt(w->out, "  %*s", (int)(at->level < INDENT_MAX ? at->level : INDENT_MAX), "");
     text_plain(w->out, node ? function->name : "all");
@@ -116,7 +116,7 @@ enum pprof_rc write_tree(const struct format_view *view, struct buf *out)
     }
     while (w.count && !out->failed) {
         node = w.stack[--w.count].node;
-        tree_text_add_line(&w, node);
+        add_node_line(&w, node);
         push_children(&w, node, weight_of(&w, 0) / LEAST_SHARE);
     }
     rc = !w.stack ? PPROF_NOMEM : buf_failed(out) ? PPROF_FULL : PPROF_OK;

@@ -101,7 +101,7 @@ static enum pprof_rc each_field(struct decoder *d, enum decode_field number,
     return PPROF_OK;
 }
 
-static enum pprof_rc decoder_take_text(struct decoder *d, const struct wire_field *field)
+static enum pprof_rc decode_string(struct decoder *d, const struct wire_field *field)
 {
     if (field->size > UINT32_MAX)
         return PPROF_FULL;
@@ -114,8 +114,8 @@ static enum pprof_rc decoder_take_text(struct decoder *d, const struct wire_fiel
     return PPROF_OK;
 }
 
-static enum pprof_rc decoder_list(struct decoder *d, enum decode_field field, size_t size,
-                                  void **out)
+static enum pprof_rc alloc_decode_list(struct decoder *d, enum decode_field field, size_t size,
+                                       void **out)
 {
     return table_alloc(&d->lists, d->counts[field] * size, out);
 }
@@ -124,14 +124,14 @@ static enum pprof_rc decoder_list(struct decoder *d, enum decode_field field, si
 static enum pprof_rc make_lists(struct decoder *d)
 {
     void *texts, *files, *functions, *locations, *frames;
-    enum pprof_rc rc = decoder_list(d, FIELD_STRING, sizeof(*d->texts), &texts);
+    enum pprof_rc rc = alloc_decode_list(d, FIELD_STRING, sizeof(*d->texts), &texts);
 
     if (rc == PPROF_OK)
-        rc = decoder_list(d, FIELD_MAPPING, sizeof(*d->mapping_files), &files);
+        rc = alloc_decode_list(d, FIELD_MAPPING, sizeof(*d->mapping_files), &files);
     if (rc == PPROF_OK)
-        rc = decoder_list(d, FIELD_FUNCTION, sizeof(*d->functions), &functions);
+        rc = alloc_decode_list(d, FIELD_FUNCTION, sizeof(*d->functions), &functions);
     if (rc == PPROF_OK)
-        rc = decoder_list(d, FIELD_LOCATION, sizeof(*d->locations), &locations);
+        rc = alloc_decode_list(d, FIELD_LOCATION, sizeof(*d->locations), &locations);
     if (rc == PPROF_OK)
         rc = table_alloc(&d->lists, PPROF_DEPTH_MAX * sizeof(*d->frames), &frames);
     if (rc != PPROF_OK)
@@ -162,7 +162,7 @@ static enum pprof_rc check_text_fields(struct decoder *d)
     return PPROF_OK;
 }
 
-static enum pprof_rc decoder_read_head(struct decoder *d)
+static enum pprof_rc read_profile_head(struct decoder *d)
 {
     enum pprof_rc rc = survey(d);
 
@@ -182,7 +182,7 @@ static enum pprof_rc decoder_read_head(struct decoder *d)
     if (rc == PPROF_OK)
         rc = make_lists(d);
     if (rc == PPROF_OK)
-        rc = each_field(d, FIELD_STRING, decoder_take_text);
+        rc = each_field(d, FIELD_STRING, decode_string);
     if (rc == PPROF_OK)
         rc = check_text_fields(d);
     if (rc == PPROF_OK)
@@ -209,7 +209,7 @@ static enum pprof_rc read_samples(struct decoder *d, size_t max_bytes)
     return rc;
 }
 
-static void decoder_hand_over(struct decoder *d, struct pprof_decoded *out)
+static void move_decoded_profile(struct decoder *d, struct pprof_decoded *out)
 {
     *out = (struct pprof_decoded){.profile = d->profile,
                                   .type_count = d->type_count,
@@ -231,11 +231,11 @@ static enum pprof_rc decode_plain(const uint8_t *bytes, size_t size, size_t max_
     table_init(&d.mapping_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
     table_init(&d.function_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
     table_init(&d.location_ids, &d.lists, (uint64_t)(uintptr_t)bytes);
-    rc = decoder_read_head(&d);
+    rc = read_profile_head(&d);
     if (rc == PPROF_OK)
         rc = read_samples(&d, max_bytes);
     if (rc == PPROF_OK)
-        decoder_hand_over(&d, out);
+        move_decoded_profile(&d, out);
     pprof_free(d.profile);
     table_finish(&d.mapping_ids);
     table_finish(&d.function_ids);

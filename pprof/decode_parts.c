@@ -273,8 +273,8 @@ enum pprof_rc decode_location(struct decoder *d, const struct wire_field *field)
     return rc;
 }
 
-static enum pprof_rc
-decoder_part_read_stack(struct decoder *d, const Perftools__Profiles__Sample *sample, uint32_t *out)
+static enum pprof_rc decode_sample_stack(struct decoder *d,
+                                         const Perftools__Profiles__Sample *sample, uint32_t *out)
 {
     const struct decode_location *location;
     size_t i, depth = 0;
@@ -298,9 +298,8 @@ decoder_part_read_stack(struct decoder *d, const Perftools__Profiles__Sample *sa
 }
 
 /* Where a label has both a text and a number, the text counts, as for google/pprof. */
-static enum pprof_rc decoder_part_read_label(struct decoder *d,
-                                             const Perftools__Profiles__Label *label,
-                                             struct label_key *out)
+static enum pprof_rc decode_sample_label(struct decoder *d, const Perftools__Profiles__Label *label,
+                                         struct label_key *out)
 {
     enum pprof_rc rc = text_number(d, label->key, &out->key);
 
@@ -318,7 +317,7 @@ static enum pprof_rc read_row(struct decoder *d, const Perftools__Profiles__Samp
                               uint32_t *out)
 {
     struct row_key row = {0};
-    enum pprof_rc rc = decoder_part_read_stack(d, sample, &row.stack);
+    enum pprof_rc rc = decode_sample_stack(d, sample, &row.stack);
     size_t i;
 
     if (rc == PPROF_OK && sample->n_label > PPROF_LABELS_MAX) {
@@ -326,7 +325,7 @@ static enum pprof_rc read_row(struct decoder *d, const Perftools__Profiles__Samp
         return PPROF_FULL;
     }
     for (i = 0; i < sample->n_label && rc == PPROF_OK; i++)
-        rc = decoder_part_read_label(d, sample->label[i], &row.labels[i]);
+        rc = decode_sample_label(d, sample->label[i], &row.labels[i]);
     return rc == PPROF_OK ? profile_row(d->profile, &row, sample->n_label, out) : rc;
 }
 

@@ -196,7 +196,7 @@ static void gather_texts(struct encoder *e)
         e->texts[TEXT_COMMENTS + i].text = e->meta->comments[i];
 }
 
-static enum pprof_rc pprof_put_in_order(struct encoder *e)
+static enum pprof_rc order_encoder_rows(struct encoder *e)
 {
     enum pprof_rc rc = order_make_some(e->profile, e->types, e->rows, e->row_count, e->texts,
                                        TEXT_COUNT, &e->order);
@@ -210,7 +210,7 @@ static enum pprof_rc pprof_put_in_order(struct encoder *e)
     return rc;
 }
 
-static enum pprof_rc pprof_write_all(struct encoder *e, struct buf *out)
+static enum pprof_rc write_profile_message(struct encoder *e, struct buf *out)
 {
     size_t i;
 
@@ -238,13 +238,13 @@ static void init(struct encoder *e, const struct pprof *profile, const struct pp
 }
 
 /* Appends a profile of the rows that are set; `order` stays the caller's to finish. */
-static enum pprof_rc encode_profile(struct encoder *e, struct buf *out)
+static enum pprof_rc encode_ordered_rows(struct encoder *e, struct buf *out)
 {
     size_t before = out->size;
-    enum pprof_rc rc = pprof_put_in_order(e);
+    enum pprof_rc rc = order_encoder_rows(e);
 
     if (rc == PPROF_OK)
-        rc = pprof_write_all(e, out);
+        rc = write_profile_message(e, out);
     if (rc != PPROF_OK)
         out->size = before;
     return rc;
@@ -257,7 +257,7 @@ enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta 
     enum pprof_rc rc;
 
     init(&e, profile, meta);
-    rc = encode_profile(&e, out);
+    rc = encode_ordered_rows(&e, out);
     order_finish(&e.order);
     buf_finish(&e.plain);
     return rc;
@@ -290,7 +290,7 @@ static enum pprof_rc give_part(struct splitter *s, const uint32_t *rows, size_t 
     s->e.row_count = count;
     *fitting = count;
     s->out->size = 0;
-    rc = encode_profile(&s->e, s->out);
+    rc = encode_ordered_rows(&s->e, s->out);
     if (rc == PPROF_OK && count > 1 && !fits(s)) {
         *fitting = count / 2;
         if (*fitting > s->bounds->rows && s->bounds->rows > 0)
@@ -340,7 +340,7 @@ enum pprof_rc pprof_encode_parts(const struct pprof *profile, const struct pprof
 
     init(&s.e, profile, meta);
     out->size = 0;
-    rc = encode_profile(&s.e, out);
+    rc = encode_ordered_rows(&s.e, out);
     count = s.e.order.row_count;
     one = rc == PPROF_OK && (count <= 1 || fits(&s));
     if (one)

@@ -8,7 +8,7 @@
 #include "pprof/feed_record.h"
 #include "pprof/profile.h"
 
-static void feed_put(struct buf *out, uint64_t number)
+static void put_feed_varint(struct buf *out, uint64_t number)
 {
     unsigned char bytes[10];
     size_t size = 0;
@@ -24,10 +24,10 @@ static void feed_put(struct buf *out, uint64_t number)
 /* Small negative numbers stay small. */
 static void put_signed(struct buf *out, int64_t number)
 {
-    feed_put(out, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+    put_feed_varint(out, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
 }
 
-static void feed_begin(struct buf *out, enum feed_record kind)
+static void begin_feed_record(struct buf *out, enum feed_record kind)
 {
     const unsigned char byte = (unsigned char)kind;
 
@@ -38,8 +38,8 @@ static void put_text(const struct pprof *profile, uint32_t number, struct buf *o
 {
     const struct table_entry *entry = &profile->texts.entries[number];
 
-    feed_begin(out, FEED_TEXT);
-    feed_put(out, entry->size);
+    begin_feed_record(out, FEED_TEXT);
+    put_feed_varint(out, entry->size);
     buf_add(out, entry->key, entry->size);
 }
 
@@ -47,18 +47,18 @@ static void put_function(const struct pprof *profile, uint32_t number, struct bu
 {
     const struct function_key *key = function_at(profile, number);
 
-    feed_begin(out, FEED_FUNCTION);
-    feed_put(out, key->name);
-    feed_put(out, key->file);
+    begin_feed_record(out, FEED_FUNCTION);
+    put_feed_varint(out, key->name);
+    put_feed_varint(out, key->file);
     put_signed(out, key->start_line);
 }
 
-static void feed_put_location(const struct pprof *profile, uint32_t number, struct buf *out)
+static void put_feed_location(const struct pprof *profile, uint32_t number, struct buf *out)
 {
     const struct location_key *key = location_at(profile, number);
 
-    feed_begin(out, FEED_LOCATION);
-    feed_put(out, key->function);
+    begin_feed_record(out, FEED_LOCATION);
+    put_feed_varint(out, key->function);
     put_signed(out, key->line);
     put_signed(out, key->column);
 }
@@ -68,16 +68,16 @@ static void put_stack(const struct pprof *profile, uint32_t number, struct buf *
     size_t i, depth;
     const uint32_t *locations = stack_at(profile, number, &depth);
 
-    feed_begin(out, FEED_STACK);
-    feed_put(out, depth);
+    begin_feed_record(out, FEED_STACK);
+    put_feed_varint(out, depth);
     for (i = 0; i < depth; i++)
-        feed_put(out, locations[i]);
+        put_feed_varint(out, locations[i]);
 }
 
 /* A number, or 0 for none. */
 static void put_optional(struct buf *out, uint32_t text)
 {
-    feed_put(out, text == NO_TEXT ? 0 : (uint64_t)text + 1);
+    put_feed_varint(out, text == NO_TEXT ? 0 : (uint64_t)text + 1);
 }
 
 static void put_row(const struct pprof *profile, uint32_t number, struct buf *out)
@@ -85,11 +85,11 @@ static void put_row(const struct pprof *profile, uint32_t number, struct buf *ou
     size_t i, count;
     const struct row_key *key = row_at(profile, number, &count);
 
-    feed_begin(out, FEED_ROW);
-    feed_put(out, key->stack);
-    feed_put(out, count);
+    begin_feed_record(out, FEED_ROW);
+    put_feed_varint(out, key->stack);
+    put_feed_varint(out, count);
     for (i = 0; i < count; i++) {
-        feed_put(out, key->labels[i].key);
+        put_feed_varint(out, key->labels[i].key);
         put_optional(out, key->labels[i].str);
         put_optional(out, key->labels[i].unit);
         put_signed(out, label_number(&key->labels[i]));
@@ -109,7 +109,7 @@ static bool give_table(const struct pprof *profile, const struct table *table, u
     return true;
 }
 
-static bool feed_make_room(struct pprof_delta_encoder *encoder, const struct pprof *profile)
+static bool grow_encoder_values(struct pprof_delta_encoder *encoder, const struct pprof *profile)
 {
     size_t row_bytes = profile->type_count * sizeof(*encoder->values);
     size_t capacity = encoder->capacity ? encoder->capacity : 64;
@@ -144,8 +144,8 @@ static void give_values(struct pprof_delta_encoder *encoder, const struct pprof 
 
     if (memcmp(now, before, profile->type_count * sizeof(*now)) == 0)
         return;
-    feed_begin(out, FEED_VALUES);
-    feed_put(out, row);
+    begin_feed_record(out, FEED_VALUES);
+    put_feed_varint(out, row);
     for (i = 0; i < profile->type_count; i++)
         put_signed(out, grown(before[i], now[i]));
     memcpy(before, now, profile->type_count * sizeof(*now));
@@ -157,12 +157,12 @@ enum pprof_rc pprof_give(struct pprof_delta_encoder *encoder, const struct pprof
     size_t until = out->size + size;
     bool done;
 
-    if (!feed_make_room(encoder, profile))
+    if (!grow_encoder_values(encoder, profile))
         return PPROF_NOMEM;
     done =
         give_table(profile, &profile->texts, &encoder->texts, put_text, until, out) &&
         give_table(profile, &profile->functions, &encoder->functions, put_function, until, out) &&
-        give_table(profile, &profile->locations, &encoder->locations, feed_put_location, until,
+        give_table(profile, &profile->locations, &encoder->locations, put_feed_location, until,
                    out) &&
         give_table(profile, &profile->stacks, &encoder->stacks, put_stack, until, out) &&
         give_table(profile, &profile->rows, &encoder->rows, put_row, until, out);

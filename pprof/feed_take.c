@@ -21,7 +21,7 @@ struct taking {
 };
 
 /* The next of their numbers stands for `ours`. */
-static enum pprof_rc feed_decoder_number(struct pprof_numbers *numbers, uint32_t ours)
+static enum pprof_rc map_next_number(struct pprof_numbers *numbers, uint32_t ours)
 {
     size_t capacity = numbers->capacity ? numbers->capacity * 2 : NUMBERS_FIRST;
     uint32_t *wider;
@@ -40,12 +40,12 @@ static enum pprof_rc feed_decoder_number(struct pprof_numbers *numbers, uint32_t
 }
 
 /* Ends the taking of a thing: it has our number, or there was no room for it. */
-static enum pprof_rc feed_decoder_enter(struct pprof_numbers *numbers, enum pprof_rc rc,
-                                        uint32_t ours)
+static enum pprof_rc record_taken_number(struct pprof_numbers *numbers, enum pprof_rc rc,
+                                         uint32_t ours)
 {
     if (rc == PPROF_BAD || rc == PPROF_NOMEM)
         return rc;
-    return feed_decoder_number(numbers, rc == PPROF_OK ? ours : LOST);
+    return map_next_number(numbers, rc == PPROF_OK ? ours : LOST);
 }
 
 static bool read_signed(struct wire *wire, int64_t *out)
@@ -79,7 +79,7 @@ static bool read_known(struct wire *wire, const struct pprof_numbers *numbers, u
     return true;
 }
 
-static enum pprof_rc feed_decoder_take_text(struct taking *t)
+static enum pprof_rc take_feed_text(struct taking *t)
 {
     uint64_t size;
     uint32_t ours = LOST;
@@ -89,7 +89,7 @@ static enum pprof_rc feed_decoder_take_text(struct taking *t)
         return PPROF_BAD;
     rc = profile_text(t->into, (const char *)t->wire.at, (size_t)size, &ours);
     t->wire.at += size;
-    return feed_decoder_enter(&t->decoder->texts, rc, ours);
+    return record_taken_number(&t->decoder->texts, rc, ours);
 }
 
 static enum pprof_rc take_function(struct taking *t)
@@ -104,7 +104,7 @@ static enum pprof_rc take_function(struct taking *t)
         return PPROF_BAD;
     if (key.name != LOST && key.file != LOST)
         rc = table_intern(&t->into->functions, &key, sizeof(key), &ours);
-    return feed_decoder_enter(&t->decoder->functions, rc, ours);
+    return record_taken_number(&t->decoder->functions, rc, ours);
 }
 
 static enum pprof_rc take_location(struct taking *t)
@@ -118,10 +118,10 @@ static enum pprof_rc take_location(struct taking *t)
         return PPROF_BAD;
     if (key.function != LOST)
         rc = pprof_location(t->into, key.function, key.line, key.column, &ours);
-    return feed_decoder_enter(&t->decoder->locations, rc, ours);
+    return record_taken_number(&t->decoder->locations, rc, ours);
 }
 
-static enum pprof_rc feed_decoder_take_stack(struct taking *t)
+static enum pprof_rc take_feed_stack(struct taking *t)
 {
     uint32_t locations[PPROF_DEPTH_MAX], ours = LOST;
     enum pprof_rc rc = PPROF_OK;
@@ -137,7 +137,7 @@ static enum pprof_rc feed_decoder_take_stack(struct taking *t)
     }
     if (rc == PPROF_OK)
         rc = pprof_stack(t->into, locations, (size_t)depth, &ours);
-    return feed_decoder_enter(&t->decoder->stacks, rc, ours);
+    return record_taken_number(&t->decoder->stacks, rc, ours);
 }
 
 /* A text that may be none. False: these are no bytes of ours. *full: it was lost. */
@@ -152,7 +152,7 @@ static bool read_optional(struct taking *t, uint32_t *out, bool *full)
     return true;
 }
 
-static bool feed_decoder_read_label(struct taking *t, struct label_key *out, bool *full)
+static bool read_feed_label(struct taking *t, struct label_key *out, bool *full)
 {
     int64_t value;
 
@@ -179,11 +179,11 @@ static enum pprof_rc take_row(struct taking *t)
         return PPROF_BAD;
     full = row.stack == LOST;
     for (i = 0; i < count; i++)
-        if (!feed_decoder_read_label(t, &row.labels[i], &full))
+        if (!read_feed_label(t, &row.labels[i], &full))
             return PPROF_BAD;
     if (!full)
         rc = profile_row(t->into, &row, (size_t)count, &ours);
-    return feed_decoder_enter(&t->decoder->rows, rc, ours);
+    return record_taken_number(&t->decoder->rows, rc, ours);
 }
 
 static enum pprof_rc take_values(struct taking *t)
@@ -205,12 +205,10 @@ static enum pprof_rc take_values(struct taking *t)
 enum pprof_rc pprof_take(struct pprof_delta_decoder *decoder, struct pprof *into, uint32_t overflow,
                          const void *bytes, size_t size)
 {
-    static enum pprof_rc (*const take[])(struct taking *) = {[FEED_TEXT] = feed_decoder_take_text,
-                                                             [FEED_FUNCTION] = take_function,
-                                                             [FEED_LOCATION] = take_location,
-                                                             [FEED_STACK] = feed_decoder_take_stack,
-                                                             [FEED_ROW] = take_row,
-                                                             [FEED_VALUES] = take_values};
+    static enum pprof_rc (*const take[])(struct taking *) = {
+        [FEED_TEXT] = take_feed_text,    [FEED_FUNCTION] = take_function,
+        [FEED_LOCATION] = take_location, [FEED_STACK] = take_feed_stack,
+        [FEED_ROW] = take_row,           [FEED_VALUES] = take_values};
     struct taking t = {.decoder = decoder, .into = into, .overflow = overflow};
     enum pprof_rc rc = PPROF_OK;
     uint8_t kind;
@@ -225,18 +223,18 @@ enum pprof_rc pprof_take(struct pprof_delta_decoder *decoder, struct pprof *into
     return rc;
 }
 
-static void feed_decoder_forget(struct pprof_numbers *numbers)
+static void reset_number_map(struct pprof_numbers *numbers)
 {
     numbers->count = 0;
 }
 
 void pprof_delta_decoder_reset(struct pprof_delta_decoder *decoder)
 {
-    feed_decoder_forget(&decoder->texts);
-    feed_decoder_forget(&decoder->functions);
-    feed_decoder_forget(&decoder->locations);
-    feed_decoder_forget(&decoder->stacks);
-    feed_decoder_forget(&decoder->rows);
+    reset_number_map(&decoder->texts);
+    reset_number_map(&decoder->functions);
+    reset_number_map(&decoder->locations);
+    reset_number_map(&decoder->stacks);
+    reset_number_map(&decoder->rows);
 }
 
 void pprof_delta_decoder_finish(struct pprof_delta_decoder *decoder)

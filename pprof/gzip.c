@@ -41,7 +41,7 @@ bool gzip_is(const void *bytes, size_t size)
 }
 
 /* Appends to `out` and tells the two failures apart. */
-static enum pprof_rc gzip_put(struct buf *out, const void *bytes, size_t size)
+static enum pprof_rc append_gzip_bytes(struct buf *out, const void *bytes, size_t size)
 {
     if (size > out->max - out->size)
         return PPROF_FULL;
@@ -59,7 +59,7 @@ static enum pprof_rc inflate_all(z_stream *stream, struct buf *out, struct err *
         stream->next_out = chunk;
         stream->avail_out = sizeof(chunk);
         z = inflate(stream, Z_NO_FLUSH);
-        rc = gzip_put(out, chunk, sizeof(chunk) - stream->avail_out);
+        rc = append_gzip_bytes(out, chunk, sizeof(chunk) - stream->avail_out);
         if (rc == PPROF_FULL)
             err_set(err, "unpacks to more than %zu bytes", out->max);
         if (rc != PPROF_OK)

@@ -320,7 +320,7 @@ static int compare_stacks(const struct order_row *x, const struct order_row *y)
     return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-static int pprof_order_compare_rows(const void *a, const void *b)
+static int compare_order_rows(const void *a, const void *b)
 {
     const struct order_row *x = a, *y = b;
     int order = compare_stacks(x, y);
@@ -353,7 +353,7 @@ static bool order_rows(struct maps *maps)
             return false;
     }
     if (order->row_count)
-        qsort(order->rows, order->row_count, sizeof(*order->rows), pprof_order_compare_rows);
+        qsort(order->rows, order->row_count, sizeof(*order->rows), compare_order_rows);
     return true;
 }
 

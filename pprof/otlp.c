@@ -94,7 +94,7 @@ size_t otlp_size(const struct otlp *o)
 }
 
 /* Room for the values of one more row. */
-static bool otlp_grow_values(struct otlp *o)
+static bool grow_otlp_values(struct otlp *o)
 {
     size_t needed = (o->rows.count + 1) * o->type_count;
     size_t capacity = o->values_capacity ? o->values_capacity : ROWS_FIRST;
@@ -135,7 +135,7 @@ enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute
     size_t i;
 
     sort_numbers(row->attributes, attribute_count);
-    if (!otlp_grow_values(o))
+    if (!grow_otlp_values(o))
         return PPROF_NOMEM;
     rc = table_intern(&o->rows, row, size, &number);
     if (rc != PPROF_OK)

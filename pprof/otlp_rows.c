@@ -52,7 +52,7 @@ static enum pprof_rc take_maps(struct otlp_rows *rows)
     return rc;
 }
 
-static enum pprof_rc otlp_rows_put_in_order(struct otlp_rows *rows)
+static enum pprof_rc order_otlp_rows(struct otlp_rows *rows)
 {
     const struct otlp_service *service = &rows->service;
     uint32_t types = 0;
@@ -78,7 +78,7 @@ enum pprof_rc otlp_rows_new(const struct otlp_service *service, struct otlp_rows
     rows->service = *service;
     if (rows->service.type_count > PPROF_TYPES_MAX)
         rows->service.type_count = PPROF_TYPES_MAX;
-    rc = otlp_rows_put_in_order(rows);
+    rc = order_otlp_rows(rows);
     if (rc == PPROF_OK)
         *out = rows;
     else
@@ -113,8 +113,8 @@ static void count_bytes(struct otlp *o, const struct otlp_rows *rows, size_t byt
     o->pprof_bytes += bytes * rows->type_used;
 }
 
-static enum pprof_rc otlp_rows_add_text(struct otlp *o, struct otlp_rows *rows, uint32_t text,
-                                        uint32_t *out)
+static enum pprof_rc add_otlp_text(struct otlp *o, struct otlp_rows *rows, uint32_t text,
+                                   uint32_t *out)
 {
     const char *string = rows->order.strings[text];
     enum pprof_rc rc = PPROF_OK;
@@ -128,17 +128,17 @@ static enum pprof_rc otlp_rows_add_text(struct otlp *o, struct otlp_rows *rows, 
 }
 
 /* A function must have a name or a file. `id` counts from 1. */
-static enum pprof_rc otlp_rows_add_function(struct otlp *o, struct otlp_rows *rows, uint32_t id,
-                                            uint32_t *out)
+static enum pprof_rc add_otlp_function(struct otlp *o, struct otlp_rows *rows, uint32_t id,
+                                       uint32_t *out)
 {
     const struct function_key *key = &rows->order.functions[id - 1].as.function;
     uint32_t *number = &rows->functions[id - 1], name = 0, file = 0;
     enum pprof_rc rc = PPROF_OK;
 
     if (!*number) {
-        rc = otlp_rows_add_text(o, rows, key->name, &name);
+        rc = add_otlp_text(o, rows, key->name, &name);
         if (rc == PPROF_OK)
-            rc = otlp_rows_add_text(o, rows, key->file, &file);
+            rc = add_otlp_text(o, rows, key->file, &file);
         if (rc == PPROF_OK && !name && !file)
             rc = otlp_text(&o->dictionary, "<no name>", &name);
         if (rc == PPROF_OK)
@@ -163,15 +163,15 @@ static enum pprof_rc add_frame_type(struct otlp *o, struct otlp_rows *rows)
     return rc;
 }
 
-static enum pprof_rc otlp_rows_add_location(struct otlp *o, struct otlp_rows *rows, uint32_t id,
-                                            uint32_t *out)
+static enum pprof_rc add_otlp_location(struct otlp *o, struct otlp_rows *rows, uint32_t id,
+                                       uint32_t *out)
 {
     const struct location_key *key = &rows->order.locations[id - 1].as.location;
     uint32_t *number = &rows->locations[id - 1], function;
     enum pprof_rc rc = PPROF_OK;
 
     if (!*number) {
-        rc = otlp_rows_add_function(o, rows, key->function, &function);
+        rc = add_otlp_function(o, rows, key->function, &function);
         if (rc == PPROF_OK)
             rc = add_frame_type(o, rows);
         if (rc == PPROF_OK)
@@ -183,15 +183,15 @@ static enum pprof_rc otlp_rows_add_location(struct otlp *o, struct otlp_rows *ro
     return rc;
 }
 
-static enum pprof_rc otlp_rows_add_stack(struct otlp *o, struct otlp_rows *rows,
-                                         const struct order_row *row, uint32_t *out)
+static enum pprof_rc add_otlp_stack(struct otlp *o, struct otlp_rows *rows,
+                                    const struct order_row *row, uint32_t *out)
 {
     enum pprof_rc rc = PPROF_OK;
     uint32_t number = 0;
     size_t i;
 
     for (i = 0; i < row->depth && rc == PPROF_OK; i++) {
-        rc = otlp_rows_add_location(o, rows, row->frames[i], &number);
+        rc = add_otlp_location(o, rows, row->frames[i], &number);
         rows->frames[i] = number;
     }
     count_bytes(o, rows, PPROF_ROW_BYTES + row->depth * PPROF_FRAME_BYTES);
@@ -221,9 +221,9 @@ static bool is_among(const uint32_t *numbers, size_t count, uint32_t number)
 }
 
 /* A label without a name would be none; of two with one name the first stays. */
-static enum pprof_rc otlp_rows_add_labels(struct otlp *o, struct otlp_rows *rows,
-                                          const struct order_row *row, struct otlp_row *out,
-                                          size_t *count)
+static enum pprof_rc add_row_attributes(struct otlp *o, struct otlp_rows *rows,
+                                        const struct order_row *row, struct otlp_row *out,
+                                        size_t *count)
 {
     char *const *strings = rows->order.strings;
     uint32_t keys[PPROF_LABELS_MAX], unit;
@@ -236,7 +236,7 @@ static enum pprof_rc otlp_rows_add_labels(struct otlp *o, struct otlp_rows *rows
             continue;
         unit = 0;
         if (label->unit != NO_TEXT)
-            rc = otlp_rows_add_text(o, rows, label->unit, &unit);
+            rc = add_otlp_text(o, rows, label->unit, &unit);
         if (rc != PPROF_OK)
             continue;
         rc = otlp_attribute(&o->dictionary, keys[*count],
@@ -268,8 +268,8 @@ static bool scale_values(struct otlp_rows *rows, const struct order_row *row,
     return any;
 }
 
-static enum pprof_rc otlp_rows_add_row(struct otlp *o, struct otlp_rows *rows,
-                                       const struct order_row *row)
+static enum pprof_rc add_otlp_row(struct otlp *o, struct otlp_rows *rows,
+                                  const struct order_row *row)
 {
     struct otlp_row key = {0};
     int64_t values[PPROF_TYPES_MAX];
@@ -278,13 +278,13 @@ static enum pprof_rc otlp_rows_add_row(struct otlp *o, struct otlp_rows *rows,
 
     if (!scale_values(rows, row, values))
         return PPROF_OK;
-    rc = otlp_rows_add_stack(o, rows, row, &key.stack);
+    rc = add_otlp_stack(o, rows, row, &key.stack);
     if (rc == PPROF_OK)
-        rc = otlp_rows_add_labels(o, rows, row, &key, &attribute_count);
+        rc = add_row_attributes(o, rows, row, &key, &attribute_count);
     return rc == PPROF_OK ? otlp_sample(o, &key, attribute_count, values) : rc;
 }
 
-static bool otlp_rows_is_over(size_t size, size_t limit)
+static bool reaches_limit(size_t size, size_t limit)
 {
     return limit && size >= limit;
 }
@@ -295,9 +295,9 @@ static bool is_full(const struct otlp *o, const struct otlp_rows *rows)
 
     if (o->rows.count == 0 && o->profile_count == 0)
         return false; /* or a row that is too large would never leave */
-    return otlp_rows_is_over(o->rows.count, o->limits.samples) ||
-           otlp_rows_is_over(otlp_size(o) + unwritten, o->limits.request_bytes) ||
-           otlp_rows_is_over(o->pprof_bytes, o->limits.pprof_bytes);
+    return reaches_limit(o->rows.count, o->limits.samples) ||
+           reaches_limit(otlp_size(o) + unwritten, o->limits.request_bytes) ||
+           reaches_limit(o->pprof_bytes, o->limits.pprof_bytes);
 }
 
 static enum pprof_rc write_profiles(struct otlp *o, const struct otlp_rows *rows)
@@ -321,7 +321,7 @@ enum pprof_rc otlp_add(struct otlp *o, struct otlp_rows *rows)
     otlp_begin(o, rows->service.type_count);
     while (rc == PPROF_OK && otlp_rows_left(rows) > 0 && !is_full(o, rows)) {
         order_fetch(&rows->order, rows->next);
-        rc = otlp_rows_add_row(o, rows, &rows->order.rows[rows->next]);
+        rc = add_otlp_row(o, rows, &rows->order.rows[rows->next]);
         if (rc == PPROF_OK)
             rows->next++;
     }

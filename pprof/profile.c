@@ -186,7 +186,7 @@ enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *locations, size
 }
 
 /* A new row's values start at 0; `values` grows with the table, out of the same budget. */
-static enum pprof_rc profile_grow_values(struct pprof *profile)
+static enum pprof_rc grow_profile_values(struct pprof *profile)
 {
     size_t count = profile->values_count ? profile->values_count * 2 : ROWS_FIRST;
     size_t row_bytes = profile->type_count * sizeof(*profile->values);
@@ -233,7 +233,7 @@ enum pprof_rc profile_row(struct pprof *profile, struct row_key *row, size_t lab
     enum pprof_rc rc = PPROF_OK;
 
     if (before == profile->values_count)
-        rc = profile_grow_values(profile);
+        rc = grow_profile_values(profile);
     if (rc == PPROF_OK)
         rc = table_intern(&profile->rows, row, size, out);
     else if (table_find(&profile->rows, row, size) != TABLE_NONE) /* full, but it is there */

@@ -34,7 +34,7 @@ void table_reset(struct table *table)
 }
 
 /* Eight bytes a step; the multiplier is 2^64 over the golden ratio. */
-static uint32_t table_hash_of(uint64_t seed, const void *key, size_t size)
+static uint32_t hash_bytes(uint64_t seed, const void *key, size_t size)
 {
     const uint64_t multiplier = UINT64_C(0x9e3779b97f4a7c15);
     const unsigned char *at = key;
@@ -76,7 +76,7 @@ uint32_t table_find(const struct table *table, const void *key, size_t size)
 {
     if (table->count == 0)
         return TABLE_NONE;
-    return probe(table, table_hash_of(table->seed, key, size), key, size)->place - 1;
+    return probe(table, hash_bytes(table->seed, key, size), key, size)->place - 1;
 }
 
 /* Takes `bytes` off the arena's budget. */
@@ -133,7 +133,7 @@ static enum pprof_rc grow_entries(struct table *table)
     return PPROF_OK;
 }
 
-static enum pprof_rc table_make_room(struct table *table)
+static enum pprof_rc reserve_table_entry(struct table *table)
 {
     enum pprof_rc rc = PPROF_OK;
 
@@ -158,9 +158,10 @@ enum pprof_rc table_alloc(struct arena *arena, size_t size, void **out)
 }
 
 /* Copies the key with a NUL, so that texts can be used as they lie. */
-static enum pprof_rc table_add(struct table *table, uint32_t hash, const void *key, size_t size)
+static enum pprof_rc add_table_entry(struct table *table, uint32_t hash, const void *key,
+                                     size_t size)
 {
-    enum pprof_rc rc = table_make_room(table);
+    enum pprof_rc rc = reserve_table_entry(table);
     struct table_slot *slot;
     void *copy;
 
@@ -178,7 +179,7 @@ static enum pprof_rc table_add(struct table *table, uint32_t hash, const void *k
 
 enum pprof_rc table_intern(struct table *table, const void *key, size_t size, uint32_t *out)
 {
-    uint32_t hash = table_hash_of(table->seed, key, size);
+    uint32_t hash = hash_bytes(table->seed, key, size);
     const struct table_slot *slot;
     enum pprof_rc rc;
 
@@ -191,7 +192,7 @@ enum pprof_rc table_intern(struct table *table, const void *key, size_t size, ui
             return PPROF_OK;
         }
     }
-    rc = table_add(table, hash, key, size);
+    rc = add_table_entry(table, hash, key, size);
     if (rc == PPROF_OK)
         *out = table->count - 1;
     return rc;

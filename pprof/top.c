@@ -6,8 +6,8 @@
 #include "pprof/profile.h"
 
 /* Adds one row's value to its leaf and, once each, to all functions on its stack. */
-static void pprof_top_add_row(const struct pprof *profile, uint32_t row, size_t type,
-                              struct pprof_top *tops, uint32_t *seen)
+static void add_row_to_tops(const struct pprof *profile, uint32_t row, size_t type,
+                            struct pprof_top *tops, uint32_t *seen)
 {
     int64_t value = values_at(profile, row)[type];
     size_t i, depth, label_count;
@@ -83,7 +83,7 @@ enum pprof_rc pprof_top(const struct pprof *profile, size_t type, struct pprof_t
         return PPROF_NOMEM;
     }
     for (row = 0; row < profile->rows.count; row++)
-        pprof_top_add_row(profile, row, type, tops, seen);
+        add_row_to_tops(profile, row, type, tops, seen);
     free(seen);
     name_tops(profile, tops);
     *count = drop_empty(tops, functions);

@@ -15,7 +15,7 @@ static const struct lead {
 };
 
 /* The length of the character at `at`; 0 if there is none. */
-static size_t utf8_char_size(const unsigned char *at, size_t size)
+static size_t measure_utf8_char(const unsigned char *at, size_t size)
 {
     const struct lead *lead = leads;
     const struct lead *end = leads + sizeof(leads) / sizeof(leads[0]);
@@ -38,7 +38,7 @@ size_t utf8_good(const void *bytes, size_t size)
     size_t good = 0, step = 1;
 
     for (; good < size && step; good += step) {
-        step = at[good] - 1U < 0x7f ? 1 : utf8_char_size(at + good, size - good);
+        step = at[good] - 1U < 0x7f ? 1 : measure_utf8_char(at + good, size - good);
     }
     return good;
 }

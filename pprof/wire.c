@@ -23,7 +23,7 @@ bool wire_varint(struct wire *wire, uint64_t *out)
     return false;
 }
 
-static bool wire_take_bytes(struct wire *wire, uint64_t size, struct wire_field *out)
+static bool take_field_bytes(struct wire *wire, uint64_t size, struct wire_field *out)
 {
     if (size > (uint64_t)(wire->end - wire->at))
         return false;
@@ -42,11 +42,11 @@ static bool read_content(struct wire *wire, uint64_t type, struct wire_field *ou
     case WIRE_VARINT:
         return wire_varint(wire, &out->value);
     case WIRE_FIXED64:
-        return wire_take_bytes(wire, 8, out);
+        return take_field_bytes(wire, 8, out);
     case WIRE_FIXED32:
-        return wire_take_bytes(wire, 4, out);
+        return take_field_bytes(wire, 4, out);
     case WIRE_BYTES:
-        return wire_varint(wire, &size) && wire_take_bytes(wire, size, out);
+        return wire_varint(wire, &size) && take_field_bytes(wire, size, out);
     default: /* groups: no profile has them */
         return false;
     }

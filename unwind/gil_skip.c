@@ -9,7 +9,7 @@
 enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
 
 /* Room for so many sets. */
-static bool gil_skip_make_room(struct cpy_target *t, size_t count)
+static bool grow_gil_skip_sets(struct cpy_target *t, size_t count)
 {
     struct prefetch_set **wider;
 
@@ -58,7 +58,7 @@ void gil_skip_fetch_all(struct cpy_target *t)
     size_t i, count = 0;
 
     find_sleepers(t);
-    if (t->cache.threads.count == 0 || !gil_skip_make_room(t, t->cache.threads.count + 2)) {
+    if (t->cache.threads.count == 0 || !grow_gil_skip_sets(t, t->cache.threads.count + 2)) {
         prefetch_fetch(&t->prefetch, &common, 1);
     } else {
         t->sets.list[count++] = common; /* first, before the stacks: see gil_skip.h */
@@ -107,7 +107,7 @@ static void mark_runners(struct cpy_target *t)
 
 /* Compares an interpreter with the sample before; marks the threads that ran if its GIL went to
  * another one. */
-static bool gil_skip_is_known(struct cpy_target *t, size_t i, bool *moved)
+static bool is_interp_unchanged(struct cpy_target *t, size_t i, bool *moved)
 {
     struct interp now, *then = &t->list.interps[i];
 
@@ -193,7 +193,7 @@ bool gil_skip_begin(struct cpy_target *t)
     prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
     t->prefetch.now = &t->sets.common;
     for (i = 0; i < t->list.interp_count; i++)
-        if (!gil_skip_is_known(t, i, &moved))
+        if (!is_interp_unchanged(t, i, &moved))
             return false;
     t->gil_skip.counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
@@ -251,13 +251,13 @@ static bool make_room_to_mark(struct cpy_target *t)
 }
 
 /* True if all that a GIL-skip sample needs is known after a full sample. */
-static bool gil_skip_is_ready(struct cpy_target *t)
+static bool is_gil_skip_ready(struct cpy_target *t)
 {
     const struct listed *thread;
     size_t i;
 
     if (t->list.thread_count == 0 || t->options.only != 0 ||
-        !gil_skip_make_room(t, t->list.thread_count + 2) || !make_room_to_mark(t))
+        !grow_gil_skip_sets(t, t->list.thread_count + 2) || !make_room_to_mark(t))
         return false;
     for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++)
         if (!thread->cached->whole || thread->joined || thread->outer != 0)
@@ -296,7 +296,7 @@ void gil_skip_end(struct cpy_target *t)
 
     if (!t->gil_skip.active) {
         t->gil_skip.ran_count = 0;
-        t->gil_skip.ready = gil_skip_is_ready(t);
+        t->gil_skip.ready = is_gil_skip_ready(t);
     }
     for (i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++)
         t->gil_skip.ready &= t->list.threads[t->gil_skip.ran[i]].cached->whole;

@@ -7,7 +7,7 @@
 
 #include "unwind/target.h"
 
-static void target_count_thread(void *ctx, const struct cpy_thread *thread)
+static void count_torn_or_whole(void *ctx, const struct cpy_thread *thread)
 {
     size_t *counts = ctx;
 
@@ -25,7 +25,7 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
     if (layout_is_proven(t->found.hexversion))
         return CPY_OK;
     for (i = 0; i < SAMPLES && rc == CPY_OK; i++)
-        rc = cpy_sample(t, target_count_thread, counts);
+        rc = cpy_sample(t, count_torn_or_whole, counts);
     if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM)
         return rc;
     if (counts[0] == 0 || counts[1] * 2 > counts[0]) {

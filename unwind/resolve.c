@@ -24,8 +24,8 @@ static void add_position(const struct cpy_target *t, const struct code_entry *en
 }
 
 /* Adds the name of the instruction as it is in the code now. False: it cannot be read. */
-static bool resolve_add_opcode(struct cpy_target *t, const struct code_entry *entry, int32_t unit,
-                               struct cpy_frame *frame)
+static bool set_frame_opcode(struct cpy_target *t, const struct code_entry *entry, int32_t unit,
+                             struct cpy_frame *frame)
 {
     const struct reader reader = target_reader(t);
     bool good;
@@ -38,8 +38,8 @@ static bool resolve_add_opcode(struct cpy_target *t, const struct code_entry *en
 }
 
 /* Adds a frame at the inner end. */
-static enum cpy_rc resolve_add_frame(struct cpy_target *t, const struct raw_frame *raw,
-                                     struct cached_stack *stack)
+static enum cpy_rc add_resolved_frame(struct cpy_target *t, const struct raw_frame *raw,
+                                      struct cached_stack *stack)
 {
     const struct code_entry *entry;
     struct cpy_frame frame = {0};
@@ -59,8 +59,7 @@ static enum cpy_rc resolve_add_frame(struct cpy_target *t, const struct raw_fram
             frame.line =
                 linetable_line_around(t->found.layout.lines, entry->table, entry->table_size,
                                       entry->code.first_line, raw->unit);
-        if (t->options.frames & CPY_FRAME_OPCODES &&
-            !resolve_add_opcode(t, entry, raw->unit, &frame))
+        if (t->options.frames & CPY_FRAME_OPCODES && !set_frame_opcode(t, entry, raw->unit, &frame))
             return CPY_RACED;
     }
     stack->depth++;
@@ -179,7 +178,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
     if (!thread_cache_reserve(&t->cache.threads, stack, depth))
         return CPY_NOMEM;
     for (i = depth - same; i > 0 && rc == CPY_OK; i--)
-        rc = resolve_add_frame(t, &raw->frames[i - 1], stack);
+        rc = add_resolved_frame(t, &raw->frames[i - 1], stack);
     stack->cut = raw->cut;
     if (rc == CPY_OK && opcodes)
         rc = check_bytecode(t, raw);

@@ -91,7 +91,7 @@ static bool uses_bpf(const struct cpy_target *t)
  * Fetches a thread by the BPF program on the CPU where it was seen. False: it does not run there,
  * or that is not possible.
  */
-static bool sample_fetch_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
+static bool fetch_thread_by_bpf(struct cpy_target *t, struct listed *thread, pid_t tid)
 {
     struct prefetch_set *set = &thread->cached->set;
 
@@ -138,7 +138,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
     enum cpy_rc rc;
 
     t->stats.retries++;
-    if (is_unsure(t, thread) || !sample_fetch_by_bpf(t, thread, tid)) {
+    if (is_unsure(t, thread) || !fetch_thread_by_bpf(t, thread, tid)) {
         pin_for_sample(t, tid);
         fetch_pinned(t, &thread->cached->set);
     }
@@ -149,7 +149,7 @@ static enum cpy_rc read_again(struct cpy_target *t, struct listed *thread, bool 
 }
 
 /* Reads one state's part until it is whole; *gone: the thread ended meanwhile. */
-static enum cpy_rc sample_read_part(struct cpy_target *t, struct listed *thread,
+static enum cpy_rc read_state_stack(struct cpy_target *t, struct listed *thread,
                                     struct cached_stack *out, bool *gone)
 {
     enum cpy_rc rc;
@@ -177,12 +177,12 @@ static enum cpy_rc read_cached(struct cpy_target *t, struct listed *thread,
     enum cpy_rc rc;
 
     *out = &thread->cached->stack;
-    rc = sample_read_part(t, thread, *out, gone);
+    rc = read_state_stack(t, thread, *out, gone);
     if (rc != CPY_NOMEM)
         return rc;
     *out = &t->scratch->stack;
     t->scratch->stack.depth = 0;
-    return sample_read_part(t, thread, *out, gone);
+    return read_state_stack(t, thread, *out, gone);
 }
 
 /* Puts the parts of a stack together: of its innermost state, then of those below. */
@@ -213,7 +213,7 @@ static enum cpy_rc read_joined(struct cpy_target *t, struct listed *thread, stru
 }
 
 /* Reads the whole stack of a thread. */
-static enum cpy_rc sample_read_stack(struct cpy_target *t, struct listed *thread,
+static enum cpy_rc read_thread_stack(struct cpy_target *t, struct listed *thread,
                                      struct cpy_thread *out, bool *gone)
 {
     struct cached_stack *stack = NULL;
@@ -232,7 +232,7 @@ static enum cpy_rc sample_read_stack(struct cpy_target *t, struct listed *thread
 }
 
 /* A stack that could not be read whole is not shown. */
-static void sample_give_up(struct cpy_target *t, struct cpy_thread *out)
+static void mark_stack_torn(struct cpy_target *t, struct cpy_thread *out)
 {
     static const size_t counters[] = {
         [TEAR_MOVED] = offsetof(struct cpy_stats, torn_moved),
@@ -252,7 +252,7 @@ static void sample_give_up(struct cpy_target *t, struct cpy_thread *out)
  * Python's name of a thread: that of the outermost interpreter which knows one. To those
  * within, the thread that came to import threading first is "MainThread".
  */
-static const char *sample_find_name(struct cpy_target *t, const struct listed *thread)
+static const char *lookup_thread_name(struct cpy_target *t, const struct listed *thread)
 {
     const struct reader reader = target_reader(t);
     const char *name = NULL, *outer;
@@ -267,13 +267,13 @@ static const char *sample_find_name(struct cpy_target *t, const struct listed *t
 }
 
 /* The same, from the sample before if it is still true. */
-static const char *sample_name_of(struct cpy_target *t, const struct listed *thread)
+static const char *get_cached_thread_name(struct cpy_target *t, const struct listed *thread)
 {
     struct cached *cached = thread->cached;
 
     if (cached->names != t->cache.names.refreshes ||
         (!cached->out.name && names_are_due(&t->cache.names)) || thread->outer != 0) {
-        cached->out.name = sample_find_name(t, thread);
+        cached->out.name = lookup_thread_name(t, thread);
         cached->names = t->cache.names.refreshes;
     }
     t->list.nameless +=
@@ -344,7 +344,7 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->cached->sched_idle, out);
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
-        fetched = sample_fetch_by_bpf(t, thread, out->tid);
+        fetched = fetch_thread_by_bpf(t, thread, out->tid);
         t->stats.cpu_pins += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
     }
     if (t->stats.cpu_pins == pins && !fetched)
@@ -379,15 +379,15 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     out.status |= status_of(t, thread);
     if ((out.status & t->options.only) != t->options.only)
         return CPY_OK;
-    rc = sample_read_stack(t, thread, &out, &gone);
+    rc = read_thread_stack(t, thread, &out, &gone);
     if (rc == CPY_RACED) {
-        sample_give_up(t, &out);
+        mark_stack_torn(t, &out);
         rc = CPY_OK;
     }
     if (rc != CPY_OK || gone)
         return rc;
     t->stats.threads += !out.torn;
-    out.name = sample_name_of(t, thread);
+    out.name = get_cached_thread_name(t, thread);
     out.task = thread->words.running_task;
     out.still = is_still(&out, &thread->cached->out, decoded == t->stats.frames_decoded);
     /* The text of a name that was looked up again is gone, so that is taken for new. */
@@ -416,7 +416,7 @@ static void give_cached(struct cpy_target *t, const struct listed *thread, each_
     out->still = true;
     out->same = cached->names == t->cache.names.refreshes; /* else the name may be another */
     if (!out->same || !t->gil_skip.active)
-        out->name = sample_name_of(t, thread);
+        out->name = get_cached_thread_name(t, thread);
     each(ctx, out);
 }
 
@@ -431,7 +431,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     out->still = true;
     out->same = cached->names == t->cache.names.refreshes;
     if (!out->same)
-        out->name = sample_name_of(t, thread);
+        out->name = get_cached_thread_name(t, thread);
     each(ctx, out);
 }
 
@@ -446,7 +446,7 @@ static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 }
 
 /* Reads and gives all threads. */
-static enum cpy_rc sample_sample(struct cpy_target *t, each_thread *each, void *ctx)
+static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
     struct listed *thread;
@@ -507,7 +507,7 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);
     t->prefetch.bpf_reader = t->scratch->bpf_reader;
     t->prefetch.uses_bpf = t->prefetch.bpf_thread.cpu >= 0 && uses_bpf(t);
-    rc = sample_sample(t, each, ctx);
+    rc = sample_all_threads(t, each, ctx);
     t->tasks.awaiters_wanted = false;
     note_bpf_reads(t, bpf_fetches);
     if (t->pinned.samples_left > 0)

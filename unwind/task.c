@@ -71,7 +71,7 @@ static enum cpy_rc read_running_task(struct cpy_target *t, const struct task_gro
     return rc;
 }
 
-static enum cpy_rc task_read_words(struct cpy_target *t, const struct task_group *group,
+static enum cpy_rc read_task_words(struct cpy_target *t, const struct task_group *group,
                                    enum mem_when when, cpy_addr addr, struct words *out)
 {
     const struct layout *l = &t->found.layout;
@@ -95,7 +95,7 @@ static enum cpy_rc task_read_words(struct cpy_target *t, const struct task_group
     return CPY_OK;
 }
 
-static bool task_same(const struct words *a, const struct words *b, cpy_addr task)
+static bool is_same_task_words(const struct words *a, const struct words *b, cpy_addr task)
 {
     return a->name == b->name && a->coro == b->coro &&
            (a->running_task == task) == (b->running_task == task) &&
@@ -117,8 +117,8 @@ static void add_default_name(struct buf *text, uint64_t number)
 }
 
 /* The name is a str or, as long as nobody asked for a default name, its number. */
-static bool task_add_name(const struct reader *reader, enum kind kind, cpy_addr name,
-                          struct buf *text)
+static bool read_name_text(const struct reader *reader, enum kind kind, cpy_addr name,
+                           struct buf *text)
 {
     uint64_t number;
 
@@ -131,7 +131,7 @@ static bool task_add_name(const struct reader *reader, enum kind kind, cpy_addr 
     return !buf_failed(text);
 }
 
-static const char *task_read_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
+static const char *read_task_name(struct cpy_target *t, const struct reader *reader, cpy_addr name)
 {
     enum kind kind = KIND_OTHER;
     cpy_addr type;
@@ -140,7 +140,7 @@ static const char *task_read_name(struct cpy_target *t, const struct reader *rea
     if (name == 0 ||
         mem_read_word(reader->mem, name + reader->layout->object.ob_type, &type) != CPY_OK ||
         kinds_of(&t->tasks.asyncio.kinds, reader, type, &kind) != CPY_OK ||
-        !task_add_name(reader, kind, name, &t->tasks.asyncio.name))
+        !read_name_text(reader, kind, name, &t->tasks.asyncio.name))
         return NULL;
     t->tasks.asyncio.name_kind = kind;
     return (const char *)t->tasks.asyncio.name.data;
@@ -155,7 +155,7 @@ static bool verify_name(struct cpy_target *t, const struct reader *reader, cpy_a
     if (t->tasks.asyncio.name_kind == KIND_OTHER)
         return true;
     reader->mem->when = MEM_AGAIN;
-    good = task_add_name(reader, t->tasks.asyncio.name_kind, name, again);
+    good = read_name_text(reader, t->tasks.asyncio.name_kind, name, again);
     reader->mem->when = MEM_FIRST;
     return good && strcmp((const char *)again->data, (const char *)t->tasks.asyncio.name.data) == 0;
 }
@@ -242,7 +242,7 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_group
 }
 
 /* Reads all of a task that is there; *finished: its coroutine has ended. */
-static enum cpy_rc task_read_whole(struct cpy_target *t, const struct task_group *group,
+static enum cpy_rc read_whole_task(struct cpy_target *t, const struct task_group *group,
                                    const struct words *words, struct cpy_task *out,
                                    uint64_t *generation, bool *finished)
 {
@@ -252,7 +252,7 @@ static enum cpy_rc task_read_whole(struct cpy_target *t, const struct task_group
 
     if (rc != CPY_OK || *finished)
         return rc;
-    out->name = task_read_name(t, &reader, words->name);
+    out->name = read_task_name(t, &reader, words->name);
     rc = waiters_read(&reader, &words->awaited, waiters);
     if (rc == CPY_OK)
         rc = chain_verify(&reader, t->tasks.asyncio.chain);
@@ -275,7 +275,7 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_group *group
                             struct cpy_task *out, uint64_t *generation, bool *gone)
 {
     struct words words, after;
-    enum cpy_rc rc = task_read_words(t, group, MEM_FIRST, addr, &words);
+    enum cpy_rc rc = read_task_words(t, group, MEM_FIRST, addr, &words);
 
     if (rc != CPY_OK)
         return rc;
@@ -284,11 +284,11 @@ static enum cpy_rc try_task(struct cpy_target *t, const struct task_group *group
     *gone = !words.awaited.is_task || (words.next == 0 && !out->running);
     if (*gone)
         return CPY_OK;
-    rc = task_read_whole(t, group, &words, out, generation, gone);
+    rc = read_whole_task(t, group, &words, out, generation, gone);
     if (rc != CPY_OK || *gone)
         return rc;
-    rc = task_read_words(t, group, MEM_AGAIN, addr, &after);
-    return rc == CPY_OK && !task_same(&words, &after, addr) ? CPY_RACED : rc;
+    rc = read_task_words(t, group, MEM_AGAIN, addr, &after);
+    return rc == CPY_OK && !is_same_task_words(&words, &after, addr) ? CPY_RACED : rc;
 }
 
 /* A task may have two results: all of it, and the part that stays the same while it runs. */

@@ -52,7 +52,7 @@ static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
 }
 
 /* The words of the interpreter at out->addr, but for what tells where its GIL is. */
-static enum cpy_rc thread_list_read_words(struct cpy_target *t, struct interp *out)
+static enum cpy_rc read_interp_words(struct cpy_target *t, struct interp *out)
 {
     const struct layout *l = &t->found.layout;
     struct mem_range ranges[8];
@@ -115,7 +115,7 @@ static bool take_gil(const struct layout *l, const struct block *block, struct i
     return true;
 }
 
-/* The same as thread_list_read_words and read_gil, of a whole block. False: it has to be done by
+/* The same as read_interp_words and read_gil, of a whole block. False: it has to be done by
  * them. */
 static bool read_block(struct cpy_target *t, struct interp *out)
 {
@@ -143,7 +143,7 @@ static enum cpy_rc read_interp(struct cpy_target *t, cpy_addr addr, struct inter
         rc = mem_read_word(&t->prefetch.mem, addr + gil, &out->gil);
     if (rc != CPY_OK || read_block(t, out))
         return rc;
-    rc = thread_list_read_words(t, out);
+    rc = read_interp_words(t, out);
     return rc == CPY_OK ? read_gil(t, out) : rc;
 }
 
@@ -155,13 +155,13 @@ enum cpy_rc thread_list_read_interp(struct cpy_target *t, const struct interp *t
     *now = (struct interp){.addr = then->addr, .gil = then->gil, .runner = then->runner};
     if (read_block(t, now))
         return CPY_OK;
-    rc = thread_list_read_words(t, now);
+    rc = read_interp_words(t, now);
     return rc == CPY_OK ? read_gil(t, now) : rc;
 }
 
 /* Makes room for one more of `size` bytes. */
-static enum cpy_rc thread_list_grow(void **items, size_t *capacity, size_t count, size_t most,
-                                    size_t size)
+static enum cpy_rc grow_list_array(void **items, size_t *capacity, size_t count, size_t most,
+                                   size_t size)
 {
     size_t wanted = *capacity ? *capacity * 2 : 16;
     void *wider;
@@ -178,12 +178,12 @@ static enum cpy_rc thread_list_grow(void **items, size_t *capacity, size_t count
     return CPY_OK;
 }
 
-static enum cpy_rc thread_list_add_thread(struct cpy_target *t, const struct thread_words *words,
-                                          struct cached *cached)
+static enum cpy_rc add_listed_thread(struct cpy_target *t, const struct thread_words *words,
+                                     struct cached *cached)
 {
     void *items = t->list.threads;
-    enum cpy_rc rc = thread_list_grow(&items, &t->list.thread_capacity, t->list.thread_count,
-                                      CPY_THREADS_MAX, sizeof(*t->list.threads));
+    enum cpy_rc rc = grow_list_array(&items, &t->list.thread_capacity, t->list.thread_count,
+                                     CPY_THREADS_MAX, sizeof(*t->list.threads));
 
     t->list.threads = items;
     if (rc != CPY_OK)
@@ -217,7 +217,7 @@ static enum cpy_rc list_thread(struct cpy_target *t, const struct interp *interp
     if (rc == CPY_OK && words->interp != interp->addr)
         rc = CPY_RACED;
     return rc == CPY_OK && thread_list_is_alive(&t->found.layout, words)
-               ? thread_list_add_thread(t, words, cached)
+               ? add_listed_thread(t, words, cached)
                : rc;
 }
 
@@ -251,8 +251,8 @@ static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
         rc = read_interp(t, addr, &interp);
         items = t->list.interps;
         if (rc == CPY_OK)
-            rc = thread_list_grow(&items, &t->list.interp_capacity, t->list.interp_count,
-                                  CPY_INTERPRETERS_MAX, sizeof(*t->list.interps));
+            rc = grow_list_array(&items, &t->list.interp_capacity, t->list.interp_count,
+                                 CPY_INTERPRETERS_MAX, sizeof(*t->list.interps));
         t->list.interps = items;
         if (rc != CPY_OK)
             break;
@@ -341,8 +341,8 @@ static bool is_above(struct cpy_target *t, const struct listed *a, const struct 
 }
 
 /* Puts `thread` into the chain of states of its kernel thread; gives the chain's new top. */
-static struct listed *thread_list_insert(struct cpy_target *t, struct listed *top,
-                                         struct listed *thread)
+static struct listed *insert_into_chain(struct cpy_target *t, struct listed *top,
+                                        struct listed *thread)
 {
     struct listed *above = top;
 
@@ -360,7 +360,7 @@ static struct listed *thread_list_insert(struct cpy_target *t, struct listed *to
 }
 
 /* Joins the states of kernel threads that are in several interpreters. */
-static void thread_list_join(struct cpy_target *t)
+static void join_thread_states(struct cpy_target *t)
 {
     struct listed *thread, *other, *top, *end = t->list.threads + t->list.thread_count;
 
@@ -370,7 +370,7 @@ static void thread_list_join(struct cpy_target *t)
         top = thread;
         for (other = thread + 1; other < end; other++)
             if (other->inner_tid == thread->inner_tid)
-                top = thread_list_insert(t, top, other);
+                top = insert_into_chain(t, top, other);
     }
 }
 
@@ -422,6 +422,6 @@ enum cpy_rc thread_list_all(struct cpy_target *t)
         return rc;
     find_tids(t);
     if (t->list.interp_count > 1)
-        thread_list_join(t);
+        join_thread_states(t);
     return CPY_OK;
 }

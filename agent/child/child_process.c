@@ -69,7 +69,7 @@ int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
 }
 
 /* Starts the process: `fds` are its ends of the channel and of the heartbeat. Gives errno. */
-static int spawn_self(pid_t *pid, const char *program, char *const *argv, const int fds[2])
+static int spawn_with_channels(pid_t *pid, const char *program, char *const *argv, const int fds[2])
 {
     posix_spawn_file_actions_t files;
     int cause = posix_spawn_file_actions_init(&files);
@@ -86,7 +86,7 @@ static int spawn_self(pid_t *pid, const char *program, char *const *argv, const 
 }
 
 /* A copy of a descriptor above those that a child gets, so that none is in another's way. */
-static int child_process_move_up(int fd)
+static int move_fd_above_child_fds(int fd)
 {
     int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_HEARTBEAT_FD + 1) : -1;
 
@@ -98,7 +98,7 @@ static int child_process_move_up(int fd)
 /* Makes the memory that both see. Gives its descriptor; -1: it cannot be had. */
 static int share_heartbeat(struct child_process *child)
 {
-    int fd = child_process_move_up(memfd_create("pystrobe-beat", MFD_CLOEXEC));
+    int fd = move_fd_above_child_fds(memfd_create("pystrobe-beat", MFD_CLOEXEC));
     void *at;
 
     if (fd < 0 || ftruncate(fd, sizeof(struct heartbeat)) != 0)
@@ -116,11 +116,12 @@ bool child_process_start(struct child_process *child, const char *program, char 
     *child = (struct child_process){.pidfd = -1, .started_ns = now_ns, .turned_ns = now_ns};
     fds[1] = share_heartbeat(child);
     cause = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 ? 0 : errno;
-    fds[0] = child_process_move_up(pair[1]);
+    fds[0] = move_fd_above_child_fds(pair[1]);
     ipc_channel_init(&child->channel, pair[0]);
     if (cause == 0)
-        cause =
-            child->heartbeat && fds[0] >= 0 ? spawn_self(&child->pid, program, argv, fds) : EMFILE;
+        cause = child->heartbeat && fds[0] >= 0
+                    ? spawn_with_channels(&child->pid, program, argv, fds)
+                    : EMFILE;
     if (fds[0] >= 0)
         (void)close(fds[0]);
     if (fds[1] >= 0)
@@ -142,7 +143,7 @@ pid_t child_process_reads(const struct child_process *child)
 }
 
 /* True if the kernel has put it to sleep, whoever may have done so. */
-static char child_process_state_of(const struct child_process *child)
+static char read_child_state(const struct child_process *child)
 {
     struct proc_stat stat;
 
@@ -162,7 +163,7 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
     child->turns = turns;
     if (now_ns < since + BLOCKED_NS || (!since && now_ns < child->turned_ns + SILENT_NS))
         return CHILD_PROCESS_WELL;
-    state = child_process_state_of(child);
+    state = read_child_state(child);
     if (state == 'Z' || state == 'X')
         return CHILD_PROCESS_WELL; /* it has ended, which its pidfd tells */
     if (state == 'T' || state == 't' || !since)

@@ -38,7 +38,7 @@ bool ipc_channel_waits(const struct ipc_channel *channel)
 }
 
 /* Forgets the content; memory that only a rare long message needed is given back. */
-static void ipc_channel_empty(struct buf *buf)
+static void reset_or_shrink_buf(struct buf *buf)
 {
     if (buf->capacity > RETAIN_BYTES)
         buf_finish(buf);
@@ -47,7 +47,7 @@ static void ipc_channel_empty(struct buf *buf)
 }
 
 /* Gives the room of what is gone back. */
-static void ipc_channel_pack(struct ipc_channel *channel)
+static void drop_sent_bytes(struct ipc_channel *channel)
 {
     if (channel->sent < channel->out.size / 2)
         return;
@@ -69,12 +69,12 @@ enum ipc_channel_rc ipc_channel_flush(struct ipc_channel *channel)
         if (size < 0 && errno != EAGAIN)
             return IPC_CHANNEL_CLOSED;
         if (size < 0) {
-            ipc_channel_pack(channel);
+            drop_sent_bytes(channel);
             return IPC_CHANNEL_OK;
         }
         channel->sent += (size_t)size;
     }
-    ipc_channel_empty(&channel->out);
+    reset_or_shrink_buf(&channel->out);
     channel->sent = 0;
     return IPC_CHANNEL_OK;
 }
@@ -114,14 +114,14 @@ static bool give(struct ipc_channel *channel,
     if (at > 0 && left > 0)
         memmove(channel->in.data, channel->in.data + at, left);
     if (left == 0)
-        ipc_channel_empty(&channel->in);
+        reset_or_shrink_buf(&channel->in);
     else
         channel->in.size = left;
     return true;
 }
 
 /* Reads once. *size 0: there is nothing more now. */
-static enum ipc_channel_rc ipc_channel_fill(struct ipc_channel *channel, size_t *size)
+static enum ipc_channel_rc receive_bytes(struct ipc_channel *channel, size_t *size)
 {
     size_t before = channel->in.size;
     unsigned char *room = buf_extend(&channel->in, READ_BYTES);
@@ -153,7 +153,7 @@ enum ipc_channel_rc ipc_channel_receive(struct ipc_channel *channel,
             return IPC_CHANNEL_BROKEN;
         if (stop)
             return IPC_CHANNEL_OK;
-        rc = ipc_channel_fill(channel, &size);
+        rc = receive_bytes(channel, &size);
         if (rc != IPC_CHANNEL_OK)
             return rc;
     }

@@ -16,7 +16,7 @@
 enum { STEP = 65536, LOOK_MS = 200 };
 
 /* Starts the program with its output in `fd`. Gives errno. */
-static int run_captured_spawn(pid_t *pid, const struct run_captured_command *command, int fd)
+static int spawn_captured(pid_t *pid, const struct run_captured_command *command, int fd)
 {
     posix_spawn_file_actions_t files;
     int cause = posix_spawn_file_actions_init(&files);
@@ -35,7 +35,7 @@ static int run_captured_spawn(pid_t *pid, const struct run_captured_command *com
 }
 
 /* Reads until the other end is closed. False: it took too long, or there is too much. */
-static bool run_captured_read_all(int fd, const struct run_captured_limits *limits, struct buf *out)
+static bool read_captured_output(int fd, const struct run_captured_limits *limits, struct buf *out)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     unsigned char bytes[STEP];
@@ -64,7 +64,7 @@ static uint64_t nanoseconds(const struct timeval *time)
 }
 
 /* Waits for the end of a process, and adds up what it took. Gives its status as waitpid does. */
-static int run_captured_reap(pid_t pid)
+static int reap_captured_child(pid_t pid)
 {
     struct rusage used = {0};
     int status = -1;
@@ -84,7 +84,7 @@ uint64_t run_captured_cpu_ns(void)
 static _Atomic pid_t running[RUN_CAPTURED_RUNNING_MAX];
 
 /* Puts `pid` where `old` is, if it is anywhere. */
-static void run_captured_replace(pid_t old, pid_t pid)
+static void swap_running_pid(pid_t old, pid_t pid)
 {
     pid_t expected;
     size_t i;
@@ -118,17 +118,17 @@ bool run_captured(const struct run_captured_command *command,
 
     if (pipe2(pipes, O_CLOEXEC) != 0)
         return false;
-    cause = run_captured_spawn(&pid, command, pipes[1]);
+    cause = spawn_captured(&pid, command, pipes[1]);
     (void)close(pipes[1]);
     if (cause == 0)
-        run_captured_replace(0, pid);
-    good = cause == 0 && run_captured_read_all(pipes[0], limits, out);
+        swap_running_pid(0, pid);
+    good = cause == 0 && read_captured_output(pipes[0], limits, out);
     (void)close(pipes[0]);
     if (cause != 0)
         return false;
     if (!good)
         (void)kill(pid, SIGKILL);
-    run_captured_replace(pid, 0); /* before its number may be another's */
-    status = run_captured_reap(pid);
+    swap_running_pid(pid, 0); /* before its number may be another's */
+    status = reap_captured_child(pid);
     return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -39,8 +39,8 @@ static void add_json(struct findings *f, enum finding finding, const char *check
     buf_add_str(&f->text, "}");
 }
 
-static void findings_add_text(struct findings *f, enum finding finding, const char *check,
-                              const char *cure, const char *text)
+static void add_finding_text(struct findings *f, enum finding finding, const char *check,
+                             const char *cure, const char *text)
 {
     buf_add_str(&f->text, f->colour ? kinds[finding].colour : "");
     buf_add_str(&f->text, kinds[finding].word);
@@ -65,7 +65,7 @@ void findings_add(struct findings *f, enum finding finding, const char *check, c
     if (f->json)
         add_json(f, finding, check, cure, text);
     else
-        findings_add_text(f, finding, check, cure, text);
+        add_finding_text(f, finding, check, cure, text);
     f->count++;
     f->bad += finding == FINDING_BAD;
 }

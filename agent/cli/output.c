@@ -25,7 +25,7 @@ bool output_is_terminal(const char *path)
     return is_stdout(path) && isatty(STDOUT_FILENO) == 1;
 }
 
-static bool output_write_all(FILE *file, const struct buf *bytes)
+static bool write_and_flush(FILE *file, const struct buf *bytes)
 {
     bool good = bytes->size == 0 || fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
 
@@ -33,14 +33,14 @@ static bool output_write_all(FILE *file, const struct buf *bytes)
 }
 
 /* Writes to a path as it is. */
-static bool output_write_file(const char *path, const struct buf *bytes)
+static bool write_output_path(const char *path, const struct buf *bytes)
 {
     FILE *file = fopen(path, "we");
     bool good;
 
     if (!file)
         return false;
-    good = output_write_all(file, bytes);
+    good = write_and_flush(file, bytes);
     return fclose(file) == 0 && good;
 }
 
@@ -60,7 +60,7 @@ static bool write_aside(const char *path, const struct buf *bytes)
 
     if (!name_aside(path, aside))
         return false;
-    if (output_write_file(aside, bytes) && rename(aside, path) == 0)
+    if (write_output_path(aside, bytes) && rename(aside, path) == 0)
         return true;
     saved = errno;
     (void)unlink(aside);
@@ -87,9 +87,9 @@ bool output_write(const char *path, const struct buf *bytes, struct err *err)
     bool good;
 
     if (is_stdout(path))
-        good = output_write_all(stdout, bytes);
+        good = write_and_flush(stdout, bytes);
     else
-        good = is_special(path) ? output_write_file(path, bytes) : write_aside(path, bytes);
+        good = is_special(path) ? write_output_path(path, bytes) : write_aside(path, bytes);
     return good || fail(path, err);
 }
 
@@ -107,7 +107,7 @@ bool output_check(const char *path, struct err *err)
     }
     if (is_special(path)) /* opening a pipe would wait for its reader */
         return access(path, W_OK) == 0 || fail(path, err);
-    if (!name_aside(path, aside) || !output_write_file(aside, &nothing))
+    if (!name_aside(path, aside) || !write_output_path(aside, &nothing))
         return fail(path, err);
     (void)unlink(aside);
     return true;

@@ -35,7 +35,7 @@ static void add_command(struct buf *out, pid_t pid)
     buf_add_str(out, size < COMMAND_SHOWN ? "\n" : "...\n");
 }
 
-static void preview_add_labels(struct buf *out, const struct labels *labels)
+static void add_preview_labels(struct buf *out, const struct labels *labels)
 {
     const char *name, *value;
     size_t at = 0;
@@ -53,7 +53,7 @@ static void add_wanted(struct sight *sight, pid_t pid, const struct target_profi
 {
     buf_add_fmt(&sight->wanted, "  %7d  Python %-8s  %gHz  ", (int)pid, version, profile->rate_hz);
     escape_add_str(&sight->wanted, profile->service);
-    preview_add_labels(&sight->wanted, &profile->labels);
+    add_preview_labels(&sight->wanted, &profile->labels);
     buf_add_str(&sight->wanted, "\n           ");
     add_command(&sight->wanted, pid);
     sight->wanted_count++;
@@ -109,7 +109,7 @@ static bool looks_like_python(const struct proc_stat *stat, const struct err *er
            strstr(err->text, "PyPy");
 }
 
-static void preview_look(struct sight *sight, const struct conf *conf, pid_t pid)
+static void preview_process(struct sight *sight, const struct conf *conf, pid_t pid)
 {
     struct target_profile profile = {0};
     struct cpy_target *target = NULL;
@@ -152,14 +152,14 @@ static bool look_at_all(struct sight *sight, const struct conf *conf)
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != getpid())
-            preview_look(sight, conf, (pid_t)pid);
+            preview_process(sight, conf, (pid_t)pid);
     }
     (void)closedir(dir);
     return true;
 }
 
-static void preview_add_part(struct buf *out, const char *title, size_t count,
-                             const struct buf *lines)
+static void add_preview_section(struct buf *out, const char *title, size_t count,
+                                const struct buf *lines)
 {
     buf_add_fmt(out, "%s%zu\n", title, count);
     buf_add(out, lines->data, lines->size);
@@ -175,9 +175,9 @@ bool preview(const struct conf *conf, struct buf *out)
     buf_init(&sight.left, OUTPUT_MAX);
     good = good && look_at_all(&sight, conf);
     if (good) {
-        preview_add_part(out, "would be sampled: ", sight.wanted_count, &sight.wanted);
-        preview_add_part(out, "Pythons that would not: ", sight.left_count, &sight.left);
-        preview_add_part(out, "processes that run no Python: ", sight.others, &nothing);
+        add_preview_section(out, "would be sampled: ", sight.wanted_count, &sight.wanted);
+        add_preview_section(out, "Pythons that would not: ", sight.left_count, &sight.left);
+        add_preview_section(out, "processes that run no Python: ", sight.others, &nothing);
     }
     good = good && !buf_failed(&sight.wanted) && !buf_failed(&sight.left) && !buf_failed(out);
     buf_finish(&sight.wanted);

@@ -116,7 +116,7 @@ static bool take_word(int c, struct record_request *request)
 }
 
 /* The options without an argument. False: it is none of them. */
-static bool record_request_set_flag(int c, struct reading *reading)
+static bool set_record_flag(int c, struct reading *reading)
 {
     switch (c) {
     case 'c':
@@ -140,7 +140,7 @@ static bool record_request_set_flag(int c, struct reading *reading)
 }
 
 /* Takes one option in. False: it is wrong. */
-static bool record_request_take_option(int c, struct reading *reading)
+static bool parse_record_option(int c, struct reading *reading)
 {
     struct record_request *request = reading->request;
 
@@ -163,12 +163,12 @@ static bool record_request_take_option(int c, struct reading *reading)
     case 'm':
         return read_modes(optarg, request);
     default:
-        return record_request_set_flag(c, reading) || take_word(c, request);
+        return set_record_flag(c, reading) || take_word(c, request);
     }
 }
 
 /* Finds the format by its name or by the output's. False: it is wrong, which was said. */
-static bool record_request_choose_format(struct reading *reading)
+static bool choose_record_format(struct reading *reading)
 {
     struct record_request *request = reading->request;
 
@@ -189,7 +189,7 @@ static bool record_request_choose_format(struct reading *reading)
 }
 
 /* Says what is wrong with the words as a whole. */
-static bool record_request_words_fit(const struct record_request *request)
+static bool check_record_arguments(const struct record_request *request)
 {
     if (!target_selection_fits(&request->selection, "record"))
         return false;
@@ -208,11 +208,11 @@ int record_request_read(int argc, char **argv, struct record_request *out, bool 
     int c;
 
     while ((c = getopt_long(argc, argv, "+p:cd:r:o:f:m:t:ngh", longs, NULL)) != -1)
-        if (!record_request_take_option(c, &reading))
+        if (!parse_record_option(c, &reading))
             return options_usage("record");
     *wants_help = reading.wants_help;
     out->selection.command = optind < argc ? argv + optind : NULL;
-    if (!*wants_help && (!record_request_words_fit(out) || !record_request_choose_format(&reading)))
+    if (!*wants_help && (!check_record_arguments(out) || !choose_record_format(&reading)))
         return options_usage("record");
     out->each = strstr(out->output, RECORD_EACH) != NULL;
     if (!out->selection.command && out->duration_ns == 0)

@@ -56,7 +56,7 @@ bool target_selection_begin(struct target_selection *selection)
 }
 
 /* Is this process called what --target says? */
-static bool target_selection_has_name(const struct target_selection *selection, pid_t pid)
+static bool matches_target_name(const struct target_selection *selection, pid_t pid)
 {
     struct target_profile profile = {.rate_hz = selection->profile.rate_hz};
 
@@ -75,7 +75,7 @@ bool target_selection_choose(const struct target_selection *selection, pid_t pid
     if (selection->command)
         return command_is_ours(pid);
     if (selection->target)
-        return target_selection_has_name(selection, pid);
+        return matches_target_name(selection, pid);
     return pid == selection->pid || (selection->children && proc_descends(pid, selection->pid));
 }
 

@@ -38,8 +38,8 @@ static const char help[] =
 
 enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
 
-static bool agent_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
-                         struct target_profile *out)
+static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat,
+                              struct target_profile *out)
 {
     const struct run *run = ctx;
 
@@ -47,7 +47,7 @@ static bool agent_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
     return matcher_choose(run->matcher, pid, out);
 }
 
-static void agent_deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void deliver_to_publisher(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
@@ -55,7 +55,7 @@ static void agent_deliver(void *ctx, const struct service *service, uint64_t now
     publisher_service(&run->publisher, service, now_ns);
 }
 
-static void agent_interval_ended(void *ctx)
+static void end_publisher_interval(void *ctx)
 {
     struct run *run = ctx;
 
@@ -166,9 +166,9 @@ static int sample_until_stopped(struct run *run)
 static int run_agent(struct run *run)
 {
     struct engine_settings settings = {
-        .choose = agent_choose,
-        .deliver = agent_deliver,
-        .interval_ended = agent_interval_ended,
+        .choose = choose_by_matcher,
+        .deliver = deliver_to_publisher,
+        .interval_ended = end_publisher_interval,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
@@ -221,9 +221,26 @@ static int show_preview(const struct conf *conf)
     return status;
 }
 
+/* Runs an agent with libcurl set up around it. */
+static int run_with_exporters(struct run *run)
+{
+    struct err err;
+    int status;
+
+    if (exporter_global_init(&err) != EXPORTER_OK) {
+        log_line(LOG_LEVEL_ERROR, "%s", err.text);
+        return EXIT_FAILED;
+    }
+    status = run_agent(run);
+    supervisor_free(run->supervisor);
+    matcher_free(run->matcher);
+    if (!run->hangs)
+        exporter_global_finish();
+    return status;
+}
+
 int cmd_agent(int argc, char **argv)
 {
-    struct err err = {""};
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
                                           {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
                                           OPTIONS_LOG,
@@ -254,21 +271,7 @@ int cmd_agent(int argc, char **argv)
     status = options_conf(&run.source, &run.conf);
     if (!run.conf) /* as options_conf says, unless all is well */
         return status;
-    if (dry) {
-        status = show_preview(run.conf);
-        conf_free(run.conf);
-        return status;
-    }
-    if (exporter_global_init(&err) != EXPORTER_OK) {
-        log_line(LOG_LEVEL_ERROR, "%s", err.text);
-        conf_free(run.conf);
-        return EXIT_FAILED;
-    }
-    status = run_agent(&run);
-    supervisor_free(run.supervisor);
-    matcher_free(run.matcher);
+    status = dry ? show_preview(run.conf) : run_with_exporters(&run);
     conf_free(run.conf);
-    if (!run.hangs)
-        exporter_global_finish();
     return status;
 }

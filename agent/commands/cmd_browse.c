@@ -28,7 +28,7 @@ enum { OUTPUT_MAX = 24 << 20, LESS_URGENT = 10, RANGE_WORDS = 6, BEFORE_WORDS = 
 /* Below what the server waits, so that there is an answer of what was read by then. */
 #define READING_NS (6 * NS_PER_S)
 
-static bool browse_read_number(const char *text, int64_t *out)
+static bool parse_bounded_number(const char *text, int64_t *out)
 {
     char *end;
 
@@ -46,8 +46,9 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
     if (count == 2 && strcmp(words[0], "services") == 0)
         return store_query_services(words[1], out, err);
     err_set(err, "browse takes other words");
-    if (count < RANGE_WORDS || !browse_read_number(words[3], &range.from_ms) ||
-        !browse_read_number(words[4], &range.to_ms) || !browse_read_number(words[5], &range.pid))
+    if (count < RANGE_WORDS || !parse_bounded_number(words[3], &range.from_ms) ||
+        !parse_bounded_number(words[4], &range.to_ms) ||
+        !parse_bounded_number(words[5], &range.pid))
         return false;
     range.store = words[1];
     range.folder = words[2];
@@ -58,8 +59,8 @@ static bool browse(int count, char **words, struct buf *out, struct err *err)
     before = range;
     before.deadline_ns = deadline_ns - READING_NS / 2;
     if (strcmp(words[0], "difference") != 0 || count != BEFORE_WORDS ||
-        !browse_read_number(words[7], &before.from_ms) ||
-        !browse_read_number(words[8], &before.to_ms))
+        !parse_bounded_number(words[7], &before.from_ms) ||
+        !parse_bounded_number(words[8], &before.to_ms))
         return false;
     return store_query_difference(&before, &range, words[6], out, err);
 }

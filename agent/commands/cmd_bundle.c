@@ -35,7 +35,7 @@ struct request {
 };
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int bundle_read_request(int argc, char **argv, struct request *request)
+static int parse_bundle_arguments(int argc, char **argv, struct request *request)
 {
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
                                           {"output", required_argument, NULL, 'o'},
@@ -63,7 +63,7 @@ static int bundle_read_request(int argc, char **argv, struct request *request)
 }
 
 /* In the child: its errors are part of what is told. */
-static void bundle_become(const char *const *words)
+static void exec_bundle_command(const char *const *words)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -77,7 +77,7 @@ static void bundle_become(const char *const *words)
 }
 
 /* Runs a command whose output is a part; `program` is what it is called in the title. */
-static void bundle_add_part(const char *program, const char *const *words)
+static void print_command_output(const char *program, const char *const *words)
 {
     size_t i;
     pid_t pid;
@@ -89,7 +89,7 @@ static void bundle_add_part(const char *program, const char *const *words)
     (void)fflush(stdout);
     pid = fork();
     if (pid == 0)
-        bundle_become(words);
+        exec_bundle_command(words);
     if (pid < 0 || waitpid(pid, NULL, 0) != pid)
         (void)printf("cannot be run: %s\n", strerror(errno));
 }
@@ -108,7 +108,7 @@ static void add_own(const struct request *request)
     size_t i;
 
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        bundle_add_part("pystrobe", parts[i]);
+        print_command_output("pystrobe", parts[i]);
 }
 
 static void add_systems(void)
@@ -129,7 +129,7 @@ static void add_systems(void)
     size_t i;
 
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        bundle_add_part(parts[i][0], parts[i]);
+        print_command_output(parts[i][0], parts[i]);
 }
 
 /* Has stdout go to a new file, which is for us alone to read. */
@@ -148,7 +148,7 @@ static bool redirect(const char *path)
 int cmd_bundle(int argc, char **argv)
 {
     struct request request = {.config = "/etc/pystrobe/pystrobe.ini"};
-    int status = bundle_read_request(argc, argv, &request);
+    int status = parse_bundle_arguments(argc, argv, &request);
 
     if (status != EXIT_OK)
         return status;

@@ -30,7 +30,7 @@ struct request {
 };
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int check_command_read_request(int argc, char **argv, struct request *request)
+static int parse_check_arguments(int argc, char **argv, struct request *request)
 {
     static const struct option longs[] = {
         {"config", required_argument, NULL, 'c'},
@@ -77,7 +77,7 @@ static int check_exporters(const struct conf *conf)
     return status;
 }
 
-static int check_command_check(const struct request *request)
+static int check_conf_and_exporters(const struct request *request)
 {
     struct conf_source source = options_source(request->file, NULL);
     struct conf *conf = NULL;
@@ -105,9 +105,9 @@ static int check_command_check(const struct request *request)
 int cmd_check(int argc, char **argv)
 {
     struct request request = {.file = "/etc/pystrobe/pystrobe.ini"};
-    int status = check_command_read_request(argc, argv, &request);
+    int status = parse_check_arguments(argc, argv, &request);
 
     if (status != EXIT_OK)
         return status;
-    return request.help ? options_help(help) : check_command_check(&request);
+    return request.help ? options_help(help) : check_conf_and_exporters(&request);
 }

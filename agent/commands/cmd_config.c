@@ -31,7 +31,7 @@ struct request {
 };
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int config_read_request(int argc, char **argv, struct request *request)
+static int parse_config_arguments(int argc, char **argv, struct request *request)
 {
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
                                           {"sample", no_argument, NULL, 's'},
@@ -60,7 +60,7 @@ static int config_read_request(int argc, char **argv, struct request *request)
 }
 
 /* Writes all of `text` and tells if it did not arrive: a full disk must not look like success. */
-static int config_write_out(const struct buf *text, FILE *to)
+static int write_conf_text(const struct buf *text, FILE *to)
 {
     if (buf_failed(text)) {
         (void)fputs("pystrobe: out of memory\n", stderr);
@@ -91,7 +91,7 @@ static enum conf_rc make_output(const struct request *request, struct buf *out, 
     return rc;
 }
 
-static int config_print(const struct request *request)
+static int print_conf(const struct request *request)
 {
     struct buf out, errors;
     int status = EXIT_FAILED;
@@ -100,10 +100,10 @@ static int config_print(const struct request *request)
     buf_init(&errors, OUTPUT_MAX);
     switch (make_output(request, &out, &errors)) {
     case CONF_OK:
-        status = config_write_out(&out, stdout);
+        status = write_conf_text(&out, stdout);
         break;
     case CONF_BAD:
-        status = config_write_out(&errors, stderr) == EXIT_OK ? EXIT_CONFIG : EXIT_FAILED;
+        status = write_conf_text(&errors, stderr) == EXIT_OK ? EXIT_CONFIG : EXIT_FAILED;
         break;
     case CONF_NOMEM:
         (void)fputs("pystrobe: out of memory\n", stderr);
@@ -117,9 +117,9 @@ static int config_print(const struct request *request)
 int cmd_config(int argc, char **argv)
 {
     struct request request = {0};
-    int status = config_read_request(argc, argv, &request);
+    int status = parse_config_arguments(argc, argv, &request);
 
     if (status != EXIT_OK)
         return status;
-    return request.help ? options_help(help) : config_print(&request);
+    return request.help ? options_help(help) : print_conf(&request);
 }

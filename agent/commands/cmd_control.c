@@ -139,7 +139,7 @@ struct asked {
 };
 
 /* Takes one option; false: it is wrong. */
-static bool control_command_take_option(struct asked *asked, int c)
+static bool parse_control_option(struct asked *asked, int c)
 {
     if (c == OPTION_SOCKET)
         asked->socket = optarg;
@@ -157,14 +157,14 @@ static bool control_command_take_option(struct asked *asked, int c)
 }
 
 /* Reads the arguments of `command` and asks; gives the exit status. */
-static int control_command_run(int argc, char **argv, struct asked *asked, const char *shorts,
+static int run_control_command(int argc, char **argv, struct asked *asked, const char *shorts,
                                const struct option *longs, const char *help)
 {
     int arguments = asked->request.kind == CONTROL_BURST ? 1 : 0;
     int c;
 
     while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1)
-        if (!control_command_take_option(asked, c))
+        if (!parse_control_option(asked, c))
             return options_usage(argv[0]);
     if (asked->help)
         return options_help(help);
@@ -190,7 +190,7 @@ int cmd_status(int argc, char **argv)
                                           {NULL, 0, NULL, 0}};
     struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_STATUS};
 
-    return control_command_run(argc, argv, &asked, "h", longs, status_help);
+    return run_control_command(argc, argv, &asked, "h", longs, status_help);
 }
 
 int cmd_reload(int argc, char **argv)
@@ -200,7 +200,7 @@ int cmd_reload(int argc, char **argv)
                                           {NULL, 0, NULL, 0}};
     struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_RELOAD};
 
-    return control_command_run(argc, argv, &asked, "h", longs, reload_help);
+    return run_control_command(argc, argv, &asked, "h", longs, reload_help);
 }
 
 int cmd_burst(int argc, char **argv)
@@ -214,5 +214,5 @@ int cmd_burst(int argc, char **argv)
         .socket = CONTROL_DEFAULT,
         .request = {.kind = CONTROL_BURST, .rate_hz = 200, .duration_ns = 60 * NS_PER_S}};
 
-    return control_command_run(argc, argv, &asked, "r:d:h", longs, burst_help);
+    return run_control_command(argc, argv, &asked, "r:d:h", longs, burst_help);
 }

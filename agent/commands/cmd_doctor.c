@@ -40,7 +40,7 @@ struct request {
 };
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int doctor_read_request(int argc, char **argv, struct request *request)
+static int parse_doctor_arguments(int argc, char **argv, struct request *request)
 {
     static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
                                           {"config", required_argument, NULL, 'c'},
@@ -76,7 +76,7 @@ static void examine_settings(struct findings *out, const char *path, const struc
                      publisher_wanted(conf, &(const struct conf_exporter *){NULL}));
 }
 
-static int doctor_examine(const struct request *request, const struct conf *conf)
+static int examine_all(const struct request *request, const struct conf *conf)
 {
     struct findings findings;
 
@@ -97,7 +97,7 @@ int cmd_doctor(int argc, char **argv)
     struct request request = {0};
     struct conf_source source;
     struct conf *conf = NULL;
-    int status = doctor_read_request(argc, argv, &request);
+    int status = parse_doctor_arguments(argc, argv, &request);
 
     if (status != EXIT_OK)
         return status;
@@ -117,7 +117,7 @@ int cmd_doctor(int argc, char **argv)
         conf_free(conf);
         return EXIT_FAILED;
     }
-    status = doctor_examine(&request, conf);
+    status = examine_all(&request, conf);
     if (conf)
         exporter_global_finish();
     conf_free(conf);

@@ -71,7 +71,7 @@ enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 static const struct options_word colour_words[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
 
-static int dump_command_print(const struct request *request, const struct dump *dump)
+static int print_dump(const struct request *request, const struct dump *dump)
 {
     struct buf out;
     int status = EXIT_OK;
@@ -91,8 +91,8 @@ static int dump_command_print(const struct request *request, const struct dump *
     return status;
 }
 
-static int dump_command_show(const struct request *request, const struct cpy_info *info,
-                             const struct dump_taken *taken)
+static int show_snapshot(const struct request *request, const struct cpy_info *info,
+                         const struct dump_taken *taken)
 {
     pid_t pid = request->take.pid;
     char command[PROC_COMMAND_MAX];
@@ -115,7 +115,7 @@ static int dump_command_show(const struct request *request, const struct cpy_inf
         source_close(dump.source);
         dump.source = NULL;
     }
-    status = dump_command_print(request, &dump);
+    status = print_dump(request, &dump);
     source_close(dump.source);
     return status != EXIT_OK ? status : taken->snapshot.torn ? EXIT_FAILED : EXIT_OK;
 }
@@ -144,7 +144,7 @@ static int dump_process(const struct request *request)
     status = dump_take(&request->take, target, &taken);
     heartbeat_end_read(heartbeat); /* to write may take as long as it likes */
     if (status == EXIT_OK)
-        status = dump_command_show(request, cpy_info(target), &taken);
+        status = show_snapshot(request, cpy_info(target), &taken);
     dump_taken_finish(&taken);
     cpy_close(target);
     return status;
@@ -160,7 +160,7 @@ enum {
 };
 
 /* The options without an argument. False: it is none of them. */
-static bool dump_command_set_flag(struct request *request, int option)
+static bool set_dump_flag(struct request *request, int option)
 {
     switch (option) {
     case 'j':
@@ -279,7 +279,7 @@ int cmd_dump(int argc, char **argv)
             return options_help(help);
         if (c == '?')
             return options_usage("dump");
-        if (!dump_command_set_flag(&request, c) && !set_value(&request, c, optarg))
+        if (!set_dump_flag(&request, c) && !set_value(&request, c, optarg))
             return EXIT_USAGE;
     }
     if (optind < argc || request.take.pid == 0) {

@@ -105,8 +105,8 @@ static bool name_process(struct run *run, pid_t pid, char *out, size_t size)
  * A Python and all that it starts are one service, unless the ini file has a [target] for them.
  * Their labels are their own.
  */
-static bool exec_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
-                        struct target_profile *out)
+static bool choose_descendant(void *ctx, pid_t pid, const struct proc_stat *stat,
+                              struct target_profile *out)
 {
     struct run *run = ctx;
 
@@ -129,7 +129,7 @@ static bool exec_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
     return true;
 }
 
-static void exec_deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void publish_exec_service(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
 
@@ -137,7 +137,7 @@ static void exec_deliver(void *ctx, const struct service *service, uint64_t now_
         publisher_service(&run->publisher, service, now_ns);
 }
 
-static void exec_interval_ended(void *ctx)
+static void end_shipped_interval(void *ctx)
 {
     struct run *run = ctx;
 
@@ -146,7 +146,7 @@ static void exec_interval_ended(void *ctx)
 }
 
 /* A process hangs that this process samples itself. */
-static void exec_report_hang(void *ctx, const struct engine_hang *hang)
+static void report_exec_hang(void *ctx, const struct engine_hang *hang)
 {
     struct run *run = ctx;
     char service[sizeof(run->profile.service)];
@@ -193,7 +193,7 @@ static bool environment_has_exporter(void)
 }
 
 /* The settings: those of the file, or just a store. */
-static int exec_read_conf(const struct request *request, struct conf **out)
+static int read_exec_conf(const struct request *request, struct conf **out)
 {
     struct conf_source source =
         options_source(request->config[0] ? request->config : NULL, &request->flags);
@@ -257,7 +257,7 @@ static bool fill_choice(struct run *run)
     return run->info && run->matcher;
 }
 
-static enum engine_event exec_sample(struct run *run, struct signalfd_siginfo *info)
+static enum engine_event sample_until_heartbeat(struct run *run, struct signalfd_siginfo *info)
 {
     uint64_t until_ns = clock_mono_ns() + HEARTBEAT_NS;
 
@@ -275,7 +275,7 @@ static void sample_to_the_end(struct run *run)
     if (run->engine)
         slice_shorten(ENGINE_SLICE_NS);
     do {
-        event = exec_sample(run, &info);
+        event = sample_until_heartbeat(run, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)
             exec_parent_reap_others(run->profiler);
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && info.ssi_signo == SIGTERM));
@@ -301,10 +301,10 @@ static bool speaks_with_servers(const struct conf *conf)
 static bool open_run(struct run *run)
 {
     struct engine_settings settings = {
-        .choose = exec_choose,
-        .deliver = exec_deliver,
-        .interval_ended = exec_interval_ended,
-        .hangs = exec_report_hang,
+        .choose = choose_descendant,
+        .deliver = publish_exec_service,
+        .interval_ended = end_shipped_interval,
+        .hangs = report_exec_hang,
         .ctx = run,
         .interval_ns = run->conf->agent.interval_ns,
         .scan_ns = run->conf->agent.scan_ns,
@@ -332,7 +332,7 @@ static bool open_run(struct run *run)
 }
 
 /* True if the command has ended already: there is nothing to open anything for. */
-static bool exec_is_over(void)
+static bool has_command_ended(void)
 {
     sigset_t pending;
 
@@ -343,10 +343,10 @@ static bool exec_is_over(void)
 static int profile(void *ctx, const struct exec_profiler *profiler)
 {
     struct run run = {.request = ctx, .profiler = profiler};
-    int status = exec_read_conf(run.request, &run.conf);
+    int status = read_exec_conf(run.request, &run.conf);
 
     (void)signal(SIGPIPE, SIG_IGN);
-    if (status == EXIT_OK && exec_is_over()) {
+    if (status == EXIT_OK && has_command_ended()) {
         conf_free(run.conf);
         return EXIT_OK;
     }
@@ -373,7 +373,7 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
 }
 
 /* Takes an option with a value; false: it has said what is wrong, or getopt_long has. */
-static bool exec_take_option(struct request *request, int c)
+static bool parse_exec_option(struct request *request, int c)
 {
     if (c == 'c')
         return make_absolute(optarg, request->config);
@@ -387,7 +387,7 @@ static bool exec_take_option(struct request *request, int c)
 }
 
 /* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int exec_read_request(int argc, char **argv, struct request *request, bool *wants_help)
+static int parse_exec_arguments(int argc, char **argv, struct request *request, bool *wants_help)
 {
     static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
                                           {"store", required_argument, NULL, 's'},
@@ -407,7 +407,7 @@ static int exec_read_request(int argc, char **argv, struct request *request, boo
             request->group = true;
         else if (c == OPTION_STRICT)
             request->strict = true;
-        else if (!exec_take_option(request, c))
+        else if (!parse_exec_option(request, c))
             return options_usage("exec");
     }
     request->command = argv + optind;
@@ -430,13 +430,13 @@ int cmd_exec(int argc, char **argv)
     struct exec_parent parent = {.profile = profile, .ctx = &request};
     bool wants_help = false;
     struct conf *conf = NULL;
-    int status = exec_read_request(argc, argv, &request, &wants_help);
+    int status = parse_exec_arguments(argc, argv, &request, &wants_help);
 
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);
     log_init(LOG_LEVEL_WARNING);
     if (request.strict)
-        status = exec_read_conf(&request, &conf);
+        status = read_exec_conf(&request, &conf);
     conf_free(conf);
     if (status != EXIT_OK)
         return status;

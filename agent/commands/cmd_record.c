@@ -81,7 +81,7 @@ struct run {
 };
 
 /* A process blocks us: the profile is lost, but not the command. */
-static int record_give_up(void *ctx)
+static int abandon_recording(void *ctx)
 {
     struct run *run = ctx;
 
@@ -91,8 +91,8 @@ static int record_give_up(void *ctx)
 /* The label that makes a service of each process, where each gets a file. */
 static const char process_label[] = "pid";
 
-static bool record_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
-                          struct target_profile *out)
+static bool choose_recorded(void *ctx, pid_t pid, const struct proc_stat *stat,
+                            struct target_profile *out)
 {
     const struct run *run = ctx;
     char id[16];
@@ -146,8 +146,8 @@ static enum pprof_rc write_format(struct run *run, const struct service *service
 }
 
 /* Encodes a service's profile; value `shown` is what is looked at first. */
-static enum pprof_rc record_encode(struct run *run, const struct service *service, size_t shown,
-                                   const char *type, uint64_t now_ns)
+static enum pprof_rc encode_recording(struct run *run, const struct service *service, size_t shown,
+                                      const char *type, uint64_t now_ns)
 {
     buf_reset(&run->bytes);
     if (run->request->format == format_named("pprof"))
@@ -171,7 +171,7 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
         return rc;
     rc = pprof_merge(chosen.profile, service->profile);
     if (rc == PPROF_OK)
-        rc = record_encode(run, &chosen, 0, types[0].type, now_ns);
+        rc = encode_recording(run, &chosen, 0, types[0].type, now_ns);
     pprof_free(chosen.profile);
     return rc;
 }
@@ -191,7 +191,7 @@ static void output_path_of(const struct run *run, const struct service *service,
 }
 
 /* Writes what was encoded. False: it was said why not. */
-static bool record_write_out(struct run *run, const struct service *service, enum pprof_rc encoded)
+static bool write_recording(struct run *run, const struct service *service, enum pprof_rc encoded)
 {
     char path[PATH_BYTES];
     struct err err = {""};
@@ -221,7 +221,7 @@ static void tell_missing(struct run *run, const struct service *service)
     run->reported_missing |= missing;
 }
 
-static void record_deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void write_service_profile(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct run *run = ctx;
     enum service_value shown;
@@ -236,8 +236,8 @@ static void record_deliver(void *ctx, const struct service *service, uint64_t no
     note_cpu(run, service);
     encoded = run->request->mode_count > 0
                   ? encode_modes(run, service, now_ns)
-                  : record_encode(run, service, shown, service_types[shown].type, now_ns);
-    if (record_write_out(run, service, encoded))
+                  : encode_recording(run, service, shown, service_types[shown].type, now_ns);
+    if (write_recording(run, service, encoded))
         run->written++;
     else
         run->failed = true;
@@ -276,7 +276,7 @@ static void print_progress(struct run *run, bool last)
 }
 
 /* Handles a signal; gives true if it ends the recording. */
-static bool record_handle(struct run *run, const struct signalfd_siginfo *info)
+static bool handle_record_signal(struct run *run, const struct signalfd_siginfo *info)
 {
     if (run->selection->command)
         command_handle(&run->selection->child, info);
@@ -296,7 +296,7 @@ static bool record(struct run *run)
         event = engine_run(run->engine, until < end_ns ? until : end_ns, &info);
         if (event == ENGINE_FAILED)
             return false;
-        if (event == ENGINE_SIGNAL && record_handle(run, &info))
+        if (event == ENGINE_SIGNAL && handle_record_signal(run, &info))
             break;
         if (event == ENGINE_DEADLINE && clock_mono_ns() >= end_ns)
             break;
@@ -351,8 +351,8 @@ static int summarize(const struct run *run)
 
 static int run_record(struct run *run)
 {
-    struct engine_settings settings = {.choose = record_choose,
-                                       .deliver = record_deliver,
+    struct engine_settings settings = {.choose = choose_recorded,
+                                       .deliver = write_service_profile,
                                        .ctx = run,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,
@@ -379,7 +379,7 @@ static int run_record(struct run *run)
             return status;
         }
     }
-    read_watchdog_start(record_give_up, run); /* from here on there is more than one thread */
+    read_watchdog_start(abandon_recording, run); /* from here on there is more than one thread */
     slice_shorten(ENGINE_SLICE_NS);
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;

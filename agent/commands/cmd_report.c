@@ -71,8 +71,8 @@ static bool wants_colour(const struct request *request)
 }
 
 /* Appends the hottest functions. */
-static enum pprof_rc report_command_add_functions(const struct request *request,
-                                                  const struct report_sum *sum, struct buf *out)
+static enum pprof_rc add_top_functions(const struct request *request, const struct report_sum *sum,
+                                       struct buf *out)
 {
     struct report report = {.file_count = sum->file_count,
                             .first_ns = sum->first_ns,
@@ -119,8 +119,7 @@ static enum pprof_rc add_format(const struct request *request, const struct repo
 }
 
 /* Puts out what was made, or says why it was not. */
-static int report_command_finish(const struct request *request, enum pprof_rc rc,
-                                 const struct buf *out)
+static int output_report(const struct request *request, enum pprof_rc rc, const struct buf *out)
 {
     struct err err = {""};
 
@@ -148,7 +147,7 @@ static void name_report(const struct request *request, char **paths, size_t coun
                    !request->wants_store && count > 1 ? " and others" : "");
 }
 
-static int report_command_report(const struct request *request, char **paths, size_t count)
+static int report_profiles(const struct request *request, char **paths, size_t count)
 {
     struct report_sum sum;
     char title[TITLE_SIZE];
@@ -165,12 +164,11 @@ static int report_command_report(const struct request *request, char **paths, si
     name_report(request, paths, count, title);
     if (!sum.profile)
         status = EXIT_FAILED;
-    else if (report_command_finish(
-                 request,
-                 request->format
-                     ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
-                     : report_command_add_functions(request, &sum, &out),
-                 &out) != EXIT_OK)
+    else if (output_report(request,
+                           request->format
+                               ? add_format(request, &sum, sum.profile, FORMAT_NO_BASE, title, &out)
+                               : add_top_functions(request, &sum, &out),
+                           &out) != EXIT_OK)
         status = EXIT_FAILED;
     buf_finish(&out);
     report_sum_finish(&sum);
@@ -191,7 +189,7 @@ static int report_difference(const struct request *request, const struct report_
         rc = add_format(request, &sums[1], profile, 1, title, &out);
     else if (rc == PPROF_OK)
         rc = report_changes(profile, &sums[1].chosen, request->top, &out);
-    status = report_command_finish(request, rc, &out);
+    status = output_report(request, rc, &out);
     buf_finish(&out);
     pprof_free(profile);
     return status;
@@ -236,7 +234,7 @@ static int report_store(const struct request *request)
                       request->service ? " of " : "", request->service ? request->service : "",
                       since_ns ? " of that time" : "");
     else
-        status = report_command_report(request, files.paths, files.count);
+        status = report_profiles(request, files.paths, files.count);
     report_files_finish(&files);
     return status;
 }
@@ -275,7 +273,7 @@ static const struct option longs[] = {
 };
 
 /* Takes one option in. False: it is wrong. */
-static bool report_command_take_option(int c, struct request *request)
+static bool parse_report_option(int c, struct request *request)
 {
     switch (c) {
     case 'n':
@@ -313,7 +311,7 @@ static bool report_command_take_option(int c, struct request *request)
 }
 
 /* Finds the format by its name or by the output's. False: it is wrong, which was said. */
-static bool report_command_choose_format(struct request *request)
+static bool choose_report_format(struct request *request)
 {
     const char *name = request->format_name;
 
@@ -356,7 +354,7 @@ static bool choose_store(struct request *request, char **words, int count)
 }
 
 /* Says what is wrong with the words as a whole. */
-static bool report_command_words_fit(const struct request *request, int count)
+static bool check_report_arguments(const struct request *request, int count)
 {
     if (!request->wants_store && (request->service || request->since_ns))
         (void)fputs("pystrobe: --service and --since need --store DIR\n", stderr);
@@ -369,7 +367,7 @@ static bool report_command_words_fit(const struct request *request, int count)
     return false;
 }
 
-static int report_command_print_help(void)
+static int print_report_help(void)
 {
     const struct format *format;
     size_t i;
@@ -388,17 +386,17 @@ int cmd_report(int argc, char **argv)
     optind = 0; /* glibc: begin anew, whoever parsed before */
     while ((c = getopt_long(argc, argv, "n:t:f:o:ds::S:jh", longs, NULL)) != -1) {
         if (c == 'h')
-            return report_command_print_help();
-        if (!report_command_take_option(c, &request))
+            return print_report_help();
+        if (!parse_report_option(c, &request))
             return options_usage("report");
     }
     argv += optind;
     argc -= optind;
-    if (!report_command_words_fit(&request, argc) || !choose_store(&request, argv, argc) ||
-        !report_command_choose_format(&request))
+    if (!check_report_arguments(&request, argc) || !choose_store(&request, argv, argc) ||
+        !choose_report_format(&request))
         return options_usage("report");
     if (request.wants_store)
         return report_store(&request);
     return request.diff ? report_diff(&request, argv)
-                        : report_command_report(&request, argv, (size_t)argc);
+                        : report_profiles(&request, argv, (size_t)argc);
 }

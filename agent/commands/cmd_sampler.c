@@ -53,7 +53,7 @@ struct sampler {
     bool over;
 };
 
-static void sampler_report(struct sampler *s, enum report kind, const void *message, size_t size)
+static void send_report(struct sampler *s, enum report kind, const void *message, size_t size)
 {
     if (ipc_channel_send(&s->channel, kind, message, size, NULL, 0) != IPC_CHANNEL_OK)
         s->over = true;
@@ -66,7 +66,7 @@ static void tell_began(void *ctx, struct proc_id id, const char *version)
     memset(&message, 0, sizeof(message));
     message.id = id;
     (void)snprintf(message.version, sizeof(message.version), "%s", version);
-    sampler_report(ctx, REPORT_BEGAN, &message, sizeof(message));
+    send_report(ctx, REPORT_BEGAN, &message, sizeof(message));
 }
 
 static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
@@ -77,12 +77,12 @@ static void tell_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const str
     message.id = id;
     message.rc = rc;
     message.err = *err;
-    sampler_report(ctx, REPORT_PUT_OFF, &message, sizeof(message));
+    send_report(ctx, REPORT_PUT_OFF, &message, sizeof(message));
 }
 
 static void tell_ended(void *ctx, struct proc_id id)
 {
-    sampler_report(ctx, REPORT_ENDED, &id, sizeof(id));
+    send_report(ctx, REPORT_ENDED, &id, sizeof(id));
 }
 
 /* The dump is left away while the supervisor has much to read already. */
@@ -157,13 +157,13 @@ static void hand_counts(struct sampler *s)
     counts.stats = *engine_stats(s->engine);
     counts.unwinder = s->unwinder;
     if (!s->over && !ipc_channel_waits(&s->channel))
-        sampler_report(s, REPORT_COUNTS, &counts, sizeof(counts));
+        send_report(s, REPORT_COUNTS, &counts, sizeof(counts));
 }
 
 static void send_each(struct sampler *s)
 {
     if (s->each.count > 0 && !s->over && !ipc_channel_waits(&s->channel))
-        sampler_report(s, REPORT_EACH, &s->each, sizeof(s->each));
+        send_report(s, REPORT_EACH, &s->each, sizeof(s->each));
     s->each.count = 0;
 }
 
@@ -191,7 +191,7 @@ static void hand_each(struct sampler *s)
 }
 
 /* Hands over what is new, as far as the supervisor reads it; the rest comes with the next. */
-static void sampler_hand_over(struct sampler *s)
+static void send_pending_rows(struct sampler *s)
 {
     const struct service *service;
     struct hand *hand;
@@ -229,7 +229,7 @@ static void hand_all(struct sampler *s, struct hand *hand)
     while (hand_piece(s, hand));
 }
 
-static void sampler_commit_time(struct sampler *s, const struct ipc_commit *ipc_message)
+static void commit_and_send(struct sampler *s, const struct ipc_commit *ipc_message)
 {
     const struct service *service;
     struct hand *hand;
@@ -240,11 +240,11 @@ static void sampler_commit_time(struct sampler *s, const struct ipc_commit *ipc_
         if (hand)
             hand_all(s, hand);
     }
-    sampler_report(s, REPORT_COMMITTED, &ipc_message->number, sizeof(ipc_message->number));
+    send_report(s, REPORT_COMMITTED, &ipc_message->number, sizeof(ipc_message->number));
 }
 
 /* Hands over all that the interval has of a service. */
-static void sampler_deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void send_service_interval(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct sampler *s = ctx;
     struct hand *hand = hand_of(s, service);
@@ -257,7 +257,7 @@ static void sampler_deliver(void *ctx, const struct service *service, uint64_t n
     hand->began = false;
 }
 
-static void sampler_end_interval(struct sampler *s, const struct ipc_end *ipc_message)
+static void end_sampler_interval(struct sampler *s, const struct ipc_end *ipc_message)
 {
     if (ipc_message->last)
         engine_flush(s->engine);
@@ -267,7 +267,7 @@ static void sampler_end_interval(struct sampler *s, const struct ipc_end *ipc_me
     engine_unwinder(s->engine, &s->unwinder);
     hand_counts(s);
     /* No rows before this: they would be of the next interval. */
-    sampler_report(s, REPORT_DONE, &ipc_message->number, sizeof(ipc_message->number));
+    send_report(s, REPORT_DONE, &ipc_message->number, sizeof(ipc_message->number));
     drain(s);
 }
 
@@ -282,18 +282,18 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
     double factor;
 
     if (kind == IPC_TAKE && ipc_read(&take, sizeof(take), bytes, size)) {
-        sampler_hand_over(s); /* opening is where a target blocks first: nothing is lost by it */
+        send_pending_rows(s); /* opening is where a target blocks first: nothing is lost by it */
         engine_take(s->engine, take.id, &take.profile);
     } else if (kind == IPC_DROP && ipc_read(&id, sizeof(id), bytes, size)) {
         engine_drop(s->engine, id);
     } else if (kind == IPC_END && ipc_read(&end, sizeof(end), bytes, size)) {
-        sampler_end_interval(s, &end);
+        end_sampler_interval(s, &end);
     } else if (kind == IPC_BURST && ipc_read(&burst, sizeof(burst), bytes, size)) {
         (void)engine_burst(s->engine, &burst.burst, burst.duration_ns);
     } else if (kind == IPC_STRETCH && ipc_read(&factor, sizeof(factor), bytes, size)) {
         engine_stretch(s->engine, factor);
     } else if (kind == IPC_COMMIT && ipc_read(&commit, sizeof(commit), bytes, size)) {
-        sampler_commit_time(s, &commit);
+        commit_and_send(s, &commit);
     } else {
         s->over = true;
     }
@@ -301,7 +301,7 @@ static bool obey(void *ctx, uint32_t kind, const void *bytes, size_t size)
 }
 
 /* Samples until the supervisor closes the channel. */
-static int sampler_sample(struct sampler *s)
+static int sample_until_closed(struct sampler *s)
 {
     struct signalfd_siginfo info;
     enum engine_event event;
@@ -318,7 +318,7 @@ static int sampler_sample(struct sampler *s)
             continue;
         quiet = engine_stats(s->engine)->samples == s->samples;
         s->samples = engine_stats(s->engine)->samples;
-        sampler_hand_over(s);
+        send_pending_rows(s);
         s->hand_ns = clock_mono_ns() + (quiet ? QUIET_NS : HAND_NS);
     }
     return EXIT_OK;
@@ -340,7 +340,7 @@ static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
     static const struct engine_callbacks callbacks = {tell_began, tell_put_off, tell_ended};
     struct engine_settings settings = {.callbacks = &callbacks,
-                                       .deliver = sampler_deliver,
+                                       .deliver = send_service_interval,
                                        .hangs = tell_hang,
                                        .ctx = s,
                                        .messages_fd = CHILD_PROCESS_CHANNEL_FD,
@@ -399,7 +399,7 @@ int cmd_sampler(int argc, char **argv)
         log_line(LOG_LEVEL_ERROR, "sampler: %s", err.text);
         cpy_scratch_free(scratch);
     } else if (open_sampler(&sampler, scratch)) {
-        status = sampler_sample(&sampler);
+        status = sample_until_closed(&sampler);
     } else {
         log_line(LOG_LEVEL_ERROR, "sampler: out of memory or descriptors");
     }

@@ -48,7 +48,7 @@ struct request {
     struct spool *spool; /* owned */
 };
 
-static int spool_command_complain(const struct err *err)
+static int print_spool_error(const struct err *err)
 {
     (void)fprintf(stderr, "pystrobe: %s\n", err->text);
     return EXIT_FAILED;
@@ -148,7 +148,7 @@ static int run_ls(struct request *request, const struct spool_list *list)
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-static const struct spool_item *spool_command_find(const struct spool_list *list, uint64_t order)
+static const struct spool_item *find_spool_item(const struct spool_list *list, uint64_t order)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].name.order == order)
@@ -173,14 +173,14 @@ static int run_cat(struct request *request, const struct spool_list *list)
         return options_usage("spool");
     if (!parse_id(request->words[0], &order))
         return EXIT_USAGE;
-    item = spool_command_find(list, order);
+    item = find_spool_item(list, order);
     if (!item)
         return EXIT_FAILED;
     name = item->name;
     rc = spool_take(request->spool, &name, false, &held, &err);
     if (rc != SPOOL_OK) {
         err_set(&err, "%" PRIx64 ": %s", order, spool_rc_text(rc));
-        return spool_command_complain(&err);
+        return print_spool_error(&err);
     }
     if (request->output)
         to = fopen(request->output, "wb");
@@ -213,7 +213,7 @@ static int for_each(struct request *request, const struct spool_list *list, acti
 
         if (!parse_id(request->words[i], &order))
             return EXIT_USAGE;
-        item = spool_command_find(list, order);
+        item = find_spool_item(list, order);
         name = item ? item->name : (struct spool_name){0};
         if (!item || !act(request, &name, ctx))
             status = EXIT_FAILED;
@@ -337,14 +337,14 @@ static int run_push(struct request *request, const struct spool_list *list)
         (void)fprintf(stderr, "%zu profiles sent\n", push.sent);
         exporter_close(push.exporter);
     } else {
-        status = spool_command_complain(&err);
+        status = print_spool_error(&err);
     }
     exporter_global_finish();
     return status;
 }
 
 /* Reads the options; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int spool_command_read_request(int argc, char **argv, struct request *request)
+static int parse_spool_arguments(int argc, char **argv, struct request *request)
 {
     static const struct option longs[] = {
         {"config", required_argument, NULL, 'c'}, {"dir", required_argument, NULL, 'd'},
@@ -377,7 +377,7 @@ static int spool_command_read_request(int argc, char **argv, struct request *req
     return EXIT_OK;
 }
 
-static int spool_command_run(struct request *request)
+static int run_spool_command(struct request *request)
 {
     static const struct {
         const char *name;
@@ -397,7 +397,7 @@ static int spool_command_run(struct request *request)
     }
     if (spool_open(request->dir, false, &request->spool, &err) != SPOOL_OK ||
         spool_list(request->spool, &list, &err) != SPOOL_OK)
-        return spool_command_complain(&err);
+        return print_spool_error(&err);
     request->words++;
     request->count--;
     status = commands[i].run(request, &list);
@@ -410,7 +410,7 @@ int cmd_spool(int argc, char **argv)
     struct options_flags flags = {.count = 0};
     struct request request = {0};
     struct conf_source source;
-    int status = spool_command_read_request(argc, argv, &request);
+    int status = parse_spool_arguments(argc, argv, &request);
 
     if (status != EXIT_OK)
         return status;
@@ -426,7 +426,7 @@ int cmd_spool(int argc, char **argv)
     }
     if (!request.dir)
         request.dir = "/var/lib/pystrobe/spool";
-    status = spool_command_run(&request);
+    status = run_spool_command(&request);
     spool_close(request.spool);
     conf_free(request.conf);
     return status;

@@ -60,7 +60,7 @@ struct run {
 };
 
 /* A process blocks us; this thread has to do what the other cannot. */
-static int top_command_give_up(void *ctx)
+static int abandon_top(void *ctx)
 {
     struct run *run = ctx;
 
@@ -75,8 +75,7 @@ static size_t page_of(const struct run *run, size_t height)
 }
 
 /* Lays out what there is. False: out of memory. */
-static bool top_command_lay_out(struct run *run, size_t width, size_t height,
-                                struct top_cells *cells)
+static bool lay_out_screen(struct run *run, size_t width, size_t height, struct top_cells *cells)
 {
     size_t page = page_of(run, height);
 
@@ -97,7 +96,7 @@ static bool draw(struct run *run)
     size_t width, height;
 
     screen_size(&width, &height);
-    if (!top_command_lay_out(run, width, height, &cells))
+    if (!lay_out_screen(run, width, height, &cells))
         return false;
     screen_draw(&cells);
     top_cells_finish(&cells);
@@ -118,7 +117,7 @@ static bool print_plain(struct run *run, bool last)
     rows = run->list.count < PLAIN_ROWS ? run->list.count : PLAIN_ROWS;
     /* What the page has no room for is its head. */
     rows += 2 * PLAIN_ROWS - page_of(run, 2 * PLAIN_ROWS);
-    if (!top_command_lay_out(run, width ? width : PLAIN_WIDTH, rows, &cells))
+    if (!lay_out_screen(run, width ? width : PLAIN_WIDTH, rows, &cells))
         return false;
     buf_init(&out, PLAIN_MAX);
     top_cells_text(&cells, &out);
@@ -180,7 +179,7 @@ static enum next update(struct run *run)
 }
 
 /* Waits for something to happen, and does what it asks for. */
-static enum next top_command_step(struct run *run)
+static enum next wait_and_update(struct run *run)
 {
     struct signalfd_siginfo info;
     enum engine_event event = engine_run(run->live.engine, run->next_ns, &info);
@@ -200,7 +199,7 @@ static enum next await_first(struct run *run)
     run->next_ns = clock_mono_ns() + run->request->delay_ns;
     while (next == NEXT_GO_ON && engine_stats(run->live.engine)->attached == 0 &&
            !top_live_is_over(&run->live))
-        next = top_command_step(run);
+        next = wait_and_update(run);
     return next;
 }
 
@@ -215,7 +214,7 @@ static enum next show_on_screen(struct run *run)
         return NEXT_FAILED;
     }
     while (next == NEXT_GO_ON)
-        next = draw(run) ? top_command_step(run) : NEXT_FAILED;
+        next = draw(run) ? wait_and_update(run) : NEXT_FAILED;
     screen_close();
     return next;
 }
@@ -227,7 +226,7 @@ static enum next show_as_text(struct run *run)
     enum next next = NEXT_GO_ON;
 
     while (next == NEXT_GO_ON && done < run->request->iterations) {
-        next = top_command_step(run);
+        next = wait_and_update(run);
         if (next == NEXT_GO_ON && run->live.slices == slices)
             continue;
         slices = run->live.slices;
@@ -309,7 +308,7 @@ static int run_top(struct run *run)
     status = run->selection->command ? start_command(run, &before) : EXIT_OK;
     if (status != EXIT_OK)
         return status;
-    read_watchdog_start(top_command_give_up, run); /* from here on there is more than one thread */
+    read_watchdog_start(abandon_top, run); /* from here on there is more than one thread */
     status = run_live(run);
     if (!run->selection->command)
         return status;
@@ -342,7 +341,7 @@ static const struct option longs[] = {
 };
 
 /* Takes one option in. False: it is wrong. */
-static bool top_command_take_option(int c, struct request *request, bool *wants_help)
+static bool parse_top_option(int c, struct request *request, bool *wants_help)
 {
     switch (c) {
     case 'p':
@@ -378,13 +377,12 @@ static bool has_terminal(const struct request *request)
     return false;
 }
 
-static int top_command_read_request(int argc, char **argv, struct request *request,
-                                    bool *wants_help)
+static int parse_top_arguments(int argc, char **argv, struct request *request, bool *wants_help)
 {
     int c;
 
     while ((c = getopt_long(argc, argv, "+p:cd:r:n:h", longs, NULL)) != -1)
-        if (!top_command_take_option(c, request, wants_help))
+        if (!parse_top_option(c, request, wants_help))
             return options_usage("top");
     request->selection.command = optind < argc ? argv + optind : NULL;
     if (!*wants_help &&
@@ -400,7 +398,7 @@ int cmd_top(int argc, char **argv)
     struct request request = {.delay_ns = NS_PER_S, .rate_hz = 100};
     struct run run = {.request = &request, .selection = &request.selection};
     bool wants_help = false;
-    int status = top_command_read_request(argc, argv, &request, &wants_help);
+    int status = parse_top_arguments(argc, argv, &request, &wants_help);
 
     if (status != EXIT_OK || wants_help)
         return status != EXIT_OK ? status : options_help(help);

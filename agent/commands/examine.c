@@ -13,7 +13,7 @@
 
 enum { TRIES = 200, TRY_NS = 10 * 1000 * 1000 };
 
-static void examination_count_thread(void *ctx, const struct cpy_thread *thread)
+static void count_found_thread(void *ctx, const struct cpy_thread *thread)
 {
     unsigned *threads = ctx;
 
@@ -22,7 +22,7 @@ static void examination_count_thread(void *ctx, const struct cpy_thread *thread)
 }
 
 /* Samples until it works once: a busy process tears some. */
-static void examination_sample(struct findings *out, struct cpy_target *target)
+static void try_sampling(struct findings *out, struct cpy_target *target)
 {
     const struct timespec pause = {.tv_nsec = TRY_NS};
     enum cpy_rc rc = CPY_RACED;
@@ -33,7 +33,7 @@ static void examination_sample(struct findings *out, struct cpy_target *target)
     for (i = 0; i < TRIES && (rc == CPY_RACED || rc == CPY_STARTING); i++) {
         threads = 0;
         began_ns = clock_mono_ns();
-        rc = cpy_sample(target, examination_count_thread, &threads);
+        rc = cpy_sample(target, count_found_thread, &threads);
         if (rc == CPY_RACED || rc == CPY_STARTING)
             (void)nanosleep(&pause, NULL);
     }
@@ -117,7 +117,7 @@ void examine_process(struct findings *out, pid_t pid)
         findings_add(out, cpy_info(target)->warning[0] ? FINDING_NOTE : FINDING_GOOD, "interpreter",
                      "", "CPython %s%s%s", cpy_info(target)->version,
                      cpy_info(target)->warning[0] ? ": " : "", cpy_info(target)->warning);
-        examination_sample(out, target);
+        try_sampling(out, target);
     }
     cpy_close(target);
 }

@@ -23,7 +23,7 @@ static void nearest_folder(const char *path, char out[PATH_BYTES])
 }
 
 /* Writes a file as profiles are written. Gives errno. */
-static int examine_folder_try_file(const char *folder)
+static int try_profile_write(const char *folder)
 {
     char path[PATH_BYTES + 64], bytes[4096] = {0};
     int fd, cause = 0;
@@ -80,7 +80,7 @@ static void examine_folder(struct findings *out, const char *check, const char *
     int cause;
 
     nearest_folder(path, folder);
-    cause = examine_folder_try_file(folder);
+    cause = try_profile_write(folder);
     if (cause == 0 && statvfs(folder, &disk) != 0)
         cause = errno;
     write_cure(cause ? cause : ENOSPC, folder, cure, sizeof(cure));

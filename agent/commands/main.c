@@ -32,7 +32,7 @@ static const struct {
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static void main_print_help(FILE *to)
+static void print_command_list(FILE *to)
 {
     size_t i;
 
@@ -56,12 +56,12 @@ int main(int argc, char **argv)
     size_t i;
 
     if (argc < 2) {
-        main_print_help(stderr);
+        print_command_list(stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
-        main_print_help(stdout);
+        print_command_list(stdout);
         return EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

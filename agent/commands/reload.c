@@ -106,7 +106,7 @@ static void log_mistakes(struct buf *errors, struct err *err)
     }
 }
 
-static struct conf *reload_read_conf(struct run *run, struct err *err)
+static struct conf *load_new_conf(struct run *run, struct err *err)
 {
     struct conf *conf = NULL;
     struct buf errors;
@@ -154,7 +154,7 @@ static bool try_exporters(struct conf *conf, struct err *err)
  * Hands a spool over: what the exporters hold goes to the disk, and from there to the new ones.
  * Once they have been tried, only a want of memory can keep them from being opened.
  */
-static bool reload_hand_over(struct run *run, struct conf *conf, struct publisher *opened,
+static bool switch_publisher(struct run *run, struct conf *conf, struct publisher *opened,
                              struct err *err)
 {
     uint64_t profiles = run->publisher.profiles;
@@ -181,7 +181,7 @@ static bool replace_exporters(struct run *run, struct conf *conf, struct ended *
     uint64_t profiles = run->publisher.profiles;
     struct publisher opened;
 
-    if (!(share_spool(run->conf, conf) ? reload_hand_over(run, conf, &opened, err)
+    if (!(share_spool(run->conf, conf) ? switch_publisher(run, conf, &opened, err)
                                        : publisher_open(&opened, conf, false, err)))
         return false;
     opened.profiles = profiles;
@@ -255,7 +255,7 @@ bool reload(struct run *run, struct err *err)
     bool good;
 
     monitoring_reloading(&run->monitoring);
-    conf = reload_read_conf(run, err);
+    conf = load_new_conf(run, err);
     good = conf && apply(run, conf, err);
     if (conf && !good)
         conf_free(conf);

@@ -112,7 +112,7 @@ static void find_leavers(struct delivery_change *change)
     }
 }
 
-static void delivery_change_hand_on(const struct delivery_left *left, uint64_t deadline_ns)
+static void move_queues_to_successors(const struct delivery_left *left, uint64_t deadline_ns)
 {
     for (size_t i = 0; i < left->count; i++) {
         if (left->leavers[i].successor)
@@ -137,7 +137,7 @@ struct delivery_left *delivery_change_apply(struct delivery_change *change, uint
     free(delivery->workers);
     delivery->workers = change->workers;
     delivery->count = change->count;
-    delivery_change_hand_on(left, deadline_ns);
+    move_queues_to_successors(left, deadline_ns);
     change->workers = NULL;
     change->left = NULL;
     free_change(change);

@@ -53,7 +53,7 @@ static uint64_t now(const struct export_worker *worker)
 }
 
 /* Counts what the plan gives up. Called with the lock. */
-static void export_worker_lose(void *ctx, const struct delivery_item *item, enum delivery_loss why)
+static void count_dropped_item(void *ctx, const struct delivery_item *item, enum delivery_loss why)
 {
     struct export_worker *worker = ctx;
 
@@ -93,9 +93,9 @@ static bool next_item(struct export_worker *worker, struct delivery_item *out)
 }
 
 /* Takes account of an answer. Called with the lock. */
-static void export_worker_complete(struct export_worker *worker, struct delivery_item *item,
-                                   enum exporter_rc rc, const struct exporter_answer *answer,
-                                   size_t size)
+static void record_push_result(struct export_worker *worker, struct delivery_item *item,
+                               enum exporter_rc rc, const struct exporter_answer *answer,
+                               size_t size)
 {
     if (rc != EXPORTER_OK)
         worker->stats.last_error = answer->err;
@@ -159,7 +159,7 @@ static void snapshot(const struct export_worker *worker, struct delivery_stats *
  * Stopped meanwhile: what is in memory is lost, what is on disk stays there, unless nobody is
  * to send it. Another one may have both already. Called with the lock.
  */
-static void leave_item(struct export_worker *worker, struct delivery_item *item)
+static void drop_stopped_item(struct export_worker *worker, struct delivery_item *item)
 {
     bool given_up = item->payload || worker->retired;
 
@@ -194,11 +194,11 @@ static bool try_item(struct export_worker *worker, struct delivery_item *item)
     worker->under_way = NULL;
     stopped = worker->mode == EXPORT_WORKER_STOPPED;
     if (stopped && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
-        leave_item(worker, item);
+        drop_stopped_item(worker, item);
     else if (read != SPOOL_OK)
         complete_unread(worker, item, read, lost, &answer.err);
     else
-        export_worker_complete(worker, item, rc, &answer, size);
+        record_push_result(worker, item, rc, &answer, size);
     snapshot(worker, &stats);
     (void)pthread_mutex_unlock(&worker->lock);
     if (held.fd >= 0) /* only now: whoever takes it next is to see that it was sent */
@@ -216,7 +216,7 @@ static bool try_item(struct export_worker *worker, struct delivery_item *item)
 }
 
 /* Frees a lane that has no thread any more, or whose thread calls this last of all. */
-static void export_worker_release(struct export_worker *worker)
+static void free_export_worker(struct export_worker *worker)
 {
     spooler_drop(worker->spooler);
     worker->sink.close(worker->sink.ctx);
@@ -228,7 +228,7 @@ static void export_worker_release(struct export_worker *worker)
     free(worker);
 }
 
-static void *export_worker_run(void *ctx)
+static void *run_export_worker(void *ctx)
 {
     struct export_worker *worker = ctx;
     struct delivery_item item;
@@ -242,7 +242,7 @@ static void *export_worker_run(void *ctx)
     (void)pthread_cond_broadcast(&worker->over);
     (void)pthread_mutex_unlock(&worker->lock);
     if (abandoned)
-        export_worker_release(worker);
+        free_export_worker(worker);
     return NULL;
 }
 
@@ -263,13 +263,13 @@ bool export_worker_new(const struct export_worker_settings *settings, struct exp
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
         random = now(worker);
     retry_queue_init(&worker->queue, &settings->limits, random, now(worker));
-    worker->queue.lose = export_worker_lose;
+    worker->queue.lose = count_dropped_item;
     worker->queue.ctx = worker;
     delivery_talk_init(&worker->talk, worker->name, &worker->world, settings->limits.log_every_ns);
     (void)snprintf(title, sizeof(title), "send %.10s", settings->name);
     if (worker->name && pthread_mutex_init(&worker->lock, NULL) == 0 &&
         delivery_thread_cond(&worker->changed) && delivery_thread_cond(&worker->over) &&
-        delivery_thread_start(&worker->thread, export_worker_run, worker, title)) {
+        delivery_thread_start(&worker->thread, run_export_worker, worker, title)) {
         *out = worker;
         return true;
     }
@@ -368,7 +368,7 @@ void export_worker_leave(struct export_worker *worker)
 }
 
 /* Gives another plan an item of which nothing is known but that it is to be sent. */
-static void export_worker_pass_on(struct retry_queue *queue, const struct delivery_item *item)
+static void requeue_item(struct retry_queue *queue, const struct delivery_item *item)
 {
     const struct delivery_item fresh = {.order = item->order,
                                         .born_ns = item->born_ns,
@@ -390,10 +390,10 @@ void export_worker_hand_over(struct export_worker *worker, struct export_worker 
         if (item.payload)
             item.payload = payload_ref(item.payload);
         worker->left = true;
-        export_worker_pass_on(&successor->queue, &item);
+        requeue_item(&successor->queue, &item);
     }
     while (retry_queue_pop(&worker->queue, &item))
-        export_worker_pass_on(&successor->queue, &item);
+        requeue_item(&successor->queue, &item);
     successor->mode = EXPORT_WORKER_RUNNING;
     (void)pthread_cond_signal(&successor->changed);
     (void)pthread_mutex_unlock(&successor->lock);
@@ -445,6 +445,6 @@ bool export_worker_free(struct export_worker *worker)
         return false;
     }
     (void)pthread_join(thread, NULL);
-    export_worker_release(worker);
+    free_export_worker(worker);
     return true;
 }

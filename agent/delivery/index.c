@@ -13,7 +13,7 @@ void delivery_index_finish(struct delivery_index *index)
     *index = (struct delivery_index){0};
 }
 
-static bool spool_index_make_room(struct delivery_index *index)
+static bool grow_index(struct delivery_index *index)
 {
     size_t capacity = index->capacity > 0 ? index->capacity + index->capacity / 2 : 64;
     struct delivery_entry *entries;
@@ -43,7 +43,7 @@ bool delivery_index_add(struct delivery_index *index, const struct delivery_entr
 {
     if (index->count > 0 && index->entries[index->first + index->count - 1].order >= entry->order)
         return false;
-    if (!spool_index_make_room(index))
+    if (!grow_index(index))
         return false;
     index->entries[index->first + index->count] = *entry;
     index->count++;

@@ -16,7 +16,7 @@ enum { NAME_MAX_BYTES = 64, TEXT_MAX = 64 * 1024, TIMEOUT_MAX_MS = 10 * 60 * 100
 typedef char *(*lookup_fn)(const char *name);
 
 /* A variable that is set to nothing counts as not set, says the specification. */
-static const char *otel_look(lookup_fn lookup, const char *name)
+static const char *lookup_nonempty(lookup_fn lookup, const char *name)
 {
     const char *value = lookup(name);
 
@@ -29,14 +29,14 @@ static const char *look_twice(lookup_fn lookup, const char *end, char used[NAME_
     const char *value;
 
     (void)snprintf(used, NAME_MAX_BYTES, "OTEL_EXPORTER_OTLP_PROFILES_%s", end);
-    value = otel_look(lookup, used);
+    value = lookup_nonempty(lookup, used);
     if (value)
         return value;
     (void)snprintf(used, NAME_MAX_BYTES, "OTEL_EXPORTER_OTLP_%s", end);
-    return otel_look(lookup, used);
+    return lookup_nonempty(lookup, used);
 }
 
-static int otel_hex_digit(char c)
+static int read_attribute_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -45,7 +45,7 @@ static int otel_hex_digit(char c)
 }
 
 /* Copies text without blanks around it, and with %XX decoded; NULL: no memory, or a zero byte. */
-static const char *otel_decode(struct arena *arena, const char *text, const char *end)
+static const char *decode_attribute_text(struct arena *arena, const char *text, const char *end)
 {
     char *copy, *to;
 
@@ -57,9 +57,10 @@ static const char *otel_decode(struct arena *arena, const char *text, const char
     if (!copy)
         return NULL;
     while (text < end) {
-        if (*text == '%' && end - text >= 3 && otel_hex_digit(text[1]) >= 0 &&
-            otel_hex_digit(text[2]) >= 0) {
-            *to = (char)(otel_hex_digit(text[1]) << 4 | otel_hex_digit(text[2]));
+        if (*text == '%' && end - text >= 3 && read_attribute_hex_digit(text[1]) >= 0 &&
+            read_attribute_hex_digit(text[2]) >= 0) {
+            *to =
+                (char)(read_attribute_hex_digit(text[1]) << 4 | read_attribute_hex_digit(text[2]));
             text += 3;
         } else {
             *to = *text++;
@@ -85,8 +86,8 @@ static bool read_pairs(struct otel *otel, const char *text, struct otel_pairs *o
             continue;
         if (!equals || out->count == OTEL_PAIRS_MAX)
             return false;
-        pair.name = otel_decode(&otel->arena, text, equals);
-        pair.value = otel_decode(&otel->arena, equals + 1, stop);
+        pair.name = decode_attribute_text(&otel->arena, text, equals);
+        pair.value = decode_attribute_text(&otel->arena, equals + 1, stop);
         if (!pair.name || !pair.value || !pair.name[0])
             return false;
         out->items[out->count++] = pair;
@@ -127,7 +128,7 @@ static bool read_timeout(const char *text, uint64_t *out_ns)
     return true;
 }
 
-static bool otel_complain(struct err *err, const char *name, const char *wanted)
+static bool refuse_variable(struct err *err, const char *name, const char *wanted)
 {
     err_set(err, "%s: is to be %s", name, wanted);
     return false;
@@ -145,23 +146,23 @@ static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
     otel->client_key = look_twice(lookup, "CLIENT_KEY", name);
     value = look_twice(lookup, "TIMEOUT", name);
     if (value && !read_timeout(value, &otel->timeout_ns))
-        return otel_complain(err, name, "1 to 600000 milliseconds");
+        return refuse_variable(err, name, "1 to 600000 milliseconds");
     value = look_twice(lookup, "COMPRESSION", name);
     otel->plain = value && strcmp(value, "none") == 0;
     if (value && !otel->plain && strcmp(value, "gzip") != 0)
-        return otel_complain(err, name, "gzip or none");
+        return refuse_variable(err, name, "gzip or none");
     value = look_twice(lookup, "PROTOCOL", name);
     if (value && otel->endpoint && strcmp(value, "http/protobuf") != 0)
-        return otel_complain(err, name, "http/protobuf, which is all that pystrobe speaks");
+        return refuse_variable(err, name, "http/protobuf, which is all that pystrobe speaks");
     value = look_twice(lookup, "HEADERS", name);
     if (!read_headers(otel, value))
-        return otel_complain(err, name, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
+        return refuse_variable(err, name, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
     return true;
 }
 
 bool otel_makes_exporter(char *(*lookup)(const char *name))
 {
-    const char *disabled = otel_look(lookup, "OTEL_SDK_DISABLED");
+    const char *disabled = lookup_nonempty(lookup, "OTEL_SDK_DISABLED");
     char name[NAME_MAX_BYTES];
 
     return look_twice(lookup, "ENDPOINT", name) && !(disabled && strcasecmp(disabled, "true") == 0);
@@ -175,8 +176,8 @@ bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *
     arena_init(&out->arena, TEXT_MAX);
     if (!read_endpoint(out, lookup, err))
         return false;
-    if (!read_pairs(out, otel_look(lookup, attributes), &out->attributes))
-        return otel_complain(err, attributes, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
+    if (!read_pairs(out, lookup_nonempty(lookup, attributes), &out->attributes))
+        return refuse_variable(err, attributes, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
     return true;
 }
 

@@ -35,7 +35,7 @@ static size_t measure(const struct exporter_profile *profile)
     return sizeof(struct payload) + size + profile->size;
 }
 
-static const char *payload_copy_text(unsigned char **at, const char *text)
+static const char *copy_payload_text(unsigned char **at, const char *text)
 {
     size_t size = text_size(text);
     const char *copy = (const char *)*at;
@@ -47,18 +47,18 @@ static const char *payload_copy_text(unsigned char **at, const char *text)
     return copy;
 }
 
-static void payload_fill(struct payload *payload, const struct exporter_profile *profile)
+static void fill_payload(struct payload *payload, const struct exporter_profile *profile)
 {
     struct exporter_label *labels = (struct exporter_label *)(void *)payload->data;
     unsigned char *at = payload->data + profile->label_count * sizeof(labels[0]);
 
     payload->profile = *profile;
     payload->profile.labels = labels;
-    payload->profile.service = payload_copy_text(&at, profile->service);
-    payload->profile.type = payload_copy_text(&at, profile->type);
+    payload->profile.service = copy_payload_text(&at, profile->service);
+    payload->profile.type = copy_payload_text(&at, profile->type);
     for (size_t i = 0; i < profile->label_count; i++) {
-        labels[i].name = payload_copy_text(&at, profile->labels[i].name);
-        labels[i].value = payload_copy_text(&at, profile->labels[i].value);
+        labels[i].name = copy_payload_text(&at, profile->labels[i].name);
+        labels[i].value = copy_payload_text(&at, profile->labels[i].value);
     }
     if (profile->size > 0)
         memcpy(at, profile->bytes, profile->size);
@@ -74,7 +74,7 @@ struct payload *payload_new(const struct exporter_profile *profile)
         return NULL;
     atomic_init(&payload->references, 1);
     payload->bytes = bytes;
-    payload_fill(payload, profile);
+    fill_payload(payload, profile);
     return payload;
 }
 

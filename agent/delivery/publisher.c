@@ -279,9 +279,9 @@ static bool find_same(const struct publisher *publisher, const struct conf *befo
 }
 
 /* `next` gets the labels and meters of other settings, `change` their exporters. */
-static bool publisher_prepare(struct publisher *publisher, const struct conf *before,
-                              const struct conf *conf, struct publisher *next,
-                              struct delivery_change *change, struct err *err)
+static bool prepare_publisher_change(struct publisher *publisher, const struct conf *before,
+                                     const struct conf *conf, struct publisher *next,
+                                     struct delivery_change *change, struct err *err)
 {
     const struct conf_exporter *wanted;
     size_t i, at, count = publisher_wanted(conf, &wanted);
@@ -317,7 +317,7 @@ bool publisher_change(struct publisher *publisher, const struct conf *before,
     next.meters = NULL;
     next.meter_count = 0;
     err_set(err, "out of memory");
-    if (!change || !publisher_prepare(publisher, before, conf, &next, change, err)) {
+    if (!change || !prepare_publisher_change(publisher, before, conf, &next, change, err)) {
         delivery_change_abandon(change);
         drop_meters(&next);
         free(next.labels);
@@ -406,8 +406,8 @@ static size_t labels_of(const struct publisher *publisher, const struct service 
     return count;
 }
 
-static void publisher_put(struct publisher *publisher, const struct service *service,
-                          enum exporter_form form, const char *type, uint64_t now_ns)
+static void queue_service_profile(struct publisher *publisher, const struct service *service,
+                                  enum exporter_form form, const char *type, uint64_t now_ns)
 {
     struct exporter_label labels[PUBLISHER_LABELS_MAX];
     const struct exporter_profile profile = {
@@ -425,7 +425,7 @@ static void publisher_put(struct publisher *publisher, const struct service *ser
     delivery_put(publisher->delivery, form, &profile);
 }
 
-static void publisher_complain(const struct service *service, enum pprof_rc rc)
+static void log_encode_error(const struct service *service, enum pprof_rc rc)
 {
     log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
              pprof_rc_text(rc));
@@ -447,8 +447,8 @@ static void put_part(void *ctx)
 
     for (i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (delivery_wanted(part->publisher->delivery, forms[i]) > 0)
-            publisher_put(part->publisher, part->service, forms[i], service_types[part->value].type,
-                          part->now_ns);
+            queue_service_profile(part->publisher, part->service, forms[i],
+                                  service_types[part->value].type, part->now_ns);
     }
 }
 
@@ -470,7 +470,7 @@ static void publisher_type(struct publisher *publisher, const struct service *se
     buf_reset(&publisher->bytes);
     rc = pprof_encode_parts(service->profile, &meta, &bounds, &publisher->bytes, put_part, &part);
     if (rc != PPROF_OK)
-        publisher_complain(service, rc);
+        log_encode_error(service, rc);
 }
 
 static void publisher_types(struct publisher *publisher, const struct service *service,
@@ -501,9 +501,9 @@ void publisher_service(struct publisher *publisher, const struct service *servic
         rc = publisher_encode(service, now_ns, labels, labels_of(publisher, service, labels),
                               service_types[VALUE_CPU].type, &publisher->bytes);
         if (rc == PPROF_OK)
-            publisher_put(publisher, service, EXPORTER_WHOLE, NULL, now_ns);
+            queue_service_profile(publisher, service, EXPORTER_WHOLE, NULL, now_ns);
         else
-            publisher_complain(service, rc);
+            log_encode_error(service, rc);
     }
     publisher_types(publisher, service, now_ns);
     publisher_otlp_service(publisher->otlp, service, now_ns);

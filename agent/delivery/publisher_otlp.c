@@ -46,7 +46,7 @@ struct publisher_otlp {
 };
 
 /* An empty request; its id is what tells one that is sent twice from two that are equal. */
-static bool publisher_otlp_renew(struct gathering *g)
+static bool reset_otlp_request(struct gathering *g)
 {
     unsigned char id[OTLP_ID_SIZE] = {0};
 
@@ -74,7 +74,7 @@ bool publisher_otlp_new(struct delivery *delivery, const struct exporter_label *
         if (delivery_wanted(delivery, forms[i]) == 0)
             continue;
         if (otlp_new("pystrobe", version_number, &limits, &g->otlp) != PPROF_OK ||
-            !publisher_otlp_renew(g)) {
+            !reset_otlp_request(g)) {
             publisher_otlp_free(publisher);
             return false;
         }
@@ -107,7 +107,7 @@ uint64_t publisher_otlp_requests(const struct publisher_otlp *publisher)
     return publisher->requests;
 }
 
-static void publisher_otlp_put(struct publisher_otlp *publisher, const struct gathering *g)
+static void queue_otlp_request(struct publisher_otlp *publisher, const struct gathering *g)
 {
     const struct exporter_profile profile = {
         .start_ns = g->start_ns,
@@ -121,7 +121,7 @@ static void publisher_otlp_put(struct publisher_otlp *publisher, const struct ga
 }
 
 /* Hands a request over, if it has anything, and begins the next. */
-static void publisher_otlp_hand_over(struct publisher_otlp *publisher, struct gathering *g)
+static void queue_and_reset_request(struct publisher_otlp *publisher, struct gathering *g)
 {
     enum pprof_rc rc = PPROF_OK;
 
@@ -129,9 +129,9 @@ static void publisher_otlp_hand_over(struct publisher_otlp *publisher, struct ga
         buf_reset(&publisher->bytes);
         rc = otlp_finish(g->otlp, &publisher->bytes);
         if (rc == PPROF_OK)
-            publisher_otlp_put(publisher, g);
+            queue_otlp_request(publisher, g);
     }
-    if (!publisher_otlp_renew(g))
+    if (!reset_otlp_request(g))
         rc = PPROF_NOMEM;
     if (rc != PPROF_OK)
         log_line(LOG_LEVEL_ERROR, "an OTLP request could not be encoded: %s", pprof_rc_text(rc));
@@ -143,7 +143,7 @@ void publisher_otlp_end(struct publisher_otlp *publisher)
 
     for (i = 0; i < FORMS; i++) {
         if (publisher->gatherings[i].otlp)
-            publisher_otlp_hand_over(publisher, &publisher->gatherings[i]);
+            queue_and_reset_request(publisher, &publisher->gatherings[i]);
     }
 }
 
@@ -186,21 +186,21 @@ static size_t list_types(const struct service *service, bool gil, struct otlp_ty
 }
 
 /* Adds all rows of a service, in as many requests as they take. */
-static enum pprof_rc publisher_otlp_add_rows(struct publisher_otlp *publisher, struct gathering *g,
-                                             struct otlp_rows *rows)
+static enum pprof_rc add_service_rows(struct publisher_otlp *publisher, struct gathering *g,
+                                      struct otlp_rows *rows)
 {
     enum pprof_rc rc = PPROF_OK;
 
     while (rc == PPROF_OK && otlp_rows_left(rows) > 0) {
         rc = otlp_add(g->otlp, rows);
         if (otlp_rows_left(rows) > 0)
-            publisher_otlp_hand_over(publisher, g);
+            queue_and_reset_request(publisher, g);
     }
     return rc;
 }
 
-static void publisher_otlp_gather(struct publisher_otlp *publisher, struct gathering *g,
-                                  const struct service *service)
+static void add_service_to_request(struct publisher_otlp *publisher, struct gathering *g,
+                                   const struct service *service)
 {
     struct otlp_attribute attributes[OTLP_ATTRIBUTES_MAX];
     struct otlp_type types[3];
@@ -220,7 +220,7 @@ static void publisher_otlp_gather(struct publisher_otlp *publisher, struct gathe
     g->end_ns = add.time_ns + add.duration_ns;
     rc = otlp_rows_new(&add, &rows);
     if (rc == PPROF_OK)
-        rc = publisher_otlp_add_rows(publisher, g, rows);
+        rc = add_service_rows(publisher, g, rows);
     otlp_rows_free(rows);
     if (rc != PPROF_OK)
         log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
@@ -237,6 +237,6 @@ void publisher_otlp_service(struct publisher_otlp *publisher, const struct servi
     publisher->now_ns = now_ns;
     for (i = 0; i < FORMS; i++) {
         if (publisher->gatherings[i].otlp)
-            publisher_otlp_gather(publisher, &publisher->gatherings[i], service);
+            add_service_to_request(publisher, &publisher->gatherings[i], service);
     }
 }

@@ -73,8 +73,8 @@ static struct delivery_item remove_at(struct retry_queue *queue, size_t i)
     return item;
 }
 
-static void retry_queue_lose(struct retry_queue *queue, struct delivery_item *item,
-                             enum delivery_loss why)
+static void drop_queue_item(struct retry_queue *queue, struct delivery_item *item,
+                            enum delivery_loss why)
 {
     if (queue->lose)
         queue->lose(queue->ctx, item, why);
@@ -85,10 +85,10 @@ static void lose_at(struct retry_queue *queue, size_t i, enum delivery_loss why)
 {
     struct delivery_item item = remove_at(queue, i);
 
-    retry_queue_lose(queue, &item, why);
+    drop_queue_item(queue, &item, why);
 }
 
-static bool retry_queue_make_room(struct retry_queue *queue)
+static bool grow_retry_queue(struct retry_queue *queue)
 {
     size_t capacity = queue->capacity;
     struct delivery_item *items;
@@ -120,13 +120,13 @@ static void lose_oldest_in_memory(struct retry_queue *queue)
 }
 
 /* Puts an item into its place; it keeps its memory within bounds. */
-static void retry_queue_insert(struct retry_queue *queue, struct delivery_item *item)
+static void insert_by_order(struct retry_queue *queue, struct delivery_item *item)
 {
     size_t i = queue->count;
     size_t bytes = item->payload ? payload_bytes(item->payload) : 0;
 
-    if (bytes > queue->limits.queue_bytes || !retry_queue_make_room(queue)) {
-        retry_queue_lose(queue, item, DELIVERY_LOST_FULL);
+    if (bytes > queue->limits.queue_bytes || !grow_retry_queue(queue)) {
+        drop_queue_item(queue, item, DELIVERY_LOST_FULL);
         return;
     }
     while (i > 0 && at(queue, i - 1)->order > item->order)
@@ -147,7 +147,7 @@ void retry_queue_add(struct retry_queue *queue, const struct delivery_item *item
     struct delivery_item copy = *item;
 
     queue->puts += item->put_ns > 0 ? 1 : 0;
-    retry_queue_insert(queue, &copy);
+    insert_by_order(queue, &copy);
 }
 
 void retry_queue_gone(struct retry_queue *queue, uint64_t order)
@@ -157,8 +157,8 @@ void retry_queue_gone(struct retry_queue *queue, uint64_t order)
 }
 
 /* True if it is no use to try it; `why` then says it. */
-static bool retry_queue_is_over(const struct retry_queue *queue, const struct delivery_item *item,
-                                uint64_t now_ns, enum delivery_loss *why)
+static bool has_item_expired(const struct retry_queue *queue, const struct delivery_item *item,
+                             uint64_t now_ns, enum delivery_loss *why)
 {
     const struct delivery_limits *limits = &queue->limits;
     bool tried_long = item->first_ns > 0 && now_ns - item->first_ns >= limits->retry_ns;
@@ -180,7 +180,7 @@ static void drop_over(struct retry_queue *queue, uint64_t now_ns)
     enum delivery_loss why;
 
     for (size_t i = 0; i < queue->count && (at(queue, i)->suspect || i == 0);) {
-        if (retry_queue_is_over(queue, at(queue, i), now_ns, &why))
+        if (has_item_expired(queue, at(queue, i), now_ns, &why))
             lose_at(queue, i, why);
         else
             i++;
@@ -240,7 +240,7 @@ static uint64_t pace_ns(const struct retry_queue *queue, uint64_t now_ns)
 }
 
 /* Which item it is the turn of; count: of none before *due_ns. */
-static size_t retry_queue_choose(struct retry_queue *queue, uint64_t now_ns, uint64_t *due_ns)
+static size_t choose_next_item(struct retry_queue *queue, uint64_t now_ns, uint64_t *due_ns)
 {
     size_t regular = queue->count - queue->suspects;
     size_t i = queue->count;
@@ -272,10 +272,10 @@ bool retry_queue_take(struct retry_queue *queue, uint64_t now_ns, struct deliver
 
     drop_over(queue, now_ns);
     for (;;) {
-        i = retry_queue_choose(queue, now_ns, due_ns);
+        i = choose_next_item(queue, now_ns, due_ns);
         if (i == queue->count)
             return false;
-        if (!retry_queue_is_over(queue, at(queue, i), now_ns, &why))
+        if (!has_item_expired(queue, at(queue, i), now_ns, &why))
             break;
         lose_at(queue, i, why);
     }
@@ -418,10 +418,10 @@ static void complete_retry(struct retry_queue *queue, struct delivery_item *item
             complete_regular(queue, item, asked_ns, now_ns);
         queue->not_before_ns = longer(queue->not_before_ns, asked_ns > 0 ? now_ns + asked_ns : 0);
     }
-    if (retry_queue_is_over(queue, item, now_ns, &why))
-        retry_queue_lose(queue, item, why);
+    if (has_item_expired(queue, item, now_ns, &why))
+        drop_queue_item(queue, item, why);
     else
-        retry_queue_insert(queue, item);
+        insert_by_order(queue, item);
 }
 
 void retry_queue_complete(struct retry_queue *queue, struct delivery_item *item,
@@ -443,7 +443,7 @@ void retry_queue_put_off(struct retry_queue *queue, struct delivery_item *item, 
         queue->failing_tries -= queue->failing_tries > 0 ? 1 : 0;
     }
     queue->not_before_ns = now_ns + pause;
-    retry_queue_insert(queue, item);
+    insert_by_order(queue, item);
 }
 
 void retry_queue_put_aside(struct retry_queue *queue, struct delivery_item *item, uint64_t now_ns,

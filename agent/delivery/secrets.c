@@ -22,7 +22,7 @@ static size_t taken_count;
  * The block that the kernel has given us is in core files, and in /proc/PID/environ:
  * so the value is wiped there, and lives on where neither shows it.
  */
-static const char *secrets_take(const char *name, char *value)
+static const char *hide_variable(const char *name, char *value)
 {
     struct taken *entry = &taken[taken_count];
 
@@ -48,7 +48,7 @@ static const char *taken_value(const char *name, bool *nomem)
 
     *nomem = false;
     if (value && *value) {
-        const char *hidden = secrets_take(name, value);
+        const char *hidden = hide_variable(name, value);
 
         *nomem = !hidden;
         return hidden;

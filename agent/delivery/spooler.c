@@ -233,7 +233,7 @@ static void wait_for_work(struct spooler *spooler)
         delivery_thread_wait(&spooler->world, &spooler->changed, &spooler->lock, due_ns);
 }
 
-static void release_pending(struct spooler *spooler)
+static void free_spooler(struct spooler *spooler)
 {
     while (spooler->first)
         spooler_free_pending(spooler_pop(spooler));
@@ -256,10 +256,10 @@ struct spooler *spooler_store(struct spooler *spooler)
 void spooler_drop(struct spooler *spooler)
 {
     if (spooler && atomic_fetch_sub(&spooler->references, 1) == 1)
-        release_pending(spooler);
+        free_spooler(spooler);
 }
 
-static void *spooler_run(void *ctx)
+static void *run_spooler(void *ctx)
 {
     struct spooler *spooler = ctx;
 
@@ -284,7 +284,7 @@ static void *spooler_run(void *ctx)
     return NULL;
 }
 
-static void spooler_set_defaults(struct delivery_spool *settings)
+static void set_spool_defaults(struct delivery_spool *settings)
 {
     if (settings->max_size_bytes == 0)
         settings->max_size_bytes = 256 << 20;
@@ -306,7 +306,7 @@ bool spooler_new(const struct delivery_world *world, const struct delivery_spool
     spooler->world = *world;
     spooler->settings = *settings;
     spooler->settings.path = strdup(settings->path);
-    spooler_set_defaults(&spooler->settings);
+    set_spool_defaults(&spooler->settings);
     atomic_init(&spooler->references, 1);
     spooler->last = &spooler->first;
     spooler->next_order = 1;
@@ -331,7 +331,7 @@ bool spooler_start(struct spooler *spooler, struct export_worker **workers, size
     spooler->workers = workers;
     spooler->export_worker_count = count;
     spooler->started =
-        delivery_thread_start(&spooler->thread, spooler_run, spooler_store(spooler), "spool");
+        delivery_thread_start(&spooler->thread, run_spooler, spooler_store(spooler), "spool");
     if (!spooler->started)
         spooler_drop(spooler);
     return spooler->started;

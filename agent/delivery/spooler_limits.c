@@ -41,7 +41,7 @@ static bool evict(struct spooler *spooler, uint64_t *counter)
     return true;
 }
 
-static bool spooler_limits_is_too_old(struct spooler *spooler)
+static bool is_oldest_entry_expired(struct spooler *spooler)
 {
     uint64_t now_ns = spooler_now(spooler);
     const struct delivery_entry *oldest;
@@ -55,7 +55,7 @@ static bool spooler_limits_is_too_old(struct spooler *spooler)
     return old;
 }
 
-static bool spooler_limits_is_too_full(struct spooler *spooler, uint64_t size)
+static bool is_spool_full_for(struct spooler *spooler, uint64_t size)
 {
     bool full;
 
@@ -78,7 +78,7 @@ bool spooler_drop_old(struct spooler *spooler)
 {
     bool dropped = false;
 
-    while (spooler_limits_is_too_old(spooler) && evict(spooler, &spooler->stats.dropped_age))
+    while (is_oldest_entry_expired(spooler) && evict(spooler, &spooler->stats.dropped_age))
         dropped = true;
     return dropped;
 }
@@ -91,7 +91,7 @@ bool spooler_make_room(struct spooler *spooler, uint64_t size, struct err *err)
         return false;
     }
     (void)spooler_drop_old(spooler);
-    while (spooler_limits_is_too_full(spooler, size)) {
+    while (is_spool_full_for(spooler, size)) {
         if (!evict(spooler, &spooler->stats.dropped_size)) {
             err_set(err, "%s: is full, and nothing can be removed", spooler->settings.path);
             return false;

@@ -84,7 +84,7 @@ static void take_up(struct spooler *spooler, const struct spool_item *found)
     (void)pthread_mutex_unlock(&spooler->lock);
 }
 
-static bool spooler_recovery_is_stopped(struct spooler *spooler)
+static bool is_spooler_stopped(struct spooler *spooler)
 {
     bool stopped;
 
@@ -95,7 +95,7 @@ static bool spooler_recovery_is_stopped(struct spooler *spooler)
 }
 
 /* Reads what an earlier run left. */
-static bool spooler_recovery_list(struct spooler *spooler, struct err *err)
+static bool list_recovered_items(struct spooler *spooler, struct err *err)
 {
     struct spool_list found;
     uint64_t dropped = 0;
@@ -115,7 +115,7 @@ static bool spooler_recovery_list(struct spooler *spooler, struct err *err)
     (void)pthread_mutex_lock(&spooler->lock);
     spooler->stats.dropped_size += dropped;
     (void)pthread_mutex_unlock(&spooler->lock);
-    for (; i < found.count && !spooler_recovery_is_stopped(spooler); i++)
+    for (; i < found.count && !is_spooler_stopped(spooler); i++)
         take_up(spooler, &found.items[i]);
     spool_list_finish(&found);
     return true;
@@ -134,7 +134,7 @@ void spooler_open_spool(struct spooler *spooler)
     if (rc == SPOOL_LOCKED && spooler->settings.held)
         err_set(&err, "%s: a write from before the settings changed has the spool still",
                 spooler->settings.path);
-    good = rc == SPOOL_OK && spooler_recovery_list(spooler, &err);
+    good = rc == SPOOL_OK && list_recovered_items(spooler, &err);
     spooler->listed = good;
     spooler->open_ns = spooler_now(spooler) + RETRY_EVERY_NS;
     spooler_tell(spooler, good ? NULL : &err);

@@ -131,8 +131,8 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
 
 /* Says once why a process is not sampled. That it is no Python is nothing to tell. What keeps us
  * from one keeps us from many: it is a warning once, for they all take the same cure. */
-static void finder_explain(struct finder *f, struct candidate *c, enum cpy_rc rc,
-                           const struct err *err, uint64_t now_ns)
+static void log_unsampled_reason(struct finder *f, struct candidate *c, enum cpy_rc rc,
+                                 const struct err *err, uint64_t now_ns)
 {
     bool early =
         rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_LOG_DELAY_NS : c->wait_ns < NS_PER_S;
@@ -168,7 +168,7 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
     }
     set_state(f, c, CANDIDATE_WAITING);
     wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
-    finder_explain(f, c, rc, err, now_ns);
+    log_unsampled_reason(f, c, rc, err, now_ns);
 }
 
 void finder_began(struct finder *f, struct proc_id id)
@@ -190,7 +190,7 @@ void finder_ended(struct finder *f, struct proc_id id)
 }
 
 /* A process is not there any more, or runs something else: its taker is to let it go. */
-static void finder_let_go(struct finder *f, struct candidate *c)
+static void release_candidate(struct finder *f, struct candidate *c)
 {
     bool was_taken = c->state == CANDIDATE_TAKEN;
 
@@ -202,7 +202,7 @@ static void finder_let_go(struct finder *f, struct candidate *c)
 /* Forgets what was found out of the program that a process ran. */
 static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    finder_let_go(f, c);
+    release_candidate(f, c);
     c->wait_ns = c->next_try_ns = 0;
     c->execed = c->logged = false;
     c->run_ns = now_ns;
@@ -248,7 +248,7 @@ static void reconsider(void *ctx, struct candidate *c)
         f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &profile) &&
         r->holds(f->settings.ctx, c->id, &profile))
         return;
-    finder_let_go(f, c);
+    release_candidate(f, c);
     c->wait_ns = c->next_try_ns = 0;
     c->logged = false;
 }
@@ -289,8 +289,8 @@ static double used_ns(void)
 }
 
 /* Tries the rules on a process, and has it taken if it is wanted. */
-static void finder_look(struct finder *f, struct candidate *c, const struct proc_stat *stat,
-                        uint64_t now_ns)
+static void match_candidate(struct finder *f, struct candidate *c, const struct proc_stat *stat,
+                            uint64_t now_ns)
 {
     struct target_profile profile = {0};
 
@@ -360,7 +360,7 @@ static bool has_room(const struct finder *f, const struct candidate *c, uint64_t
     return f->looks < (again ? LOOKS_AGAIN_MAX : LOOKS_MAX) && f->takes < TAKES_MAX;
 }
 
-static struct candidate *finder_add(struct finder *f, struct proc_id id, uint64_t now_ns)
+static struct candidate *add_new_candidate(struct finder *f, struct proc_id id, uint64_t now_ns)
 {
     struct candidate *c =
         f->candidates.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
@@ -376,8 +376,8 @@ static struct candidate *finder_add(struct finder *f, struct proc_id id, uint64_
 }
 
 /* Looks at one that there is room for; `c`: the candidate of this number, NULL: there is none. */
-static void finder_examine(struct finder *f, struct candidate *c, pid_t pid, uint64_t inode,
-                           uint64_t now_ns)
+static void examine_process_id(struct finder *f, struct candidate *c, pid_t pid, uint64_t inode,
+                               uint64_t now_ns)
 {
     struct proc_stat stat;
 
@@ -390,7 +390,7 @@ static void finder_examine(struct finder *f, struct candidate *c, pid_t pid, uin
         begin_program(f, c, now_ns);
         c->id.start = stat.start;
     } else if (!c) {
-        c = finder_add(f, (struct proc_id){pid, stat.start}, now_ns);
+        c = add_new_candidate(f, (struct proc_id){pid, stat.start}, now_ns);
     } else if (c->inode != inode || !inode) { /* the kernel had forgotten its directory */
         c->inode = inode;
         if (!is_due(f, c, now_ns))
@@ -400,11 +400,11 @@ static void finder_examine(struct finder *f, struct candidate *c, pid_t pid, uin
         return;
     c->inode = inode;
     c->scan = f->scan;
-    finder_look(f, c, &stat, now_ns);
+    match_candidate(f, c, &stat, now_ns);
 }
 
 /* Looks at one process of /proc; `inode` is that of its directory, 0: not known. */
-static void finder_consider(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
+static void visit_proc_entry(struct finder *f, pid_t pid, uint64_t inode, uint64_t now_ns)
 {
     struct candidate *c = candidates_find(&f->candidates, pid);
     double before_ns;
@@ -420,7 +420,7 @@ static void finder_consider(struct finder *f, pid_t pid, uint64_t inode, uint64_
         return;
     }
     before_ns = used_ns();
-    finder_examine(f, c, pid, inode, now_ns);
+    examine_process_id(f, c, pid, inode, now_ns);
     f->looks_ns += used_ns() - before_ns;
 }
 
@@ -438,7 +438,7 @@ static bool consider_all(struct finder *f, uint64_t now_ns)
     while ((entry = readdir(dir))) {
         pid = strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != f->self)
-            finder_consider(f, (pid_t)pid, entry->d_ino, now_ns);
+            visit_proc_entry(f, (pid_t)pid, entry->d_ino, now_ns);
     }
     (void)closedir(dir);
     return true;
@@ -454,7 +454,7 @@ static void consider_known(void *ctx, struct candidate *c)
 {
     const struct known *known = ctx;
 
-    finder_consider(known->finder, c->id.pid, c->inode, known->now_ns);
+    visit_proc_entry(known->finder, c->id.pid, c->inode, known->now_ns);
 }
 
 /*
@@ -486,7 +486,7 @@ static void consider_few(struct finder *f, pid_t above, uint64_t now_ns)
     candidates_each(&f->candidates, consider_known, &(struct known){f, now_ns});
     for (pid = above + 1; pid <= f->census.newest; pid++)
         if (pid != f->self && proc_is_process(pid))
-            finder_consider(f, pid, 0, now_ns);
+            visit_proc_entry(f, pid, 0, now_ns);
 }
 
 /* Looks at all; false: /proc cannot be read. */
@@ -513,11 +513,11 @@ static bool was_missing(void *ctx, const struct candidate *c)
     return c->scan != f->scan;
 }
 
-static void finder_forget(void *ctx, struct candidate *c)
+static void forget_candidate(void *ctx, struct candidate *c)
 {
     struct finder *f = ctx;
 
-    finder_let_go(f, c);
+    release_candidate(f, c);
     f->counts[CANDIDATE_NEW]--;
 }
 
@@ -568,17 +568,17 @@ void finder_scan(struct finder *f, uint64_t now_ns)
 
     begin_scan(f, now_ns);
     if (f->settings.only) {
-        finder_consider(f, f->settings.only, 0, now_ns);
+        visit_proc_entry(f, f->settings.only, 0, now_ns);
     } else {
         good = consider_everybody(f, now_ns);
     }
     if (good)
-        candidates_sweep(&f->candidates, was_missing, finder_forget, f);
+        candidates_sweep(&f->candidates, was_missing, forget_candidate, f);
     f->cpu_ns += (used_ns() - before_ns - f->looks_ns - f->cpu_ns) * CPU_WEIGHT;
     end_scan(f, now_ns);
 }
 
-static void finder_drop(void *ctx, struct candidate *c)
+static void ignore_dropped_candidate(void *ctx, struct candidate *c)
 {
     (void)ctx;
     (void)c;
@@ -589,7 +589,7 @@ void finder_free(struct finder *f)
     if (!f)
         return;
     f->scan++; /* which nobody was there in */
-    candidates_sweep(&f->candidates, was_missing, finder_drop, f);
+    candidates_sweep(&f->candidates, was_missing, ignore_dropped_candidate, f);
     if (f->execs_fd >= 0)
         (void)close(f->execs_fd);
     if (f->census_fd >= 0)

@@ -17,7 +17,7 @@ static const char *const launchers[] = {
     "prlimit",   "timeout",   "stdbuf",      "nohup",        "setsid",    "setarch",
     "unshare",   "xargs",     "flock",       "uv",           NULL};
 
-static const char *lineage_base_of(const char *path)
+static const char *find_program_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -33,7 +33,7 @@ static void program_of(struct proc_info *info, char *out, size_t size)
         path = proc_info_command_line(info);
     path = path[0] == '-' ? path + 1 : path; /* a login shell */
     (void)snprintf(out, size, "%.*s", (int)strcspn(path, " "), path);
-    memmove(out, lineage_base_of(out), strlen(lineage_base_of(out)) + 1);
+    memmove(out, find_program_base_name(out), strlen(find_program_base_name(out)) + 1);
 }
 
 static bool is_python(const char *program)

@@ -138,7 +138,7 @@ static bool is_found(const regex_t *regex, const char *text)
     return text && text[0] && regexec(regex, text, 0, NULL, 0) == 0;
 }
 
-static bool match_matches(const char *pattern, const char *text)
+static bool matches_glob(const char *pattern, const char *text)
 {
     return text[0] && fnmatch(pattern, text, 0) == 0;
 }
@@ -169,8 +169,8 @@ static bool container_is(const struct matcher *matcher, const char *pattern)
     char shown[13];
 
     (void)snprintf(shown, sizeof(shown), "%.12s", id);
-    return match_matches(pattern, id) || match_matches(pattern, shown) ||
-           match_matches(pattern, naming_container_name(allow, matcher->info));
+    return matches_glob(pattern, id) || matches_glob(pattern, shown) ||
+           matches_glob(pattern, naming_container_name(allow, matcher->info));
 }
 
 /* True if an ancestor's command line has what is searched. */
@@ -216,16 +216,16 @@ static const char *against(const struct matcher *matcher, const struct condition
     const struct conf_conditions *conf = c->conf;
     struct proc_info *info = matcher->info;
 
-    if (conf->exe && match_matches(conf->exe, proc_info_exe(info)) != wanted)
+    if (conf->exe && matches_glob(conf->exe, proc_info_exe(info)) != wanted)
         return "exe";
     if (c->cmdline && is_found(c->cmdline, proc_info_command_line(info)) != wanted)
         return "cmdline";
     if (conf->user && user_is(conf->user, info) != wanted)
         return "user";
-    if (conf->cgroup && match_matches(conf->cgroup, proc_info_cgroup(info)->path) != wanted)
+    if (conf->cgroup && matches_glob(conf->cgroup, proc_info_cgroup(info)->path) != wanted)
         return "cgroup";
     if (conf->systemd_unit &&
-        match_matches(conf->systemd_unit, proc_info_cgroup(info)->unit) != wanted)
+        matches_glob(conf->systemd_unit, proc_info_cgroup(info)->unit) != wanted)
         return "systemd_unit";
     if (conf->container && container_is(matcher, conf->container) != wanted)
         return "container";
@@ -248,8 +248,8 @@ enum service_split match_split(enum conf_split split)
     return SPLIT_NONE;
 }
 
-static void match_choose(const struct matcher *matcher, const struct conf_target *target,
-                         struct target_profile *out)
+static void apply_target_settings(const struct matcher *matcher, const struct conf_target *target,
+                                  struct target_profile *out)
 {
     const struct naming naming = {
         .env_allow = matcher->conf->agent.env_allow,
@@ -279,7 +279,7 @@ bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_prof
             continue;
         if (naming_is_disabled(matcher->info))
             return false;
-        match_choose(matcher, rule->target, out);
+        apply_target_settings(matcher, rule->target, out);
         return true;
     }
     return false;

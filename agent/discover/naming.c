@@ -76,7 +76,7 @@ const char *naming_container(const char *allow, struct proc_info *info)
     return cgroup->container[0] ? cgroup->container : naming_container_name(allow, info);
 }
 
-static int naming_hex_digit(char c)
+static int read_resource_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -85,16 +85,16 @@ static int naming_hex_digit(char c)
 }
 
 /* Copies up to the end of a value, with its %XX replaced. */
-static void naming_decode(const char *text, size_t length, char *out, size_t size)
+static void decode_resource_value(const char *text, size_t length, char *out, size_t size)
 {
     size_t i, used = 0;
 
     for (i = 0; i < length && used + 1 < size; i++) {
-        if (text[i] == '%' && length - i > 2 && naming_hex_digit(text[i + 1]) >= 0 &&
-            naming_hex_digit(text[i + 2]) >= 0 &&
-            (naming_hex_digit(text[i + 1]) || naming_hex_digit(text[i + 2]))) {
-            out[used++] =
-                (char)(naming_hex_digit(text[i + 1]) * 16 + naming_hex_digit(text[i + 2]));
+        if (text[i] == '%' && length - i > 2 && read_resource_hex_digit(text[i + 1]) >= 0 &&
+            read_resource_hex_digit(text[i + 2]) >= 0 &&
+            (read_resource_hex_digit(text[i + 1]) || read_resource_hex_digit(text[i + 2]))) {
+            out[used++] = (char)(read_resource_hex_digit(text[i + 1]) * 16 +
+                                 read_resource_hex_digit(text[i + 2]));
             i += 2;
         } else {
             out[used++] = text[i];
@@ -111,7 +111,7 @@ bool naming_attribute(const char *text, const char *key, char *out, size_t size)
         text += strspn(text, " \t");
         length = strcspn(text, ",");
         if (length > key_size && strncmp(text, key, key_size) == 0 && text[key_size] == '=') {
-            naming_decode(text + key_size + 1, length - key_size - 1, out, size);
+            decode_resource_value(text + key_size + 1, length - key_size - 1, out, size);
             return true;
         }
         if (!text[length])
@@ -147,14 +147,14 @@ static const char *user_name(struct run *run)
     return run->value;
 }
 
-static const char *naming_base_of(const char *path)
+static const char *find_exe_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
-static const char *naming_look_up(void *ctx, const char *name)
+static const char *lookup_template_name(void *ctx, const char *name)
 {
     struct run *run = ctx;
 
@@ -165,7 +165,7 @@ static const char *naming_look_up(void *ctx, const char *name)
     if (strcmp(name, "script") == 0)
         return proc_info_script(run->info);
     if (strcmp(name, "exe") == 0)
-        return naming_base_of(proc_info_exe(run->info));
+        return find_exe_base_name(proc_info_exe(run->info));
     if (strcmp(name, "user") == 0)
         return user_name(run);
     if (strcmp(name, "systemd_unit") == 0)
@@ -177,7 +177,7 @@ static const char *naming_look_up(void *ctx, const char *name)
     return strcmp(name, "target") == 0 ? run->naming->target : NULL;
 }
 
-static void naming_trim(char *text)
+static void trim_service_name(char *text)
 {
     size_t start = strspn(text, " "), size = strlen(text + start);
 
@@ -197,9 +197,9 @@ static void name_service(struct run *run, struct target_profile *out)
 
     out->service[0] = '\0';
     for (i = 0; !out->service[0] && i < sizeof(otherwise) / sizeof(otherwise[0]); i++) {
-        conf_template_expand(otherwise[i], naming_look_up, run, text, sizeof(text));
+        conf_template_expand(otherwise[i], lookup_template_name, run, text, sizeof(text));
         labels_clean(text, out->service, sizeof(out->service));
-        naming_trim(out->service);
+        trim_service_name(out->service);
     }
 }
 
@@ -233,7 +233,7 @@ static const char *found_by_itself(struct run *run, const char *label)
 }
 
 /* A label that the settings want to be found: what the process says goes first. */
-static void naming_add_found(struct run *run, const char *label, struct labels *labels)
+static void add_found_label(struct run *run, const char *label, struct labels *labels)
 {
     const char *value = attribute(run, label);
 
@@ -254,14 +254,15 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
     out->labels = (struct labels){.count = 0};
     out->auto_labels = 0;
     for (i = 0; i < naming->label_count; i++) {
-        conf_template_expand(naming->labels[i].value, naming_look_up, &run, text, sizeof(text));
-        naming_trim(text);
+        conf_template_expand(naming->labels[i].value, lookup_template_name, &run, text,
+                             sizeof(text));
+        trim_service_name(text);
         labels_put(&out->labels, naming->labels[i].name, text);
     }
     for (i = 0; naming_auto[i]; i++)
         if (conf_is_listed(naming->auto_labels, naming_auto[i])) {
             out->auto_labels |= 1U << i;
-            naming_add_found(&run, naming_auto[i], &out->labels);
+            add_found_label(&run, naming_auto[i], &out->labels);
         }
 }
 
@@ -274,7 +275,7 @@ static void take_published(void *ctx, const char *name, const char *value)
     if (profile->otel_name && strcmp(name, "service.name") == 0 &&
         strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
         labels_clean(value, profile->service, sizeof(profile->service));
-        naming_trim(profile->service);
+        trim_service_name(profile->service);
     }
     for (i = 0; naming_auto[i]; i++)
         if ((profile->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)

@@ -31,7 +31,7 @@ struct field {
     bool has_bytes;
 };
 
-static bool otel_context_read_varint(struct span *span, uint64_t *out)
+static bool read_span_varint(struct span *span, uint64_t *out)
 {
     unsigned shift;
 
@@ -45,7 +45,7 @@ static bool otel_context_read_varint(struct span *span, uint64_t *out)
     return false;
 }
 
-static bool otel_context_take_bytes(struct span *span, uint64_t size, struct span *out)
+static bool take_span_bytes(struct span *span, uint64_t size, struct span *out)
 {
     if (size > span->size)
         return false;
@@ -55,33 +55,33 @@ static bool otel_context_take_bytes(struct span *span, uint64_t size, struct spa
     return true;
 }
 
-static bool otel_context_read_field(struct span *span, struct field *out)
+static bool read_span_field(struct span *span, struct field *out)
 {
     enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
     uint64_t key;
 
     *out = (struct field){0};
-    if (!otel_context_read_varint(span, &key))
+    if (!read_span_varint(span, &key))
         return false;
     out->number = key >> 3;
     switch (key & 7) {
     case VARINT:
-        return otel_context_read_varint(span, &out->value);
+        return read_span_varint(span, &out->value);
     case FIXED64:
-        return otel_context_take_bytes(span, 8, &out->bytes);
+        return take_span_bytes(span, 8, &out->bytes);
     case FIXED32:
-        return otel_context_take_bytes(span, 4, &out->bytes);
+        return take_span_bytes(span, 4, &out->bytes);
     case BYTES:
         out->has_bytes = true;
-        return otel_context_read_varint(span, &out->value) &&
-               otel_context_take_bytes(span, out->value, &out->bytes);
+        return read_span_varint(span, &out->value) &&
+               take_span_bytes(span, out->value, &out->bytes);
     default:
         return false;
     }
 }
 
 /* Copies text; false: there is no room, or it is none. */
-static bool otel_context_copy_text(const struct span *span, char *out, size_t size)
+static bool copy_span_text(const struct span *span, char *out, size_t size)
 {
     if (span->size == 0 || span->size >= size || memchr(span->at, '\0', span->size))
         return false;
@@ -97,10 +97,10 @@ static bool read_value(struct span span, char *out)
     bool found = false;
 
     while (span.size > 0) {
-        if (!otel_context_read_field(&span, &field))
+        if (!read_span_field(&span, &field))
             return false;
         if (field.number == 1 && field.has_bytes)
-            found = otel_context_copy_text(&field.bytes, out, OTEL_VALUE_MAX);
+            found = copy_span_text(&field.bytes, out, OTEL_VALUE_MAX);
     }
     return found;
 }
@@ -112,10 +112,10 @@ static bool read_pair(struct span span, char *name, char *value)
     bool has_name = false, has_value = false;
 
     while (span.size > 0) {
-        if (!otel_context_read_field(&span, &field))
+        if (!read_span_field(&span, &field))
             return false;
         if (field.number == 1 && field.has_bytes)
-            has_name = otel_context_copy_text(&field.bytes, name, OTEL_NAME_MAX) && name[0] >= ' ';
+            has_name = copy_span_text(&field.bytes, name, OTEL_NAME_MAX) && name[0] >= ' ';
         else if (field.number == 2 && field.has_bytes)
             has_value = read_value(field.bytes, value);
     }
@@ -129,7 +129,7 @@ static bool read_resource(struct span span, unsigned depth, otel_attribute *each
     struct field field;
 
     while (span.size > 0) {
-        if (!otel_context_read_field(&span, &field))
+        if (!read_span_field(&span, &field))
             return false;
         if (field.number != 1 || !field.has_bytes)
             continue;

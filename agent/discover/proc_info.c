@@ -59,8 +59,7 @@ pid_t proc_info_pid(const struct proc_info *info)
 }
 
 /* Reads a file of the process, up to `max` bytes, and puts a 0 behind it. */
-static size_t proc_info_read_file(const struct proc_info *info, const char *name, char *out,
-                                  size_t max)
+static size_t read_proc_file(const struct proc_info *info, const char *name, char *out, size_t max)
 {
     char path[64];
     size_t size = 0;
@@ -94,7 +93,7 @@ static void read_arguments(struct proc_info *info)
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    size = proc_info_read_file(info, "cmdline", info->command_line, PROC_COMMAND_MAX - 1);
+    size = read_proc_file(info, "cmdline", info->command_line, PROC_COMMAND_MAX - 1);
     cmdline_name_of_text(info->command_line, size, info->script, sizeof(info->script));
     for (i = 0; i + 1 < size; i++)
         if (info->command_line[i] == '\0')
@@ -118,8 +117,7 @@ const struct cgroup *proc_info_cgroup(struct proc_info *info)
     char text[CGROUP_TEXT_MAX + 1];
 
     if (!info->has_cgroup)
-        cgroup_parse(text, proc_info_read_file(info, "cgroup", text, CGROUP_TEXT_MAX),
-                     &info->cgroup);
+        cgroup_parse(text, read_proc_file(info, "cgroup", text, CGROUP_TEXT_MAX), &info->cgroup);
     info->has_cgroup = true;
     return &info->cgroup;
 }
@@ -140,7 +138,7 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
 
     if (!info->has_environment)
         info->environment_size =
-            proc_info_read_file(info, "environ", info->environment, PROC_INFO_ENVIRONMENT_MAX);
+            read_proc_file(info, "environ", info->environment, PROC_INFO_ENVIRONMENT_MAX);
     info->has_environment = true;
     for (; at < info->environment_size; at += strlen(entry) + 1) {
         entry = info->environment + at;

@@ -15,7 +15,7 @@
 
 enum { OUTPUT_MAX = 256 << 20, TRIES = 10 };
 
-static int64_t async_dump_now_unix_ns(void)
+static int64_t get_async_unix_ns(void)
 {
     struct timespec now;
 
@@ -92,7 +92,7 @@ static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
     buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)pid);
     json_string(out, info->version);
     buf_add_fmt(out, ", \"taken_unix_ns\": %" PRId64 ", \"torn\": %" PRIu64 ", \"tasks\": [",
-                async_dump_now_unix_ns(), tasks->torn);
+                get_async_unix_ns(), tasks->torn);
     for (i = 0; i < tasks->count && good; i++) {
         if (!all && !wanted[i])
             continue;
@@ -122,7 +122,7 @@ static bool write_text(struct buf *out, pid_t pid, const struct cpy_info *info,
     return all ? async_tree_all(out, tasks) : async_tree_running(out, tasks);
 }
 
-static int async_dump_print(const struct buf *out, bool good, uint64_t torn)
+static int print_async_output(const struct buf *out, bool good, uint64_t torn)
 {
     if (!good || buf_failed(out)) {
         (void)fprintf(stderr, "pystrobe: out of memory\n");
@@ -133,7 +133,7 @@ static int async_dump_print(const struct buf *out, bool good, uint64_t torn)
     return torn ? EXIT_FAILED : EXIT_OK;
 }
 
-static int async_dump_failed(pid_t pid, enum cpy_rc rc, const struct cpy_info *info)
+static int report_async_failure(pid_t pid, enum cpy_rc rc, const struct cpy_info *info)
 {
     if (rc == CPY_FOREIGN)
         (void)fprintf(stderr,
@@ -166,9 +166,9 @@ int dump_async(pid_t pid, struct cpy_target *target, struct heartbeat *heartbeat
     if (rc == CPY_OK) {
         good = json ? write_json(&out, pid, info, &tasks, all)
                     : write_text(&out, pid, info, &tasks, all);
-        status = async_dump_print(&out, good, tasks.torn);
+        status = print_async_output(&out, good, tasks.torn);
     } else {
-        status = async_dump_failed(pid, rc, info);
+        status = report_async_failure(pid, rc, info);
     }
     buf_finish(&out);
     async_tasks_finish(&tasks);

@@ -21,7 +21,7 @@ void async_tasks_finish(struct async_tasks *tasks)
     free(tasks->threads);
 }
 
-static const char *async_tasks_copy_text(struct async_tasks *tasks, const char *text)
+static const char *copy_task_text(struct async_tasks *tasks, const char *text)
 {
     char *copy = text ? arena_strndup(&tasks->arena, text, strlen(text)) : NULL;
 
@@ -30,7 +30,7 @@ static const char *async_tasks_copy_text(struct async_tasks *tasks, const char *
 }
 
 /* Makes room for one more item; gives where the items are now, NULL: out of memory. */
-static void *async_tasks_grow(void *items, size_t count, size_t *capacity, size_t size)
+static void *grow_task_array(void *items, size_t count, size_t *capacity, size_t size)
 {
     size_t more = *capacity ? *capacity * 2 : 64;
     void *wider;
@@ -43,18 +43,18 @@ static void *async_tasks_grow(void *items, size_t count, size_t *capacity, size_
     return wider;
 }
 
-static void async_tasks_add_thread(void *ctx, const struct cpy_thread *thread)
+static void add_async_thread(void *ctx, const struct cpy_thread *thread)
 {
     struct async_tasks *tasks = ctx;
-    struct async_thread *wider = async_tasks_grow(tasks->threads, tasks->thread_count,
-                                                  &tasks->thread_capacity, sizeof(*tasks->threads));
+    struct async_thread *wider = grow_task_array(tasks->threads, tasks->thread_count,
+                                                 &tasks->thread_capacity, sizeof(*tasks->threads));
 
     tasks->nomem |= !wider;
     if (!wider)
         return;
     tasks->threads = wider;
-    tasks->threads[tasks->thread_count++] = (struct async_thread){
-        thread->state, thread->tid, async_tasks_copy_text(tasks, thread->name)};
+    tasks->threads[tasks->thread_count++] =
+        (struct async_thread){thread->state, thread->tid, copy_task_text(tasks, thread->name)};
 }
 
 static void copy_frames(struct async_tasks *tasks, const struct cpy_task *from,
@@ -68,8 +68,8 @@ static void copy_frames(struct async_tasks *tasks, const struct cpy_task *from,
     for (i = 0; i < from->depth && !tasks->nomem; i++) {
         frame = &from->frames[i];
         to->frames[i] = (struct async_frame){
-            .func = async_tasks_copy_text(tasks, frame->code->func),
-            .file = async_tasks_copy_text(tasks, frame->code->file),
+            .func = copy_task_text(tasks, frame->code->func),
+            .file = copy_task_text(tasks, frame->code->file),
             .line = frame->line,
             .first_line = frame->code->first_line,
         };
@@ -101,14 +101,14 @@ static void set_thread(const struct async_tasks *tasks, struct async_task *task)
         }
 }
 
-static void async_tasks_add_task(void *ctx, const struct cpy_task *from)
+static void copy_async_task(void *ctx, const struct cpy_task *from)
 {
     struct async_tasks *tasks = ctx;
     struct async_task *task, *wider;
 
     wider = tasks->nomem ? NULL
-                         : async_tasks_grow(tasks->tasks, tasks->count, &tasks->capacity,
-                                            sizeof(*tasks->tasks));
+                         : grow_task_array(tasks->tasks, tasks->count, &tasks->capacity,
+                                           sizeof(*tasks->tasks));
     tasks->nomem |= !wider;
     if (!wider)
         return;
@@ -117,13 +117,13 @@ static void async_tasks_add_task(void *ctx, const struct cpy_task *from)
     *task = (struct async_task){.id = from->id, .state = from->state};
     task->running = from->running;
     task->cut = from->cut;
-    task->name = async_tasks_copy_text(tasks, from->name);
+    task->name = copy_task_text(tasks, from->name);
     copy_frames(tasks, from, task);
     copy_waiters(tasks, from, task);
     set_thread(tasks, task);
 }
 
-static int async_tasks_compare_ids(const void *a, const void *b, void *ctx)
+static int compare_task_indexes(const void *a, const void *b, void *ctx)
 {
     const struct async_task *tasks = ctx;
     const uint32_t *left = a, *right = b;
@@ -133,7 +133,7 @@ static int async_tasks_compare_ids(const void *a, const void *b, void *ctx)
 }
 
 /* The index of a task; ASYNC_NONE: there is none of that id. */
-static int64_t async_tasks_find(const struct async_tasks *tasks, cpy_addr id)
+static int64_t find_task_index(const struct async_tasks *tasks, cpy_addr id)
 {
     size_t low = 0, high = tasks->count, middle;
 
@@ -150,7 +150,7 @@ static int64_t async_tasks_find(const struct async_tasks *tasks, cpy_addr id)
 }
 
 /* A task whose thread ended meanwhile was found twice: the first time is forgotten. */
-static void async_tasks_drop_doubles(struct async_tasks *tasks)
+static void drop_duplicate_tasks(struct async_tasks *tasks)
 {
     size_t i, kept = 0;
 
@@ -169,8 +169,7 @@ static void index_tasks(struct async_tasks *tasks)
 
     for (i = 0; i < tasks->count; i++)
         tasks->by_id[i] = i;
-    qsort_r(tasks->by_id, tasks->count, sizeof(*tasks->by_id), async_tasks_compare_ids,
-            tasks->tasks);
+    qsort_r(tasks->by_id, tasks->count, sizeof(*tasks->by_id), compare_task_indexes, tasks->tasks);
 }
 
 static uint32_t *room(struct async_tasks *tasks, size_t count)
@@ -182,7 +181,7 @@ static uint32_t *room(struct async_tasks *tasks, size_t count)
 }
 
 /* Fills `waiters` and `awaits` of all tasks. */
-static void async_tasks_connect(struct async_tasks *tasks)
+static void link_task_waiters(struct async_tasks *tasks)
 {
     struct async_task *task, *waiter;
     int64_t found;
@@ -193,7 +192,7 @@ static void async_tasks_connect(struct async_tasks *tasks)
         task = &tasks->tasks[i];
         task->waiters = room(tasks, task->awaited_by_count);
         for (k = 0; k < task->awaited_by_count && !tasks->nomem; k++) {
-            found = async_tasks_find(tasks, task->awaited_by[k]);
+            found = find_task_index(tasks, task->awaited_by[k]);
             if (found == ASYNC_NONE)
                 continue;
             task->waiters[task->waiter_count++] = (uint32_t)found;
@@ -217,21 +216,20 @@ static enum cpy_rc build(struct async_tasks *tasks)
     if (!tasks->by_id)
         return CPY_NOMEM;
     index_tasks(tasks);
-    async_tasks_drop_doubles(tasks);
+    drop_duplicate_tasks(tasks);
     index_tasks(tasks);
-    async_tasks_connect(tasks);
+    link_task_waiters(tasks);
     return tasks->nomem ? CPY_NOMEM : CPY_OK;
 }
 
 enum cpy_rc async_tasks_take(struct async_tasks *tasks, struct cpy_target *target)
 {
     uint64_t torn;
-    enum cpy_rc rc =
-        cpy_sample(target, async_tasks_add_thread, tasks); /* for ids and names of threads */
+    enum cpy_rc rc = cpy_sample(target, add_async_thread, tasks); /* for ids and names of threads */
 
     torn = cpy_stats(target)->torn;
     if (rc == CPY_OK)
-        rc = cpy_tasks(target, async_tasks_add_task, tasks);
+        rc = cpy_tasks(target, copy_async_task, tasks);
     if (rc != CPY_OK)
         return rc;
     tasks->torn = cpy_stats(target)->torn - torn;

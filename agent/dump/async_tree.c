@@ -47,7 +47,7 @@ static void add_prefix(struct tree *tree, size_t levels)
                                    : "    ");
 }
 
-static void async_tree_add_frame(struct tree *tree, const struct async_frame *frame)
+static void add_tree_frame(struct tree *tree, const struct async_frame *frame)
 {
     add_prefix(tree, tree->depth);
     escape_add_str(tree->out, frame->func);
@@ -58,7 +58,7 @@ static void async_tree_add_frame(struct tree *tree, const struct async_frame *fr
     buf_add_str(tree->out, ")\n");
 }
 
-static void async_tree_add_head(struct tree *tree, const struct async_task *task, const char *note)
+static void add_task_line(struct tree *tree, const struct async_task *task, const char *note)
 {
     const struct level *parent;
 
@@ -86,18 +86,18 @@ static void async_tree_add_head(struct tree *tree, const struct async_task *task
 }
 
 /* Writes a task with its frames: outermost first where awaiters are above, else innermost. */
-static void async_tree_add_task(struct tree *tree, uint32_t index)
+static void add_tree_task(struct tree *tree, uint32_t index)
 {
     const struct async_task *task = &tree->tasks->tasks[index];
     uint32_t i;
 
-    async_tree_add_head(tree, task, "");
+    add_task_line(tree, task, "");
     tree->done[index] = ON_THE_WAY;
     tree->levels[tree->depth] = (struct level){.task = index};
     /* The column beside the frames is that of the children. */
     tree->depth++;
     for (i = 0; i < task->depth; i++)
-        async_tree_add_frame(tree, &task->frames[tree->up ? i : task->depth - 1 - i]);
+        add_tree_frame(tree, &task->frames[tree->up ? i : task->depth - 1 - i]);
     if (task->cut) {
         add_prefix(tree, tree->depth);
         buf_add_str(tree->out, "... and more than is shown\n");
@@ -113,7 +113,7 @@ static void add_tree(struct tree *tree, uint32_t root)
     tree->depth = 0;
     buf_add_str(tree->out, tree->any ? "\n" : "");
     tree->any = true;
-    async_tree_add_task(tree, root);
+    add_tree_task(tree, root);
     while (tree->depth > 0) {
         level = &tree->levels[tree->depth - 1];
         if (level->next == child_count(tree, level->task)) {
@@ -123,13 +123,13 @@ static void add_tree(struct tree *tree, uint32_t root)
         }
         child = child_of(tree, level->task, level->next++);
         if (tree->done[child] == ON_THE_WAY)
-            async_tree_add_head(tree, &tree->tasks->tasks[child], "a cycle, see above");
+            add_task_line(tree, &tree->tasks->tasks[child], "a cycle, see above");
         else if (tree->done[child] == SHOWN)
-            async_tree_add_head(tree, &tree->tasks->tasks[child], "see above");
+            add_task_line(tree, &tree->tasks->tasks[child], "see above");
         else if (tree->depth == LEVELS_MAX)
-            async_tree_add_head(tree, &tree->tasks->tasks[child], "see below");
+            add_task_line(tree, &tree->tasks->tasks[child], "see below");
         else
-            async_tree_add_task(tree, child);
+            add_tree_task(tree, child);
     }
 }
 

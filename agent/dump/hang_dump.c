@@ -11,7 +11,7 @@
 
 enum { TRIES = 10, WHOLE_MAX = 16 << 20 };
 
-static void hang_dump_add_threads(struct cpy_target *target, struct buf *out)
+static void add_hung_threads(struct cpy_target *target, struct buf *out)
 {
     const struct cpy_options options = {.status = CPY_STATUS_CPU | CPY_STATUS_EXCEPTION |
                                                   CPY_STATUS_GIL_WAIT};
@@ -53,7 +53,7 @@ static void add_tasks(struct cpy_target *target, struct buf *out)
 }
 
 /* Adds the lines that there is room for. */
-static void hang_dump_add_lines(const struct buf *whole, struct buf *out)
+static void add_whole_lines(const struct buf *whole, struct buf *out)
 {
     static const char truncated[] = "... the rest does not fit\n";
     size_t size = whole->size;
@@ -80,9 +80,9 @@ void hang_dump(pid_t pid, struct buf *out)
         return;
     }
     buf_init(&whole, WHOLE_MAX);
-    hang_dump_add_threads(target, &whole);
+    add_hung_threads(target, &whole);
     add_tasks(target, &whole);
-    hang_dump_add_lines(&whole, out);
+    add_whole_lines(&whole, out);
     buf_finish(&whole);
     cpy_close(target);
 }

@@ -27,7 +27,7 @@ static void add_count(struct buf *out, const char *key, int32_t number)
         buf_add_fmt(out, "%snull", key);
 }
 
-static void json_dump_add_frame(struct buf *out, const struct cpy_frame *frame, uint32_t options)
+static void add_json_frame(struct buf *out, const struct cpy_frame *frame, uint32_t options)
 {
     buf_add_str(out, "{\"func\": ");
     json_string(out, frame->code->func);
@@ -47,7 +47,7 @@ static void json_dump_add_frame(struct buf *out, const struct cpy_frame *frame, 
     buf_add_str(out, "}");
 }
 
-static void json_dump_add_statuses(struct buf *out, uint32_t status)
+static void add_json_statuses(struct buf *out, uint32_t status)
 {
     const char *between = "";
     size_t i;
@@ -64,7 +64,7 @@ static const char *bool_text(bool value)
     return value ? "true" : "false";
 }
 
-static void json_dump_add_thread(struct buf *out, const struct cpy_thread *thread, uint32_t options)
+static void add_json_thread(struct buf *out, const struct cpy_thread *thread, uint32_t options)
 {
     uint32_t i;
 
@@ -73,7 +73,7 @@ static void json_dump_add_thread(struct buf *out, const struct cpy_thread *threa
     json_string(out, thread->name);
     buf_add_fmt(out, ", \"main\": %s, \"status\": [",
                 bool_text((thread->status & CPY_STATUS_MAIN) != 0));
-    json_dump_add_statuses(out, thread->status);
+    add_json_statuses(out, thread->status);
     buf_add_fmt(out, "], \"torn\": %s, \"cut\": %s, \"frames\": ", bool_text(thread->torn),
                 bool_text(thread->cut));
     if (thread->torn) {
@@ -83,7 +83,7 @@ static void json_dump_add_thread(struct buf *out, const struct cpy_thread *threa
     buf_add_str(out, "[");
     for (i = 0; i < thread->depth; i++) {
         buf_add_str(out, i > 0 ? ", " : "");
-        json_dump_add_frame(out, &thread->frames[i], options);
+        add_json_frame(out, &thread->frames[i], options);
     }
     buf_add_str(out, "]}");
 }
@@ -110,7 +110,7 @@ void dump_json(const struct dump *dump, struct buf *out)
             buf_add_fmt(out, "%s{\"id\": %" PRId64 ", \"threads\": [", i > 0 ? "]}, " : "",
                         thread->interpreter);
         buf_add_str(out, opens ? "" : ", ");
-        json_dump_add_thread(out, thread, dump->frames);
+        add_json_thread(out, thread, dump->frames);
     }
     buf_add_str(out, dump->thread_count > 0 ? "]}]}\n" : "]}\n");
 }

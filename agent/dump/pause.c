@@ -40,7 +40,7 @@ static bool start_holder(pid_t pid, struct pause *pause, struct err *err)
 }
 
 /* Waits until the holder says that it is done stopping. False: it is gone. */
-static bool pause_is_ready(const struct pause *pause)
+static bool wait_for_holder(const struct pause *pause)
 {
     ssize_t got;
     char byte;
@@ -69,7 +69,7 @@ enum pause_rc pause_begin(pid_t pid, struct pause **out, struct err *err)
         err_set(err, "out of memory");
     if (!pause->shared || !start_holder(pid, pause, err))
         goto fail;
-    if (!pause_is_ready(pause)) {
+    if (!wait_for_holder(pause)) {
         err_set(err, "it could not be stopped within %d ms", PAUSE_MAX_MS);
         goto fail;
     }

@@ -62,7 +62,7 @@ static pid_t tracer_of(pid_t pid, pid_t tid)
 }
 
 /* Says why a thread could not be seized. False: it has just ended, which is no reason. */
-static bool ptrace_holder_explain(pid_t pid, pid_t tid, int cause, struct ptrace_holder *shared)
+static bool set_seize_error(pid_t pid, pid_t tid, int cause, struct ptrace_holder *shared)
 {
     char state = '\0';
     pid_t tracer = tracer_of(pid, tid);
@@ -80,7 +80,7 @@ static bool ptrace_holder_explain(pid_t pid, pid_t tid, int cause, struct ptrace
 }
 
 /* `guess`: where it stands if the list is in the same order as before, as it mostly is. */
-static bool ptrace_holder_is_known(const struct ptrace_holder *shared, pid_t tid, size_t *guess)
+static bool is_held_thread(const struct ptrace_holder *shared, pid_t tid, size_t *guess)
 {
     size_t i;
 
@@ -110,7 +110,7 @@ static bool seize(pid_t pid, pid_t tid, struct ptrace_holder *shared)
     thread->ran = proc_thread_state(pid, tid, &state) && state == 'R';
     /* No PTRACE_O_EXITKILL: our end must not be the target's. */
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-        return !ptrace_holder_explain(pid, tid, errno, shared);
+        return !set_seize_error(pid, tid, errno, shared);
     shared->count++;
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails for one that has ended since */
     return true;
@@ -144,7 +144,7 @@ static bool seize_new(pid_t pid, struct ptrace_holder *shared, bool *all)
         tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid <= 0)
             continue;
-        known = ptrace_holder_is_known(shared, tid, &guess);
+        known = is_held_thread(shared, tid, &guess);
         done = known || seize(pid, tid, shared);
         held += known || tid == pid;
         listed++;
@@ -220,7 +220,7 @@ static void stop_all(pid_t pid, struct ptrace_holder *shared)
 }
 
 /* Lets all go on, each with the signal that it was about to handle. */
-static void ptrace_holder_release(const struct ptrace_holder *shared)
+static void detach_threads(const struct ptrace_holder *shared)
 {
     const struct ptrace_held_thread *thread;
     size_t i;
@@ -241,11 +241,11 @@ _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd
     arm();
     stop_all(pid, shared);
     if (shared->rc != PAUSE_OK)
-        ptrace_holder_release(shared);
+        detach_threads(shared);
     if (write(fd, "", 1) == 1 && shared->rc == PAUSE_OK) {
         now = now_ns();
         ready = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
-        ptrace_holder_release(shared);
+        detach_threads(shared);
     }
     _exit(ready > 0 ? 0 : 1);
 }

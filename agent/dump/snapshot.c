@@ -33,19 +33,19 @@ void snapshot_reset(struct snapshot *snapshot)
 }
 
 /* True if both are the same; the ids alone would do for what is a code object. */
-static bool snapshot_is_same(const struct cpy_code *one, const struct cpy_code *other)
+static bool is_same_code(const struct cpy_code *one, const struct cpy_code *other)
 {
     return one->id == other->id && strcmp(one->func, other->func) == 0 &&
            strcmp(one->file, other->file) == 0;
 }
 
 /* The slot that holds a code object, or an empty one. */
-static size_t snapshot_slot_of(const struct snapshot *snapshot, const struct cpy_code *code)
+static size_t find_code_copy_slot(const struct snapshot *snapshot, const struct cpy_code *code)
 {
     size_t mask = snapshot->code_capacity - 1;
     size_t slot = (size_t)(code->id * 0x9E3779B97F4A7C15U >> 32) & mask;
 
-    while (snapshot->codes[slot] && !snapshot_is_same(snapshot->codes[slot], code))
+    while (snapshot->codes[slot] && !is_same_code(snapshot->codes[slot], code))
         slot = (slot + 1) & mask;
     return slot;
 }
@@ -67,7 +67,7 @@ static bool widen_codes(struct snapshot *snapshot)
     }
     for (i = 0; i < capacity; i++)
         if (before[i])
-            snapshot->codes[snapshot_slot_of(snapshot, before[i])] = before[i];
+            snapshot->codes[find_code_copy_slot(snapshot, before[i])] = before[i];
     free(before);
     return true;
 }
@@ -80,7 +80,7 @@ static const struct cpy_code *intern_code(struct snapshot *snapshot, const struc
 
     if (!widen_codes(snapshot))
         return NULL;
-    slot = snapshot_slot_of(snapshot, code);
+    slot = find_code_copy_slot(snapshot, code);
     if (snapshot->codes[slot])
         return snapshot->codes[slot];
     copy = arena_alloc(&snapshot->arena, sizeof(*copy));

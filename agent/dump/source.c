@@ -99,7 +99,7 @@ static int open_inside(const struct source *source, const char *name, size_t *si
 }
 
 /* Reads `size` bytes, less if the file has become shorter. False: it cannot be read. */
-static bool source_read_all(int fd, char *text, size_t *size)
+static bool read_source_bytes(int fd, char *text, size_t *size)
 {
     size_t got = 0;
     ssize_t n = 1;
@@ -134,7 +134,7 @@ static void clean(struct file *file)
 }
 
 /* Where the line behind `at` begins; the size of the text if there is none. */
-static size_t source_next_line(const struct file *file, size_t at)
+static size_t find_next_source_line(const struct file *file, size_t at)
 {
     const char *end = memchr(file->text + at, '\n', file->size - at);
 
@@ -145,18 +145,18 @@ static bool note_starts(struct file *file)
 {
     size_t at, line = 0, count = 0;
 
-    for (at = 0; at < file->size; at = source_next_line(file, at))
+    for (at = 0; at < file->size; at = find_next_source_line(file, at))
         count++;
     file->starts = calloc(count / STRIDE + 1, sizeof(*file->starts));
     if (!file->starts)
         return false;
-    for (at = 0; at < file->size; at = source_next_line(file, at), line++)
+    for (at = 0; at < file->size; at = find_next_source_line(file, at), line++)
         if (line % STRIDE == 0)
             file->starts[file->start_count++] = (uint32_t)at;
     return true;
 }
 
-static bool source_read_file(const struct source *source, struct file *file)
+static bool load_source_file(const struct source *source, struct file *file)
 {
     int fd = open_inside(source, file->name, &file->size);
     bool done;
@@ -165,7 +165,7 @@ static bool source_read_file(const struct source *source, struct file *file)
         return false;
     if (file->size <= SOURCE_BYTES_MAX - source->bytes)
         file->text = malloc(file->size + 1);
-    done = file->text && source_read_all(fd, file->text, &file->size);
+    done = file->text && read_source_bytes(fd, file->text, &file->size);
     (void)close(fd);
     if (!done)
         return false;
@@ -189,7 +189,7 @@ static const struct file *find_file(struct source *source, const char *name)
     if (!file->name)
         return NULL;
     source->count++;
-    if (source_read_file(source, file)) {
+    if (load_source_file(source, file)) {
         source->bytes += file->size;
     } else {
         free(file->text);
@@ -211,11 +211,11 @@ bool source_line(struct source *source, const char *file_name, int32_t number,
         return false;
     at = file->starts[index];
     for (line = index * STRIDE + 1; line < (size_t)number && at < file->size; line++)
-        at = source_next_line(file, at);
+        at = find_next_source_line(file, at);
     if (at >= file->size)
         return false;
     out->text = file->text + at;
-    out->size = source_next_line(file, at) - at;
+    out->size = find_next_source_line(file, at) - at;
     out->size -= out->text[out->size - 1] == '\n';
     out->size = out->size < SOURCE_LINE_MAX ? out->size : SOURCE_LINE_MAX;
     return true;

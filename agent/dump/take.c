@@ -26,7 +26,7 @@ void dump_taken_finish(struct dump_taken *taken)
     snapshot_finish(&taken->snapshot);
 }
 
-static int64_t dump_now_unix_ns(void)
+static int64_t get_snapshot_unix_ns(void)
 {
     struct timespec now;
 
@@ -69,14 +69,14 @@ static int pause_failed(pid_t pid, enum pause_rc rc, const struct err *err)
     return EXIT_NO_PERMISSION;
 }
 
-static enum cpy_rc dump_read_threads(struct cpy_target *target, struct dump_taken *out)
+static enum cpy_rc read_snapshot(struct cpy_target *target, struct dump_taken *out)
 {
     enum cpy_rc rc = CPY_RACED;
     int tries;
 
     for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
         snapshot_reset(&out->snapshot);
-        out->unix_ns = dump_now_unix_ns();
+        out->unix_ns = get_snapshot_unix_ns();
         rc = cpy_sample(target, snapshot_add, &out->snapshot);
     }
     return rc == CPY_OK && out->snapshot.failed ? CPY_NOMEM : rc;
@@ -118,12 +118,11 @@ static int take_paused(const struct dump_request *request, struct cpy_target *ta
     options.status &= ~(uint32_t)CPY_STATUS_CPU;
     options.only &= ~(uint32_t)CPY_STATUS_CPU;
     cpy_set_options(target, &options);
-    (void)dump_read_threads(target,
-                            out); /* what is decoded now need not be while it stands still */
+    (void)read_snapshot(target, out); /* what is decoded now need not be while it stands still */
     stopped = pause_begin(request->pid, &pause, &err);
     if (stopped != PAUSE_OK)
         return pause_failed(request->pid, stopped, &err);
-    rc = dump_read_threads(target, out);
+    rc = read_snapshot(target, out);
     late = pause_late(pause);
     if (rc == CPY_OK)
         add_cpu_status(pause, request->options.only, &out->snapshot);
@@ -144,6 +143,6 @@ int dump_take(const struct dump_request *request, struct cpy_target *target, str
     if (request->pause)
         return take_paused(request, target, out);
     cpy_set_options(target, &request->options);
-    rc = dump_read_threads(target, out);
+    rc = read_snapshot(target, out);
     return rc == CPY_OK ? EXIT_OK : read_failed(request->pid, rc);
 }

@@ -36,7 +36,7 @@ static void paint(const struct dump *dump, struct buf *out, const char *colour)
         buf_add_str(out, colour);
 }
 
-static void text_dump_add_head(const struct dump *dump, struct buf *out)
+static void add_process_line(const struct dump *dump, struct buf *out)
 {
     if (!dump->command)
         return;
@@ -55,7 +55,7 @@ static void text_dump_add_head(const struct dump *dump, struct buf *out)
 }
 
 /* What stands in brackets behind a thread's name. */
-static void text_dump_add_statuses(const struct cpy_thread *thread, struct buf *out)
+static void add_text_statuses(const struct cpy_thread *thread, struct buf *out)
 {
     const char *before = " (";
     size_t i;
@@ -87,7 +87,7 @@ static void add_thread_line(const struct dump *dump, const struct cpy_thread *th
         buf_add_str(out, "\"");
     }
     paint(dump, out, PLAIN);
-    text_dump_add_statuses(thread, out);
+    add_text_statuses(thread, out);
     buf_add_str(out, "\n");
 }
 
@@ -120,8 +120,7 @@ static void add_marker(const struct dump *dump, const struct cpy_frame *frame,
 }
 
 /* The source line of a frame, if it can be read and is not blank. */
-static void text_dump_add_source(const struct dump *dump, const struct cpy_frame *frame,
-                                 struct buf *out)
+static void add_source_line(const struct dump *dump, const struct cpy_frame *frame, struct buf *out)
 {
     struct source_line line;
     size_t skipped = 0;
@@ -149,8 +148,7 @@ static bool has_file(const struct cpy_code *code)
 }
 
 /* "file:line in func"; what has no file stands alone. */
-static void text_dump_add_frame(const struct dump *dump, const struct cpy_frame *frame,
-                                struct buf *out)
+static void add_text_frame(const struct dump *dump, const struct cpy_frame *frame, struct buf *out)
 {
     buf_add_str(out, "    ");
     if (has_file(frame->code)) {
@@ -170,7 +168,7 @@ static void text_dump_add_frame(const struct dump *dump, const struct cpy_frame 
         paint(dump, out, PLAIN);
     }
     buf_add_str(out, "\n");
-    text_dump_add_source(dump, frame, out);
+    add_source_line(dump, frame, out);
 }
 
 static bool is_repeated(const struct cpy_frame *one, const struct cpy_frame *other)
@@ -186,8 +184,8 @@ static void add_repeats(uint32_t repeats, struct buf *out)
 }
 
 /* All frames; of a call that repeats itself only the first few, and how many more. */
-static void text_dump_add_frames(const struct dump *dump, const struct cpy_thread *thread,
-                                 struct buf *out)
+static void add_text_frames(const struct dump *dump, const struct cpy_thread *thread,
+                            struct buf *out)
 {
     uint32_t i, repeats = 0; /* so many frames like the last one stand there */
 
@@ -197,13 +195,13 @@ static void text_dump_add_frames(const struct dump *dump, const struct cpy_threa
             repeats = 0;
         }
         if (++repeats <= REPEATS_SHOWN)
-            text_dump_add_frame(dump, &thread->frames[i], out);
+            add_text_frame(dump, &thread->frames[i], out);
     }
     add_repeats(repeats, out);
 }
 
-static void text_dump_add_thread(const struct dump *dump, const struct cpy_thread *thread,
-                                 struct buf *out)
+static void add_text_thread(const struct dump *dump, const struct cpy_thread *thread,
+                            struct buf *out)
 {
     add_thread_line(dump, thread, out);
     if (thread->torn)
@@ -211,7 +209,7 @@ static void text_dump_add_thread(const struct dump *dump, const struct cpy_threa
     else if (thread->depth == 0)
         buf_add_str(out, "    runs no Python code\n");
     else
-        text_dump_add_frames(dump, thread, out);
+        add_text_frames(dump, thread, out);
     if (thread->cut)
         buf_add_fmt(out, "    ... deeper than %d frames: the oldest calls are not shown\n",
                     CPY_DEPTH_MAX);
@@ -221,9 +219,9 @@ void dump_text(const struct dump *dump, struct buf *out)
 {
     size_t i;
 
-    text_dump_add_head(dump, out);
+    add_process_line(dump, out);
     if (dump->thread_count == 0)
         buf_add_str(out, "\nNo thread is like that now.\n");
     for (i = 0; i < dump->thread_count; i++)
-        text_dump_add_thread(dump, &dump->threads[i], out);
+        add_text_thread(dump, &dump->threads[i], out);
 }

@@ -29,7 +29,7 @@ void command_block_signals(sigset_t *reported, sigset_t *before)
 }
 
 /* In the child: becomes the command, or says why not through the pipe. */
-static void command_become(char **argv, const sigset_t *mask, int report_fd)
+static void exec_command(char **argv, const sigset_t *mask, int report_fd)
 {
     int cause;
 
@@ -54,7 +54,7 @@ int command_start(struct command *child, char **argv, const sigset_t *mask, stru
         return EXIT_CANNOT_RUN;
     }
     if (child->pid == 0)
-        command_become(argv, mask, report[1]);
+        exec_command(argv, mask, report[1]);
     (void)close(report[1]);
     do
         got = read(report[0], &cause, sizeof(cause));

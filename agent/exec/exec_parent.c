@@ -129,7 +129,7 @@ static void note_stop(const struct state *s, int signal)
         stop_too(s);
 }
 
-static void exec_parent_reap(struct state *s)
+static void reap_exec_children(struct state *s)
 {
     int status;
     pid_t pid;
@@ -163,7 +163,7 @@ static bool has_it(const struct state *s, const struct signalfd_siginfo *info)
            (info->ssi_code == SI_USER && getpgid(pid) == getpgrp() && proc_descends(pid, s->self));
 }
 
-static void exec_parent_pass_on(const struct state *s, const struct signalfd_siginfo *info)
+static void forward_signal(const struct state *s, const struct signalfd_siginfo *info)
 {
     const union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
     int number = (int)info->ssi_signo;
@@ -176,18 +176,18 @@ static void exec_parent_pass_on(const struct state *s, const struct signalfd_sig
         (void)kill(s->command, number);
 }
 
-static void exec_parent_handle(struct state *s, const struct signalfd_siginfo *info)
+static void handle_parent_signal(struct state *s, const struct signalfd_siginfo *info)
 {
     int number = (int)info->ssi_signo;
 
     if (number == SIGCHLD)
-        exec_parent_reap(s);
+        reap_exec_children(s);
     else if (s->gone && (number == SIGTERM || number == SIGINT))
         s->end_ns = 0; /* for the second time: at once, whatever is not delivered yet */
     else if (number == SIGTSTP && s->profiler > 0 && (pid_t)info->ssi_pid == s->profiler)
         note_stop(s, SIGTSTP); /* it saw the command stop */
     else if (!s->gone && !has_it(s, info))
-        exec_parent_pass_on(s, info);
+        forward_signal(s, info);
 }
 
 /* Where the kernel cannot tell of the end of a process that is not our child. */
@@ -255,13 +255,13 @@ static void stand(struct state *s)
         if (fds[1].revents)
             note_gone(s);
         while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-            exec_parent_handle(s, &info);
+            handle_parent_signal(s, &info);
         turn(s);
     }
 }
 
 /* Starts the command, and below or above it the profiler. */
-static int exec_parent_start(struct state *s, struct err *err)
+static int start_exec_command(struct state *s, struct err *err)
 {
     int status;
 
@@ -293,13 +293,13 @@ static bool open_state(struct state *s, struct err *err)
     return s->signal_fd >= 0;
 }
 
-static int run_command_and_profiler(struct state *s, struct err *err)
+static int start_and_supervise(struct state *s, struct err *err)
 {
     int status;
 
     if (!launch_prepare(&s->launch, s->parent->command, err))
         return EXIT_NOT_STARTED;
-    status = exec_parent_start(s, err);
+    status = start_exec_command(s, err);
     if (status != EXIT_OK)
         return status;
     if (!open_state(s, err)) {
@@ -308,7 +308,7 @@ static int run_command_and_profiler(struct state *s, struct err *err)
     }
     stand(s);
     if (!s->reaped) /* by the profiler that was above it; it has come to us */
-        exec_parent_reap(s);
+        reap_exec_children(s);
     return s->status;
 }
 
@@ -333,7 +333,7 @@ int exec_parent_run(const struct exec_parent *parent)
         log_line(LOG_LEVEL_ERROR, "out of memory");
         return EXIT_NOT_STARTED;
     }
-    status = run_command_and_profiler(&s, &err);
+    status = start_and_supervise(&s, &err);
     if (err.text[0])
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
     (void)munmap(s.heartbeat, sizeof(*s.heartbeat));

@@ -77,7 +77,7 @@ static void enter_process_group(const struct launch *launch)
 }
 
 /* A service manager names the process that its sockets and watchdog are for by number. */
-static void launch_hand_on(const char *variable, pid_t exec_parent)
+static void rewrite_pid_variable(const char *variable, pid_t exec_parent)
 {
     const char *value = getenv(variable);
     char number[16];
@@ -90,14 +90,14 @@ static void launch_hand_on(const char *variable, pid_t exec_parent)
 }
 
 /* In the child: becomes the command. */
-static void launch_become(const struct launch *launch)
+static void exec_launched_command(const struct launch *launch)
 {
     int said[2] = {(int)getpid(), 0};
 
     (void)!write(launch->report[1], &said[0], sizeof(said[0]));
     enter_process_group(launch);
-    launch_hand_on("LISTEN_PID", launch->exec_parent);
-    launch_hand_on("WATCHDOG_PID", launch->exec_parent);
+    rewrite_pid_variable("LISTEN_PID", launch->exec_parent);
+    rewrite_pid_variable("WATCHDOG_PID", launch->exec_parent);
 #ifdef PR_SET_PTRACER
     /* Where Yama counts ancestors: a second profiler may read at least the command itself. */
     (void)prctl(PR_SET_PTRACER, launch->exec_parent, 0, 0, 0);
@@ -116,7 +116,7 @@ pid_t launch_start(struct launch *launch)
     int said[2] = {-1, pid < 0 ? errno : 0};
 
     if (pid == 0)
-        launch_become(launch);
+        exec_launched_command(launch);
     if (pid < 0)
         (void)!write(launch->report[1], said, sizeof(said));
     (void)close(launch->report[1]);
@@ -126,7 +126,7 @@ pid_t launch_start(struct launch *launch)
 }
 
 /* False: whoever should have written it has ended. */
-static bool launch_read_number(int fd, int *out)
+static bool read_reported_number(int fd, int *out)
 {
     ssize_t got;
 
@@ -139,9 +139,9 @@ static bool launch_read_number(int fd, int *out)
 int launch_result(struct launch *launch, pid_t *out_pid, struct err *err)
 {
     int pid = -1, cause = 0;
-    bool forked = launch_read_number(launch->report[0], &pid) && pid > 0;
+    bool forked = read_reported_number(launch->report[0], &pid) && pid > 0;
 
-    if (!launch_read_number(launch->report[0], &cause)) /* closed by a successful exec */
+    if (!read_reported_number(launch->report[0], &cause)) /* closed by a successful exec */
         cause = forked ? 0 : EAGAIN;
     (void)close(launch->report[0]);
     *out_pid = forked ? pid : 0;

@@ -47,7 +47,7 @@ static bool is_in(int32_t c, const struct range *ranges, size_t count)
 }
 
 /* The character at `text`, NOT_UTF8 for a byte that begins none; gives how many bytes it has. */
-static size_t escape_next_char(const unsigned char *text, size_t size, int32_t *out)
+static size_t decode_utf8_char(const unsigned char *text, size_t size, int32_t *out)
 {
     static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char lead = text[0];
@@ -83,7 +83,7 @@ struct escape_char escape_next(const char *text, size_t size)
     struct escape_char out;
     int32_t c;
 
-    out.taken = escape_next_char((const unsigned char *)text, size, &c);
+    out.taken = decode_utf8_char((const unsigned char *)text, size, &c);
     out.size = out.width = escape(c, (unsigned char)text[0], out.text);
     if (out.size > 0)
         return out;

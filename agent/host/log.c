@@ -232,7 +232,7 @@ static bool write_line(const struct buf *line)
 }
 
 /* Writes a line that may be written. */
-static void log_put(enum log_level level, const char *text, uint64_t left_out)
+static void write_log_line(enum log_level level, const char *text, uint64_t left_out)
 {
     uint64_t lost = atomic_exchange(&stalled, 0);
     struct line line;
@@ -260,7 +260,7 @@ void log_line(enum log_level level, const char *format, ...)
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     if (may_write(level, format, text, &left_out))
-        log_put(level, text, left_out);
+        write_log_line(level, text, left_out);
     errno = before;
 }
 
@@ -279,7 +279,7 @@ void log_text(enum log_level level, const char *prefix, const char *text, size_t
         if (next == text)
             continue;
         (void)snprintf(line, sizeof(line), "%s%.*s", prefix, (int)(next - text), text);
-        log_put(level, line, 0);
+        write_log_line(level, line, 0);
     }
     errno = before;
 }

@@ -7,7 +7,7 @@
 enum { TRIES = 8, ENTRIES = LOG_KINDS - 1 };
 
 /* The place of a kind; the first one of the table where there is none left. */
-static struct log_kind *log_limit_find(struct log_limit *limit, uint64_t kind)
+static struct log_kind *find_log_kind(struct log_limit *limit, uint64_t kind)
 {
     uint64_t i;
 
@@ -24,7 +24,7 @@ static struct log_kind *log_limit_find(struct log_limit *limit, uint64_t kind)
 
 bool log_limit_pass(struct log_limit *limit, uint64_t kind, uint64_t now_ns, uint64_t *out_left_out)
 {
-    struct log_kind *entry = log_limit_find(limit, kind);
+    struct log_kind *entry = find_log_kind(limit, kind);
     uint_fast64_t due = atomic_load(&entry->due_ns), from;
 
     do {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* A path, or behind "@" a name of the abstract kind, which starts with a zero byte. */
-static bool notify_address_of(const char *name, struct notify *notify)
+static bool set_notify_address(const char *name, struct notify *notify)
 {
     size_t size = name ? strlen(name) : 0;
 
@@ -48,7 +48,7 @@ static uint64_t watchdog_ns(void)
 void notify_open(struct notify *notify)
 {
     *notify = (struct notify){.fd = -1};
-    if (!notify_address_of(getenv("NOTIFY_SOCKET"), notify))
+    if (!set_notify_address(getenv("NOTIFY_SOCKET"), notify))
         return;
     notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     notify->watchdog_ns = notify->fd >= 0 ? watchdog_ns() : 0;

@@ -21,7 +21,7 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Copies as much as there is room for. */
-static void cgroup_copy(char *out, size_t room, const char *text, size_t size)
+static void copy_truncated(char *out, size_t room, const char *text, size_t size)
 {
     size = size < room ? size : room - 1;
     memcpy(out, text, size);
@@ -50,10 +50,10 @@ static void read_container(const char *part, struct cgroup *out)
         if ((part[i] == '-' || part[i] == ':') && size - i - 1 >= ID_SIZE)
             id = part + i + 1;
     if (size - (size_t)(id - part) == ID_SIZE && is_hex(id, ID_SIZE))
-        cgroup_copy(out->container, sizeof(out->container), id, ID_SIZE);
+        copy_truncated(out->container, sizeof(out->container), id, ID_SIZE);
     else if (size > 33 && size < ID_SIZE && is_hex(part, 32) && part[32] == '-' &&
              strspn(part + 33, "0123456789") == size - 33)
-        cgroup_copy(out->container, sizeof(out->container), part, size);
+        copy_truncated(out->container, sizeof(out->container), part, size);
 }
 
 /* "podUID", "kubepods-burstable-podUID.slice"; static pods have a hash in place of the UID. */
@@ -68,15 +68,15 @@ static void read_pod(const char *part, struct cgroup *out)
     if (!uid)
         return;
     if (is_uuid(uid) && (!uid[UUID_SIZE] || strcmp(uid + UUID_SIZE, ".slice") == 0))
-        cgroup_copy(out->pod, sizeof(out->pod), uid, UUID_SIZE);
+        copy_truncated(out->pod, sizeof(out->pod), uid, UUID_SIZE);
     else if (is_hex(uid, 32) && (!uid[32] || strcmp(uid + 32, ".slice") == 0))
-        cgroup_copy(out->pod, sizeof(out->pod), uid, 32);
+        copy_truncated(out->pod, sizeof(out->pod), uid, 32);
     for (c = out->pod; *c; c++)
         *c = *c == '_' ? '-' : *c;
 }
 
 /* systemd writes "\x2d" for a "-" in a name. */
-static void cgroup_unescape(char *text)
+static void unescape_unit_name(char *text)
 {
     char *to = text;
 
@@ -100,24 +100,24 @@ static void read_machine(const char *part, const char *before, struct cgroup *ou
     size_t i, start, size = strlen(part), end;
 
     if (strcmp(before, "lxc") == 0)
-        cgroup_copy(out->machine, sizeof(out->machine), part, size);
+        copy_truncated(out->machine, sizeof(out->machine), part, size);
     for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         start = strlen(forms[i].start);
         end = strlen(forms[i].end);
         if (strncmp(part, forms[i].start, start) == 0 && size > start + end &&
             strcmp(part + size - end, forms[i].end) == 0)
-            cgroup_copy(out->machine, sizeof(out->machine), part + start, size - start - end);
+            copy_truncated(out->machine, sizeof(out->machine), part + start, size - start - end);
     }
-    cgroup_unescape(out->machine);
+    unescape_unit_name(out->machine);
 }
 
-static void cgroup_read_part(const char *part, const char *before, struct cgroup *out)
+static void read_path_component(const char *part, const char *before, struct cgroup *out)
 {
     read_container(part, out);
     read_pod(part, out);
     read_machine(part, before, out);
     if (ends_with(part, ".service") || ends_with(part, ".scope"))
-        cgroup_copy(out->unit, sizeof(out->unit), part, strlen(part));
+        copy_truncated(out->unit, sizeof(out->unit), part, strlen(part));
 }
 
 /* Reads all parts of out->path, the outermost first. */
@@ -132,14 +132,14 @@ static void read_path(struct cgroup *out)
         size = strcspn(at, "/");
         if (size == 0)
             return;
-        cgroup_copy(part, sizeof(part), at, size);
-        cgroup_read_part(part, before, out);
-        cgroup_copy(before, sizeof(before), part, size);
+        copy_truncated(part, sizeof(part), at, size);
+        read_path_component(part, before, out);
+        copy_truncated(before, sizeof(before), part, size);
     }
 }
 
 /* How much a line's path tells. */
-static int cgroup_weigh(const struct cgroup *cgroup, const char *controllers)
+static int weigh_cgroup_path(const struct cgroup *cgroup, const char *controllers)
 {
     if (cgroup->container[0] || cgroup->pod[0] || cgroup->machine[0])
         return 4;
@@ -151,7 +151,7 @@ static int cgroup_weigh(const struct cgroup *cgroup, const char *controllers)
 }
 
 /* "ID:CONTROLLERS:PATH" */
-static void cgroup_read_line(const char *line, size_t size, struct cgroup *best, int *best_weight)
+static void read_cgroup_line(const char *line, size_t size, struct cgroup *best, int *best_weight)
 {
     struct cgroup cgroup = {.path = ""};
     const char *first = memchr(line, ':', size), *second;
@@ -161,10 +161,11 @@ static void cgroup_read_line(const char *line, size_t size, struct cgroup *best,
     second = first ? memchr(first + 1, ':', size - (size_t)(first + 1 - line)) : NULL;
     if (!second)
         return;
-    cgroup_copy(controllers, sizeof(controllers), first + 1, (size_t)(second - first - 1));
-    cgroup_copy(cgroup.path, sizeof(cgroup.path), second + 1, size - (size_t)(second + 1 - line));
+    copy_truncated(controllers, sizeof(controllers), first + 1, (size_t)(second - first - 1));
+    copy_truncated(cgroup.path, sizeof(cgroup.path), second + 1,
+                   size - (size_t)(second + 1 - line));
     read_path(&cgroup);
-    weight = cgroup_weigh(&cgroup, controllers);
+    weight = weigh_cgroup_path(&cgroup, controllers);
     if (weight <= *best_weight)
         return;
     *best_weight = weight;
@@ -181,7 +182,7 @@ void cgroup_parse(const char *text, size_t size, struct cgroup *out)
     for (; size > 0; text += line, size -= line) {
         end = memchr(text, '\n', size);
         line = end ? (size_t)(end - text) : size;
-        cgroup_read_line(text, line, out, &best);
+        read_cgroup_line(text, line, out, &best);
         line += end != NULL;
     }
 }

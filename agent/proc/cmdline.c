@@ -22,7 +22,7 @@ static const struct {
                {"opentelemetry-instrument", NULL},
                {"newrelic-admin", "run-program"}};
 
-static const char *cmdline_base_of(const char *path)
+static const char *find_argument_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -122,14 +122,14 @@ static bool put_app(const char *const *argv, char *out, size_t size)
 /* The name without ".py"; of a folder's __main__.py that of the folder. */
 static void put_script(const char *path, char *out, size_t size)
 {
-    const char *name = cmdline_base_of(path);
+    const char *name = find_argument_base_name(path);
     char folder[256];
     size_t length;
 
     if (strcmp(name, "__main__.py") == 0 && name - path > 1) {
         (void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path - 1), path);
-        if (*cmdline_base_of(folder))
-            name = cmdline_base_of(folder);
+        if (*find_argument_base_name(folder))
+            name = find_argument_base_name(folder);
         (void)snprintf(out, size, "%s", name);
         return;
     }
@@ -140,7 +140,7 @@ static void put_script(const char *path, char *out, size_t size)
 }
 
 /* A title that the program gave itself: "gunicorn: worker [shop.wsgi:app]". */
-static void cmdline_put_title(const char *title, char *out, size_t size)
+static void put_process_title(const char *title, char *out, size_t size)
 {
     const char *app = strchr(title, '[');
     size_t length = strcspn(title, ": ");
@@ -166,7 +166,7 @@ static const char *const *run_by(const char *name, const char *const *remaining)
             return NULL;
         remaining += runners[i].word ? 1 : 0;
         for (word = remaining; *word; word++)
-            if (strncmp(cmdline_base_of(*word), "python", 6) == 0)
+            if (strncmp(find_argument_base_name(*word), "python", 6) == 0)
                 return word;
         return remaining[0] && remaining[0][0] != '-' ? remaining : NULL;
     }
@@ -177,13 +177,13 @@ static const char *const *run_by(const char *name, const char *const *remaining)
 static void name_program(const char *const *argv, const char *const **remaining, char *out,
                          size_t size)
 {
-    const char *script = cmdline_base_of(argv[0]);
+    const char *script = find_argument_base_name(argv[0]);
 
     *remaining = argv + 1;
     if (strncmp(script, "python", 6) == 0) {
         script = script_of(argv, remaining);
     } else if (argv[0][strcspn(argv[0], ": ")] && argv[0][0] != '/') {
-        cmdline_put_title(argv[0], out, size);
+        put_process_title(argv[0], out, size);
         script = NULL;
         argv = NULL;
     }

@@ -57,7 +57,7 @@ static bool filter(int fd)
 }
 
 /* Reads one notice. 1: *out has it, 0: it is none or there is none, -1: some were lost. */
-static int execs_read_one(int fd, struct proc_event *out, bool *again)
+static int read_exec_notice(int fd, struct proc_event *out, bool *again)
 {
     struct sockaddr_nl from = {0};
     socklen_t from_size = sizeof(from);
@@ -86,7 +86,7 @@ static bool was_agreed(int fd)
     int i;
 
     for (i = 0; again && i < NOTICES_MAX; i++)
-        if (execs_read_one(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
+        if (read_exec_notice(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
             return event.event_data.ack.err == 0;
     return false;
 }
@@ -112,7 +112,7 @@ bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx)
     for (i = 0; again; i++) {
         if (i == NOTICES_MAX)
             return false;
-        kind = execs_read_one(fd, &event, &again);
+        kind = read_exec_notice(fd, &event, &again);
         if (kind < 0)
             whole = false;
         else if (kind == 1 && event.what == PROC_EVENT_EXEC)

@@ -237,7 +237,7 @@ int proc_open_running(void)
 }
 
 /* How many threads run, how many there are, and the newest pid; all 0: not known. */
-static void proc_read_threads(int fd, unsigned long out[3])
+static void read_loadavg_counts(int fd, unsigned long out[3])
 {
     char text[128], *at = text;
     ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
@@ -257,7 +257,7 @@ bool proc_running(int fd, unsigned long *out)
 {
     unsigned long threads[3];
 
-    proc_read_threads(fd, threads);
+    read_loadavg_counts(fd, threads);
     *out = threads[0];
     return *out > 0;
 }
@@ -266,7 +266,7 @@ struct proc_census proc_census(int fd)
 {
     unsigned long threads[3];
 
-    proc_read_threads(fd, threads);
+    read_loadavg_counts(fd, threads);
     return (struct proc_census){.threads = threads[1], .newest = (pid_t)threads[2]};
 }
 

@@ -52,7 +52,7 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /* Puts what is of one function together; gives how many have changed. */
-static size_t report_changes_join(struct change *changes, size_t count)
+static size_t merge_same_functions(struct change *changes, size_t count)
 {
     size_t i, kept = 0;
 
@@ -118,7 +118,7 @@ enum pprof_rc report_changes(const struct pprof *profile, const struct pprof_typ
         changes[counts[0] + i].top.flat = changes[counts[0] + i].top.cum = 0;
     }
     if (changes) {
-        counts[0] = report_changes_join(changes, counts[0] + counts[1]);
+        counts[0] = merge_same_functions(changes, counts[0] + counts[1]);
         add_changes(profile, type, changes, counts[0] < top_max ? counts[0] : top_max, out);
         rc = buf_failed(out) ? PPROF_FULL : PPROF_OK;
     }

@@ -16,7 +16,7 @@
 
 enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
 
-static bool report_files_add_path(struct report_files *files, const char *path, struct err *err)
+static bool add_report_path(struct report_files *files, const char *path, struct err *err)
 {
     size_t capacity = files->capacity ? files->capacity * 2 : FILES_FIRST;
     char **paths = files->paths;
@@ -60,8 +60,8 @@ static bool is_wanted(const struct report_files *files, const char *name)
 }
 
 /* Calls itself once for the folders below: a store has two levels. */
-static bool report_files_list(const char *path, bool services, struct report_files *files,
-                              struct err *err)
+static bool list_profile_files(const char *path, bool services, struct report_files *files,
+                               struct err *err)
 {
     DIR *dir = opendir(path);
     const struct dirent *entry;
@@ -78,15 +78,15 @@ static bool report_files_list(const char *path, bool services, struct report_fil
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             continue; /* no file of a store is named so */
         if (is_profile(entry->d_name))
-            good = !is_wanted(files, entry->d_name) || report_files_add_path(files, below, err);
+            good = !is_wanted(files, entry->d_name) || add_report_path(files, below, err);
         else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
-            good = report_files_list(below, false, files, err);
+            good = list_profile_files(below, false, files, err);
     }
     (void)closedir(dir);
     return good;
 }
 
-static int report_files_compare_paths(const void *a, const void *b)
+static int compare_file_paths(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -135,10 +135,10 @@ bool report_files_of_store(const char *store, const char *service, int64_t since
         err_set(err, "%s: the path is too long", store);
         return false;
     }
-    good = service ? report_files_list(path, false, files, err)
-                   : report_files_list(store, true, files, err);
+    good = service ? list_profile_files(path, false, files, err)
+                   : list_profile_files(store, true, files, err);
     if (good && files->count)
-        qsort(files->paths, files->count, sizeof(*files->paths), report_files_compare_paths);
+        qsort(files->paths, files->count, sizeof(*files->paths), compare_file_paths);
     return good;
 }
 
@@ -155,10 +155,10 @@ bool report_files_of_range(const char *store, const char *folder, int64_t from_m
     }
     store_name_file(&from, false, files->since);
     store_name_file(&to, false, files->until);
-    if (!report_files_list(path, false, files, err))
+    if (!list_profile_files(path, false, files, err))
         return false;
     if (files->count)
-        qsort(files->paths, files->count, sizeof(*files->paths), report_files_compare_paths);
+        qsort(files->paths, files->count, sizeof(*files->paths), compare_file_paths);
     return true;
 }
 
@@ -172,7 +172,7 @@ void report_files_finish(struct report_files *files)
     *files = (struct report_files){0};
 }
 
-static bool report_files_read_all(int fd, struct buf *out, struct err *err)
+static bool read_profile_bytes(int fd, struct buf *out, struct err *err)
 {
     unsigned char step[READ_STEP];
     ssize_t size;
@@ -202,7 +202,7 @@ bool report_read(const char *path, struct buf *out, struct err *err)
     if (fstat(fd, &stat) == 0 && !S_ISREG(stat.st_mode))
         err_set(err, "not a regular file");
     else
-        good = report_files_read_all(fd, out, err);
+        good = read_profile_bytes(fd, out, err);
     saved = good ? 0 : EIO;
     (void)close(fd);
     errno = saved;

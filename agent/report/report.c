@@ -17,7 +17,7 @@ enum { NAME_WIDTH = 34, LOCATION_WIDTH = 27, CELL_SIZE = 32 };
 #define PLAIN "\033[0m"
 
 /* How many bytes the character at `text` has; broken UTF-8 counts byte by byte. */
-static size_t report_char_size(const char *text)
+static size_t measure_report_char(const char *text)
 {
     unsigned char lead = (unsigned char)text[0];
     size_t i, size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -33,7 +33,7 @@ static size_t char_count(const char *text)
 {
     size_t count = 0;
 
-    for (; *text; text += report_char_size(text))
+    for (; *text; text += measure_report_char(text))
         count++;
     return count;
 }
@@ -42,7 +42,7 @@ static size_t char_count(const char *text)
  * True for what a terminal would obey instead of showing: C0, DEL, C1, and the marks
  * that turn the direction of text around (U+200E, 200F, 202A..202E, 2066..2069).
  */
-static bool report_is_control(const char *text, size_t size)
+static bool is_terminal_control(const char *text, size_t size)
 {
     const unsigned char *at = (const unsigned char *)text;
 
@@ -63,8 +63,8 @@ static void add_chars(struct buf *out, const char *text, size_t count)
     size_t size;
 
     for (; count && *text; text += size, count--) {
-        size = report_char_size(text);
-        if (report_is_control(text, size))
+        size = measure_report_char(text);
+        if (is_terminal_control(text, size))
             buf_add_str(out, "?");
         else
             buf_add(out, text, size);
@@ -87,7 +87,7 @@ static void add_cut(struct buf *out, const char *text, size_t width, bool keep_e
     }
     buf_add_str(out, "…");
     for (skip = count - (width - 1); skip; skip--)
-        text += report_char_size(text);
+        text += measure_report_char(text);
     add_chars(out, text, width - 1);
 }
 
@@ -132,13 +132,13 @@ static void format_value(int64_t value, const char *unit, char out[CELL_SIZE])
     (void)snprintf(out, CELL_SIZE, "%.*f%s", at->digits, exact / at->size, at->name);
 }
 
-static double report_percent(int64_t value, int64_t total)
+static double compute_share_percent(int64_t value, int64_t total)
 {
     return total ? 100.0 * (double)value / (double)total : 0.0;
 }
 
 /* "file:line", or the file if the line is not known. */
-static void report_add_location(struct buf *out, const struct pprof_top *top)
+static void add_report_location(struct buf *out, const struct pprof_top *top)
 {
     struct buf location;
 
@@ -178,19 +178,20 @@ void report_cell_function(const struct pprof_top *top, struct buf *out)
     add_cut(out, top->name, NAME_WIDTH, false);
     add_blanks(out, top->name, NAME_WIDTH);
     buf_add_str(out, " ");
-    report_add_location(out, top);
+    add_report_location(out, top);
     buf_add_str(out, "\n");
 }
 
-static void report_add_row(const struct report *report, const struct pprof_top *top,
+static void add_report_row(const struct report *report, const struct pprof_top *top,
                            struct buf *out)
 {
     char own[CELL_SIZE], all[CELL_SIZE];
 
     format_value(top->flat, report->type.unit, own);
     format_value(top->cum, report->type.unit, all);
-    buf_add_fmt(out, " %9s %6.1f%% %9s %6.1f%%  ", own, report_percent(top->flat, report->total),
-                all, report_percent(top->cum, report->total));
+    buf_add_fmt(out, " %9s %6.1f%% %9s %6.1f%%  ", own,
+                compute_share_percent(top->flat, report->total), all,
+                compute_share_percent(top->cum, report->total));
     if (report->colour)
         buf_add_str(out, BOLD);
     add_cut(out, top->name, NAME_WIDTH, false);
@@ -198,7 +199,7 @@ static void report_add_row(const struct report *report, const struct pprof_top *
         buf_add_str(out, PLAIN);
     add_blanks(out, top->name, NAME_WIDTH);
     buf_add_str(out, " ");
-    report_add_location(out, top);
+    add_report_location(out, top);
     buf_add_str(out, "\n");
 }
 
@@ -212,7 +213,7 @@ static void add_time(struct buf *out, int64_t unix_ns)
         buf_add_str(out, text);
 }
 
-static void report_add_head(const struct report *report, struct buf *out)
+static void add_report_head(const struct report *report, struct buf *out)
 {
     char total[CELL_SIZE], duration[CELL_SIZE];
 
@@ -242,7 +243,7 @@ void report_table(const struct report *report, struct buf *out)
 {
     size_t i, count = shown(report);
 
-    report_add_head(report, out);
+    add_report_head(report, out);
     if (report->top_count == 0) {
         buf_add_str(out, "No function has any of it; --type chooses another value.\n");
         return;
@@ -254,7 +255,7 @@ void report_table(const struct report *report, struct buf *out)
     if (report->colour)
         buf_add_str(out, PLAIN);
     for (i = 0; i < count; i++)
-        report_add_row(report, &report->tops[i], out);
+        add_report_row(report, &report->tops[i], out);
     if (count < report->top_count)
         buf_add_fmt(out, " and %zu more; --top N shows more\n", report->top_count - count);
 }

@@ -52,8 +52,8 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
     return false;
 }
 
-static bool store_query_add_graph(const struct store_query *query, const struct report_sum *sum,
-                                  const struct pprof *profile, size_t base, struct buf *out)
+static bool add_stored_graph(const struct store_query *query, const struct report_sum *sum,
+                             const struct pprof *profile, size_t base, struct buf *out)
 {
     char service[STORE_SERVICE_SIZE], title[TITLE_MAX];
     struct format_view view = {.profile = profile,
@@ -82,7 +82,7 @@ bool store_query_graph(const struct store_query *query, const char *type, struct
     buf_add_str(out, "{\"after\":");
     good = sum_up(query, &sum, out, err);
     buf_add_str(out, ",");
-    if (good && !store_query_add_graph(query, &sum, sum.profile, FORMAT_NO_BASE, out)) {
+    if (good && !add_stored_graph(query, &sum, sum.profile, FORMAT_NO_BASE, out)) {
         err_set(err, "the flame graph is too large");
         good = false;
     }
@@ -107,7 +107,7 @@ bool store_query_difference(const struct store_query *before, const struct store
     buf_add_str(out, ",");
     if (good && (strcmp(sums[0].names[1], sums[1].names[1]) != 0 ||
                  report_sum_difference(&sums[1], &sums[0], &profile) != PPROF_OK ||
-                 !store_query_add_graph(after, &sums[1], profile, 1, out))) {
+                 !add_stored_graph(after, &sums[1], profile, 1, out))) {
         err_set(err, "they cannot be compared: other units, or too large");
         good = false;
     }

@@ -106,8 +106,8 @@ static void take_types(struct line *line, const struct pprof_decoded *file)
 }
 
 /* `profile` has the types of the file. */
-static int64_t store_times_total_of(const struct pprof_decoded *file, const struct pprof *profile,
-                                    const char *type)
+static int64_t find_decoded_total(const struct pprof_decoded *file, const struct pprof *profile,
+                                  const char *type)
 {
     size_t i;
 
@@ -127,7 +127,7 @@ static void add_point(struct line *line, const struct pprof_decoded *file,
     buf_add_fmt(line->out, "%s[%" PRId64 ",%" PRId64, line->points++ ? "," : "",
                 file->time_ns / (int64_t)NS_PER_MS, file->duration_ns / (int64_t)NS_PER_MS);
     for (i = 0; i < line->type_count; i++)
-        buf_add_fmt(line->out, ",%" PRId64, store_times_total_of(file, profile, line->names[i][0]));
+        buf_add_fmt(line->out, ",%" PRId64, find_decoded_total(file, profile, line->names[i][0]));
     buf_add_str(line->out, "]");
 }
 

@@ -23,7 +23,7 @@ void report_sum_finish(struct report_sum *sum)
     buf_finish(&sum->other);
 }
 
-static size_t report_sum_find_type(const struct pprof_decoded *file, const char *name)
+static size_t find_decoded_type(const struct pprof_decoded *file, const char *name)
 {
     size_t i;
 
@@ -39,10 +39,10 @@ static size_t choose_type(const struct report_sum *sum, const struct pprof_decod
     size_t type;
 
     if (sum->wanted)
-        return report_sum_find_type(file, sum->wanted);
-    type = report_sum_find_type(file, "cpu");
+        return find_decoded_type(file, sum->wanted);
+    type = find_decoded_type(file, "cpu");
     if (type == PPROF_TYPES_MAX)
-        type = report_sum_find_type(file, "wall");
+        type = find_decoded_type(file, "wall");
     if (type == PPROF_TYPES_MAX && file->type_count)
         type = file->type_count - 1;
     return type;

@@ -22,7 +22,7 @@ void async_stacks_finish(struct async_stacks *stacks)
 }
 
 /* A name that asyncio has made up says nothing, and would make a stack of its own of each task. */
-static void async_stacks_name_of(const struct cpy_task *task, char out[NAME_MAX_BYTES])
+static void make_task_frame_name(const struct cpy_task *task, char out[NAME_MAX_BYTES])
 {
     static const char made_up[] = "Task-";
     const char *name = task->name;
@@ -49,7 +49,7 @@ static struct async_stack *new_task(struct async_stacks *stacks)
     return &stacks->tasks[stacks->count++];
 }
 
-static void async_stacks_add_task(void *ctx, const struct cpy_task *from)
+static void add_task_stack(void *ctx, const struct cpy_task *from)
 {
     struct async_stacks *stacks = ctx;
     struct service_stack stack = {arena_alloc(&stacks->arena, (from->depth + 2) * sizeof(uint32_t)),
@@ -60,7 +60,7 @@ static void async_stacks_add_task(void *ctx, const struct cpy_task *from)
     stacks->failed |= !task;
     if (!task)
         return;
-    async_stacks_name_of(from, name);
+    make_task_frame_name(from, name);
     if (service_stack_frames(stacks->service, &stack, from->frames, from->depth) != PPROF_OK ||
         service_stack_name(stacks->service, &stack, name) != PPROF_OK) {
         stacks->count--; /* the profile is full: the thread's own stack is counted as that */
@@ -81,7 +81,7 @@ static int compare_tasks(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-static struct async_stack *async_stacks_find(const struct async_stacks *stacks, cpy_addr id)
+static struct async_stack *find_task_stack(const struct async_stacks *stacks, cpy_addr id)
 {
     const struct async_stack key = {.id = id};
 
@@ -91,7 +91,7 @@ static struct async_stack *async_stacks_find(const struct async_stacks *stacks, 
 }
 
 /* Sorts the tasks, and finds out which await another. */
-static void async_stacks_connect(struct async_stacks *stacks)
+static void find_awaited_tasks(struct async_stacks *stacks)
 {
     struct async_stack *awaiter;
     size_t i, kept = 0;
@@ -103,7 +103,7 @@ static void async_stacks_connect(struct async_stacks *stacks)
             stacks->tasks[kept++] = stacks->tasks[i];
     stacks->count = kept;
     for (i = 0; i < stacks->count; i++) {
-        awaiter = async_stacks_find(stacks, stacks->tasks[i].awaiter);
+        awaiter = find_task_stack(stacks, stacks->tasks[i].awaiter);
         if (awaiter)
             awaiter->awaits = true;
     }
@@ -137,17 +137,17 @@ enum cpy_rc async_stacks_read(struct async_stacks *stacks, struct cpy_target *ta
     arena_reset(&stacks->arena);
     stacks->service = service;
     stacks->count = 0;
-    rc = all ? cpy_tasks(target, async_stacks_add_task, stacks)
-             : cpy_running_tasks(target, async_stacks_add_task, stacks);
-    async_stacks_connect(stacks);
+    rc = all ? cpy_tasks(target, add_task_stack, stacks)
+             : cpy_running_tasks(target, add_task_stack, stacks);
+    find_awaited_tasks(stacks);
     if (stacks->failed)
         return CPY_NOMEM;
     return rc == CPY_FOREIGN ? CPY_OK : rc;
 }
 
 /* Puts a task's stack together with those of its awaiters. */
-static void async_stacks_follow(const struct async_stacks *stacks, const struct async_stack *task,
-                                struct service_stack *out)
+static void append_awaiter_stacks(const struct async_stacks *stacks, const struct async_stack *task,
+                                  struct service_stack *out)
 {
     uint32_t room, i;
 
@@ -157,7 +157,7 @@ static void async_stacks_follow(const struct async_stacks *stacks, const struct 
         memcpy(out->locations + out->depth, task->locations, room * sizeof(*out->locations));
         out->depth += room;
         task = task->awaiter && out->depth < SERVICE_DEPTH_MAX
-                   ? async_stacks_find(stacks, task->awaiter)
+                   ? find_task_stack(stacks, task->awaiter)
                    : NULL;
     }
 }
@@ -170,13 +170,13 @@ bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state, uin
     *out = (struct service_stack){room, 0};
     for (i = 0; i < stacks->count; i++)
         if (stacks->tasks[i].running && stacks->tasks[i].state == state) {
-            async_stacks_follow(stacks, &stacks->tasks[i], out);
+            append_awaiter_stacks(stacks, &stacks->tasks[i], out);
             return true;
         }
     return false;
 }
 
-static int async_stacks_compare_ids(const void *a, const void *b)
+static int compare_task_ids(const void *a, const void *b)
 {
     const cpy_addr *left = a, *right = b;
 
@@ -197,9 +197,9 @@ void async_stacks_waiting(struct async_stacks *stacks,
         if (task->running || task->awaits)
             continue;
         stack = (struct service_stack){room, 0};
-        async_stacks_follow(stacks, task, &stack);
+        append_awaiter_stacks(stacks, task, &stack);
         each(ctx, &stack,
              stacks->before_count == 0 || !bsearch(&task->id, stacks->before, stacks->before_count,
-                                                   sizeof(task->id), async_stacks_compare_ids));
+                                                   sizeof(task->id), compare_task_ids));
     }
 }

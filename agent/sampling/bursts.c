@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void bursts_drop_ended(struct bursts *bursts, uint64_t now_ns)
+static void drop_ended_bursts(struct bursts *bursts, uint64_t now_ns)
 {
     size_t i, kept = 0;
 
@@ -18,7 +18,7 @@ bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_n
 {
     size_t i;
 
-    bursts_drop_ended(bursts, now_ns);
+    drop_ended_bursts(bursts, now_ns);
     for (i = 0; i < bursts->count; i++)
         if (bursts->all[i].pid == burst->pid && strcmp(bursts->all[i].service, burst->service) == 0)
             break;

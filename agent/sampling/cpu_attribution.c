@@ -15,7 +15,7 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
     cpu_attribution_init(cpu_attribution);
 }
 
-static bool cpu_attribution_make_room(struct cpu_attribution *cpu_attribution)
+static bool grow_attribution_items(struct cpu_attribution *cpu_attribution)
 {
     size_t capacity = cpu_attribution->capacity ? cpu_attribution->capacity * 2 : 8;
     struct cpu_attribution_item *wider;
@@ -42,7 +42,7 @@ bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, 
             cpu_attribution->total += weight;
             return true;
         }
-    if (!cpu_attribution_make_room(cpu_attribution))
+    if (!grow_attribution_items(cpu_attribution))
         return false;
     cpu_attribution->items[cpu_attribution->count++] = (struct cpu_attribution_item){row, weight};
     cpu_attribution->total += weight;

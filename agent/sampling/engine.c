@@ -69,7 +69,7 @@ static void unpin_cpu(struct engine *e)
 }
 
 /* Tells of a process that hangs, once, and of its end. */
-static void engine_report_hang(struct engine *e, struct target *t, uint64_t now_ns)
+static void report_target_hang(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct hang *hang = &t->process.hang;
     const struct engine_hang event = {
@@ -106,7 +106,7 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     if (rc == CPY_OK) {
         t->raced = 0;
         if (t->process.hang.unreported) {
-            engine_report_hang(e, t, now_ns);
+            report_target_hang(e, t, now_ns);
             hang_profile_note(&t->hanging, &e->services, &t->process, now_ns);
         }
         return true;
@@ -203,7 +203,7 @@ static void take_found_process(void *ctx, struct proc_id id, const struct target
     engine_take(ctx, id, profile);
 }
 
-static struct finder *engine_open_finder(struct engine *e)
+static struct finder *open_engine_finder(struct engine *e)
 {
     const struct finder_settings settings = {
         .choose = e->settings.choose,
@@ -237,7 +237,7 @@ struct engine *engine_new(const struct engine_settings *settings)
     e->running_fd = proc_open_running();
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    e->finder = settings->choose ? engine_open_finder(e) : NULL;
+    e->finder = settings->choose ? open_engine_finder(e) : NULL;
     e->scratch = settings->scratch ? settings->scratch : cpy_scratch_new();
     if (!e->scratch || !alarmed || (settings->choose && !e->finder) || e->epoll_fd < 0 ||
         e->signal_fd < 0 || !engine_epoll_add(e, e->signal_fd, NULL) ||
@@ -338,8 +338,8 @@ static void end_target(struct engine *e, struct target *t)
 }
 
 /* Handles the end of processes; true if the caller is to know of something: *out. */
-static bool engine_handle(struct engine *e, const struct epoll_event *events, int count,
-                          struct signalfd_siginfo *out_signal, enum engine_event *out)
+static bool handle_engine_events(struct engine *e, const struct epoll_event *events, int count,
+                                 struct signalfd_siginfo *out_signal, enum engine_event *out)
 {
     bool signalled = false, ordered = false;
     int i;
@@ -370,7 +370,7 @@ static int poll_until(const struct engine *e, uint64_t until_ns)
 }
 
 /* Waits until `until_ns` or something happens. */
-static int engine_wait_until(struct engine *e, uint64_t until_ns, struct epoll_event *events)
+static int wait_for_engine_events(struct engine *e, uint64_t until_ns, struct epoll_event *events)
 {
     const struct tick *tick = e->pinned && e->stats.sampling == 1 ? &e->pinned->tick : NULL;
     uint64_t after_ns = 0;
@@ -404,7 +404,7 @@ static uint64_t next_scan_ns(const struct engine *e)
 }
 
 /* What engine_run does, but it may return while pinned to a CPU. */
-static enum engine_event run_until_event(struct engine *e, uint64_t deadline_ns,
+static enum engine_event run_engine_loop(struct engine *e, uint64_t deadline_ns,
                                          struct signalfd_siginfo *out_signal)
 {
     struct epoll_event events[EVENTS];
@@ -438,14 +438,14 @@ static enum engine_event run_until_event(struct engine *e, uint64_t deadline_ns,
         until = until < deadline_ns ? until : deadline_ns;
         first = ticks_first(&e->ticks);
         pin_cpu(e, first ? first->of : NULL);
-        count = engine_wait_until(e, until, events);
+        count = wait_for_engine_events(e, until, events);
         if (count != 0 && e->pinned && e->pinned->tick.next_ns > clock_mono_ns())
             unpin_cpu(e); /* before it is handled */
         if (count < 0 && errno != EINTR) {
             log_line(LOG_LEVEL_ERROR, "waiting: %s", strerror(errno));
             return ENGINE_FAILED;
         }
-        if (count > 0 && engine_handle(e, events, count, out_signal, &event))
+        if (count > 0 && handle_engine_events(e, events, count, out_signal, &event))
             return event;
     }
 }
@@ -453,7 +453,7 @@ static enum engine_event run_until_event(struct engine *e, uint64_t deadline_ns,
 enum engine_event engine_run(struct engine *e, uint64_t deadline_ns,
                              struct signalfd_siginfo *out_signal)
 {
-    enum engine_event event = run_until_event(e, deadline_ns, out_signal);
+    enum engine_event event = run_engine_loop(e, deadline_ns, out_signal);
 
     unpin_cpu(e);
     return event;

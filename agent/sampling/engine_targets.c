@@ -105,7 +105,7 @@ void engine_drop(struct engine *e, struct proc_id id)
         }
 }
 
-static bool engine_targets_make_room(struct engine *e)
+static bool grow_sampling_list(struct engine *e)
 {
     size_t capacity = e->sampling_capacity ? e->sampling_capacity * 2 : 16;
     struct target **wider;
@@ -142,7 +142,7 @@ void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const s
 }
 
 /* True if the pid still belongs to the process that is meant. */
-static bool engine_targets_is_same(struct proc_id id)
+static bool is_same_process(struct proc_id id)
 {
     struct proc_stat stat;
 
@@ -193,7 +193,7 @@ static struct target *new_target(struct engine *e, struct proc_id id,
     t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
-    if (engine_targets_make_room(e) && engine_targets_is_same(id) &&
+    if (grow_sampling_list(e) && is_same_process(id) &&
         (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
         ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns))
         return t;

@@ -5,7 +5,7 @@
 /* Looks come a little late, each of them. */
 enum { LOOKS_ROOM = GIL_STUCK_LOOKS + 4 };
 
-static void gil_stuck_begin(struct process_gil_stuck *stuck, uint64_t now_ns)
+static void begin_stuck_watch(struct process_gil_stuck *stuck, uint64_t now_ns)
 {
     *stuck = (struct process_gil_stuck){.since_ns = now_ns};
 }
@@ -13,9 +13,9 @@ static void gil_stuck_begin(struct process_gil_stuck *stuck, uint64_t now_ns)
 void gil_stuck_note(struct process_thread *thread, const struct cpy_thread *seen, uint64_t now_ns)
 {
     if (!(seen->status & CPY_STATUS_GIL) || seen->torn)
-        gil_stuck_begin(&thread->stuck, 0);
+        begin_stuck_watch(&thread->stuck, 0);
     else if (!seen->still || thread->stuck.since_ns == 0)
-        gil_stuck_begin(&thread->stuck, now_ns);
+        begin_stuck_watch(&thread->stuck, now_ns);
 }
 
 /* Compares what the thread's frames hold with the last time, if that is long enough ago. */
@@ -29,7 +29,7 @@ static void look_closer(struct process *p, struct process_thread *thread, uint64
         return;
     if (cpy_fingerprint(p->target, thread->state, &mark) != CPY_OK ||
         (stuck->looks > 0 && stuck->mark != mark))
-        gil_stuck_begin(stuck, now_ns);
+        begin_stuck_watch(stuck, now_ns);
     stuck->mark = mark;
     stuck->looked_ns = now_ns;
     stuck->looks++;

@@ -17,8 +17,8 @@ static void make_labels(const struct process *p, struct labels *out)
     labels_put(out, "pid", pid);
 }
 
-static void hang_profile_enter(struct hang_profile *profile, struct services *services,
-                               struct process *p, uint64_t now_ns)
+static void move_to_hang_service(struct hang_profile *profile, struct services *services,
+                                 struct process *p, uint64_t now_ns)
 {
     struct service *home = p->service, *own;
     struct labels labels;
@@ -35,7 +35,7 @@ static void hang_profile_enter(struct hang_profile *profile, struct services *se
 }
 
 /* Back to its service, if it is not there. */
-static void hang_profile_leave(struct hang_profile *profile, struct process *p, uint64_t now_ns)
+static void move_to_home_service(struct hang_profile *profile, struct process *p, uint64_t now_ns)
 {
     struct service *own = p->service;
 
@@ -49,13 +49,13 @@ static void hang_profile_leave(struct hang_profile *profile, struct process *p, 
 void hang_profile_note(struct hang_profile *profile, struct services *services, struct process *p,
                        uint64_t now_ns)
 {
-    hang_profile_leave(profile, p, now_ns);
+    move_to_home_service(profile, p, now_ns);
     if (p->hang.kind != HANG_NONE)
-        hang_profile_enter(profile, services, p, now_ns);
+        move_to_hang_service(profile, services, p, now_ns);
 }
 
 void hang_profile_end_interval(struct hang_profile *profile, struct process *p, uint64_t now_ns)
 {
     if (profile->home && ++profile->ends > 1)
-        hang_profile_leave(profile, p, now_ns);
+        move_to_home_service(profile, p, now_ns);
 }

@@ -308,8 +308,8 @@ static struct process_thread *new_thread(const struct sampling *sampling,
     return thread;
 }
 
-static struct process_thread *process_thread_of(const struct sampling *sampling,
-                                                const struct cpy_thread *seen)
+static struct process_thread *find_process_thread(const struct sampling *sampling,
+                                                  const struct cpy_thread *seen)
 {
     struct process *p = sampling->process;
     struct process_thread *thread;
@@ -361,8 +361,8 @@ static void note_running(struct process *p, struct process_thread *thread, uint3
 }
 
 /* Counts a row of a thread for the time since its last good sample. */
-static void process_weigh(struct sampling *sampling, struct process_thread *thread, uint32_t status,
-                          uint32_t row)
+static void count_thread_row(struct sampling *sampling, struct process_thread *thread,
+                             uint32_t status, uint32_t row)
 {
     struct process *p = sampling->process;
     uint64_t weight = sampling->now_ns - thread->last_ns, remaining_ns;
@@ -411,7 +411,7 @@ static void put_aside(struct sampling *sampling, const struct process_thread *th
 }
 
 /* Counts a thread's stack, or puts it aside. */
-static void process_take_stack(struct sampling *sampling, struct process_thread *thread,
+static void count_thread_stack(struct sampling *sampling, struct process_thread *thread,
                                const struct cpy_thread *seen)
 {
     struct process *p = sampling->process;
@@ -422,7 +422,7 @@ static void process_take_stack(struct sampling *sampling, struct process_thread 
     } else if (p->tasks && seen->task != 0) {
         put_aside(sampling, thread, seen, service_row(p->service, seen, &sampling->tag));
     } else {
-        process_weigh(sampling, thread, seen->status, row_of(sampling, thread, seen));
+        count_thread_row(sampling, thread, seen->status, row_of(sampling, thread, seen));
     }
 }
 
@@ -434,7 +434,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
 
     if (p->options.main_only && !(seen->status & CPY_STATUS_MAIN))
         return;
-    thread = process_thread_of(sampling, seen);
+    thread = find_process_thread(sampling, seen);
     p->failed |= !thread;
     if (!thread)
         return;
@@ -445,7 +445,7 @@ static void each_thread(void *ctx, const struct cpy_thread *seen)
     if (seen->torn)
         sampling->whole = false; /* the next good sample of it carries this one's time */
     else
-        process_take_stack(sampling, thread, seen);
+        count_thread_stack(sampling, thread, seen);
 }
 
 /* Counts a task that waits for the time since the sample before; half of it if it came since. */
@@ -484,7 +484,7 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
                                      .name = pending->name[0] ? pending->name : NULL};
         if (async_stacks_running(p->tasks, pending->state, room, &stack))
             row = service_stack_row(p->service, &stack, &thread, &sampling->tag);
-        process_weigh(sampling, &p->threads[pending->thread], pending->status, row);
+        count_thread_row(sampling, &p->threads[pending->thread], pending->status, row);
     }
     p->pending_count = 0;
     if (shows_waiting(p)) {
@@ -495,7 +495,7 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
 }
 
 /* Ends the threads that were not there any more. */
-static void process_drop_ended(struct process *p)
+static void end_unseen_threads(struct process *p)
 {
     size_t i, remaining_ns = 0;
 
@@ -509,7 +509,7 @@ static void process_drop_ended(struct process *p)
 }
 
 /* Reads all threads; if they sleep on, as they are known. */
-static enum cpy_rc process_read_threads(struct sampling *sampling)
+static enum cpy_rc read_process_threads(struct sampling *sampling)
 {
     struct process *p = sampling->process;
     const bool known = p->idle.goes_on;
@@ -528,7 +528,7 @@ static enum cpy_rc process_read_threads(struct sampling *sampling)
         rc = take_tasks(sampling);
     if (rc != CPY_OK)
         return rc;
-    process_drop_ended(p);
+    end_unseen_threads(p);
     p->last_ns = sampling->now_ns;
     if (sampling->whole)
         p->idle.whole_ns = p->service->start_ns;
@@ -545,7 +545,7 @@ enum cpy_rc process_sample(struct process *p, uint64_t now_ns, bool alone, bool 
         *out_read = sampling.weight > 0;
     idle_set_ticks(p, now_ns);
     if (sampling.weight > 0)
-        rc = process_read_threads(&sampling);
+        rc = read_process_threads(&sampling);
     if (rc == CPY_OK && gil_stuck_look(p, now_ns)) {
         p->hang.unreported = true;
         forget_rows(p); /* they get another label */

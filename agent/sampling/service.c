@@ -172,8 +172,8 @@ enum pprof_rc service_stack_name(struct service *service, struct service_stack *
 }
 
 /* Appends the instruction that a frame is in: a call of its own, in the same line of its file. */
-static enum pprof_rc service_add_opcode(struct service *service, struct service_stack *stack,
-                                        const struct cpy_frame *frame)
+static enum pprof_rc add_opcode_location(struct service *service, struct service_stack *stack,
+                                         const struct cpy_frame *frame)
 {
     char name[64];
     uint32_t function;
@@ -193,7 +193,7 @@ enum pprof_rc service_stack_frames(struct service *service, struct service_stack
     uint32_t i;
 
     if (stack->depth == 0 && depth > 0 && frames[0].opcode)
-        rc = service_add_opcode(service, stack, &frames[0]);
+        rc = add_opcode_location(service, stack, &frames[0]);
     for (i = 0; rc == PPROF_OK && i < depth && stack->depth < SERVICE_DEPTH_MAX; i++)
         rc = intern_frame(service->profile, &frames[i], &stack->locations[stack->depth++]);
     return rc;
@@ -203,8 +203,8 @@ enum pprof_rc service_stack_frames(struct service *service, struct service_stack
  * Lays out the stack of a thread. One that begins or ends has no frame yet, or no more: a Pyroscope
  * takes a sample without any, and loses it.
  */
-static enum pprof_rc service_lay_out(struct service *service, const struct cpy_thread *thread,
-                                     struct service_stack *stack)
+static enum pprof_rc make_thread_stack(struct service *service, const struct cpy_thread *thread,
+                                       struct service_stack *stack)
 {
     const char *made_up = thread->cut ? cut_name : thread->depth == 0 ? frameless_name : NULL;
     enum pprof_rc rc = service_stack_frames(service, stack, thread->frames, thread->depth);
@@ -292,7 +292,7 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
     uint32_t locations[SERVICE_DEPTH_MAX];
     struct service_stack stack = {locations, 0};
 
-    if (service_lay_out(service, thread, &stack) == PPROF_OK)
+    if (make_thread_stack(service, thread, &stack) == PPROF_OK)
         return service_stack_row(service, &stack, thread, tag);
     service->overflow++;
     return service->overflow_row;

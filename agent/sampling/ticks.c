@@ -41,7 +41,7 @@ void ticks_finish(struct ticks *ticks)
     ticks_init(ticks, ticks->random);
 }
 
-static void ticks_put(struct ticks *ticks, size_t at, struct tick_due due)
+static void put_heap_entry(struct ticks *ticks, size_t at, struct tick_due due)
 {
     ticks->heap[at] = due;
     ticks->in[due.number].heap_index = at;
@@ -68,14 +68,14 @@ static void sift(struct ticks *ticks, size_t at, struct tick_due due)
     size_t child;
 
     for (; at > 0 && heap[(at - 1) / WAYS].next_ns > due.next_ns; at = (at - 1) / WAYS)
-        ticks_put(ticks, at, heap[(at - 1) / WAYS]);
+        put_heap_entry(ticks, at, heap[(at - 1) / WAYS]);
     for (;; at = child) {
         child = first_child(ticks, at);
         if (child >= ticks->count || heap[child].next_ns >= due.next_ns)
             break;
-        ticks_put(ticks, at, heap[child]);
+        put_heap_entry(ticks, at, heap[child]);
     }
-    ticks_put(ticks, at, due);
+    put_heap_entry(ticks, at, due);
 }
 
 double ticks_stretch_max(uint64_t period_ns)
@@ -94,14 +94,14 @@ uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick)
 }
 
 /* It is due at another time than it was. */
-static void ticks_move(struct ticks *ticks, const struct tick *tick)
+static void update_due_time(struct ticks *ticks, const struct tick *tick)
 {
     const uint32_t number = tick->number - 1;
 
     sift(ticks, ticks->in[number].heap_index, (struct tick_due){tick->next_ns, number});
 }
 
-static bool ticks_make_room(struct ticks *ticks)
+static bool grow_tick_heap(struct ticks *ticks)
 {
     size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
     struct tick_due *heap;
@@ -124,7 +124,7 @@ static bool ticks_make_room(struct ticks *ticks)
 bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period_ns,
                uint64_t now_ns)
 {
-    if (!ticks_make_room(ticks))
+    if (!grow_tick_heap(ticks))
         return false;
     *tick = (struct tick){.of = of,
                           .next_ns = now_ns,
@@ -133,7 +133,7 @@ bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period
     ticks->shortest_ns = 0;
     ticks->in[ticks->count] = (struct tick_in){tick, ticks->count};
     tick->number = (uint32_t)++ticks->count;
-    ticks_move(ticks, tick);
+    update_due_time(ticks, tick);
     return true;
 }
 
@@ -224,7 +224,7 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
         tick->next_ns = now_ns + step;
     }
     tick->missed += missed;
-    ticks_move(ticks, tick);
+    update_due_time(ticks, tick);
     return missed;
 }
 
@@ -267,7 +267,7 @@ static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     if (tick->number == 0 || next >= tick->next_ns)
         return;
     tick->next_ns = next;
-    ticks_move(ticks, tick);
+    update_due_time(ticks, tick);
 }
 
 void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns)

@@ -196,7 +196,7 @@ static void pass_answer(struct control *control)
 }
 
 /* Fills in what to wait for; gives when the first client has had its time, in ms. */
-static int control_prepare(struct control *control, struct pollfd fds[CONTROL_CLIENTS + 2])
+static int prepare_client_poll(struct control *control, struct pollfd fds[CONTROL_CLIENTS + 2])
 {
     uint64_t now_ns = clock_mono_ns(), first_ns = now_ns + CLIENT_NS;
     size_t i;
@@ -237,7 +237,7 @@ static void serve_clients(struct control *control, const struct pollfd fds[CONTR
     }
 }
 
-static bool control_is_stopped(struct control *control)
+static bool is_control_stopped(struct control *control)
 {
     bool stop;
 
@@ -247,15 +247,15 @@ static bool control_is_stopped(struct control *control)
     return stop;
 }
 
-static void *control_serve(void *arg)
+static void *serve_control_clients(void *arg)
 {
     struct control *control = arg;
     struct pollfd fds[CONTROL_CLIENTS + 2];
     uint64_t count;
     size_t i;
 
-    while (!control_is_stopped(control)) {
-        int timeout_ms = control_prepare(control, fds);
+    while (!is_control_stopped(control)) {
+        int timeout_ms = prepare_client_poll(control, fds);
 
         if (poll(fds, CONTROL_CLIENTS + 2, timeout_ms) <= 0)
             continue;
@@ -272,14 +272,14 @@ static void *control_serve(void *arg)
 }
 
 /* Starts the thread, without any signal of the agent's. */
-static bool control_start(struct control *control)
+static bool start_control_thread(struct control *control)
 {
     sigset_t all, before;
     bool good;
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&control->thread, NULL, control_serve, control) == 0;
+    good = pthread_create(&control->thread, NULL, serve_control_clients, control) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return good;
 }
@@ -304,7 +304,7 @@ struct control *control_open(const char *path, struct state_share *share, int si
     control->signal = signal;
     (void)pthread_mutex_init(&control->lock, NULL);
     control->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (control->event_fd >= 0 && control_start(control))
+    if (control->event_fd >= 0 && start_control_thread(control))
         return control;
     err_set(err, "%s: out of descriptors or threads", path);
     if (control->event_fd >= 0)

@@ -14,7 +14,7 @@
 
 enum { BACKLOG = 16 };
 
-static bool control_socket_address_of(const char *path, struct sockaddr_un *out, struct err *err)
+static bool set_socket_address(const char *path, struct sockaddr_un *out, struct err *err)
 {
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (path[0] != '/' || strlen(path) >= sizeof(out->sun_path)) {
@@ -75,8 +75,8 @@ static bool remove_stale(const char *path, struct err *err)
     return false;
 }
 
-static bool control_socket_listen_at(struct control_socket *sock, const struct sockaddr_un *address,
-                                     struct err *err)
+static bool listen_at_socket_path(struct control_socket *sock, const struct sockaddr_un *address,
+                                  struct err *err)
 {
     sock->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* The mode of the socket is that of the file which bind makes: it is never open to others. */
@@ -94,12 +94,11 @@ bool control_socket_open(struct control_socket *out, const char *path, struct er
     struct sockaddr_un address;
 
     *out = (struct control_socket){.fd = -1, .lock_fd = -1};
-    if (!control_socket_address_of(path, &address, err))
+    if (!set_socket_address(path, &address, err))
         return false;
     (void)snprintf(out->path, sizeof(out->path), "%s", path);
     make_folder(path);
-    if (lock_path(out, err) && remove_stale(path, err) &&
-        control_socket_listen_at(out, &address, err))
+    if (lock_path(out, err) && remove_stale(path, err) && listen_at_socket_path(out, &address, err))
         return true;
     control_socket_close(out);
     return false;
@@ -130,7 +129,7 @@ int control_socket_connect(const char *path, struct err *err)
     struct sockaddr_un address;
     int fd, cause;
 
-    if (!control_socket_address_of(path, &address, err))
+    if (!set_socket_address(path, &address, err))
         return -1;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)

@@ -26,7 +26,7 @@ static void one(struct buf *out, const char *name, const char *type, const char 
 }
 
 /* Appends a label's value in quotes; text of others is made visible before. */
-static void metrics_add_value(struct buf *out, const char *text)
+static void add_label_value(struct buf *out, const char *text)
 {
     struct buf shown;
     size_t i;
@@ -48,10 +48,10 @@ static void labelled(struct buf *out, const char *name, const char *label1, cons
                      const char *label2, const char *value2, double value)
 {
     buf_add_fmt(out, "%s{%s=", name, label1);
-    metrics_add_value(out, value1);
+    add_label_value(out, value1);
     if (label2) {
         buf_add_fmt(out, ",%s=", label2);
-        metrics_add_value(out, value2);
+        add_label_value(out, value2);
     }
     buf_add_fmt(out, "} %.17g\n", value);
 }
@@ -218,16 +218,16 @@ static void add_durations(const struct state *s, struct buf *out)
         for (k = 0, sum = 0; k < PUSH_BUCKETS; k++) {
             sum += p->buckets[k];
             buf_add_fmt(out, "%s_bucket{exporter=", name);
-            metrics_add_value(out, s->exporters[i].name);
+            add_label_value(out, s->exporters[i].name);
             if (k < PUSH_BOUNDS)
                 buf_add_fmt(out, ",le=\"%g\"} %" PRIu64 "\n", (double)bounds_ms[k] / 1e3, sum);
             else
                 buf_add_fmt(out, ",le=\"+Inf\"} %" PRIu64 "\n", sum);
         }
         buf_add_fmt(out, "%s_sum{exporter=", name);
-        metrics_add_value(out, s->exporters[i].name);
+        add_label_value(out, s->exporters[i].name);
         buf_add_fmt(out, "} %.9g\n%s_count{exporter=", (double)p->duration_ns / 1e9, name);
-        metrics_add_value(out, s->exporters[i].name);
+        add_label_value(out, s->exporters[i].name);
         buf_add_fmt(out, "} %" PRIu64 "\n", sum);
     }
 }
@@ -257,7 +257,7 @@ static void add_codes(const struct state *s, struct buf *out)
     }
 }
 
-static void metrics_add_exporters(const struct state *s, struct buf *out)
+static void add_exporter_metrics(const struct state *s, struct buf *out)
 {
     static const char pushes[] = "pystrobe_push_requests_total";
     size_t i, k;
@@ -356,6 +356,6 @@ void metrics_text(const struct state *state, struct buf *out)
     add_sampling(state, out);
     add_hangs(state, out);
     add_samplers(state, out);
-    metrics_add_exporters(state, out);
+    add_exporter_metrics(state, out);
     add_spool(state, out);
 }

@@ -29,7 +29,7 @@ struct microhttpd_api microhttpd;
 static bool loaded;
 static struct err failure;
 
-static void microhttpd_api_load_once(void)
+static void load_microhttpd_once(void)
 {
     loaded = library_load(&library, &microhttpd, &failure);
 }
@@ -38,7 +38,7 @@ bool microhttpd_api_load(struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    (void)pthread_once(&once, microhttpd_api_load_once);
+    (void)pthread_once(&once, load_microhttpd_once);
     if (!loaded)
         err_set(err, "%s", failure.text);
     return loaded;

@@ -61,7 +61,7 @@ bool monitoring_open(struct monitoring *monitoring, const char *path, const stru
     return monitoring->web || !conf->http.listen;
 }
 
-static bool monitoring_same(const char *a, const char *b)
+static bool are_equal_or_null(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -76,8 +76,8 @@ bool monitoring_prepare(struct monitoring *monitoring, const struct conf *before
                         const struct conf *conf, struct monitoring_change *out, struct err *err)
 {
     struct monitoring_change change = {
-        .new_control = !monitoring_same(before->agent.control, conf->agent.control),
-        .new_web = !monitoring_same(before->http.listen, conf->http.listen),
+        .new_control = !are_equal_or_null(before->agent.control, conf->agent.control),
+        .new_web = !are_equal_or_null(before->http.listen, conf->http.listen),
     };
 
     if (change.new_control) {
@@ -163,7 +163,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
     }
 }
 
-static void monitoring_add_exporters(struct state *state, const struct monitoring_sources *sources)
+static void add_exporter_states(struct state *state, const struct monitoring_sources *sources)
 {
     const struct publisher *publisher = sources->publisher;
     const struct conf *conf = sources->conf;
@@ -230,7 +230,7 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     supervisor_unwinder(sources->supervisor, &state->unwinder);
     supervisor_each(sources->supervisor, add_process, state);
     state->profiles = sources->publisher->profiles;
-    monitoring_add_exporters(state, sources);
+    add_exporter_states(state, sources);
     delivery_spool_stats(sources->publisher->delivery, &state->spool);
     state->ready = monitoring->published;
     monitoring->published = true;

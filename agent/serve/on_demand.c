@@ -64,7 +64,7 @@ struct on_demand *on_demand_new(int signal)
     return on_demand;
 }
 
-static void on_demand_release(struct on_demand_job *job)
+static void free_job(struct on_demand_job *job)
 {
     pprof_free(job->answer.profile);
     *job = (struct on_demand_job){.state = ON_DEMAND_FREE};
@@ -77,7 +77,7 @@ void on_demand_free(struct on_demand *on_demand)
     if (!on_demand)
         return;
     for (i = 0; i < ON_DEMAND_MAX; i++)
-        on_demand_release(&on_demand->all[i]);
+        free_job(&on_demand->all[i]);
     (void)pthread_cond_destroy(&on_demand->done);
     (void)pthread_mutex_destroy(&on_demand->lock);
     free(on_demand);
@@ -128,7 +128,7 @@ enum on_demand_rc on_demand_ask(struct on_demand *on_demand,
                 *out = job->answer;
                 job->answer.profile = NULL;
             }
-            on_demand_release(job);
+            free_job(job);
         } else {
             rc = ON_DEMAND_ENDED;
             job->left = true; /* the main loop may be about to add to it */
@@ -138,8 +138,7 @@ enum on_demand_rc on_demand_ask(struct on_demand *on_demand,
     return rc;
 }
 
-static void on_demand_finish(struct on_demand *on_demand, struct on_demand_job *job,
-                             enum on_demand_rc rc)
+static void finish_job(struct on_demand *on_demand, struct on_demand_job *job, enum on_demand_rc rc)
 {
     job->rc = rc;
     job->state = ON_DEMAND_DONE;
@@ -147,8 +146,8 @@ static void on_demand_finish(struct on_demand *on_demand, struct on_demand_job *
 }
 
 /* Adds what the running interval has of a service, or takes off what was there before. */
-static void on_demand_add(struct on_demand *on_demand, struct on_demand_job *job,
-                          const struct service *service, bool subtract)
+static void add_service_to_job(struct on_demand *on_demand, struct on_demand_job *job,
+                               const struct service *service, bool subtract)
 {
     const struct burst *resolve_target = &job->selection;
     struct pprof_rule rule = {.subtract = subtract};
@@ -167,7 +166,7 @@ static void on_demand_add(struct on_demand *on_demand, struct on_demand_job *job
         job->answer.period_ns = service->period_ns;
     rc = pprof_merge_by(job->answer.profile, service->profile, &rule);
     if (rc != PPROF_OK)
-        on_demand_finish(on_demand, job, rc == PPROF_FULL ? ON_DEMAND_FULL : ON_DEMAND_NOMEM);
+        finish_job(on_demand, job, rc == PPROF_FULL ? ON_DEMAND_FULL : ON_DEMAND_NOMEM);
 }
 
 static void add_all(struct on_demand *on_demand, struct on_demand_job *job,
@@ -176,7 +175,7 @@ static void add_all(struct on_demand *on_demand, struct on_demand_job *job,
     const struct service *service = supervisor_services(supervisor);
 
     for (; service && job->state != ON_DEMAND_DONE; service = service->next)
-        on_demand_add(on_demand, job, service, subtract);
+        add_service_to_job(on_demand, job, service, subtract);
 }
 
 void on_demand_deliver(struct on_demand *on_demand, const struct service *service)
@@ -188,7 +187,7 @@ void on_demand_deliver(struct on_demand *on_demand, const struct service *servic
     (void)pthread_mutex_lock(&on_demand->lock);
     for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
         if (job->state == ON_DEMAND_RUNS || job->state == ON_DEMAND_ENDS)
-            on_demand_add(on_demand, job, service, false);
+            add_service_to_job(on_demand, job, service, false);
     (void)pthread_mutex_unlock(&on_demand->lock);
 }
 
@@ -234,20 +233,20 @@ static bool raise_rate(const struct on_demand_job *job, struct supervisor *super
     return supervisor_burst(supervisor, &burst, duration_ns) != SIZE_MAX;
 }
 
-static void on_demand_begin(struct on_demand *on_demand, struct on_demand_job *job,
-                            struct supervisor *supervisor, const struct conf *conf, uint64_t now_ns)
+static void begin_job(struct on_demand *on_demand, struct on_demand_job *job,
+                      struct supervisor *supervisor, const struct conf *conf, uint64_t now_ns)
 {
     struct finding finding = {.resolve_target = &job->selection};
 
     job->selection = resolve_target(conf, job->request.target);
     supervisor_each(supervisor, find_one, &finding);
     if (finding.count == 0 && job->request.target[0])
-        on_demand_finish(on_demand, job, ON_DEMAND_UNKNOWN);
+        finish_job(on_demand, job, ON_DEMAND_UNKNOWN);
     else if (!raise_rate(job, supervisor, now_ns))
-        on_demand_finish(on_demand, job, ON_DEMAND_BUSY);
+        finish_job(on_demand, job, ON_DEMAND_BUSY);
     else if (pprof_new(service_types, VALUES, ON_DEMAND_PROFILE_MAX, &job->answer.profile) !=
              PPROF_OK)
-        on_demand_finish(on_demand, job, ON_DEMAND_NOMEM);
+        finish_job(on_demand, job, ON_DEMAND_NOMEM);
     else
         job->state = ON_DEMAND_BEGINS;
 }
@@ -258,8 +257,8 @@ static bool needs_commit(const struct on_demand_job *job)
 }
 
 /* Has the samplers give out what they have counted, for all pulls that begin or end now. */
-static void on_demand_commit_time(struct on_demand *on_demand, struct supervisor *supervisor,
-                                  uint64_t now_ns)
+static void commit_for_jobs(struct on_demand *on_demand, struct supervisor *supervisor,
+                            uint64_t now_ns)
 {
     const struct split_pids split_pids = split_pids_for(on_demand);
     bool wanted = memcmp(&split_pids, &on_demand->split_pids, sizeof(split_pids)) != 0;
@@ -295,16 +294,16 @@ static void committed(struct on_demand *on_demand, struct on_demand_job *job,
     job->answer.duration_ns = now_ns - job->begin_ns;
     add_all(on_demand, job, supervisor, false);
     if (job->state != ON_DEMAND_DONE)
-        on_demand_finish(on_demand, job, ON_DEMAND_OK);
+        finish_job(on_demand, job, ON_DEMAND_OK);
 }
 
 static void step_job(struct on_demand *on_demand, struct on_demand_job *job,
                      struct supervisor *supervisor, const struct conf *conf, uint64_t now_ns)
 {
     if (job->left)
-        on_demand_release(job);
+        free_job(job);
     if (job->state == ON_DEMAND_ASKED)
-        on_demand_begin(on_demand, job, supervisor, conf, now_ns);
+        begin_job(on_demand, job, supervisor, conf, now_ns);
     if (job->state == ON_DEMAND_RUNS && now_ns >= job->end_ns)
         job->state = ON_DEMAND_ENDS;
     if (job->commit_number &&
@@ -321,7 +320,7 @@ void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
     (void)pthread_mutex_lock(&on_demand->lock);
     for (i = 0; i < ON_DEMAND_MAX; i++)
         step_job(on_demand, &on_demand->all[i], supervisor, conf, now_ns);
-    on_demand_commit_time(on_demand, supervisor, now_ns);
+    commit_for_jobs(on_demand, supervisor, now_ns);
     (void)pthread_mutex_unlock(&on_demand->lock);
 }
 

@@ -30,7 +30,7 @@ void state_drop(struct state *state)
 }
 
 /* Room for one more of `size` bytes in an array that has `count`. */
-static bool agent_state_make_room(void **array, size_t count, size_t *room, size_t size)
+static bool grow_state_array(void **array, size_t count, size_t *room, size_t size)
 {
     size_t wider = *room ? *room * 2 : 16;
     void *moved;
@@ -48,9 +48,9 @@ static bool agent_state_make_room(void **array, size_t count, size_t *room, size
 struct state_target *state_add_target(struct state *state)
 {
     void *array = state->targets;
-    bool room = state->target_count < STATE_TARGETS_MAX &&
-                agent_state_make_room(&array, state->target_count, &state->target_room,
-                                      sizeof(*state->targets));
+    bool room =
+        state->target_count < STATE_TARGETS_MAX &&
+        grow_state_array(&array, state->target_count, &state->target_room, sizeof(*state->targets));
 
     state->targets = array;
     if (!room)
@@ -62,8 +62,8 @@ struct state_target *state_add_target(struct state *state)
 struct state_exporter *state_add_exporter(struct state *state)
 {
     void *array = state->exporters;
-    bool room = agent_state_make_room(&array, state->exporter_count, &state->exporter_room,
-                                      sizeof(*state->exporters));
+    bool room = grow_state_array(&array, state->exporter_count, &state->exporter_room,
+                                 sizeof(*state->exporters));
 
     state->exporters = array;
     if (!room)

@@ -43,7 +43,7 @@ static double mebibytes(uint64_t bytes)
 }
 
 /* Appends foreign text in a column of `width`. */
-static void state_print_add_column(struct buf *out, const char *text, size_t width)
+static void add_padded_text(struct buf *out, const char *text, size_t width)
 {
     size_t used = escape_width(text, strlen(text));
 
@@ -187,8 +187,8 @@ static void targets_text(const struct state *state, struct buf *out)
         const struct state_target *target = &state->targets[i];
 
         buf_add_fmt(out, "%8d ", (int)target->pid);
-        state_print_add_column(out, target->service, 40);
-        state_print_add_column(out, target->python[0] ? target->python : "-", 10);
+        add_padded_text(out, target->service, 40);
+        add_padded_text(out, target->python[0] ? target->python : "-", 10);
         buf_add_fmt(out, "%-8s %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %6.4gHz%s",
                     target->doing ? target->doing : "-", target->counts.samples,
                     target->counts.torn, dropped_of(&target->counts), target->rate_hz,

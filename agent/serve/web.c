@@ -150,8 +150,8 @@ static void answer_nothing(struct web *web, struct web_answer *answer)
 }
 
 /* Fills in the answer to a request for `path`. */
-static void web_fill(struct web *web, struct MHD_Connection *connection, const char *path,
-                     struct web_answer *answer)
+static void answer_path(struct web *web, struct MHD_Connection *connection, const char *path,
+                        struct web_answer *answer)
 {
     const struct web_request request = {&web->sources, connection, &web->stop, &web->store};
     size_t i;
@@ -234,9 +234,9 @@ static bool is_foreign(struct MHD_Connection *connection)
            strcmp(header_of(connection, "Sec-Fetch-Dest"), "document") != 0;
 }
 
-static enum MHD_Result web_handle(void *cls, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *upload,
-                                  size_t *upload_size, void **request)
+static enum MHD_Result handle_web_request(void *cls, struct MHD_Connection *connection,
+                                          const char *url, const char *method, const char *version,
+                                          const char *upload, size_t *upload_size, void **request)
 {
     struct web *web = cls;
     const char *host =
@@ -256,14 +256,14 @@ static enum MHD_Result web_handle(void *cls, struct MHD_Connection *connection, 
     else if (is_foreign(connection))
         web_refuse(&answer, MHD_HTTP_FORBIDDEN, "another page asks for this");
     else
-        web_fill(web, connection, url, &answer);
+        answer_path(web, connection, url, &answer);
     result = send_answer(connection, &answer);
     buf_finish(&answer.body);
     return result;
 }
 
 /* Starts the server's threads, without any signal of the agent's. */
-static struct MHD_Daemon *web_start(struct web *web)
+static struct MHD_Daemon *start_web_daemon(struct web *web)
 {
     struct MHD_Daemon *daemon;
     sigset_t all, before;
@@ -272,7 +272,7 @@ static struct MHD_Daemon *web_start(struct web *web)
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     daemon = microhttpd.start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL,
-        NULL, web_handle, web, MHD_OPTION_LISTEN_SOCKET, web->listen.fd,
+        NULL, handle_web_request, web, MHD_OPTION_LISTEN_SOCKET, web->listen.fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)WEB_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MAX,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
@@ -280,7 +280,7 @@ static struct MHD_Daemon *web_start(struct web *web)
     return daemon;
 }
 
-static void web_finish(struct web *web)
+static void free_web(struct web *web)
 {
     free(web->store.path);
     (void)pthread_mutex_destroy(&web->store.lock);
@@ -302,14 +302,14 @@ struct web *web_open(const struct conf *conf, const struct web_sources *sources,
     if (web_listen_open(&web->listen, conf->http.listen, err)) {
         web->sources = *sources;
         web_change(web, conf);
-        web->daemon = web_start(web);
+        web->daemon = start_web_daemon(web);
         if (web->daemon)
             return web;
         err_set(err, "out of memory or threads");
         web_listen_close(&web->listen, false);
     }
     err_within(err, "[http] listen %s", conf->http.listen);
-    web_finish(web);
+    free_web(web);
     return NULL;
 }
 
@@ -354,5 +354,5 @@ void web_close(struct web *web)
     atomic_store(&web->stop, true);
     microhttpd.stop_daemon(web->daemon); /* which closes the socket, too */
     web_listen_close(&web->listen, true);
-    web_finish(web);
+    free_web(web);
 }

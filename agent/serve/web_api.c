@@ -177,8 +177,8 @@ void web_api_threads(const struct web_request *request, struct web_answer *answe
 }
 
 /* Appends the flame graph of a pulled profile. */
-static enum pprof_rc web_api_add_graph(const struct on_demand_answer *pulled, const char *title,
-                                       struct buf *out)
+static enum pprof_rc add_pulled_graph(const struct on_demand_answer *pulled, const char *title,
+                                      struct buf *out)
 {
     struct format_view view = {.profile = pulled->profile,
                                .type = VALUE_CPU,
@@ -207,7 +207,7 @@ void web_api_sample(const struct web_request *request, struct web_answer *answer
     pull.duration_ns = (uint64_t)seconds * NS_PER_S;
     if (!web_pull(request, &pull, answer, &pulled))
         return;
-    if (web_api_add_graph(&pulled, pull.target, &answer->body) == PPROF_OK)
+    if (add_pulled_graph(&pulled, pull.target, &answer->body) == PPROF_OK)
         answer->type = json;
     else
         web_refuse(answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for that");

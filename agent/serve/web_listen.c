@@ -36,7 +36,7 @@ bool web_address(const char *listen, char host[64], uint16_t *out_port)
 }
 
 /* A socket that listens at the address, or -1. */
-static int web_listen_listen_at(const char *host, uint16_t port, struct err *err)
+static int listen_at_ip_address(const char *host, uint16_t port, struct err *err)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -73,7 +73,7 @@ bool web_listen_open(struct web_listen *out, const char *listen, struct err *err
     } else if (web_address(listen, host, &port)) {
         out->exposure =
             strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ? WEB_LOOPBACK : WEB_ANYWHERE;
-        out->fd = web_listen_listen_at(host, port, err);
+        out->fd = listen_at_ip_address(host, port, err);
     } else {
         err_set(err, "it is no ADDRESS:PORT, and no path");
     }

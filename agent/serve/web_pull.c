@@ -82,8 +82,8 @@ static bool read_rate(const struct web_request *request, struct web_answer *answ
     return false;
 }
 
-static void web_pull_refuse(struct web_answer *answer, const struct on_demand_request *request,
-                            enum on_demand_rc rc)
+static void refuse_pull(struct web_answer *answer, const struct on_demand_request *request,
+                        enum on_demand_rc rc)
 {
     switch (rc) {
     case ON_DEMAND_UNKNOWN:
@@ -109,8 +109,8 @@ static void web_pull_refuse(struct web_answer *answer, const struct on_demand_re
     }
 }
 
-static void web_pull_encode(const struct on_demand_request *request,
-                            const struct on_demand_answer *pulled, struct web_answer *answer)
+static void encode_pulled_profile(const struct on_demand_request *request,
+                                  const struct on_demand_answer *pulled, struct web_answer *answer)
 {
     char resolve_target[CONTROL_TARGET_MAX + 16];
     const char *comments[] = {version_agent, resolve_target};
@@ -141,7 +141,7 @@ bool web_pull(const struct web_request *request, const struct on_demand_request 
     web_takes(request, (unsigned)(pull->duration_ns / NS_PER_S) + COMMIT_SECONDS);
     rc = on_demand_ask(request->sources->on_demand, pull, request->stop, out);
     if (rc != ON_DEMAND_OK)
-        web_pull_refuse(answer, pull, rc);
+        refuse_pull(answer, pull, rc);
     return rc == ON_DEMAND_OK;
 }
 
@@ -158,7 +158,7 @@ void web_pull_profile(const struct web_request *request, struct web_answer *answ
     pull.duration_ns = (uint64_t)seconds * NS_PER_S;
     if (!web_pull(request, &pull, answer, &pulled))
         return;
-    web_pull_encode(&pull, &pulled, answer);
+    encode_pulled_profile(&pull, &pulled, answer);
     pprof_free(pulled.profile);
 }
 

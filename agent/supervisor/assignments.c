@@ -49,8 +49,8 @@ struct assignment *assignments_reading(const struct assignments *assignments,
 }
 
 /* Adds one process's counts of two samplers: all of them are such numbers. */
-static struct engine_counts assignments_sum(const struct engine_counts *a,
-                                            const struct engine_counts *b)
+static struct engine_counts add_engine_counts(const struct engine_counts *a,
+                                              const struct engine_counts *b)
 {
     struct engine_counts out = {.samples = a->samples + b->samples,
                                 .missed = a->missed + b->missed,
@@ -78,7 +78,7 @@ void assignments_count(struct assignments *assignments, const struct sampler_pro
         if (assignment->id.pid != id.pid || assignment->id.start != id.start)
             continue;
         if (assignment->sampler == sampler && assignment->sent)
-            assignment->counts = assignments_sum(&assignment->before, counts);
+            assignment->counts = add_engine_counts(&assignment->before, counts);
         assignments->next = (assignments->next + 1) % assignments->count;
         return;
     }

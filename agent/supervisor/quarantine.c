@@ -12,8 +12,8 @@
 
 enum { WAIT_GROWS = 4 };
 
-static struct quarantine_entry *find_quarantined(const struct quarantine *quarantine,
-                                                 struct proc_id id)
+static struct quarantine_entry *find_quarantine_entry(const struct quarantine *quarantine,
+                                                      struct proc_id id)
 {
     size_t i;
 
@@ -26,7 +26,7 @@ static struct quarantine_entry *find_quarantined(const struct quarantine *quaran
 const struct quarantine_entry *quarantine_find(const struct quarantine *quarantine,
                                                struct proc_id id)
 {
-    return find_quarantined(quarantine, id);
+    return find_quarantine_entry(quarantine, id);
 }
 
 uint64_t quarantine_next_ns(const struct quarantine_entry *entry)
@@ -35,7 +35,7 @@ uint64_t quarantine_next_ns(const struct quarantine_entry *entry)
 }
 
 /* Room for one more; where there may be no more, that of the oldest. */
-static struct quarantine_entry *quarantine_make_room(struct quarantine *quarantine)
+static struct quarantine_entry *get_free_quarantine_entry(struct quarantine *quarantine)
 {
     size_t i, oldest = 0, capacity = quarantine->capacity ? quarantine->capacity * 2 : 8;
     struct quarantine_entry *wider;
@@ -59,10 +59,10 @@ static struct quarantine_entry *quarantine_make_room(struct quarantine *quaranti
 const struct quarantine_entry *quarantine_add(struct quarantine *quarantine, struct proc_id id,
                                               uint64_t now_ns)
 {
-    struct quarantine_entry *entry = find_quarantined(quarantine, id);
+    struct quarantine_entry *entry = find_quarantine_entry(quarantine, id);
 
     if (!entry) {
-        entry = quarantine_make_room(quarantine);
+        entry = get_free_quarantine_entry(quarantine);
         if (!entry)
             return NULL;
         *entry = (struct quarantine_entry){.id = id};

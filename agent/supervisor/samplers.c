@@ -13,8 +13,8 @@
 
 /* A sampler is lost or killed: what it sampled is to be given to the next. Gives the process
  * that it read. */
-static void samplers_lose(struct supervisor *f, struct sampler_process *sampler, bool failed,
-                          bool blame)
+static void stop_lost_sampler(struct supervisor *f, struct sampler_process *sampler, bool failed,
+                              bool blame)
 {
     uint64_t now_ns = clock_mono_ns();
     pid_t pid = child_process_reads(&sampler->child);
@@ -45,7 +45,7 @@ void supervisor_replace_ended(struct supervisor *f, struct sampler_process *samp
              status == 128 + SIGSYS ? ": a seccomp filter kills it, which must allow "
                                       "process_vm_readv; pystrobe doctor says more"
                                     : "");
-    samplers_lose(f, sampler, true, crashed);
+    stop_lost_sampler(f, sampler, true, crashed);
 }
 
 void supervisor_send(struct supervisor *f, struct sampler_process *sampler, enum ipc_message kind,
@@ -174,7 +174,7 @@ void supervisor_send_stretch(struct supervisor *f, struct sampler_process *sampl
     supervisor_send(f, sampler, IPC_STRETCH, &factor, sizeof(factor));
 }
 
-static void samplers_start(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
+static void start_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
 {
     struct err err = {""};
     size_t i;
@@ -195,13 +195,13 @@ static void samplers_start(struct supervisor *f, struct sampler_process *sampler
 }
 
 /* Looks whether a sampler still does its work, or may be started. */
-static void samplers_look_at(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
+static void check_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
 {
     enum child_process_look look;
 
     if (!sampler_process_runs(sampler)) {
         if (sampler->processes > 0 && now_ns >= sampler->next_start_ns)
-            samplers_start(f, sampler, now_ns);
+            start_sampler(f, sampler, now_ns);
         return;
     }
     look = child_process_look(&sampler->child, now_ns);
@@ -211,7 +211,7 @@ static void samplers_look_at(struct supervisor *f, struct sampler_process *sampl
     f->counts.silent += look == CHILD_PROCESS_SILENT;
     if (look == CHILD_PROCESS_SILENT)
         log_line(LOG_LEVEL_WARNING, "a sampler did nothing for seconds and is started again");
-    samplers_lose(f, sampler, false, look == CHILD_PROCESS_BLOCKED);
+    stop_lost_sampler(f, sampler, false, look == CHILD_PROCESS_BLOCKED);
 }
 
 struct sampler_process *supervisor_least_busy(struct supervisor *f)
@@ -263,7 +263,7 @@ static void look_after(struct supervisor *f, struct assignment *assignment, uint
 void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint64_t now_ns)
 {
     if (!sampler_process_runs(assignment->sampler) && now_ns >= assignment->sampler->next_start_ns)
-        samplers_start(f, assignment->sampler, now_ns);
+        start_sampler(f, assignment->sampler, now_ns);
     look_after(f, assignment, now_ns);
 }
 
@@ -272,7 +272,7 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
     size_t i;
 
     for (i = 0; i < SAMPLERS; i++)
-        samplers_look_at(f, &f->samplers[i], now_ns);
+        check_sampler(f, &f->samplers[i], now_ns);
     for (i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;

@@ -35,8 +35,8 @@ static bool is_sampler(const struct supervisor *f, pid_t pid)
     return false;
 }
 
-static bool supervisor_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
-                              struct target_profile *out)
+static bool choose_non_sampler(void *ctx, pid_t pid, const struct proc_stat *stat,
+                               struct target_profile *out)
 {
     const struct supervisor *f = ctx;
 
@@ -50,7 +50,7 @@ static void drop_lost_process(void *ctx, struct proc_id id)
 }
 
 /* The finder has a process for us. */
-static void supervisor_take(void *ctx, struct proc_id id, const struct target_profile *profile)
+static void assign_found_process(void *ctx, struct proc_id id, const struct target_profile *profile)
 {
     struct supervisor *f = ctx;
     uint64_t now_ns = clock_mono_ns();
@@ -80,7 +80,8 @@ static struct assignment *reported(const struct supervisor *f, struct proc_id id
 }
 
 /* True if a process is sampled just so already. */
-static bool supervisor_holds(void *ctx, struct proc_id id, const struct target_profile *profile)
+static bool is_assigned_with_profile(void *ctx, struct proc_id id,
+                                     const struct target_profile *profile)
 {
     const struct supervisor *f = ctx;
     const struct assignment *assignment = assignments_find(&f->assignments, id);
@@ -122,7 +123,7 @@ void supervisor_change(struct supervisor *f, const struct engine_settings *setti
     f->sampler_count = count_samplers(budget->cpu);
     if (f->late_ns == 0 && end_ns < f->interval_end_ns)
         f->interval_end_ns = end_ns;
-    finder_reconsider(f->finder, settings->scan_ns, supervisor_holds);
+    finder_reconsider(f->finder, settings->scan_ns, is_assigned_with_profile);
 }
 
 static void hear_began(void *ctx, struct proc_id id, const char *version)
@@ -182,12 +183,12 @@ static void hear_hang(void *ctx, const struct engine_hang *hang, const char *dum
         hang_report(&f->hangs, &assignment->hang, hang, assignment->profile.service, dump, size);
 }
 
-static struct finder *supervisor_open_finder(struct supervisor *f)
+static struct finder *open_supervisor_finder(struct supervisor *f)
 {
     const struct finder_settings settings = {
-        .choose = supervisor_choose,
+        .choose = choose_non_sampler,
         .choose_ctx = f,
-        .take = supervisor_take,
+        .take = assign_found_process,
         .lost = drop_lost_process,
         .ctx = f,
         .scan_ns = f->settings.scan_ns,
@@ -215,7 +216,7 @@ struct supervisor *supervisor_new(const struct engine_settings *settings,
     f->interval_end_ns =
         settings->interval_ns ? clock_mono_ns() + settings->interval_ns : UINT64_MAX;
     f->signal_fd = signalfd(-1, &settings->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    f->finder = supervisor_open_finder(f);
+    f->finder = open_supervisor_finder(f);
     if (f->signal_fd >= 0 && f->finder)
         return f;
     supervisor_free(f);
@@ -259,7 +260,7 @@ static size_t waiting(const struct supervisor *f)
 }
 
 /* All samplers have ended the interval, or are late: it is delivered. */
-static void supervisor_end_interval(struct supervisor *f, bool last, uint64_t now_ns)
+static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
     struct service *service;
     size_t i;
@@ -308,8 +309,8 @@ static void hear(struct supervisor *f, struct sampler_process *sampler)
 
 /* Waits until `until_ns`, a signal (not if there is no `out_signal`), or news of a sampler, and
  * reads the latter. True: a signal. */
-static bool supervisor_wait_until(struct supervisor *f, uint64_t until_ns,
-                                  struct signalfd_siginfo *out_signal)
+static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
+                                      struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
     struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
@@ -365,10 +366,10 @@ enum engine_event supervisor_run(struct supervisor *f, uint64_t deadline_ns,
         if (f->late_ns == 0 && now_ns >= f->interval_end_ns)
             begin_end(f, false, now_ns + LATE_NS);
         if (f->late_ns != 0 && (waiting(f) == 0 || now_ns >= f->late_ns))
-            supervisor_end_interval(f, false, now_ns);
+            end_supervisor_interval(f, false, now_ns);
         until = earlier(finder_next_ns(f->finder), f->look_ns);
         until = earlier(until, f->late_ns ? f->late_ns : f->interval_end_ns);
-        if (supervisor_wait_until(f, earlier(until, deadline_ns), out_signal))
+        if (wait_for_sampler_messages(f, earlier(until, deadline_ns), out_signal))
             return ENGINE_SIGNAL;
     }
 }
@@ -378,9 +379,9 @@ static void finish_interval(struct supervisor *f, bool last, uint64_t end_ns)
 {
     while (waiting(f) > 0 && clock_mono_ns() < end_ns) {
         supervisor_look(f, clock_mono_ns());
-        (void)supervisor_wait_until(f, earlier(end_ns, f->look_ns), NULL);
+        (void)wait_for_sampler_messages(f, earlier(end_ns, f->look_ns), NULL);
     }
-    supervisor_end_interval(f, last, clock_mono_ns());
+    end_supervisor_interval(f, last, clock_mono_ns());
 }
 
 void supervisor_flush(struct supervisor *f)

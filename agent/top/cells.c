@@ -31,7 +31,7 @@ void top_cells_finish(struct top_cells *cells)
 }
 
 /* The next character as these cells can show it. */
-static struct escape_char cells_next_char(const struct top_cells *cells, const char *text)
+static struct escape_char next_cell_char(const struct top_cells *cells, const char *text)
 {
     struct escape_char next = escape_next(text, strnlen(text, CHAR_MAX_BYTES));
 
@@ -42,13 +42,13 @@ static struct escape_char cells_next_char(const struct top_cells *cells, const c
     return next;
 }
 
-static size_t cells_width_of(const struct top_cells *cells, const char *text)
+static size_t measure_cell_text(const struct top_cells *cells, const char *text)
 {
     struct escape_char next;
     size_t width = 0;
 
     for (; *text; text += next.taken) {
-        next = cells_next_char(cells, text);
+        next = next_cell_char(cells, text);
         width += next.width;
     }
     return width;
@@ -100,15 +100,15 @@ static void blank_halves(struct top_cell *begin, size_t used, const struct top_c
 }
 
 /* Puts what fits of a text that is not cut. */
-static size_t cells_put(struct top_cells *cells, struct top_box box, enum top_style style,
-                        const char *text)
+static size_t put_cell_text(struct top_cells *cells, struct top_box box, enum top_style style,
+                            const char *text)
 {
     struct top_cell *row = &cells->cells[box.y * cells->width + box.x], *last = NULL;
     struct escape_char next;
     size_t used = 0;
 
     for (; *text; text += next.taken) {
-        next = cells_next_char(cells, text);
+        next = next_cell_char(cells, text);
         if (next.width == 0) {
             if (last && !cells->ascii)
                 join_char(last, &next);
@@ -147,33 +147,33 @@ size_t top_cells_put(struct top_cells *cells, struct top_box box, enum top_style
 
     if (!cut_box(cells, &box))
         return 0;
-    if (cells_width_of(cells, text) <= box.width)
-        return cells_put(cells, box, style, text);
+    if (measure_cell_text(cells, text) <= box.width)
+        return put_cell_text(cells, box, style, text);
     box.width--;
-    used = cells_put(cells, box, style, text);
+    used = put_cell_text(cells, box, style, text);
     box.x += used;
     box.width = 1;
-    return used + cells_put(cells, box, style, ellipsis(cells));
+    return used + put_cell_text(cells, box, style, ellipsis(cells));
 }
 
 size_t top_cells_put_end(struct top_cells *cells, struct top_box box, enum top_style style,
                          const char *text)
 {
     struct escape_char next;
-    size_t width = cells_width_of(cells, text);
+    size_t width = measure_cell_text(cells, text);
 
     if (!cut_box(cells, &box))
         return 0;
     if (width <= box.width)
-        return cells_put(cells, box, style, text);
+        return put_cell_text(cells, box, style, text);
     for (; *text && width > box.width - 1; text += next.taken) {
-        next = cells_next_char(cells, text);
+        next = next_cell_char(cells, text);
         width -= next.width;
     }
-    (void)cells_put(cells, (struct top_box){box.x, box.y, 1}, style, ellipsis(cells));
+    (void)put_cell_text(cells, (struct top_box){box.x, box.y, 1}, style, ellipsis(cells));
     box.x++;
     box.width--;
-    return 1 + (box.width > 0 ? cells_put(cells, box, style, text) : 0);
+    return 1 + (box.width > 0 ? put_cell_text(cells, box, style, text) : 0);
 }
 
 void top_cells_paint(struct top_cells *cells, size_t y, enum top_style style)

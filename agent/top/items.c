@@ -26,7 +26,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash * HASH_PRIME;
 }
 
-static size_t top_items_hash_of(const struct top_key *key)
+static size_t hash_top_key(const struct top_key *key)
 {
     uint64_t hash = mix_text(mix_text(HASH_FIRST, key->name), key->file);
 
@@ -43,7 +43,7 @@ static bool is_equal(const struct top_key *a, const struct top_key *b)
 /* The place of a key, or the free one where it is to go. */
 static size_t find_bucket(const struct top_items *items, const struct top_key *key)
 {
-    size_t mask = items->bucket_count - 1, at = top_items_hash_of(key) & mask;
+    size_t mask = items->bucket_count - 1, at = hash_top_key(key) & mask;
 
     while (items->buckets[at] && !is_equal(&items->items[items->buckets[at]].key, key))
         at = (at + 1) & mask;
@@ -51,7 +51,7 @@ static size_t find_bucket(const struct top_items *items, const struct top_key *k
 }
 
 /* Makes room for one more item, with at least half of the places free. False: out of memory. */
-static bool top_items_make_room(struct top_items *items)
+static bool grow_top_items(struct top_items *items)
 {
     size_t capacity = items->capacity ? items->capacity * 2 : FIRST_CAPACITY, i;
     struct top_item *wider;
@@ -76,11 +76,11 @@ static bool top_items_make_room(struct top_items *items)
 }
 
 /* Appends an item with copies of its key's strings. False: there is no room. */
-static bool top_items_append(struct top_items *items, const struct top_key *key)
+static bool append_top_item(struct top_items *items, const struct top_key *key)
 {
     struct top_item item = {.key = *key};
 
-    if (items->count >= TOP_ITEMS_MAX || !top_items_make_room(items))
+    if (items->count >= TOP_ITEMS_MAX || !grow_top_items(items))
         return false;
     item.key.name = arena_strndup(&items->text, key->name, strlen(key->name));
     item.key.file = arena_strndup(&items->text, key->file, strlen(key->file));
@@ -96,7 +96,7 @@ bool top_items_init(struct top_items *items, const char *overflow_name)
 
     *items = (struct top_items){0};
     arena_init(&items->text, TOP_ITEMS_TEXT_MAX);
-    return top_items_append(items, &key);
+    return append_top_item(items, &key);
 }
 
 uint32_t top_items_get(struct top_items *items, const struct top_key *key)
@@ -105,7 +105,7 @@ uint32_t top_items_get(struct top_items *items, const struct top_key *key)
 
     if (items->buckets[at])
         return items->buckets[at];
-    if (!top_items_append(items, key))
+    if (!append_top_item(items, key))
         return 0;
     /* The places may be others now. */
     items->buckets[find_bucket(items, key)] = (uint32_t)(items->count - 1);

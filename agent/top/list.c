@@ -54,8 +54,8 @@ static int compare_values(const int64_t *a, const int64_t *b)
 }
 
 /* By name, file, line and number: so that equal values keep their places. */
-static int top_list_compare_names(const struct top_model *model, enum top_kind kind,
-                                  const struct top_item *a, const struct top_item *b)
+static int compare_item_names(const struct top_model *model, enum top_kind kind,
+                              const struct top_item *a, const struct top_item *b)
 {
     const struct top_key *x = top_names_of(model, kind, a), *y = top_names_of(model, kind, b);
     int order = strcmp(x->name, y->name);
@@ -67,7 +67,7 @@ static int top_list_compare_names(const struct top_model *model, enum top_kind k
     return order ? order : (a->key.tid > b->key.tid) - (a->key.tid < b->key.tid);
 }
 
-static int top_list_compare(const void *left, const void *right, void *ctx)
+static int compare_list_items(const void *left, const void *right, void *ctx)
 {
     const struct order *order = ctx;
     const struct top_state *state = order->state;
@@ -87,7 +87,7 @@ static int top_list_compare(const void *left, const void *right, void *ctx)
                                 by_total ? &y->own[value] : &y->total[value]);
     if (result == 0 && state->sort != TOP_SORT_NAME)
         result = compare_values(&a->whole.own[value], &b->whole.own[value]);
-    return result ? result : top_list_compare_names(order->model, state->kind, a, b);
+    return result ? result : compare_item_names(order->model, state->kind, a, b);
 }
 
 bool top_list_make(const struct top_model *model, const struct top_state *state,
@@ -103,7 +103,7 @@ bool top_list_make(const struct top_model *model, const struct top_state *state,
     for (i = 0; i < table->count; i++)
         if (is_shown(model, state, &table->items[i]))
             list.items[list.count++] = i;
-    qsort_r(list.items, list.count, sizeof(*list.items), top_list_compare, &order);
+    qsort_r(list.items, list.count, sizeof(*list.items), compare_list_items, &order);
     top_list_finish(out);
     *out = list;
     return true;

@@ -12,8 +12,8 @@
 
 #define WINDOW_NS (5 * NS_PER_S)
 
-static bool top_live_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
-                            struct target_profile *out)
+static bool choose_selected_process(void *ctx, pid_t pid, const struct proc_stat *stat,
+                                    struct target_profile *out)
 {
     const struct top_live *live = ctx;
 
@@ -22,7 +22,7 @@ static bool top_live_choose(void *ctx, pid_t pid, const struct proc_stat *stat,
 }
 
 /* Adds what a service's processes did in a slice. */
-static void top_live_deliver(void *ctx, const struct service *service, uint64_t now_ns)
+static void add_service_slice(void *ctx, const struct service *service, uint64_t now_ns)
 {
     struct top_live *live = ctx;
     struct pprof_stacks *stacks;
@@ -41,8 +41,8 @@ static void top_live_deliver(void *ctx, const struct service *service, uint64_t 
 bool top_live_open(struct top_live *live, struct target_selection *selection,
                    const sigset_t *signals, bool keys)
 {
-    struct engine_settings settings = {.choose = top_live_choose,
-                                       .deliver = top_live_deliver,
+    struct engine_settings settings = {.choose = choose_selected_process,
+                                       .deliver = add_service_slice,
                                        .ctx = live,
                                        .scan_ns = NS_PER_S,
                                        .eager = true,

@@ -60,7 +60,7 @@ static struct top_slice *slice_at(const struct top_model *model, size_t index)
     return &model->slices[(model->first + index) % TOP_SLICES_MAX];
 }
 
-static void top_model_add_sum(struct top_sum *to, const struct top_sum *more)
+static void add_top_sum(struct top_sum *to, const struct top_sum *more)
 {
     size_t i;
 
@@ -157,8 +157,8 @@ static struct top_sum *share_of(struct top_model *model, enum top_kind kind, uin
 }
 
 /* Adds a row to one thing on its stack: to its total once, however often it is there. */
-static bool top_model_add_share(struct top_model *model, enum top_kind kind, uint32_t index,
-                                const int64_t *values, bool own)
+static bool add_item_share(struct top_model *model, enum top_kind kind, uint32_t index,
+                           const int64_t *values, bool own)
 {
     struct top_item *item = &model->tables[kind].items[index];
     struct top_sum *share = share_of(model, kind, index), more = {0};
@@ -170,9 +170,9 @@ static bool top_model_add_share(struct top_model *model, enum top_kind kind, uin
     if (item->row != model->row)
         memcpy(more.total, values, sizeof(more.total));
     item->row = model->row;
-    top_model_add_sum(share, &more);
-    top_model_add_sum(&item->recent, &more);
-    top_model_add_sum(&item->whole, &more);
+    add_top_sum(share, &more);
+    add_top_sum(&item->recent, &more);
+    add_top_sum(&item->whole, &more);
     return true;
 }
 
@@ -219,8 +219,8 @@ static bool read_thread(const struct pprof_stacks_row *row, struct top_key *out)
 }
 
 /* Adds a row to its thread, and notes what that did. */
-static bool top_model_add_thread(struct top_model *model, const struct pprof_stacks_row *row,
-                                 uint32_t innermost)
+static bool add_thread_row(struct top_model *model, const struct pprof_stacks_row *row,
+                           uint32_t innermost)
 {
     struct top_key key;
     struct top_item *thread;
@@ -229,7 +229,7 @@ static bool top_model_add_thread(struct top_model *model, const struct pprof_sta
     if (!read_thread(row, &key))
         return true;
     index = top_items_get(&model->tables[TOP_THREADS], &key);
-    if (!top_model_add_share(model, TOP_THREADS, index, row->values, true))
+    if (!add_item_share(model, TOP_THREADS, index, row->values, true))
         return false;
     thread = &model->tables[TOP_THREADS].items[index];
     if (row->values[VALUE_WALL] > thread->doing_ns) {
@@ -239,8 +239,8 @@ static bool top_model_add_thread(struct top_model *model, const struct pprof_sta
     return true;
 }
 
-static bool top_model_add_row(struct top_model *model, const struct pprof_stacks *stacks,
-                              struct known *known, const struct pprof_stacks_row *row)
+static bool add_model_row(struct top_model *model, const struct pprof_stacks *stacks,
+                          struct known *known, const struct pprof_stacks_row *row)
 {
     uint32_t line, function, innermost = 0;
     size_t i;
@@ -249,11 +249,11 @@ static bool top_model_add_row(struct top_model *model, const struct pprof_stacks
     for (i = 0; i < row->depth; i++) {
         line = line_item(model, stacks, known, row->lines[i], &function);
         innermost = i == 0 ? function : innermost;
-        if (!top_model_add_share(model, TOP_FUNCTIONS, function, row->values, i == 0) ||
-            !top_model_add_share(model, TOP_LINES, line, row->values, i == 0))
+        if (!add_item_share(model, TOP_FUNCTIONS, function, row->values, i == 0) ||
+            !add_item_share(model, TOP_LINES, line, row->values, i == 0))
             return false;
     }
-    return top_model_add_thread(model, row, innermost);
+    return add_thread_row(model, row, innermost);
 }
 
 static void add_whole(struct top_model *model, const struct pprof_stacks_row *row)
@@ -276,7 +276,7 @@ bool top_model_add(struct top_model *model, const struct pprof_stacks *stacks)
     size_t i;
 
     for (i = 0; good && i < stacks->row_count; i++) {
-        good = top_model_add_row(model, stacks, &known, &stacks->rows[i]);
+        good = add_model_row(model, stacks, &known, &stacks->rows[i]);
         add_whole(model, &stacks->rows[i]);
     }
     free(known.functions);

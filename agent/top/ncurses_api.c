@@ -29,7 +29,7 @@ struct ncurses_api ncurses;
 static bool loaded;
 static struct err failure;
 
-static void ncurses_api_load_once(void)
+static void load_ncurses_once(void)
 {
     loaded = library_load(&library, &ncurses, &failure);
 }
@@ -38,7 +38,7 @@ bool ncurses_api_load(struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    (void)pthread_once(&once, ncurses_api_load_once);
+    (void)pthread_once(&once, load_ncurses_once);
     if (!loaded)
         err_set(err, "%s", failure.text);
     return loaded;

@@ -42,8 +42,8 @@ static struct columns columns_of(size_t width)
 }
 
 /* Puts text at the right end of a column. */
-static void top_rows_put_right(struct top_cells *cells, struct top_box box, enum top_style style,
-                               const char *text)
+static void put_right_aligned(struct top_cells *cells, struct top_box box, enum top_style style,
+                              const char *text)
 {
     size_t size = strlen(text), skip = size < box.width ? box.width - size : 0;
 
@@ -56,11 +56,11 @@ static void head_of_threads(struct top_cells *cells, size_t y)
     static const char *const shares[] = {"CPU%", "GIL%", "WAIT%"};
     size_t i, x = TID_WIDTH + STATUS_WIDTH + 1;
 
-    top_rows_put_right(cells, (struct top_box){0, y, TID_WIDTH}, TOP_HEAD, "TID");
+    put_right_aligned(cells, (struct top_box){0, y, TID_WIDTH}, TOP_HEAD, "TID");
     (void)top_cells_put(cells, (struct top_box){TID_WIDTH + 1, y, STATUS_WIDTH}, TOP_HEAD,
                         "STATUS");
     for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++, x += SHARE_WIDTH)
-        top_rows_put_right(cells, (struct top_box){x, y, SHARE_WIDTH}, TOP_HEAD, shares[i]);
+        put_right_aligned(cells, (struct top_box){x, y, SHARE_WIDTH}, TOP_HEAD, shares[i]);
     (void)top_cells_put(cells, (struct top_box){x + 2, y, cells->width}, TOP_HEAD,
                         "THREAD: WHAT IT DOES");
 }
@@ -75,12 +75,12 @@ void top_rows_head(const struct top_state *state, struct top_cells *cells, size_
         top_cells_paint(cells, y, TOP_HEAD);
         return;
     }
-    top_rows_put_right(cells, (struct top_box){0, y, SHARE_WIDTH}, TOP_HEAD, "OWN%");
-    top_rows_put_right(cells, (struct top_box){SHARE_WIDTH, y, SHARE_WIDTH}, TOP_HEAD, "TOTAL%");
+    put_right_aligned(cells, (struct top_box){0, y, SHARE_WIDTH}, TOP_HEAD, "OWN%");
+    put_right_aligned(cells, (struct top_box){SHARE_WIDTH, y, SHARE_WIDTH}, TOP_HEAD, "TOTAL%");
     if (c.times) {
-        top_rows_put_right(cells, (struct top_box){x, y, TIME_WIDTH}, TOP_HEAD, "OWN");
-        top_rows_put_right(cells, (struct top_box){x + TIME_WIDTH, y, TIME_WIDTH}, TOP_HEAD,
-                           "TOTAL");
+        put_right_aligned(cells, (struct top_box){x, y, TIME_WIDTH}, TOP_HEAD, "OWN");
+        put_right_aligned(cells, (struct top_box){x + TIME_WIDTH, y, TIME_WIDTH}, TOP_HEAD,
+                          "TOTAL");
     }
     (void)top_cells_put(cells, (struct top_box){c.name, y, c.name_width}, TOP_HEAD, "FUNCTION");
     if (c.location_width > 0)
@@ -98,11 +98,11 @@ static void put_share(const struct top_model *model, const struct top_state *sta
     char text[TEXT_MAX];
 
     (void)snprintf(text, sizeof(text), share < 10000 ? "%.1f" : "%.0f", share);
-    top_rows_put_right(cells, box,
-                       share >= HOT_SHARE    ? TOP_HOT
-                       : share >= WARM_SHARE ? TOP_WARM
-                                             : TOP_PLAIN,
-                       text);
+    put_right_aligned(cells, box,
+                      share >= HOT_SHARE    ? TOP_HOT
+                      : share >= WARM_SHARE ? TOP_WARM
+                                            : TOP_PLAIN,
+                      text);
 }
 
 /* Puts a time since the start. */
@@ -114,13 +114,13 @@ static void put_time(int64_t value, struct top_cells *cells, struct top_box box)
     report_cell(value, "nanoseconds", &text);
     buf_add(&text, "", 1);
     if (!buf_failed(&text))
-        top_rows_put_right(cells, box, TOP_PLAIN, (const char *)text.data);
+        put_right_aligned(cells, box, TOP_PLAIN, (const char *)text.data);
     buf_finish(&text);
 }
 
 /* Puts "file:line", or with `name` "name:line". */
-static void top_rows_put_location(const char *text, int32_t line, struct top_cells *cells,
-                                  struct top_box box, enum top_style style)
+static void put_row_location(const char *text, int32_t line, struct top_cells *cells,
+                             struct top_box box, enum top_style style)
 {
     size_t size = strlen(text) + TEXT_MAX;
     char *location = malloc(size);
@@ -139,15 +139,16 @@ static void put_names(const struct top_key *names, int32_t line, bool with_line,
     const struct top_box box = {c.name, y, c.name_width};
 
     if (c.location_width == 0 && with_line)
-        top_rows_put_location(names->name, line, cells, box, TOP_STRONG);
+        put_row_location(names->name, line, cells, box, TOP_STRONG);
     else
         (void)top_cells_put(cells, box, TOP_STRONG, names->name);
     if (c.location_width > 0)
-        top_rows_put_location(names->file, line, cells,
-                              (struct top_box){c.location, y, c.location_width}, TOP_FAINT);
+        put_row_location(names->file, line, cells,
+                         (struct top_box){c.location, y, c.location_width}, TOP_FAINT);
 }
 
-static const char *top_rows_status_of(const struct top_model *model, const struct top_item *thread)
+static const char *get_thread_state_text(const struct top_model *model,
+                                         const struct top_item *thread)
 {
     if (thread->key.tid == 0)
         return "";
@@ -178,10 +179,10 @@ static void put_thread(const struct top_model *model, const struct top_state *st
     char text[TEXT_MAX];
 
     (void)snprintf(text, sizeof(text), "%d", (int)thread->key.tid);
-    top_rows_put_right(cells, (struct top_box){0, y, TID_WIDTH}, TOP_PLAIN,
-                       thread->key.tid ? text : "");
+    put_right_aligned(cells, (struct top_box){0, y, TID_WIDTH}, TOP_PLAIN,
+                      thread->key.tid ? text : "");
     (void)top_cells_put(cells, (struct top_box){TID_WIDTH + 1, y, STATUS_WIDTH - 1}, TOP_PLAIN,
-                        top_rows_status_of(model, thread));
+                        get_thread_state_text(model, thread));
     for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++, x += SHARE_WIDTH)
         put_share(model, state, sum->total[shares[i]], cells, (struct top_box){x, y, SHARE_WIDTH});
     x += 2;

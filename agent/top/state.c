@@ -14,7 +14,7 @@ void top_state_init(struct top_state *state)
 }
 
 /* Another list: begins at its top. */
-static void top_state_show(struct top_state *state, enum top_kind kind, uint32_t function)
+static void show_list(struct top_state *state, enum top_kind kind, uint32_t function)
 {
     state->kind = kind;
     state->function = function;
@@ -62,7 +62,7 @@ static void edit(struct top_state *state, uint32_t key)
 }
 
 /* Moves the mark. False: the key does something else. */
-static bool top_state_move(struct top_state *state, uint32_t key, size_t count, size_t page)
+static bool move_cursor(struct top_state *state, uint32_t key, size_t count, size_t page)
 {
     size_t *cursor = &state->cursor, step = page > 1 ? page - 1 : 1;
 
@@ -84,19 +84,19 @@ static bool top_state_move(struct top_state *state, uint32_t key, size_t count, 
 }
 
 /* The lines of the function that is marked, or of that of the line. */
-static void top_state_enter(struct top_state *state, const struct top_list *list)
+static void show_function_lines(struct top_state *state, const struct top_list *list)
 {
     if (state->kind == TOP_FUNCTIONS && state->cursor < list->count)
-        top_state_show(state, TOP_LINES, list->items[state->cursor]);
+        show_list(state, TOP_LINES, list->items[state->cursor]);
 }
 
 /* One step back: the help, a function's lines, the filter. */
-static void top_state_leave(struct top_state *state)
+static void go_one_level_up(struct top_state *state)
 {
     if (state->help)
         state->help = false;
     else if (state->function)
-        top_state_show(state, TOP_FUNCTIONS, 0);
+        show_list(state, TOP_FUNCTIONS, 0);
     else
         state->filter[0] = '\0';
 }
@@ -109,7 +109,7 @@ static void next_value(struct top_state *state)
 }
 
 /* Keys that choose what is shown. False: it is none of them. */
-static bool top_state_choose(struct top_state *state, uint32_t key)
+static bool handle_choice_key(struct top_state *state, uint32_t key)
 {
     switch (key) {
     case 'c':
@@ -146,13 +146,13 @@ static void change(struct top_state *state, uint32_t key, const struct top_list 
 {
     switch (key) {
     case 'f':
-        top_state_show(state, TOP_FUNCTIONS, 0);
+        show_list(state, TOP_FUNCTIONS, 0);
         break;
     case 'l':
-        top_state_show(state, state->kind == TOP_LINES ? TOP_FUNCTIONS : TOP_LINES, 0);
+        show_list(state, state->kind == TOP_LINES ? TOP_FUNCTIONS : TOP_LINES, 0);
         break;
     case 'T':
-        top_state_show(state, state->kind == TOP_THREADS ? TOP_FUNCTIONS : TOP_THREADS, 0);
+        show_list(state, state->kind == TOP_THREADS ? TOP_FUNCTIONS : TOP_THREADS, 0);
         break;
     case '/':
         state->editing = true;
@@ -166,11 +166,11 @@ static void change(struct top_state *state, uint32_t key, const struct top_list 
         state->help = true;
         break;
     case TOP_KEY_ENTER:
-        top_state_enter(state, list);
+        show_function_lines(state, list);
         break;
     case TOP_KEY_ESCAPE:
     case TOP_KEY_BACKSPACE:
-        top_state_leave(state);
+        go_one_level_up(state);
         break;
     default:
         break;
@@ -187,7 +187,7 @@ bool top_state_key(struct top_state *state, uint32_t key, const struct top_list 
         return false;
     if (state->help)
         state->help = false; /* whatever it is, it was read */
-    else if (!top_state_move(state, key, list->count, page) && !top_state_choose(state, key))
+    else if (!move_cursor(state, key, list->count, page) && !handle_choice_key(state, key))
         change(state, key, list);
     top_state_fit(state, list, page);
     return true;

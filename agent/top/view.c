@@ -39,20 +39,20 @@ struct line {
     size_t x, y;
 };
 
-static void top_view_add(struct line *line, enum top_style style, const char *text)
+static void add_styled_text(struct line *line, enum top_style style, const char *text)
 {
     const struct top_box box = {line->x, line->y, line->cells->width};
 
     line->x += top_cells_put(line->cells, box, style, text);
 }
 
-static double top_view_percent(uint64_t part, uint64_t of)
+static double compute_percent_of(uint64_t part, uint64_t of)
 {
     return of ? 100 * (double)part / (double)of : 0;
 }
 
 /* Puts text at the right end of the first row. */
-static void top_view_put_right(struct top_cells *cells, enum top_style style, const char *text)
+static void put_at_right_edge(struct top_cells *cells, enum top_style style, const char *text)
 {
     size_t size = strlen(text);
 
@@ -60,8 +60,8 @@ static void top_view_put_right(struct top_cells *cells, enum top_style style, co
         (void)top_cells_put(cells, (struct top_box){cells->width - size, 0, size}, style, text);
 }
 
-static void top_view_put_title(const struct top_state *state, const struct top_summary *info,
-                               struct top_cells *cells)
+static void put_title_line(const struct top_state *state, const struct top_summary *info,
+                           struct top_cells *cells)
 {
     struct line line = {cells, 0, 0};
     char text[LINE_MAX_BYTES];
@@ -73,17 +73,17 @@ static void top_view_put_title(const struct top_state *state, const struct top_s
     else
         (void)snprintf(text, sizeof(text), "  %zu process%s", info->processes,
                        info->processes == 1 ? "" : "es");
-    top_view_add(&line, TOP_PLAIN, text);
+    add_styled_text(&line, TOP_PLAIN, text);
     if (info->python[0]) {
-        top_view_add(&line, TOP_PLAIN, "  Python ");
-        top_view_add(&line, TOP_PLAIN, info->python);
+        add_styled_text(&line, TOP_PLAIN, "  Python ");
+        add_styled_text(&line, TOP_PLAIN, info->python);
     }
     (void)snprintf(text, sizeof(text), "  %s %" PRIu64 ":%02" PRIu64,
                    info->ended     ? "ENDED"
                    : state->paused ? "PAUSED"
                                    : "",
                    seconds / 60, seconds % 60);
-    top_view_put_right(cells, info->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
+    put_at_right_edge(cells, info->ended || state->paused ? TOP_ALERT : TOP_PLAIN, text);
 }
 
 static size_t live_threads(const struct top_model *model)
@@ -106,14 +106,15 @@ static void put_figures(const struct top_model *model, const struct top_summary 
     size_t threads = live_threads(model);
     char text[LINE_MAX_BYTES];
 
-    (void)snprintf(text, sizeof(text),
-                   "CPU %.1f%%  pystrobe %.1f%%  %.3g of %.3g Hz  torn %.1f%%  %zu thread%s",
-                   top_view_percent((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
-                   top_view_percent(counts->own_cpu_ns, counts->duration_ns),
-                   ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0.0,
-                   info->rate_hz, top_view_percent(counts->torn, counts->torn + counts->stacks),
-                   threads, threads == 1 ? "" : "s");
-    top_view_add(&line, TOP_PLAIN, text);
+    (void)snprintf(
+        text, sizeof(text),
+        "CPU %.1f%%  pystrobe %.1f%%  %.3g of %.3g Hz  torn %.1f%%  %zu thread%s",
+        compute_percent_of((uint64_t)model->recent.values[VALUE_CPU], counts->duration_ns),
+        compute_percent_of(counts->own_cpu_ns, counts->duration_ns),
+        ticks ? info->rate_hz * (double)counts->samples / (double)ticks : 0.0, info->rate_hz,
+        compute_percent_of(counts->torn, counts->torn + counts->stacks), threads,
+        threads == 1 ? "" : "s");
+    add_styled_text(&line, TOP_PLAIN, text);
 }
 
 static const char *const kinds[TOP_KINDS] = {
@@ -130,26 +131,26 @@ static void put_choice(const struct top_model *model, const struct top_state *st
     struct line line = {cells, 0, 2};
     char text[LINE_MAX_BYTES];
 
-    top_view_add(&line, TOP_STRONG, kinds[state->kind]);
+    add_styled_text(&line, TOP_STRONG, kinds[state->kind]);
     if (state->kind == TOP_LINES && state->function) {
-        top_view_add(&line, TOP_PLAIN, " of ");
-        top_view_add(&line, TOP_PLAIN,
-                     model->tables[TOP_FUNCTIONS].items[state->function].key.name);
+        add_styled_text(&line, TOP_PLAIN, " of ");
+        add_styled_text(&line, TOP_PLAIN,
+                        model->tables[TOP_FUNCTIONS].items[state->function].key.name);
     }
-    top_view_add(&line, TOP_PLAIN, " by ");
+    add_styled_text(&line, TOP_PLAIN, " by ");
     /* A thread's own time is its total. */
     if (state->kind != TOP_THREADS || state->sort == TOP_SORT_NAME) {
-        top_view_add(&line, TOP_STRONG, sorts[state->sort]);
-        top_view_add(&line, TOP_PLAIN, state->sort == TOP_SORT_NAME ? ", " : " ");
+        add_styled_text(&line, TOP_STRONG, sorts[state->sort]);
+        add_styled_text(&line, TOP_PLAIN, state->sort == TOP_SORT_NAME ? ", " : " ");
     }
-    top_view_add(&line, TOP_STRONG, values[state->value]);
+    add_styled_text(&line, TOP_STRONG, values[state->value]);
     (void)snprintf(text, sizeof(text), " time, %% of %s%.1f s", state->whole ? "all " : "the last ",
                    (double)(state->whole ? model->whole : model->recent).counts.duration_ns /
                        (double)NS_PER_S);
-    top_view_add(&line, TOP_PLAIN, text);
+    add_styled_text(&line, TOP_PLAIN, text);
     if (state->filter[0]) {
-        top_view_add(&line, TOP_PLAIN, ", filter: ");
-        top_view_add(&line, TOP_STRONG, state->filter);
+        add_styled_text(&line, TOP_PLAIN, ", filter: ");
+        add_styled_text(&line, TOP_STRONG, state->filter);
     }
 }
 
@@ -163,12 +164,13 @@ static void put_foot(const struct top_state *state, struct top_cells *cells)
     struct line line = {cells, 0, cells->height - 1};
 
     if (!state->editing) {
-        top_view_add(&line, TOP_FAINT, cells->width < strlen(long_foot) ? short_foot : long_foot);
+        add_styled_text(&line, TOP_FAINT,
+                        cells->width < strlen(long_foot) ? short_foot : long_foot);
         return;
     }
-    top_view_add(&line, TOP_STRONG, "filter: ");
-    top_view_add(&line, TOP_PLAIN, state->filter);
-    top_view_add(&line, TOP_CURSOR, " ");
+    add_styled_text(&line, TOP_STRONG, "filter: ");
+    add_styled_text(&line, TOP_PLAIN, state->filter);
+    add_styled_text(&line, TOP_CURSOR, " ");
 }
 
 static const struct {
@@ -222,7 +224,7 @@ void top_view(const struct top_model *model, const struct top_list *list,
     if (head > 0) {
         put_figures(model, info, cells);
         put_choice(model, state, cells);
-        top_view_put_title(state, info, cells);
+        put_title_line(state, info, cells);
     }
     top_rows_head(state, cells, head);
     for (i = 0; i < page && state->first + i < list->count; i++) {

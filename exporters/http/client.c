@@ -201,9 +201,9 @@ static CURLcode set_secrets(struct http_client *client)
     return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
 }
 
-static enum exporter_rc client_prepare(struct http_client *client,
-                                       const struct exporter_settings *settings,
-                                       const struct http_resource *resource, struct err *err)
+static enum exporter_rc prepare_http_client(struct http_client *client,
+                                            const struct exporter_settings *settings,
+                                            const struct http_resource *resource, struct err *err)
 {
     enum exporter_rc rc = http_setup_url(settings->url, resource->path, &client->url, err);
 
@@ -257,7 +257,7 @@ enum exporter_rc http_client_open(const struct exporter_settings *settings,
     if (!client)
         return rc;
     atomic_init(&client->canceled, false);
-    rc = client_prepare(client, settings, resource, err);
+    rc = prepare_http_client(client, settings, resource, err);
     if (rc != EXPORTER_OK)
         goto fail;
     rc = prepare_curl(client, settings, err);
@@ -334,7 +334,7 @@ void http_client_cancel(struct http_client *client)
 }
 
 /* Runs the transfer; a wake-up that comes before the wait is not lost, curl keeps it. */
-static CURLcode client_run(struct http_client *client)
+static CURLcode run_transfer(struct http_client *client)
 {
     int running = 1, left;
 
@@ -352,7 +352,7 @@ static CURLcode client_run(struct http_client *client)
     return CURLE_ABORTED_BY_CALLBACK;
 }
 
-static void client_explain(const struct http_client *client, CURLcode code, struct err *err)
+static void set_transfer_error(const struct http_client *client, CURLcode code, struct err *err)
 {
     const char *text = client->error[0] ? client->error : libcurl.easy_strerror(code);
     char shown[CURL_ERROR_SIZE * 4];
@@ -381,7 +381,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
     client->answered = false;
     client->error[0] = '\0';
     if (libcurl.multi_add_handle(client->multi, client->easy) == CURLM_OK) {
-        code = client_run(client);
+        code = run_transfer(client);
         (void)libcurl.multi_remove_handle(client->multi, client->easy);
     }
     client->reply = NULL;
@@ -391,7 +391,7 @@ static enum exporter_rc post_once(struct http_client *client, struct http_reply 
         return EXPORTER_OK;
     reply->unsent =
         libcurl.easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
-    client_explain(client, code, err);
+    set_transfer_error(client, code, err);
     return EXPORTER_RETRY;
 }
 

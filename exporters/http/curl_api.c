@@ -29,7 +29,7 @@ struct curl_api libcurl;
 static bool loaded;
 static struct err failure;
 
-static void curl_api_load_once(void)
+static void load_libcurl_once(void)
 {
     loaded = library_load(&library, &libcurl, &failure);
 }
@@ -38,7 +38,7 @@ bool curl_api_load(struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    (void)pthread_once(&once, curl_api_load_once);
+    (void)pthread_once(&once, load_libcurl_once);
     if (!loaded)
         err_set(err, "%s", failure.text);
     return loaded;

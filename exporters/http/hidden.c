@@ -50,7 +50,7 @@ static size_t class_of(size_t size)
     return class;
 }
 
-static struct head *hidden_cut(size_t size)
+static struct head *cut_from_chunk(size_t size)
 {
     struct head *head;
 
@@ -68,7 +68,7 @@ static struct head *hidden_cut(size_t size)
     return head;
 }
 
-static struct head *hidden_take(size_t class)
+static struct head *take_hidden_block(size_t class)
 {
     struct head *head;
 
@@ -77,7 +77,7 @@ static struct head *hidden_take(size_t class)
     if (head)
         freed[class] = head->next;
     else
-        head = hidden_cut((size_t)SMALLEST << class);
+        head = cut_from_chunk((size_t)SMALLEST << class);
     (void)pthread_mutex_unlock(&lock);
     if (head)
         head->room = ((size_t)SMALLEST << class) - sizeof(*head);
@@ -102,7 +102,7 @@ void *hidden_malloc(size_t size)
     if (size > SIZE_MAX / 2)
         return NULL;
     class = class_of(size + sizeof(*head));
-    head = class < CLASSES ? hidden_take(class) : take_large(size + sizeof(*head));
+    head = class < CLASSES ? take_hidden_block(class) : take_large(size + sizeof(*head));
     return head ? head + 1 : NULL;
 }
 

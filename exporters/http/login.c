@@ -41,7 +41,7 @@ static enum exporter_rc hold(struct held *held, const char *what, const char *fi
     return text ? secret_copy(what, text, &held->text, err) : EXPORTER_OK;
 }
 
-static void login_let_go(struct held *held)
+static void free_held_secret(struct held *held)
 {
     free(held->file);
     secret_free(held->text);
@@ -136,12 +136,12 @@ void http_login_close(struct http_login *login)
         return;
     for (size_t i = 0; i < login->header_count; i++) {
         free(login->headers[i].name);
-        login_let_go(&login->headers[i].value);
+        free_held_secret(&login->headers[i].value);
     }
     free(login->headers);
-    login_let_go(&login->password);
-    login_let_go(&login->token);
-    login_let_go(&login->proxy);
+    free_held_secret(&login->password);
+    free_held_secret(&login->token);
+    free_held_secret(&login->proxy);
     free(login->user);
     free(login);
 }
@@ -183,7 +183,7 @@ CURLcode http_login_apply(const struct http_login *login, CURL *easy)
     return code;
 }
 
-static bool login_append(struct curl_slist **list, const char *line)
+static bool append_header_line(struct curl_slist **list, const char *line)
 {
     struct curl_slist *longer = libcurl.slist_append(*list, line);
 
@@ -200,7 +200,7 @@ static bool append_secret(struct curl_slist **list, const struct held_header *he
 
     if (good)
         (void)snprintf(line, size, "%s: %s", header->name, header->value.text);
-    good = good && login_append(list, line);
+    good = good && append_header_line(list, line);
     hidden_free(line);
     return good;
 }
@@ -212,7 +212,7 @@ bool http_login_headers(const struct http_login *login, const struct curl_slist 
     bool good = true;
 
     for (; good && plain; plain = plain->next)
-        good = login_append(&list, plain->data);
+        good = append_header_line(&list, plain->data);
     for (size_t i = 0; good && i < login->header_count; i++)
         good = append_secret(&list, &login->headers[i]);
     if (good)
@@ -222,7 +222,7 @@ bool http_login_headers(const struct http_login *login, const struct curl_slist 
     return good;
 }
 
-static bool login_renew(struct held *held)
+static bool reread_secret_file(struct held *held)
 {
     char *fresh;
 
@@ -241,7 +241,7 @@ static bool login_renew(struct held *held)
 static bool renew_proxy(struct held *held)
 {
     char *before = held->text ? hidden_strdup(held->text) : NULL;
-    bool renewed = before && login_renew(held);
+    bool renewed = before && reread_secret_file(held);
 
     if (renewed && !strchr(held->text, ':')) {
         secret_free(held->text);
@@ -254,12 +254,12 @@ static bool renew_proxy(struct held *held)
 
 bool http_login_renew(struct http_login *login)
 {
-    bool renewed = login_renew(&login->password);
+    bool renewed = reread_secret_file(&login->password);
 
-    renewed = login_renew(&login->token) || renewed;
+    renewed = reread_secret_file(&login->token) || renewed;
     renewed = renew_proxy(&login->proxy) || renewed;
     for (size_t i = 0; i < login->header_count; i++)
-        renewed = login_renew(&login->headers[i].value) || renewed;
+        renewed = reread_secret_file(&login->headers[i].value) || renewed;
     return renewed;
 }
 

@@ -57,18 +57,18 @@ static bool read_date(const char *value, size_t size, int64_t *out)
     return date >= 0;
 }
 
-static bool retry_after_is_blank(char byte)
+static bool is_header_space(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static void retry_after_trim(const char **value, size_t *size)
+static void trim_header_value(const char **value, size_t *size)
 {
-    while (*size > 0 && retry_after_is_blank(**value)) {
+    while (*size > 0 && is_header_space(**value)) {
         (*value)++;
         (*size)--;
     }
-    while (*size > 0 && retry_after_is_blank((*value)[*size - 1]))
+    while (*size > 0 && is_header_space((*value)[*size - 1]))
         (*size)--;
 }
 
@@ -76,7 +76,7 @@ uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns)
 {
     int64_t seconds, now_s = now_ns / S_NS;
 
-    retry_after_trim(&value, &size);
+    trim_header_value(&value, &size);
     if (read_seconds(value, size, &seconds))
         return capped(seconds);
     if (!read_date(value, size, &seconds) || seconds <= now_s)
@@ -109,6 +109,6 @@ bool retry_after_date(const char *line, size_t size, int64_t *out_s)
 
     if (!find_value(line, size, "Date:", &value, &value_size))
         return false;
-    retry_after_trim(&value, &value_size);
+    trim_header_value(&value, &value_size);
     return read_date(value, value_size, out_s);
 }

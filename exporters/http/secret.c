@@ -28,7 +28,7 @@ static const char *why_unfit(int fd)
 }
 
 /* Fills `text` as far as the file goes; it may have grown since it was looked at. */
-static bool secret_read_all(int fd, char *text, size_t capacity, size_t *size)
+static bool read_secret_bytes(int fd, char *text, size_t capacity, size_t *size)
 {
     *size = 0;
     while (*size < capacity) {
@@ -90,7 +90,7 @@ static enum exporter_rc take_line(int fd, const char *path, char *text, struct e
     const char *wrong;
     size_t size;
 
-    if (!secret_read_all(fd, text, SECRET_FILE_MAX, &size)) {
+    if (!read_secret_bytes(fd, text, SECRET_FILE_MAX, &size)) {
         err_set(err, "%s: %s", path, strerror(errno));
         return EXPORTER_BAD_CONFIG;
     }
@@ -104,7 +104,7 @@ static enum exporter_rc take_line(int fd, const char *path, char *text, struct e
     return EXPORTER_OK;
 }
 
-static enum exporter_rc secret_read_line(int fd, const char *path, char **out, struct err *err)
+static enum exporter_rc read_secret_line(int fd, const char *path, char **out, struct err *err)
 {
     char *text = hidden_calloc(1, SECRET_FILE_MAX + 1);
     enum exporter_rc rc = text ? take_line(fd, path, text, err) : EXPORTER_NOMEM;
@@ -134,7 +134,7 @@ enum exporter_rc secret_read(const char *path, char **out, struct err *err)
     if (unfit)
         err_set(err, "%s %s", path, unfit);
     else
-        rc = secret_read_line(fd, path, out, err);
+        rc = read_secret_line(fd, path, out, err);
     (void)close(fd);
     return rc;
 }

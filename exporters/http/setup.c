@@ -169,7 +169,7 @@ static enum exporter_rc append_line(struct curl_slist **list, const char *line)
     return EXPORTER_OK;
 }
 
-static enum exporter_rc setup_append(struct curl_slist **list, const char *name, const char *value)
+static enum exporter_rc append_header(struct curl_slist **list, const char *name, const char *value)
 {
     const char *between = value[strspn(value, " \t")] == '\0' ? ";" : ": ";
     enum exporter_rc rc;
@@ -210,20 +210,20 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
                                    const struct http_resource *resource, struct curl_slist **list,
                                    struct err *err)
 {
-    enum exporter_rc rc = setup_append(list, "Content-Type", resource->content_type);
+    enum exporter_rc rc = append_header(list, "Content-Type", resource->content_type);
 
     if (rc == EXPORTER_OK && resource->content_encoding)
-        rc = setup_append(list, "Content-Encoding", resource->content_encoding);
+        rc = append_header(list, "Content-Encoding", resource->content_encoding);
 
     /* Else curl asks before a long body, and waits a second where nobody knows the question. */
     if (rc == EXPORTER_OK)
         rc = append_line(list, "Expect:");
     if (rc == EXPORTER_OK && settings->tenant)
-        rc = setup_append(list, "X-Scope-OrgID", settings->tenant);
+        rc = append_header(list, "X-Scope-OrgID", settings->tenant);
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->header_count; i++) {
         rc = check_header(settings, &settings->headers[i], err);
         if (rc == EXPORTER_OK)
-            rc = setup_append(list, settings->headers[i].name, settings->headers[i].value);
+            rc = append_header(list, settings->headers[i].name, settings->headers[i].value);
     }
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->secret_header_count; i++) {
         const struct exporter_label name = {settings->secret_headers[i].name, ""};

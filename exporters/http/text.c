@@ -43,7 +43,7 @@ size_t text_utf8_step(const unsigned char *bytes, size_t size)
 }
 
 /* C0, DEL and C1: terminals obey them. */
-static int reply_text_is_control(const unsigned char *bytes, size_t step)
+static int is_utf8_control(const unsigned char *bytes, size_t step)
 {
     if (step == 1)
         return bytes[0] < 0x20 || bytes[0] == 0x7f;
@@ -51,12 +51,12 @@ static int reply_text_is_control(const unsigned char *bytes, size_t step)
 }
 
 /* One character, or one byte that cannot stay, as it is to be shown. */
-static size_t reply_text_show(const unsigned char *bytes, size_t size, char shown[5],
-                              size_t *shown_size)
+static size_t escape_char_or_byte(const unsigned char *bytes, size_t size, char shown[5],
+                                  size_t *shown_size)
 {
     size_t step = text_utf8_step(bytes, size);
 
-    if (step > 0 && !reply_text_is_control(bytes, step)) {
+    if (step > 0 && !is_utf8_control(bytes, step)) {
         memcpy(shown, bytes, step);
         *shown_size = step;
         return step;
@@ -74,7 +74,7 @@ size_t text_printable(const void *bytes, size_t size, char *out, size_t out_size
         return 0;
     while (at < size) {
         char shown[5];
-        size_t shown_size, step = reply_text_show(in + at, size - at, shown, &shown_size);
+        size_t shown_size, step = escape_char_or_byte(in + at, size - at, shown, &shown_size);
 
         if (shown_size > out_size - 1 - used)
             break;

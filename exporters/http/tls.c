@@ -45,7 +45,7 @@ static enum exporter_rc check_files(const struct exporter_settings *settings, st
     return EXPORTER_BAD_CONFIG;
 }
 
-static bool tls_copy(const char *path, char **out)
+static bool copy_tls_path(const char *path, char **out)
 {
     *out = path ? strdup(path) : NULL;
     return !path || *out;
@@ -59,8 +59,8 @@ enum exporter_rc http_tls_open(const struct exporter_settings *settings, struct 
     *out = (struct http_tls){NULL, NULL};
     if (rc != EXPORTER_OK)
         return rc;
-    return tls_copy(settings->cert_file, &out->cert_file) &&
-                   tls_copy(settings->key_file, &out->key_file)
+    return copy_tls_path(settings->cert_file, &out->cert_file) &&
+                   copy_tls_path(settings->key_file, &out->key_file)
                ? EXPORTER_OK
                : EXPORTER_NOMEM;
 }

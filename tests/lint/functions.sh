@@ -16,6 +16,12 @@ list_functions() {
         awk '{ print $2 - $1 + 1, $3, $4 ":" $1 }' | sort -rn
 }
 
+# "name file", headers, too: an inline function there is one of each file that includes it
+list_names() {
+    find base unwind pprof formats conf exporters agent -name '*.[ch]' -print0 |
+        xargs -0 ctags --langmap=C:.c.h --c-kinds=f -x --_xformat='%N %F' | sort -u
+}
+
 functions=$(list_functions)
 if [[ -n $functions ]]; then
     echo "$functions" | awk -v max=$longest_allowed '
@@ -29,7 +35,7 @@ if [[ -n $functions ]]; then
         }' || failed=1
 fi
 
-doubles=$(echo "$functions" | awk '{ file = $3; sub(/:.*/, "", file); if (seen[$2, file]++) next; files[$2] = files[$2] " " file; count[$2]++ }
+doubles=$(list_names | awk '{ files[$1] = files[$1] " " $2; count[$1]++ }
     END { for (name in count) if (count[name] > 1) print "functions: " name " is in" files[name] }' | sort)
 if [[ -n $doubles ]]; then
     echo "$doubles"

@@ -31,8 +31,8 @@ static inline __attribute__((always_inline)) struct bpf_reader_area *the_area(vo
     return area;
 }
 
-static inline __attribute__((always_inline)) bool bpf_holds(const struct bpf_reader_range *range,
-                                                            uint64_t from, uint64_t size)
+static inline __attribute__((always_inline)) bool
+range_contains(const struct bpf_reader_range *range, uint64_t from, uint64_t size)
 {
     const uint64_t at = from - range->from;
 
@@ -44,16 +44,16 @@ static inline __attribute__((always_inline)) bool is_there(const struct bpf_read
                                                            uint64_t from, uint64_t size)
 {
     for (uint32_t i = 0; i < BPF_READER_CHUNKS; i++)
-        if (bpf_holds(&area->found[i], from, size))
+        if (range_contains(&area->found[i], from, size))
             return true;
     for (uint32_t i = 0; i < BPF_READER_LOOKED; i++)
-        if (bpf_holds(&area->ranges[i], from, size))
+        if (range_contains(&area->ranges[i], from, size))
             return true;
     return false;
 }
 
 /* Copies the next BPF_READER_STEP requested ranges: 1; 0: one cannot be read. */
-static SUBPROGRAM uint64_t bpf_copy(uint64_t from)
+static SUBPROGRAM uint64_t copy_next_ranges(uint64_t from)
 {
     struct bpf_reader_area *area = the_area();
     const struct bpf_reader_range *range;
@@ -71,7 +71,7 @@ static SUBPROGRAM uint64_t bpf_copy(uint64_t from)
  * Copies bytes that are not there yet: 1; 0: they cannot be read, which bpf_reader.c finds out when
  * it needs them. Without room only the counts grow, and tell bpf_reader.c so.
  */
-static SUBPROGRAM uint64_t bpf_find(uint64_t from, uint64_t size)
+static SUBPROGRAM uint64_t copy_missing_bytes(uint64_t from, uint64_t size)
 {
     struct bpf_reader_area *area = the_area();
     const uint32_t found = area->found_count, at = area->used;
@@ -96,7 +96,7 @@ static SUBPROGRAM uint64_t bpf_find(uint64_t from, uint64_t size)
  * interpreter.
  */
 static inline __attribute__((always_inline)) uint64_t
-bpf_current_frame_at(struct bpf_reader_area *area)
+locate_current_frame(struct bpf_reader_area *area)
 {
     uint64_t record = 0, words[2] = {0}; /* _PyCFrame: current_frame, previous */
 
@@ -105,9 +105,9 @@ bpf_current_frame_at(struct bpf_reader_area *area)
     if (probe_read_user(&record, sizeof(record), area->thread + area->chain.cframe) != 0)
         return 0;
     record += area->chain.current_frame;
-    (void)bpf_find(record, sizeof(words));
+    (void)copy_missing_bytes(record, sizeof(words));
     if (probe_read_user(words, sizeof(words), record) == 0 && words[1] != 0)
-        (void)bpf_find(words[1] + area->chain.current_frame, sizeof(words[1]));
+        (void)copy_missing_bytes(words[1] + area->chain.current_frame, sizeof(words[1]));
     return record;
 }
 
@@ -124,19 +124,19 @@ static inline __attribute__((always_inline)) void follow_chunks(struct bpf_reade
         if (probe_read_user(head, sizeof(head), words[0]) != 0)
             return;
         size = i == 0 ? words[1] - words[0] : sizeof(head) + head[2] * 8;
-        (void)bpf_find(words[0], size);
+        (void)copy_missing_bytes(words[0], size);
         words[0] = head[0];
     }
 }
 
 /* Copies the next BPF_READER_STEP frames, unless they are there: the caller of the last; 0: none.
  */
-static SUBPROGRAM uint64_t bpf_follow(uint64_t frame)
+static SUBPROGRAM uint64_t copy_next_frames(uint64_t frame)
 {
     const struct bpf_reader_chain *chain = &the_area()->chain;
 
     for (uint64_t i = 0; i < BPF_READER_STEP && frame != 0; i++)
-        if (!bpf_find(frame + chain->frame_from, chain->frame_size) ||
+        if (!copy_missing_bytes(frame + chain->frame_from, chain->frame_size) ||
             probe_read_user(&frame, sizeof(frame), frame + chain->previous) != 0)
             return 0;
     return frame;
@@ -146,10 +146,10 @@ static inline __attribute__((always_inline)) void follow_frames(struct bpf_reade
 {
     uint64_t frame = 0;
 
-    if (probe_read_user(&frame, sizeof(frame), bpf_current_frame_at(area)) != 0)
+    if (probe_read_user(&frame, sizeof(frame), locate_current_frame(area)) != 0)
         return;
     for (uint64_t i = 0; i < BPF_READER_FRAMES && frame != 0; i += BPF_READER_STEP)
-        frame = bpf_follow(frame);
+        frame = copy_next_frames(frame);
 }
 
 __attribute__((section("program"))) int bpf_reader_program(void *ctx)
@@ -161,7 +161,7 @@ __attribute__((section("program"))) int bpf_reader_program(void *ctx)
     if ((uint32_t)current_pid_tgid() != area->tid)
         return BPF_READER_ELSEWHERE;
     for (uint64_t i = 0; i < BPF_READER_RANGES && i < area->count; i += BPF_READER_STEP)
-        if (!bpf_copy(i))
+        if (!copy_next_ranges(i))
             return BPF_READER_FAULT;
     area->found_count = 0;
     if (area->thread != 0) {

@@ -130,9 +130,9 @@ static const struct types types = {
 
 /* In the order of the code. */
 static const struct bpf_func_info functions[] = {{BPF_READER_AT_bpf_reader_program, TYPE_PROGRAM},
-                                                 {BPF_READER_AT_bpf_copy, TYPE_COPY},
-                                                 {BPF_READER_AT_bpf_find, TYPE_FIND},
-                                                 {BPF_READER_AT_bpf_follow, TYPE_FOLLOW}};
+                                                 {BPF_READER_AT_copy_next_ranges, TYPE_COPY},
+                                                 {BPF_READER_AT_copy_missing_bytes, TYPE_FIND},
+                                                 {BPF_READER_AT_copy_next_frames, TYPE_FOLLOW}};
 
 static bool load_types(struct bpf_reader *bpf_reader)
 {
@@ -144,7 +144,7 @@ static bool load_types(struct bpf_reader *bpf_reader)
     return bpf_reader->types_fd >= 0;
 }
 
-static bool bpf_reader_load(struct bpf_reader *bpf_reader)
+static bool load_bpf_program(struct bpf_reader *bpf_reader)
 {
     struct bpf_insn program[sizeof(bpf_reader_code) / sizeof(struct bpf_insn)];
     union bpf_attr attr = {0};
@@ -179,7 +179,7 @@ struct bpf_reader *bpf_reader_new(void)
     if (!bpf_reader)
         return NULL;
     bpf_reader->map_fd = bpf_reader->types_fd = bpf_reader->program_fd = -1;
-    if (map_area(bpf_reader) && load_types(bpf_reader) && bpf_reader_load(bpf_reader))
+    if (map_area(bpf_reader) && load_types(bpf_reader) && load_bpf_program(bpf_reader))
         return bpf_reader;
     cause = errno;
     bpf_reader_free(bpf_reader);
@@ -235,7 +235,7 @@ static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges
 }
 
 /* Runs the program on that CPU. False: it has not copied the ranges. */
-static bool bpf_reader_run(struct bpf_reader *bpf_reader, int cpu)
+static bool run_bpf_program(struct bpf_reader *bpf_reader, int cpu)
 {
     union bpf_attr attr = {0};
 
@@ -266,7 +266,7 @@ bool bpf_reader_read(struct bpf_reader *bpf_reader, const struct bpf_reader_thre
     bpf_reader->area->thread = thread->state;
     bpf_reader->area->chain = thread->chain;
     mem->reads++;
-    if (!bpf_reader_run(bpf_reader, thread->cpu))
+    if (!run_bpf_program(bpf_reader, thread->cpu))
         return false;
     mem->bpf_ns += bpf_reader->area->took_ns;
     for (i = 0; i < count; at += ranges[i++].size)

@@ -54,7 +54,7 @@ void cpu_pin_finish(struct cpu_pin *cpu_pin)
 }
 
 /* Reads the stat of a thread; the file stays open, because the same thread is read many times. */
-static bool cpu_pin_look_at(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
+static bool read_watched_stat(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
 {
     if (cpu_pin->proc_fd < 0 || tid == 0)
         return false;
@@ -124,14 +124,14 @@ int cpu_pin_cpu_of(struct cpu_pin *cpu_pin, pid_t tid)
 {
     struct taskstat stat;
 
-    return cpu_pin_look_at(cpu_pin, tid, &stat) ? stat.cpu : -1;
+    return read_watched_stat(cpu_pin, tid, &stat) ? stat.cpu : -1;
 }
 
 bool cpu_pin_move(struct cpu_pin *cpu_pin, pid_t tid, bool asleep_too)
 {
     struct taskstat stat;
 
-    return cpu_pin_look_at(cpu_pin, tid, &stat) && (stat.state == 'R' || asleep_too) &&
+    return read_watched_stat(cpu_pin, tid, &stat) && (stat.state == 'R' || asleep_too) &&
            cpu_pin_move_to(cpu_pin, tid, stat.cpu);
 }
 

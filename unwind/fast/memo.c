@@ -13,7 +13,7 @@ enum {
     BLOCK_STEP = 256
 };
 
-static void memo_note(struct memos *memos, cpy_addr from, size_t size)
+static void note_memo_piece(struct memos *memos, cpy_addr from, size_t size)
 {
     size_t capacity = memos->piece_capacity ? memos->piece_capacity * 2 : 64;
     struct memo_piece *wider;
@@ -44,7 +44,7 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     memos->recording &= !mem->once;
     recording = memos->recording && mem->when == MEM_FIRST && !mem->implied;
     for (i = 0; i < count && recording; i++)
-        memo_note(memos, ranges[i].from, ranges[i].size);
+        note_memo_piece(memos, ranges[i].from, ranges[i].size);
     inner->when = mem->when;
     inner->once = mem->once;
     rc = mem_read_ranges(inner, ranges, count);
@@ -120,7 +120,7 @@ void memos_finish(struct memos *memos)
 }
 
 /* The slot where `key` is or would be; the table is never full. */
-static struct memo **memo_slot_of(struct memos *memos, struct memo_key key)
+static struct memo **find_memo_slot(struct memos *memos, struct memo_key key)
 {
     uint64_t hash = ((key.addr >> 4) ^ key.owner) * UINT64_C(0x9E3779B97F4A7C15);
     size_t i = (size_t)(hash >> 20) & (memos->slot_count - 1);
@@ -131,17 +131,17 @@ static struct memo **memo_slot_of(struct memos *memos, struct memo_key key)
     return &memos->slots[i];
 }
 
-static void memo_fill_slots(struct memos *memos)
+static void fill_memo_slots(struct memos *memos)
 {
     size_t i;
 
     memset(memos->slots, 0, memos->slot_count * sizeof(struct memo *));
     for (i = 0; i < memos->count; i++)
-        *memo_slot_of(memos, memos->all[i]->key) = memos->all[i];
+        *find_memo_slot(memos, memos->all[i]->key) = memos->all[i];
 }
 
 /* Room for one more; there are twice as many slots. */
-static bool memo_grow(struct memos *memos)
+static bool grow_memo_table(struct memos *memos)
 {
     size_t capacity = memos->capacity ? memos->capacity * 2 : 16;
     struct memo **all, **slots;
@@ -158,12 +158,12 @@ static bool memo_grow(struct memos *memos)
     memos->slots = slots;
     memos->slot_count = 2 * capacity;
     memos->capacity = capacity;
-    memo_fill_slots(memos);
+    fill_memo_slots(memos);
     return true;
 }
 
 /* Things are looked up in nearly the same order in each pass. */
-static struct memo *memo_look_up(struct memos *memos, struct memo_key key)
+static struct memo *lookup_memo(struct memos *memos, struct memo_key key)
 {
     struct memo *memo = memos->next < memos->count ? memos->all[memos->next] : NULL;
 
@@ -171,21 +171,21 @@ static struct memo *memo_look_up(struct memos *memos, struct memo_key key)
         memos->next++;
         return memo;
     }
-    return memos->slot_count > 0 ? *memo_slot_of(memos, key) : NULL;
+    return memos->slot_count > 0 ? *find_memo_slot(memos, key) : NULL;
 }
 
-static struct memo *memo_add(struct memos *memos, struct memo_key key)
+static struct memo *add_memo(struct memos *memos, struct memo_key key)
 {
     struct memo *memo = NULL;
 
-    if (memos->count < MEMOS_MAX && memo_grow(memos))
+    if (memos->count < MEMOS_MAX && grow_memo_table(memos))
         memo = memos->spare ? take_spare(memos) : calloc(1, sizeof(*memo));
     if (!memo)
         return NULL;
     memo->key = key;
     memo->good = false;
     memos->all[memos->count++] = memo;
-    *memo_slot_of(memos, key) = memo;
+    *find_memo_slot(memos, key) = memo;
     return memo;
 }
 
@@ -216,7 +216,7 @@ void memos_end(struct memos *memos)
     if (count == memos->count)
         return;
     memos->count = count;
-    memo_fill_slots(memos);
+    fill_memo_slots(memos);
 }
 
 void memos_forget(struct memos *memos)
@@ -247,7 +247,7 @@ static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t c
     return true;
 }
 
-static bool memo_is_same(const struct memos *memos, const struct memo *memo)
+static bool are_memo_bytes_unchanged(const struct memos *memos, const struct memo *memo)
 {
     const struct memo_piece *piece = pieces_of(memo), *end = piece + memo->piece_count;
     const unsigned char *then = (const unsigned char *)end;
@@ -260,7 +260,7 @@ static bool memo_is_same(const struct memos *memos, const struct memo *memo)
 
 void *memo_find(struct memos *memos, struct memo_key key)
 {
-    struct memo *memo = memos->prefetch->now == memos->set ? memo_look_up(memos, key) : NULL;
+    struct memo *memo = memos->prefetch->now == memos->set ? lookup_memo(memos, key) : NULL;
 
     if (!memo || !memo->good)
         return NULL;
@@ -268,7 +268,7 @@ void *memo_find(struct memos *memos, struct memo_key key)
         memo->good = find_pieces(memos, pieces_of(memo), memo->piece_count);
         memo->layout_count = memos->set->layout_count;
     }
-    memo->good = memo->good && memo_is_same(memos, memo);
+    memo->good = memo->good && are_memo_bytes_unchanged(memos, memo);
     if (!memo->good)
         return NULL;
     memos->given += memo->pass != memos->pass;
@@ -289,7 +289,7 @@ void memo_discard(struct memos *memos)
     memos->recording = false;
 }
 
-static int memo_by_address(const void *a, const void *b)
+static int compare_piece_addresses(const void *a, const void *b)
 {
     const struct memo_piece *left = a, *right = b;
 
@@ -297,13 +297,13 @@ static int memo_by_address(const void *a, const void *b)
 }
 
 /* Joins pieces that overlap or nearly touch; gives the bytes of all. */
-static size_t memo_join(struct memos *memos)
+static size_t merge_memo_pieces(struct memos *memos)
 {
     struct memo_piece *pieces = memos->pieces;
     size_t i, joined = 0, bytes = 0;
     uint64_t distance;
 
-    qsort(pieces, memos->piece_count, sizeof(*pieces), memo_by_address);
+    qsort(pieces, memos->piece_count, sizeof(*pieces), compare_piece_addresses);
     for (i = 0; i < memos->piece_count; i++) {
         if (joined > 0) {
             distance = pieces[i].from - pieces[joined - 1].from;
@@ -322,7 +322,7 @@ static size_t memo_join(struct memos *memos)
 }
 
 /* Makes room for a block. */
-static bool memo_make_room(struct memos *memos, struct memo *memo, size_t size)
+static bool reserve_memo_block(struct memos *memos, struct memo *memo, size_t size)
 {
     size_t room = (size + BLOCK_STEP - 1) / BLOCK_STEP * BLOCK_STEP;
     unsigned char *wider;
@@ -342,7 +342,7 @@ static bool memo_make_room(struct memos *memos, struct memo *memo, size_t size)
 }
 
 /* Puts the pieces and their bytes behind the result. */
-static void memo_fill(const struct memos *memos, struct memo *memo)
+static void copy_pieces_to_memo(const struct memos *memos, struct memo *memo)
 {
     struct memo_piece *pieces = pieces_of(memo);
     unsigned char *to;
@@ -367,17 +367,17 @@ void *memo_store(struct memos *memos, struct memo_key key, size_t result_size)
         return NULL;
     memos->recording = false;
     result_size = (result_size + 7) & ~(size_t)7;
-    bytes = memo_join(memos);
+    bytes = merge_memo_pieces(memos);
     if (!find_pieces(memos, memos->pieces, memos->piece_count))
         return NULL;
-    memo = memo_look_up(memos, key);
-    memo = memo ? memo : memo_add(memos, key);
+    memo = lookup_memo(memos, key);
+    memo = memo ? memo : add_memo(memos, key);
     if (!memo ||
-        !memo_make_room(memos, memo,
-                        result_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
+        !reserve_memo_block(memos, memo,
+                            result_size + memos->piece_count * sizeof(struct memo_piece) + bytes))
         return NULL;
     memo->result_size = result_size;
-    memo_fill(memos, memo);
+    copy_pieces_to_memo(memos, memo);
     memos->given += memo->pass != memos->pass;
     memo->pass = memos->pass;
     memo->good = true;

@@ -67,8 +67,8 @@ static struct prefetch_range *find_sorted(struct prefetch_set *set, cpy_addr fro
 }
 
 /* The range of which these bytes were fetched; NULL: none. */
-static struct prefetch_range *prefetch_find(struct prefetch_set *set, cpy_addr from, size_t size,
-                                            enum mem_when when)
+static struct prefetch_range *find_fetched_range(struct prefetch_set *set, cpy_addr from,
+                                                 size_t size, enum mem_when when)
 {
     uint32_t i, tried;
 
@@ -106,7 +106,7 @@ static void use(struct prefetch_range *range, uint64_t at, uint64_t size)
 }
 
 /* True if between the end of one range and another there is little, and no page of neither. */
-static bool prefetch_is_near(cpy_addr end, cpy_addr from)
+static bool is_near_range(cpy_addr end, cpy_addr from)
 {
     return from <= end || (from - end <= GAP_MAX && from / PAGE - (end - 1) / PAGE <= 1);
 }
@@ -116,8 +116,8 @@ static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
 {
     uint64_t below = range->from > from ? range->from - from : 0, wanted;
 
-    if (below > 0 ? below > RANGE_MAX || !prefetch_is_near(from + size, range->from)
-                  : !prefetch_is_near(range->from + range->size, from))
+    if (below > 0 ? below > RANGE_MAX || !is_near_range(from + size, range->from)
+                  : !is_near_range(range->from + range->size, from))
         return false;
     wanted = below > 0 ? below + range->size : from - range->from + size;
     if (wanted > RANGE_MAX || (below > 0 && size > wanted))
@@ -133,8 +133,7 @@ static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
     return true;
 }
 
-static void prefetch_append(struct prefetch_set *set, cpy_addr from, size_t size,
-                            enum mem_when when)
+static void append_range(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
     struct prefetch_range *wider;
@@ -155,7 +154,7 @@ static void prefetch_append(struct prefetch_set *set, cpy_addr from, size_t size
 }
 
 /* Adds these bytes to what is fetched the next time. */
-static void prefetch_note(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
+static void note_range(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
     uint32_t i = 0, last = set->count;
 
@@ -177,7 +176,7 @@ static void prefetch_note(struct prefetch_set *set, cpy_addr from, size_t size, 
         if (range->when == when && widen(&set->ranges[i], from, size))
             return;
     }
-    prefetch_append(set, from, size, when);
+    append_range(set, from, size, when);
 }
 
 /* Bytes that the BPF program added when it fetched the set; NULL: none. */
@@ -194,19 +193,19 @@ static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_add
  * once something was missing, the copies are too old for that. If all copies are of one moment, any
  * copy of these bytes will do.
  */
-static const unsigned char *prefetch_serve(const struct prefetch *prefetch, cpy_addr from,
-                                           size_t size, enum mem_when when, size_t next_time)
+static const unsigned char *get_fetched_bytes(const struct prefetch *prefetch, cpy_addr from,
+                                              size_t size, enum mem_when when, size_t next_time)
 {
     struct prefetch_set *set = prefetch->now;
     const unsigned char *found = set->followed ? find_by_bpf(prefetch, from, size) : NULL;
-    struct prefetch_range *range = found ? NULL : prefetch_find(set, from, size, when);
+    struct prefetch_range *range = found ? NULL : find_fetched_range(set, from, size, when);
 
     if (!range && !found && set->bpf_count != 0 && when != MEM_FIRST)
-        range = prefetch_find(set, from, size, MEM_FIRST);
+        range = find_fetched_range(set, from, size, MEM_FIRST);
     if (!range && !found) {
         found = find_by_bpf(prefetch, from, size);
         set->missed |= !found && when == MEM_FIRST;
-        prefetch_note(set, from, next_time, when);
+        note_range(set, from, next_time, when);
     }
     if (when == MEM_STATE)
         set->has_state = range || found;
@@ -228,7 +227,8 @@ static enum cpy_rc prefetch_read(struct mem *mem, const struct mem_range *ranges
     size_t i;
 
     for (i = 0; i < count && now; i++) {
-        bytes = prefetch_serve(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        bytes =
+            get_fetched_bytes(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
         if (bytes)
             memcpy(ranges[i].into, bytes, ranges[i].size);
         served &= bytes != NULL;
@@ -245,7 +245,7 @@ static const unsigned char *prefetch_look(struct mem *mem, cpy_addr from, size_t
     struct prefetch *prefetch = (struct prefetch *)mem;
     size_t next_time = round_up(size) < most ? round_up(size) : most;
 
-    return prefetch->now ? prefetch_serve(prefetch, from, size, mem->when, next_time) : NULL;
+    return prefetch->now ? get_fetched_bytes(prefetch, from, size, mem->when, next_time) : NULL;
 }
 
 static bool prefetch_is_late(const struct mem *mem)
@@ -298,7 +298,7 @@ static uint32_t lowest_bit(uint64_t bits)
 }
 
 /* Drops the unused beginning of a range; what was used behind a gap becomes another range. */
-static void prefetch_split(struct prefetch_set *set, uint32_t i)
+static void split_unused_gap(struct prefetch_set *set, uint32_t i)
 {
     struct prefetch_range *range = &set->ranges[i];
     const uint32_t before = lowest_bit(range->blocks) << range->shift;
@@ -311,15 +311,15 @@ static void prefetch_split(struct prefetch_set *set, uint32_t i)
     }
     end = lowest_bit(~range->blocks);
     next = range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
-    while (next != 0 && prefetch_is_near(range->from + ((uint64_t)end << range->shift),
-                                         range->from + ((uint64_t)next << range->shift))) {
+    while (next != 0 && is_near_range(range->from + ((uint64_t)end << range->shift),
+                                      range->from + ((uint64_t)next << range->shift))) {
         end = next + lowest_bit(~(range->blocks >> next));
         next = end > 63 || range->blocks >> end == 0 ? 0 : end + lowest_bit(range->blocks >> end);
     }
     if (next == 0 || next << range->shift >= range->size)
         return;
-    prefetch_append(set, range->from + ((uint64_t)next << range->shift),
-                    range->size - (next << range->shift), range->when);
+    append_range(set, range->from + ((uint64_t)next << range->shift),
+                 range->size - (next << range->shift), range->when);
     range = &set->ranges[i]; /* they may have moved */
     set->ranges[set->count - 1].shift = range->shift;
     set->ranges[set->count - 1].blocks = range->blocks >> next;
@@ -327,7 +327,7 @@ static void prefetch_split(struct prefetch_set *set, uint32_t i)
 }
 
 /* Drops ranges that were not used in this window, and shrinks the others to their used parts. */
-static void prefetch_trim(struct prefetch_set *set)
+static void drop_unused_ranges(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0, sorted = 0;
 
@@ -348,7 +348,7 @@ static void prefetch_trim(struct prefetch_set *set)
     set->sorted = sorted;
     for (i = 0; i < set->count; i++) {
         if (set->by_address)
-            prefetch_split(set, i);
+            split_unused_gap(set, i);
         set->ranges[i].used = 0;
         set->ranges[i].blocks = 0;
         set->ranges[i].shift = shift_of(set->ranges[i].size);
@@ -375,7 +375,7 @@ static bool is_in_state(const struct prefetch_set *set, const struct prefetch_ra
 }
 
 /* Sorts the ranges and joins those that lie near each other. */
-static void prefetch_sort(struct prefetch_set *set)
+static void sort_and_merge_ranges(struct prefetch_set *set)
 {
     uint32_t i, remaining = 0;
 
@@ -405,7 +405,7 @@ static size_t align(const struct prefetch_range *range, size_t at)
 }
 
 /* Makes room for the copies; those that there were are gone. False: there is none. */
-static bool prefetch_make_room(struct prefetch *prefetch, struct prefetch_set *set, size_t room)
+static bool alloc_prefetch_bytes(struct prefetch *prefetch, struct prefetch_set *set, size_t room)
 {
     void *bytes;
 
@@ -419,7 +419,7 @@ static bool prefetch_make_room(struct prefetch *prefetch, struct prefetch_set *s
 }
 
 /* Gives each range its offset in the copies. False: there is no room. */
-static bool prefetch_lay_out(struct prefetch *prefetch, struct prefetch_set *set)
+static bool assign_range_offsets(struct prefetch *prefetch, struct prefetch_set *set)
 {
     size_t total = 0, room, left;
     uint32_t i;
@@ -438,16 +438,16 @@ static bool prefetch_lay_out(struct prefetch *prefetch, struct prefetch_set *set
         return true;
     left = BYTES_MAX - prefetch->bytes + set->room;
     room = total + total / 2 < left ? total + total / 2 : left;
-    return room >= total && prefetch_make_room(prefetch, set, room);
+    return room >= total && alloc_prefetch_bytes(prefetch, set, room);
 }
 
-static void prefetch_prepare(struct prefetch *prefetch, struct prefetch_set *set)
+static void prepare_set_for_fetch(struct prefetch *prefetch, struct prefetch_set *set)
 {
     if (!set->state_only && ++set->fetches > set->window)
-        prefetch_trim(set);
+        drop_unused_ranges(set);
     if (set->by_address && set->count != set->sorted)
-        prefetch_sort(set);
-    if (set->changed && !prefetch_lay_out(prefetch, set))
+        sort_and_merge_ranges(set);
+    if (set->changed && !assign_range_offsets(prefetch, set))
         set->count = set->sorted = 0;
     set->layout_count += set->changed;
     set->changed = false;
@@ -541,8 +541,8 @@ static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 }
 
 /* Reads all ranges by the BPF program. False: the thread is elsewhere, or too many ranges. */
-static bool prefetch_fetch_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets,
-                                  size_t count)
+static bool fetch_sets_by_bpf(struct prefetch *prefetch, struct prefetch_set *const *sets,
+                              size_t count)
 {
     size_t batch_count;
 
@@ -561,7 +561,7 @@ static enum cpy_rc fetch_sets(struct prefetch *prefetch, struct prefetch_set *co
     enum cpy_rc rc = CPY_OK;
 
     prefetch->by_bpf =
-        prefetch->bpf_reader && prefetch->uses_bpf && prefetch_fetch_by_bpf(prefetch, sets, count);
+        prefetch->bpf_reader && prefetch->uses_bpf && fetch_sets_by_bpf(prefetch, sets, count);
     prefetch->bpf_fetches += prefetch->by_bpf;
     for (i = 0; i < count; i++)
         sets[i]->bpf_count = prefetch->by_bpf ? bpf_reader_count(prefetch->bpf_reader) : 0;
@@ -581,7 +581,7 @@ void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets,
         prefetch->batch = malloc(MEM_RANGES_MAX * sizeof(*prefetch->batch));
     for (i = 0; i < count; i++) {
         if (prefetch->batch)
-            prefetch_prepare(prefetch, sets[i]);
+            prepare_set_for_fetch(prefetch, sets[i]);
         else
             prefetch_forget(sets[i]);
     }

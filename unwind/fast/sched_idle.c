@@ -35,7 +35,7 @@ void sched_idle_finish(struct sched_idle *sched_idle)
 }
 
 /* Reads the scheduler's counters; notes whether the thread has slept on. */
-static bool sched_idle_count(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
+static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct taskstat_sched now;
 
@@ -55,7 +55,7 @@ static bool sched_idle_count(struct sched_idle *sched_idle, int proc_fd, pid_t t
     return true;
 }
 
-static char sched_idle_state_of(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
+static char read_sched_state(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct taskstat stat = {.state = '?', .cpu = -1};
 
@@ -79,13 +79,13 @@ static void fall_asleep(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
     uint64_t turns = sched_idle->turns;
 
     sched_idle->asleep =
-        turns > 0 && sched_idle_count(sched_idle, proc_fd, tid) && sched_idle->turns == turns;
+        turns > 0 && read_sched_counters(sched_idle, proc_fd, tid) && sched_idle->turns == turns;
     sched_idle->read = false;
 }
 
 bool sched_idle_since_look(struct sched_idle *sched_idle)
 {
-    return sched_idle->asleep && sched_idle_count(sched_idle, -1, 0) && sched_idle->asleep;
+    return sched_idle->asleep && read_sched_counters(sched_idle, -1, 0) && sched_idle->asleep;
 }
 
 bool sched_idle_since_read(struct sched_idle *sched_idle)
@@ -114,7 +114,7 @@ static bool ran_on(const struct sched_idle *sched_idle, const struct sched_idle_
 bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
                          const struct sched_idle_wake *wake)
 {
-    const bool counted = sched_idle_count(sched_idle, proc_fd, tid);
+    const bool counted = read_sched_counters(sched_idle, proc_fd, tid);
     char state;
 
     sched_idle->cpu = -1;
@@ -125,7 +125,7 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
         sched_idle->cpu = wake->cpu;
         return true;
     }
-    state = sched_idle_state_of(sched_idle, proc_fd, tid);
+    state = read_sched_state(sched_idle, proc_fd, tid);
     note_awake(sched_idle,
                counted && state == 'R' && sched_idle->cpu == wake->cpu ? wake->woke_ns : 0);
     if (state == 'S' || state == 'D') {
@@ -137,7 +137,7 @@ bool sched_idle_is_ready(struct sched_idle *sched_idle, int proc_fd, pid_t tid,
 
 void sched_idle_runs(struct sched_idle *sched_idle, int proc_fd, pid_t tid, int cpu)
 {
-    (void)sched_idle_count(sched_idle, proc_fd, tid);
+    (void)read_sched_counters(sched_idle, proc_fd, tid);
     sched_idle->asleep = sched_idle->stale = false;
     sched_idle->cpu = cpu;
     sched_idle->woke_ns = 0;
@@ -156,9 +156,9 @@ void sched_idle_note(struct sched_idle *sched_idle, int proc_fd, pid_t tid, bool
 
     sched_idle_was_read(sched_idle);
     if (slept || !same || sched_idle->looks_skipped++ < sched_idle->looks_to_skip ||
-        !sched_idle_count(sched_idle, proc_fd, tid))
+        !read_sched_counters(sched_idle, proc_fd, tid))
         return;
-    state = sched_idle_state_of(sched_idle, proc_fd, tid);
+    state = read_sched_state(sched_idle, proc_fd, tid);
     if (state == 'S' || state == 'D')
         fall_asleep(sched_idle, proc_fd, tid);
     sched_idle->looks_skipped = 0;

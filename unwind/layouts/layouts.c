@@ -571,12 +571,13 @@ static uint32_t offset_at(const unsigned char *table, size_t at)
 }
 
 /* The same for a sum of two. */
-static uint32_t layouts_sum(uint32_t a, uint32_t b)
+static uint32_t add_field_offsets(uint32_t a, uint32_t b)
 {
     return a < NO_FIELD - b ? a + b : NO_FIELD - 1;
 }
 
-static void layouts_fill(const unsigned char *table, size_t column, struct layout *layout)
+static void fill_from_debug_offsets(const unsigned char *table, size_t column,
+                                    struct layout *layout)
 {
     uint32_t value, gil = offset_at(table, at_embedded_gil[column]),
                     gc = offset_at(table, at_gc[column]);
@@ -591,10 +592,10 @@ static void layouts_fill(const unsigned char *table, size_t column, struct layou
     layout->gil.locked -= gil;
     layout->gil.last_holder -= gil;
     layout->gil.switch_number =
-        layouts_sum(layout->gil.locked, 8); /* the word behind the int `locked` */
-    layout->interp.collecting = layouts_sum(layout->interp.collecting, gc);
+        add_field_offsets(layout->gil.locked, 8); /* the word behind the int `locked` */
+    layout->interp.collecting = add_field_offsets(layout->interp.collecting, gc);
     if (layout->interp.gc_frame != NO_FIELD)
-        layout->interp.gc_frame = layouts_sum(layout->interp.gc_frame, gc);
+        layout->interp.gc_frame = add_field_offsets(layout->interp.gc_frame, gc);
     if (layout->unicode.compact_data == 0) /* PyCompactUnicodeObject adds utf8_length and utf8 */
         layout->unicode.compact_data = layout->unicode.ascii_data + 16;
     layout->generator.held = layout->object.ob_size; /* the first word after PyObject */
@@ -660,7 +661,7 @@ enum cpy_rc layout_from_debug_offsets(const unsigned char *table, struct layout 
     undescribed = &undescribed_fields[minor - DEBUG_MINOR_FIRST];
     *out = undescribed->layout;
     fill_common(out);
-    layouts_fill(table, minor - DEBUG_MINOR_FIRST, out);
+    fill_from_debug_offsets(table, minor - DEBUG_MINOR_FIRST, out);
     if (word_at(table, AT_FREE_THREADED) != 0)
         make_free_threaded(out, minor, undescribed->free_threaded_traceable);
     else

@@ -79,7 +79,7 @@ static int read_byte(struct cursor *cursor)
     return *cursor->at++;
 }
 
-static int64_t linetable_read_number(struct cursor *cursor)
+static int64_t read_linetable_varint(struct cursor *cursor)
 {
     int64_t value = 0;
     int shift, byte;
@@ -96,7 +96,7 @@ static int64_t linetable_read_number(struct cursor *cursor)
 
 static int64_t read_signed_number(struct cursor *cursor)
 {
-    int64_t value = linetable_read_number(cursor);
+    int64_t value = read_linetable_varint(cursor);
 
     return value & 1 ? -(value >> 1) : value >> 1;
 }
@@ -117,7 +117,7 @@ static int64_t read_line_delta(struct cursor *cursor, int kind)
  * Gives: the entry's kind; KIND_MISSING where there is no such entry. Of one of KIND_NONE the line
  * is that of the last one before it that has one.
  */
-static int linetable_find_entry(struct cursor *cursor, int32_t unit, int64_t *line)
+static int find_linetable_entry(struct cursor *cursor, int32_t unit, int64_t *line)
 {
     int64_t left = unit;
     int head, kind;
@@ -143,7 +143,7 @@ static int64_t line_in_3_11(const unsigned char *table, size_t size, int32_t fir
     struct cursor cursor = {table, table + size, false};
     int64_t line = first_line;
 
-    return linetable_find_entry(&cursor, unit, &line) >= KIND_NONE + around ? 0 : line;
+    return find_linetable_entry(&cursor, unit, &line) >= KIND_NONE + around ? 0 : line;
 }
 
 /* Reads what follows an entry's line. */
@@ -160,9 +160,9 @@ static struct linetable_position read_columns(struct cursor *cursor, int kind, i
         column = read_byte(cursor) + 1;
         end_column = read_byte(cursor) + 1;
     } else if (kind == KIND_LONG) {
-        end_line = line + linetable_read_number(cursor);
-        column = linetable_read_number(cursor);
-        end_column = linetable_read_number(cursor);
+        end_line = line + read_linetable_varint(cursor);
+        column = read_linetable_varint(cursor);
+        end_column = read_linetable_varint(cursor);
     }
     if (cursor->bad) /* the table ends in the middle of the entry */
         return (struct linetable_position){.line = known(line)};
@@ -175,7 +175,7 @@ static struct linetable_position position_in_3_11(const unsigned char *table, si
 {
     struct cursor cursor = {table, table + size, false};
     int64_t line = first_line;
-    int kind = linetable_find_entry(&cursor, unit, &line);
+    int kind = find_linetable_entry(&cursor, unit, &line);
 
     if (kind >= KIND_NONE)
         return (struct linetable_position){0};

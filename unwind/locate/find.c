@@ -115,8 +115,9 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
 }
 
 /* Tries the runtime of an object that does not export it, by its sections and symbols. */
-static enum cpy_rc find_try_file(struct mem *mem, int proc_fd, const struct map *map,
-                                 const struct elf_image *image, struct found *out, struct err *err)
+static enum cpy_rc try_unexported_runtime(struct mem *mem, int proc_fd, const struct map *map,
+                                          const struct elf_image *image, struct found *out,
+                                          struct err *err)
 {
     cpy_addr section = 0, symbol = 0, version_at = 0, unused;
     uint32_t hexversion = 0;
@@ -160,7 +161,7 @@ static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct map *ma
         return CPY_FOREIGN;
     rc = elf_image_read(mem, map->start, &image);
     if (rc == CPY_OK)
-        rc = pass == PASS_FILES ? find_try_file(mem, proc_fd, map, &image, out, err)
+        rc = pass == PASS_FILES ? try_unexported_runtime(mem, proc_fd, map, &image, out, err)
                                 : try_memory(mem, &image, out, err);
     return rc == CPY_RACED ? CPY_FOREIGN : rc; /* what cannot be read is not it */
 }

@@ -16,7 +16,7 @@ static const char deleted[] = " (deleted)";
  * Reads a number in base 16 or 10 (digits alone, as the kernel prints it) and steps over it
  * and the one character `after`.
  */
-static bool maps_number(char **at, int base, char after, uint64_t *out)
+static bool read_maps_number(char **at, int base, char after, uint64_t *out)
 {
     size_t digits = strspn(*at, base == 16 ? "0123456789abcdef" : "0123456789");
     char *end;
@@ -36,15 +36,18 @@ static bool parse_line(char *line, struct map *out)
     size_t size;
 
     *out = (struct map){0};
-    if (!maps_number(&line, 16, '-', &out->start) || !maps_number(&line, 16, ' ', &out->end) ||
-        out->end <= out->start || strlen(line) < 5 || line[4] != ' ')
+    if (!read_maps_number(&line, 16, '-', &out->start) ||
+        !read_maps_number(&line, 16, ' ', &out->end) || out->end <= out->start ||
+        strlen(line) < 5 || line[4] != ' ')
         return false;
     out->readable = line[0] == 'r';
     out->writable = line[1] == 'w';
     line += 5;
-    if (!maps_number(&line, 16, ' ', &out->offset) || !maps_number(&line, 16, ':', &dev_major) ||
-        !maps_number(&line, 16, ' ', &dev_minor) || !maps_number(&line, 10, '\0', &out->inode) ||
-        (*line != ' ' && *line != '\0') || dev_major > UINT32_MAX || dev_minor > UINT32_MAX)
+    if (!read_maps_number(&line, 16, ' ', &out->offset) ||
+        !read_maps_number(&line, 16, ':', &dev_major) ||
+        !read_maps_number(&line, 16, ' ', &dev_minor) ||
+        !read_maps_number(&line, 10, '\0', &out->inode) || (*line != ' ' && *line != '\0') ||
+        dev_major > UINT32_MAX || dev_minor > UINT32_MAX)
         return false;
     out->dev_major = (uint32_t)dev_major;
     out->dev_minor = (uint32_t)dev_minor;
@@ -55,7 +58,7 @@ static bool parse_line(char *line, struct map *out)
     return true;
 }
 
-static size_t maps_count_lines(const char *text, size_t size)
+static size_t count_maps_lines(const char *text, size_t size)
 {
     size_t i, lines = size > 0 && text[size - 1] != '\n';
 
@@ -86,7 +89,7 @@ static enum cpy_rc parse_lines(struct maps *maps, size_t size, struct err *err)
 enum cpy_rc maps_parse(const char *text, size_t size, struct maps *out, struct err *err)
 {
     struct maps maps = {0};
-    size_t lines = maps_count_lines(text, size);
+    size_t lines = count_maps_lines(text, size);
     enum cpy_rc rc;
 
     if (lines > MAPS_MAX) {

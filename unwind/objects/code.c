@@ -31,7 +31,7 @@ static void free_dead(struct codes *codes)
     codes->dead = NULL;
 }
 
-static void code_empty(struct codes *codes)
+static void free_code_entries(struct codes *codes)
 {
     size_t i;
 
@@ -45,7 +45,7 @@ static void code_empty(struct codes *codes)
 void codes_finish(struct codes *codes)
 {
     free_dead(codes);
-    code_empty(codes);
+    free_code_entries(codes);
     free(codes->slots);
     buf_finish(&codes->text);
 }
@@ -55,12 +55,12 @@ void codes_sweep(struct codes *codes)
     free_dead(codes);
     if (codes->count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX) {
         codes->evicted += codes->count;
-        code_empty(codes);
+        free_code_entries(codes);
     }
 }
 
 /* The slot where `addr` is or would be; the table is never full. */
-static size_t code_slot_of(const struct codes *codes, cpy_addr addr)
+static size_t find_code_slot(const struct codes *codes, cpy_addr addr)
 {
     size_t i = (size_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (codes->capacity - 1);
 
@@ -71,10 +71,10 @@ static size_t code_slot_of(const struct codes *codes, cpy_addr addr)
 
 const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr)
 {
-    return codes->capacity ? codes->slots[code_slot_of(codes, addr)] : NULL;
+    return codes->capacity ? codes->slots[find_code_slot(codes, addr)] : NULL;
 }
 
-static enum cpy_rc code_grow(struct codes *codes)
+static enum cpy_rc grow_code_table(struct codes *codes)
 {
     struct codes wider = {.capacity = codes->capacity ? codes->capacity * 2 : FIRST_CAPACITY};
     size_t i;
@@ -86,21 +86,21 @@ static enum cpy_rc code_grow(struct codes *codes)
         return CPY_NOMEM;
     for (i = 0; i < codes->capacity; i++)
         if (codes->slots[i])
-            wider.slots[code_slot_of(&wider, codes->slots[i]->addr)] = codes->slots[i];
+            wider.slots[find_code_slot(&wider, codes->slots[i]->addr)] = codes->slots[i];
     free(codes->slots);
     codes->slots = wider.slots;
     codes->capacity = wider.capacity;
     return CPY_OK;
 }
 
-static enum cpy_rc code_put(struct codes *codes, struct code_entry *entry)
+static enum cpy_rc put_code_entry(struct codes *codes, struct code_entry *entry)
 {
-    enum cpy_rc rc = code_grow(codes);
+    enum cpy_rc rc = grow_code_table(codes);
     struct code_entry **slot;
 
     if (rc != CPY_OK)
         return rc;
-    slot = &codes->slots[code_slot_of(codes, entry->addr)];
+    slot = &codes->slots[find_code_slot(codes, entry->addr)];
     if (*slot) { /* its strings may be lent: it goes with the next sweep */
         codes->replaced++;
         (*slot)->next_dead = codes->dead;
@@ -130,7 +130,7 @@ static void parse_head(const struct layout *l, const unsigned char *bytes, struc
         memcpy(&out->first_traceable, bytes + l->code.firsttraceable, 4);
 }
 
-static bool code_same(const struct code_entry *entry, const struct head *head)
+static bool is_same_code_head(const struct code_entry *entry, const struct head *head)
 {
     return entry->filename == head->filename && entry->qualname == head->qualname &&
            entry->linetable == head->linetable && entry->co_code == head->co_code &&
@@ -175,7 +175,7 @@ static bool is_code_type(struct codes *codes, const struct reader *reader, cpy_a
     return codes->code_type == type && type != 0;
 }
 
-static enum cpy_rc code_read_head(const struct reader *reader, cpy_addr addr, struct head *out)
+static enum cpy_rc read_code_head(const struct reader *reader, cpy_addr addr, struct head *out)
 {
     unsigned char bytes[HEAD_MAX];
     enum cpy_rc rc = mem_read(reader->mem, addr, bytes, reader->layout->code.size);
@@ -199,8 +199,8 @@ static enum cpy_rc read_unit_count(const struct reader *reader, struct head *hea
     return rc;
 }
 
-static enum cpy_rc code_decode(struct codes *codes, const struct reader *reader, cpy_addr addr,
-                               struct head *head)
+static enum cpy_rc decode_code_object(struct codes *codes, const struct reader *reader,
+                                      cpy_addr addr, struct head *head)
 {
     struct code_entry *entry;
     struct head after;
@@ -220,13 +220,14 @@ static enum cpy_rc code_decode(struct codes *codes, const struct reader *reader,
     if (rc == CPY_OK)
         rc = read_unit_count(reader, head);
     if (rc == CPY_OK) /* still the same object? */
-        rc = code_read_head(reader, addr, &after);
+        rc = read_code_head(reader, addr, &after);
     if (rc != CPY_OK)
         return rc;
     entry = make_entry(codes, addr, head, file_at, table_at);
     if (!entry)
         return CPY_NOMEM;
-    rc = code_same(entry, &after) && after.type == head->type ? code_put(codes, entry) : CPY_RACED;
+    rc = is_same_code_head(entry, &after) && after.type == head->type ? put_code_entry(codes, entry)
+                                                                      : CPY_RACED;
     if (rc != CPY_OK)
         free(entry);
     else
@@ -247,14 +248,14 @@ static enum cpy_rc check_heads(struct codes *codes, const struct reader *reader,
     for (i = 0; i < count; i++) {
         parse_head(reader->layout, bytes + i * size, &head);
         if (head.type != codes->code_type || !codes_find(codes, addrs[i]) ||
-            !code_same(codes_find(codes, addrs[i]), &head)) {
+            !is_same_code_head(codes_find(codes, addrs[i]), &head)) {
             reader->mem->once = true;
-            rc = code_decode(codes, reader, addrs[i], &head);
+            rc = decode_code_object(codes, reader, addrs[i], &head);
             reader->mem->once = false;
             if (rc != CPY_OK)
                 return rc;
         }
-        entry = codes->slots[code_slot_of(codes, addrs[i])];
+        entry = codes->slots[find_code_slot(codes, addrs[i])];
         entry->generation = generation;
         entry->checked = codes->pass;
     }

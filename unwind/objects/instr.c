@@ -15,20 +15,20 @@ struct scan {
     unsigned char units[CHUNK * UNIT_BYTES], lines[CHUNK * LINE_BYTES], instructions[CHUNK];
 };
 
-static cpy_addr instr_bytecode_of(const struct layout *l, const struct code_entry *entry)
+static cpy_addr get_entry_bytecode(const struct layout *l, const struct code_entry *entry)
 {
     return entry->co_code ? entry->co_code + l->bytes.ob_sval : entry->addr + l->code.bytecode;
 }
 
-static enum cpy_rc instr_begin(struct scan *scan, const struct reader *reader,
-                               const struct code_entry *entry)
+static enum cpy_rc begin_code_scan(struct scan *scan, const struct reader *reader,
+                                   const struct code_entry *entry)
 {
     const struct layout *l = reader->layout;
     cpy_addr monitoring = 0;
     enum cpy_rc rc = CPY_OK;
 
     scan->reader = reader;
-    scan->bytecode = instr_bytecode_of(l, entry);
+    scan->bytecode = get_entry_bytecode(l, entry);
     scan->under_lines = scan->under_instructions = 0;
     scan->first = scan->count = 0;
     if (l->code.monitoring != NO_FIELD)
@@ -44,7 +44,7 @@ static enum cpy_rc instr_begin(struct scan *scan, const struct reader *reader,
 }
 
 /* Reads the units from `at` on, up to `last`. */
-static enum cpy_rc instr_load(struct scan *scan, int32_t at, int32_t last)
+static enum cpy_rc load_code_units(struct scan *scan, int32_t at, int32_t last)
 {
     const size_t count = (size_t)(last - at < CHUNK ? last - at + 1 : CHUNK), from = (size_t)at;
     struct mem_range ranges[3] = {
@@ -85,7 +85,7 @@ static enum cpy_rc find_opcode(struct scan *scan, int32_t unit, const char **out
 
     while (at <= unit) {
         if (at - scan->first >= scan->count) {
-            rc = instr_load(scan, at, unit);
+            rc = load_code_units(scan, at, unit);
             if (rc != CPY_OK)
                 return rc;
         }
@@ -112,10 +112,10 @@ enum cpy_rc instr_name(const struct reader *reader, const struct code_entry *ent
     if (unit < 0 || unit >= INSTR_UNITS_MAX)
         return CPY_OK;
     if (l->instr_in_caches) {
-        rc = instr_begin(&scan, reader, entry);
+        rc = begin_code_scan(&scan, reader, entry);
         return rc == CPY_OK ? find_opcode(&scan, unit, out) : rc;
     }
-    rc = mem_read(reader->mem, instr_bytecode_of(l, entry) + (uint64_t)unit * UNIT_BYTES, &opcode,
+    rc = mem_read(reader->mem, get_entry_bytecode(l, entry) + (uint64_t)unit * UNIT_BYTES, &opcode,
                   1);
     if (rc == CPY_OK)
         *out = opcode_name(l->minor, opcode);

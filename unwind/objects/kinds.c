@@ -18,7 +18,7 @@ static const struct {
     {"anext_awaitable", KIND_HELPER},        /* anext() with a default */
 };
 
-static enum kind kinds_by_name(const struct reader *reader, cpy_addr type)
+static enum kind find_kind_by_name(const struct reader *reader, cpy_addr type)
 {
     size_t i;
 
@@ -40,7 +40,7 @@ static enum cpy_rc find_kind(const struct reader *reader, cpy_addr type, enum ki
     *out = flags & FLAG_STR ? KIND_STR : flags & FLAG_INT ? KIND_INT : KIND_OTHER;
     *lasts = !(flags & FLAG_HEAP);
     if (*out == KIND_OTHER && *lasts)
-        *out = kinds_by_name(reader, type);
+        *out = find_kind_by_name(reader, type);
     return CPY_OK;
 }
 

@@ -13,7 +13,7 @@ void names_init(struct names *names)
     buf_init(&names->text, 8 * OBJECT_TEXT_MAX);
 }
 
-static void names_forget(struct names *names)
+static void forget_names(struct names *names)
 {
     size_t i;
 
@@ -24,7 +24,7 @@ static void names_forget(struct names *names)
 
 void names_finish(struct names *names)
 {
-    names_forget(names);
+    forget_names(names);
     free(names->names);
     buf_finish(&names->text);
 }
@@ -43,8 +43,8 @@ void names_next_sample(struct names *names, size_t thread_count)
  * A pthread_t is used again once its thread has ended, often by the very next one: a name
  * stays with the thread that it was told of first. Another one makes it worth looking again.
  */
-static const char *names_find(struct names *names, cpy_addr interp, uint64_t thread_id,
-                              uint64_t native_id)
+static const char *find_thread_name(struct names *names, cpy_addr interp, uint64_t thread_id,
+                                    uint64_t native_id)
 {
     struct name *name;
     size_t i;
@@ -63,7 +63,8 @@ static const char *names_find(struct names *names, cpy_addr interp, uint64_t thr
     return NULL;
 }
 
-static void names_add(struct names *names, cpy_addr interp, uint64_t thread_id, const char *text)
+static void add_thread_name(struct names *names, cpy_addr interp, uint64_t thread_id,
+                            const char *text)
 {
     size_t capacity = names->capacity ? names->capacity * 2 : 16;
     struct name *wider;
@@ -87,7 +88,7 @@ struct active {
     cpy_addr interp;
 };
 
-static bool names_add_thread(void *ctx, cpy_addr ident, cpy_addr thread)
+static bool add_active_thread(void *ctx, cpy_addr ident, cpy_addr thread)
 {
     struct active *active = ctx;
     struct buf *text = &active->names->text;
@@ -98,7 +99,7 @@ static bool names_add_thread(void *ctx, cpy_addr ident, cpy_addr thread)
     if (object_read_uint(active->reader, ident, &thread_id) == CPY_OK &&
         object_attribute(active->reader, thread, "_name", &name) == CPY_OK && name != 0 &&
         object_read_str(active->reader, name, text) == CPY_OK)
-        names_add(active->names, active->interp, thread_id, (const char *)text->data);
+        add_thread_name(active->names, active->interp, thread_id, (const char *)text->data);
     return active->names->count < NAMES_MAX;
 }
 
@@ -127,7 +128,7 @@ static void refresh(struct names *names, const struct reader *reader, cpy_addr i
     if (mem_read_word(reader->mem, interp + reader->layout->interp.modules, &modules) == CPY_OK &&
         modules != 0 && object_dict_find(reader, modules, "threading", &threading) == CPY_OK &&
         threading != 0 && object_attribute(reader, threading, "_active", &dict) == CPY_OK &&
-        dict != 0 && object_dict_each(reader, dict, names_add_thread, &active) != CPY_OK)
+        dict != 0 && object_dict_each(reader, dict, add_active_thread, &active) != CPY_OK)
         forget_interp(names, interp); /* it changed under us: next time */
     reader->mem->once = false;
 }
@@ -140,7 +141,7 @@ bool names_are_due(const struct names *names)
 const char *names_of(struct names *names, const struct reader *reader, cpy_addr interp,
                      uint64_t thread_id, uint64_t native_id)
 {
-    const char *text = names_find(names, interp, thread_id, native_id);
+    const char *text = find_thread_name(names, interp, thread_id, native_id);
     /* When one interpreter is looked at again, so are the others of the same sample. */
     bool too = names->refreshed_in == names->sample && names->refreshed != interp;
 
@@ -153,5 +154,5 @@ const char *names_of(struct names *names, const struct reader *reader, cpy_addr 
         names->next_refresh = names->sample + names->wait;
         names->wait = names->wait * 2 < WAIT_MAX ? names->wait * 2 : WAIT_MAX;
     }
-    return names_find(names, interp, thread_id, native_id);
+    return find_thread_name(names, interp, thread_id, native_id);
 }

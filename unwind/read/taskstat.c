@@ -40,7 +40,7 @@ bool taskstat_reread_sched(int fd, struct taskstat_sched *out)
 }
 
 /* The number in a later field; `at` is before `field`. -1: there is none. */
-static int taskstat_number_at(const char **at, int *field, int wanted)
+static int read_stat_field(const char **at, int *field, int wanted)
 {
     for (; *at && *field < wanted; ++*field)
         *at = strchr(*at + 1, ' ');
@@ -59,7 +59,7 @@ bool taskstat_reread(int fd, struct taskstat *out)
     if (!at || strlen(at) < 3)
         return false;
     out->state = at[2];
-    out->threads = taskstat_number_at(&at, &field, FIELD_THREADS);
-    out->cpu = taskstat_number_at(&at, &field, FIELD_PROCESSOR);
+    out->threads = read_stat_field(&at, &field, FIELD_THREADS);
+    out->cpu = read_stat_field(&at, &field, FIELD_PROCESSOR);
     return true;
 }

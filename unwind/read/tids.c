@@ -47,7 +47,7 @@ void tids_finish(struct tids *tids)
     tids->count = tids->capacity = 0;
 }
 
-static void tids_add(struct tids *tids, pid_t inner, pid_t outer)
+static void add_tid_pair(struct tids *tids, pid_t inner, pid_t outer)
 {
     size_t capacity = tids->capacity ? tids->capacity * 2 : 16;
     struct tid_pair *wider;
@@ -80,13 +80,13 @@ static void rescan(struct tids *tids)
         (void)snprintf(name, sizeof(name), "%s/status", entry->d_name);
         inner = innermost(dirfd(dir), name, &count);
         if (inner > 0)
-            tids_add(tids, inner, (pid_t)strtol(entry->d_name, NULL, 10));
+            add_tid_pair(tids, inner, (pid_t)strtol(entry->d_name, NULL, 10));
     }
     if (dir)
         (void)closedir(dir);
 }
 
-static pid_t tids_find(const struct tids *tids, pid_t inner)
+static pid_t find_outer_tid(const struct tids *tids, pid_t inner)
 {
     size_t i;
 
@@ -152,9 +152,9 @@ pid_t tids_outer(struct tids *tids, uint64_t inner)
         return 0;
     if (!tids->nested)
         return (pid_t)inner;
-    outer = tids_find(tids, (pid_t)inner);
+    outer = find_outer_tid(tids, (pid_t)inner);
     if (outer)
         return outer;
     rescan(tids);
-    return tids_find(tids, (pid_t)inner);
+    return find_outer_tid(tids, (pid_t)inner);
 }

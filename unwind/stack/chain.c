@@ -12,7 +12,7 @@ enum {
     BATCH = 64
 };
 
-static uint64_t chain_word_in(const unsigned char *bytes, uint32_t offset)
+static uint64_t read_object_word(const unsigned char *bytes, uint32_t offset)
 {
     uint64_t word;
 
@@ -38,9 +38,9 @@ static enum cpy_rc take_link(const struct reader *reader, cpy_addr addr, const u
     if (out->frame.code == 0 || out->frame.kind != RAW_GENERATOR)
         return CPY_RACED; /* a generator owns its frame */
     out->frame.addr = addr + l->generator.iframe;
-    out->code = chain_word_in(frame, l->frame.executable);
-    out->instr = chain_word_in(frame, l->frame.instr);
-    out->stackpointer = chain_word_in(frame, l->generator.stackpointer);
+    out->code = read_object_word(frame, l->frame.executable);
+    out->instr = read_object_word(frame, l->frame.instr);
+    out->stackpointer = read_object_word(frame, l->generator.stackpointer);
     if (out->state < l->generator.delegates_first || out->state > l->generator.delegates_last)
         return CPY_OK;
     if (out->stackpointer & 7 || out->stackpointer <= lowest ||
@@ -77,8 +77,9 @@ static enum cpy_rc add_link(const struct reader *reader, cpy_addr addr, const un
  * Reads an object of unknown type, and finds out its kind: a generator whole, of anything else the
  * head. What is behind that is read along if it is surely there, on the same page.
  */
-static enum cpy_rc chain_fetch(const struct reader *reader, struct kinds *kinds, cpy_addr addr,
-                               unsigned char bytes[GENERATOR_MAX], enum kind *kind)
+static enum cpy_rc fetch_awaited_object(const struct reader *reader, struct kinds *kinds,
+                                        cpy_addr addr, unsigned char bytes[GENERATOR_MAX],
+                                        enum kind *kind)
 {
     const struct layout *l = reader->layout;
     const uint32_t head = l->generator.held + (uint32_t)sizeof(cpy_addr);
@@ -91,7 +92,7 @@ static enum cpy_rc chain_fetch(const struct reader *reader, struct kinds *kinds,
     if (rc != CPY_OK)
         return rc;
     mem_narrow(reader->mem, head);
-    type = chain_word_in(bytes, l->object.ob_type);
+    type = read_object_word(bytes, l->object.ob_type);
     rc = kinds_of(kinds, reader, type, kind);
     if (rc != CPY_OK || *kind != KIND_GENERATOR)
         return rc;
@@ -99,7 +100,7 @@ static enum cpy_rc chain_fetch(const struct reader *reader, struct kinds *kinds,
         mem_narrow(reader->mem, l->generator.size);
     else
         rc = mem_read(reader->mem, addr, bytes, l->generator.size);
-    return rc == CPY_OK && chain_word_in(bytes, l->object.ob_type) != type ? CPY_RACED : rc;
+    return rc == CPY_OK && read_object_word(bytes, l->object.ob_type) != type ? CPY_RACED : rc;
 }
 
 /* Follows helpers to the generator that they wrap; *addr = 0: it is something else. */
@@ -111,10 +112,10 @@ static enum cpy_rc find_generator(const struct reader *reader, struct kinds *kin
     enum cpy_rc rc;
 
     for (helpers = 0; helpers <= HELPERS_MAX; helpers++) {
-        rc = chain_fetch(reader, kinds, *addr, bytes, &kind);
+        rc = fetch_awaited_object(reader, kinds, *addr, bytes, &kind);
         if (rc != CPY_OK || kind == KIND_GENERATOR)
             return rc;
-        *addr = kind == KIND_HELPER ? chain_word_in(bytes, reader->layout->generator.held) : 0;
+        *addr = kind == KIND_HELPER ? read_object_word(bytes, reader->layout->generator.held) : 0;
         if (*addr == 0)
             return CPY_OK;
     }
@@ -148,7 +149,7 @@ enum cpy_rc chain_read(const struct reader *reader, struct kinds *kinds, cpy_add
     return CPY_OK;
 }
 
-static bool chain_same(const struct link *a, const struct link *b)
+static bool is_same_link(const struct link *a, const struct link *b)
 {
     return a->state == b->state && a->code == b->code && a->instr == b->instr &&
            a->stackpointer == b->stackpointer;
@@ -173,7 +174,7 @@ static enum cpy_rc verify_links(const struct reader *reader, const struct link *
     rc = mem_read_again(reader->mem, ranges, used);
     for (i = 0; i < count && rc == CPY_OK; i++) {
         rc = take_link(reader, links[i].addr, bytes[i], &now);
-        if (rc == CPY_OK && (!chain_same(&links[i], &now) ||
+        if (rc == CPY_OK && (!is_same_link(&links[i], &now) ||
                              (now.awaited_at && (awaited[i] & l->tag_mask) != links[i].awaited)))
             rc = CPY_RACED;
     }

@@ -35,7 +35,7 @@ void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *pre
 }
 
 /* The slot where `state` is or would be; the table is never full. */
-static struct cached **thread_cache_slot_of(struct thread_cache *thread_cache, cpy_addr state)
+static struct cached **find_thread_slot(struct thread_cache *thread_cache, cpy_addr state)
 {
     size_t i = (size_t)((state >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) &
                (thread_cache->slot_count - 1);
@@ -45,17 +45,17 @@ static struct cached **thread_cache_slot_of(struct thread_cache *thread_cache, c
     return &thread_cache->slots[i];
 }
 
-static void thread_cache_fill_slots(struct thread_cache *thread_cache)
+static void fill_thread_slots(struct thread_cache *thread_cache)
 {
     size_t i;
 
     memset(thread_cache->slots, 0, thread_cache->slot_count * sizeof(struct cached *));
     for (i = 0; i < thread_cache->count; i++)
-        *thread_cache_slot_of(thread_cache, thread_cache->all[i]->state) = thread_cache->all[i];
+        *find_thread_slot(thread_cache, thread_cache->all[i]->state) = thread_cache->all[i];
 }
 
 /* Room for one more; there are twice as many slots. */
-static bool thread_cache_grow(struct thread_cache *thread_cache)
+static bool grow_thread_cache(struct thread_cache *thread_cache)
 {
     size_t capacity = thread_cache->capacity ? thread_cache->capacity * 2 : 8;
     struct cached **all, **slots;
@@ -72,24 +72,24 @@ static bool thread_cache_grow(struct thread_cache *thread_cache)
     thread_cache->slots = slots;
     thread_cache->slot_count = 2 * capacity;
     thread_cache->capacity = capacity;
-    thread_cache_fill_slots(thread_cache);
+    fill_thread_slots(thread_cache);
     return true;
 }
 
 struct cached *thread_cache_get(struct thread_cache *thread_cache, cpy_addr state)
 {
     struct cached *cached =
-        thread_cache->slot_count > 0 ? *thread_cache_slot_of(thread_cache, state) : NULL;
+        thread_cache->slot_count > 0 ? *find_thread_slot(thread_cache, state) : NULL;
 
     if (!cached) {
-        cached = thread_cache_grow(thread_cache) ? calloc(1, sizeof(*cached)) : NULL;
+        cached = grow_thread_cache(thread_cache) ? calloc(1, sizeof(*cached)) : NULL;
         if (!cached)
             return NULL;
         cached->state = state;
         prefetch_set_init(&cached->set, false);
         sched_idle_init(&cached->sched_idle);
         thread_cache->all[thread_cache->count++] = cached;
-        *thread_cache_slot_of(thread_cache, state) = cached;
+        *find_thread_slot(thread_cache, state) = cached;
     }
     cached->seen = thread_cache->lists;
     return cached;
@@ -113,7 +113,7 @@ void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *p
     if (count == thread_cache->count)
         return;
     thread_cache->count = count;
-    thread_cache_fill_slots(thread_cache);
+    fill_thread_slots(thread_cache);
 }
 
 void thread_cache_forget_stacks(struct thread_cache *thread_cache)
@@ -127,8 +127,8 @@ void thread_cache_forget_stacks(struct thread_cache *thread_cache)
 }
 
 /* Moves an array of `depth` items to the end of a larger one. */
-static void *thread_cache_move_up(const void *items, size_t size, const struct cached_stack *stack,
-                                  uint32_t room)
+static void *copy_to_array_end(const void *items, size_t size, const struct cached_stack *stack,
+                               uint32_t room)
 {
     unsigned char *wider = malloc(room * size);
 
@@ -152,8 +152,8 @@ bool thread_cache_reserve(struct thread_cache *thread_cache, struct cached_stack
         return true;
     if (room - stack->room > THREAD_CACHE_FRAMES_MAX - thread_cache->frames)
         return false;
-    raw = thread_cache_move_up(stack->raw, sizeof(*raw), stack, room);
-    frames = raw ? thread_cache_move_up(stack->frames, sizeof(*frames), stack, room) : NULL;
+    raw = copy_to_array_end(stack->raw, sizeof(*raw), stack, room);
+    frames = raw ? copy_to_array_end(stack->frames, sizeof(*frames), stack, room) : NULL;
     if (!frames) {
         free(raw);
         return false;

@@ -53,7 +53,7 @@ void walk_scratch_free(struct walk_scratch *scratch)
     free(scratch);
 }
 
-static inline uint64_t walk_load(const unsigned char *from)
+static inline uint64_t load_word(const unsigned char *from)
 {
     uint64_t word;
 
@@ -61,9 +61,9 @@ static inline uint64_t walk_load(const unsigned char *from)
     return word;
 }
 
-static uint64_t walk_word_in(const unsigned char *bytes, uint32_t offset)
+static uint64_t read_frame_word(const unsigned char *bytes, uint32_t offset)
 {
-    return offset == NO_FIELD ? 0 : walk_load(bytes + offset);
+    return offset == NO_FIELD ? 0 : load_word(bytes + offset);
 }
 
 /* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
@@ -106,23 +106,24 @@ enum cpy_rc walk_read_thread(const struct reader *reader, cpy_addr addr, struct 
         return rc;
     *out = (struct thread_words){
         .addr = addr,
-        .next = walk_word_in(bytes, l->thread.next),
-        .interp = walk_word_in(bytes, l->thread.interp),
-        .base_frame = walk_word_in(bytes, l->thread.base_frame),
-        .datastack_chunk = walk_word_in(bytes, l->thread.datastack_chunk),
+        .next = read_frame_word(bytes, l->thread.next),
+        .interp = read_frame_word(bytes, l->thread.interp),
+        .base_frame = read_frame_word(bytes, l->thread.base_frame),
+        .datastack_chunk = read_frame_word(bytes, l->thread.datastack_chunk),
         .datastack_top = l->thread.datastack_chunk == NO_FIELD
                              ? 0
-                             : walk_word_in(bytes, l->thread.datastack_chunk + 8),
-        .cframe = walk_word_in(bytes, l->thread.cframe),
-        .current_frame = walk_word_in(bytes, l->thread.current_frame),
-        .thread_id = walk_word_in(bytes, l->thread.thread_id),
-        .native_thread_id = walk_word_in(bytes, l->thread.native_thread_id),
-        .current_exception = walk_word_in(bytes, l->thread.current_exception),
-        .exc_info = walk_word_in(bytes, l->thread.exc_info),
-        .exc_value = l->thread.exc_info == NO_FIELD ? walk_word_in(bytes, l->thread.exc_value) : 0,
+                             : read_frame_word(bytes, l->thread.datastack_chunk + 8),
+        .cframe = read_frame_word(bytes, l->thread.cframe),
+        .current_frame = read_frame_word(bytes, l->thread.current_frame),
+        .thread_id = read_frame_word(bytes, l->thread.thread_id),
+        .native_thread_id = read_frame_word(bytes, l->thread.native_thread_id),
+        .current_exception = read_frame_word(bytes, l->thread.current_exception),
+        .exc_info = read_frame_word(bytes, l->thread.exc_info),
+        .exc_value =
+            l->thread.exc_info == NO_FIELD ? read_frame_word(bytes, l->thread.exc_value) : 0,
     };
-    if (tasks && walk_word_in(bytes, l->asyncio.running_loop) != 0)
-        out->running_task = walk_word_in(bytes, l->asyncio.running_task) & l->tag_mask;
+    if (tasks && read_frame_word(bytes, l->asyncio.running_loop) != 0)
+        out->running_task = read_frame_word(bytes, l->asyncio.running_task) & l->tag_mask;
     if (l->thread.status != NO_FIELD)
         memcpy(&out->status, bytes + l->thread.status, sizeof(out->status));
     if (l->thread.gil_requested != NO_FIELD)
@@ -155,7 +156,7 @@ struct bpf_reader_chain walk_chain_of(const struct layout *l)
 }
 
 /* Address of the thread's pointer to its current frame. */
-static cpy_addr walk_current_frame_at(const struct layout *l, const struct thread_words *thread)
+static cpy_addr get_frame_pointer_addr(const struct layout *l, const struct thread_words *thread)
 {
     return l->thread.cframe != NO_FIELD ? thread->cframe + l->cframe.current_frame
                                         : thread->addr + l->thread.current_frame;
@@ -232,7 +233,7 @@ static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scra
         rc = copy_chunk(reader, scratch, at, size);
         if (rc != CPY_OK)
             return rc;
-        at = walk_word_in(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
+        at = read_frame_word(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
     }
     return CPY_OK;
 }
@@ -269,7 +270,7 @@ struct walk {
     uint32_t run_from, run_to; /* of `before`: those that came just now, one after the other */
     cpy_addr milestone;        /* an address seen before: meeting it again is a loop (Brent) */
     uint32_t visits;
-    uint32_t steps;  /* visits but for those of walk_take_plain */
+    uint32_t steps;  /* visits but for those of take_plain_frames */
     uint32_t frames; /* of Python that were passed, and have not returned */
     cpy_addr last;   /* the frame that was visited last */
     bool ends_well;  /* ... and whether a chain may end there */
@@ -280,7 +281,7 @@ struct walk {
     unsigned char leaf[FRAME_MAX]; /* the current frame as it was copied */
 };
 
-static void walk_append(struct walk *walk, const struct raw_frame *frame)
+static void append_raw_frame(struct walk *walk, const struct raw_frame *frame)
 {
     if (walk->out->depth == CPY_DEPTH_MAX)
         walk->out->cut = true;
@@ -294,17 +295,17 @@ static void end_run(struct walk *walk)
     uint32_t i;
 
     for (i = walk->run_from; i < walk->run_to; i++)
-        walk_append(walk, &walk->before.frames[i]);
+        append_raw_frame(walk, &walk->before.frames[i]);
     walk->run_from = walk->run_to = 0;
 }
 
-static void walk_add(struct walk *walk, const struct raw_frame *frame)
+static void end_run_and_append(struct walk *walk, const struct raw_frame *frame)
 {
     end_run(walk);
-    walk_append(walk, frame);
+    append_raw_frame(walk, frame);
 }
 
-static void walk_begin(struct walk *walk, struct raw_stack *out)
+static void begin_walk(struct walk *walk, struct raw_stack *out)
 {
     walk->out = out;
     walk->milestone = walk->last = 0;
@@ -325,8 +326,8 @@ static bool is_late(const struct walk *walk)
 }
 
 /* Where the bytecode is that the frame runs: free-threaded builds have copies for each thread. */
-static enum cpy_rc walk_bytecode_of(const struct reader *reader, const unsigned char *bytes,
-                                    cpy_addr code, cpy_addr *out)
+static enum cpy_rc find_frame_bytecode(const struct reader *reader, const unsigned char *bytes,
+                                       cpy_addr code, cpy_addr *out)
 {
     const struct layout *l = reader->layout;
     int32_t index = 0;
@@ -351,7 +352,7 @@ enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *by
                             struct raw_frame *out)
 {
     const struct layout *l = reader->layout;
-    cpy_addr code = walk_word_in(bytes, l->frame.executable) & l->tag_mask, bytecode;
+    cpy_addr code = read_frame_word(bytes, l->frame.executable) & l->tag_mask, bytecode;
     uint8_t owner = bytes[l->frame.owner];
     int64_t from_start;
     enum cpy_rc rc;
@@ -361,10 +362,10 @@ enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *by
         return CPY_OK;
     if (code & 7)
         return CPY_RACED;
-    rc = walk_bytecode_of(reader, bytes, code, &bytecode);
+    rc = find_frame_bytecode(reader, bytes, code, &bytecode);
     if (rc != CPY_OK)
         return rc;
-    from_start = (int64_t)(walk_word_in(bytes, l->frame.instr) - bytecode);
+    from_start = (int64_t)(read_frame_word(bytes, l->frame.instr) - bytecode);
     if (from_start & 1 || from_start < -2 || from_start / 2 > INT32_MAX)
         return CPY_RACED;
     *out = (struct raw_frame){
@@ -376,7 +377,7 @@ enum cpy_rc walk_take_frame(const struct reader *reader, const unsigned char *by
 }
 
 /* Adds the frame in `bytes`, unless it is of C code or being torn down. */
-static enum cpy_rc walk_add_frame(struct walk *walk, const unsigned char *bytes)
+static enum cpy_rc add_walked_frame(struct walk *walk, const unsigned char *bytes)
 {
     const struct layout *l = walk->reader->layout;
     struct raw_frame frame;
@@ -387,10 +388,10 @@ static enum cpy_rc walk_add_frame(struct walk *walk, const unsigned char *bytes)
     if (rc != CPY_OK || frame.code == 0)
         return rc;
     if (walk->native && walk->marks->native)
-        walk_add(walk, &(struct raw_frame){.kind = RAW_NATIVE});
+        end_run_and_append(walk, &(struct raw_frame){.kind = RAW_NATIVE});
     frame.addr = walk->last;
-    frame.previous = walk_word_in(bytes, l->frame.previous);
-    walk_add(walk, &frame);
+    frame.previous = read_frame_word(bytes, l->frame.previous);
+    end_run_and_append(walk, &frame);
     /* 3.11 has no shims: the first frame of each call from C says so itself. */
     walk->native = l->chain_end == END_ENTRY && bytes[l->frame.is_entry] != 0;
     return CPY_OK;
@@ -415,7 +416,7 @@ static bool is_new(struct walk *walk, cpy_addr addr)
 }
 
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
-static enum cpy_rc walk_visit(struct walk *walk, cpy_addr addr, cpy_addr *previous)
+static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previous)
 {
     const struct layout *l = walk->reader->layout;
     unsigned char own[FRAME_MAX];
@@ -426,12 +427,12 @@ static enum cpy_rc walk_visit(struct walk *walk, cpy_addr addr, cpy_addr *previo
     if (!is_new(walk, addr))
         return CPY_RACED;
     if (walk->marks->gc && addr == walk->marks->gc_frame)
-        walk_add(walk, &(struct raw_frame){.kind = RAW_GC});
+        end_run_and_append(walk, &(struct raw_frame){.kind = RAW_GC});
     rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
     if (rc != CPY_OK)
         return unmapped(walk, rc);
     is_python = bytes[l->frame.owner] < l->shim_owner;
-    has_code = (walk_word_in(bytes, l->frame.executable) & l->tag_mask) != 0;
+    has_code = (read_frame_word(bytes, l->frame.executable) & l->tag_mask) != 0;
     if (walk->visits == 1) {
         memcpy(walk->leaf, bytes, l->frame.size);
         if (l->clears_frames && is_python && !has_code) {
@@ -442,13 +443,13 @@ static enum cpy_rc walk_visit(struct walk *walk, cpy_addr addr, cpy_addr *previo
     walk->last = addr;
     walk->ends_well = l->chain_end == END_ENTRY ? bytes[l->frame.is_entry] != 0
                                                 : bytes[l->frame.owner] >= l->shim_owner;
-    *previous = walk_word_in(bytes, l->frame.previous);
+    *previous = read_frame_word(bytes, l->frame.previous);
     if (walk->ends_well && !walk->entered && walk->thread->has_outer &&
         *previous != walk->thread->outer_frame)
         return CPY_RACED; /* see walk.h */
     walk->entered |= walk->ends_well;
     walk->frames += is_python && has_code;
-    return walk_add_frame(walk, bytes);
+    return add_walked_frame(walk, bytes);
 }
 
 /* The copy that the frame at `addr` is in; NULL: in none, or not whole. */
@@ -503,9 +504,9 @@ static cpy_addr pass_known(struct walk *walk, const struct chunk_copy *chunk, cp
 
     for (; known < end && known->addr == addr && addr - from <= room; known++) {
         bytes = chunk->bytes + (addr - from);
-        other = (walk_load(bytes + executable) & mask) ^ known->code;
-        other |= walk_load(bytes + previous) ^ known->previous;
-        other |= walk_load(bytes + instr) - known->code - bytecode -
+        other = (load_word(bytes + executable) & mask) ^ known->code;
+        other |= load_word(bytes + previous) ^ known->previous;
+        other |= load_word(bytes + instr) - known->code - bytecode -
                  (uint64_t)((int64_t)known->unit * 2);
         other |= (uint64_t)(bytes[owner] ^ OWNED_BY_THREAD) | (known->kind ^ RAW_FRAME);
         if (other != 0)
@@ -547,17 +548,18 @@ static bool take_one(struct walk *walk, const struct chunk_copy *chunk, cpy_addr
 {
     const struct layout *l = walk->reader->layout;
     const unsigned char *bytes = chunk->bytes + (addr - chunk->from);
-    cpy_addr code = walk_word_in(bytes, l->frame.executable) & l->tag_mask;
-    int64_t from_start = (int64_t)(walk_word_in(bytes, l->frame.instr) - code - l->code.bytecode);
+    cpy_addr code = read_frame_word(bytes, l->frame.executable) & l->tag_mask;
+    int64_t from_start =
+        (int64_t)(read_frame_word(bytes, l->frame.instr) - code - l->code.bytecode);
 
-    *previous = walk_word_in(bytes, l->frame.previous);
+    *previous = read_frame_word(bytes, l->frame.previous);
     if (bytes[l->frame.owner] != OWNED_BY_THREAD || code & 7 || code == 0 || from_start & 1 ||
         from_start < -2 || from_start / 2 > INT32_MAX ||
         (*previous >= addr && *previous < chunk->from + chunk->size) ||
         walk->out->depth == CPY_DEPTH_MAX)
         return false;
-    walk_add(walk,
-             &(struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr, *previous});
+    end_run_and_append(
+        walk, &(struct raw_frame){code, (int32_t)(from_start / 2), RAW_FRAME, addr, *previous});
     walk->native = false;
     walk->visits++;
     walk->frames++;
@@ -586,7 +588,7 @@ static bool is_below(const struct walk *walk, const struct chunk_copy **chunk, c
  * the first that is not, 0 at the end. The same as visit would do, for the price of a deep
  * stack's bytes.
  */
-static cpy_addr walk_take_plain(struct walk *walk, cpy_addr addr)
+static cpy_addr take_plain_frames(struct walk *walk, cpy_addr addr)
 {
     const struct chunk_copy *chunk = NULL;
     cpy_addr previous;
@@ -621,14 +623,14 @@ static void note_same(struct walk *walk)
 
 static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
 {
-    cpy_addr addr = walk_take_plain(walk, thread->current_frame);
+    cpy_addr addr = take_plain_frames(walk, thread->current_frame);
     enum cpy_rc rc;
 
     while (addr != 0 && !walk->out->cut) {
-        rc = walk_visit(walk, addr, &addr);
+        rc = visit_frame(walk, addr, &addr);
         if (rc != CPY_OK)
             return rc;
-        addr = walk_take_plain(walk, addr);
+        addr = take_plain_frames(walk, addr);
     }
     note_same(walk);
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
@@ -659,7 +661,8 @@ static enum cpy_rc add_object(struct walk *walk, const struct object_frame *fram
         return CPY_RACED;
     if (walk->reader->layout->lasti_in_bytes && unit > 0)
         unit /= 2;
-    walk_add(walk, &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr, frame->back});
+    end_run_and_append(walk,
+                       &(struct raw_frame){frame->code, unit, RAW_FRAME, frame->addr, frame->back});
     return CPY_OK;
 }
 
@@ -723,7 +726,7 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
     enum cpy_rc rc;
 
     if (walk->marks->gc && walk->marks->gc_frame == 0)
-        walk_add(walk, &(struct raw_frame){.kind = RAW_GC});
+        end_run_and_append(walk, &(struct raw_frame){.kind = RAW_GC});
     if (walk->reader->layout->frames == FRAMES_OBJECT) {
         rc = walk_objects(walk, thread);
         return rc == CPY_OK ? check_objects(walk) : rc;
@@ -734,7 +737,7 @@ static enum cpy_rc walk_frames(struct walk *walk, const struct thread_words *thr
     rc = walk_chain(walk, thread);
     if (rc != CPY_RACED || !walk->skipped)
         return rc;
-    walk_begin(walk, walk->out); /* once more, with all that is there */
+    begin_walk(walk, walk->out); /* once more, with all that is there */
     walk->may_skip = false;
     return walk_chain(walk, thread);
 }
@@ -761,7 +764,7 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     enum cpy_rc rc;
 
     if (!late)
-        now[count++] = (struct mem_range){walk_current_frame_at(l, thread), &current, 8};
+        now[count++] = (struct mem_range){get_frame_pointer_addr(l, thread), &current, 8};
     if (!late && l->thread.cframe != NO_FIELD)
         now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
     if (leaf_too)
@@ -792,7 +795,7 @@ enum cpy_rc walk_stack(const struct reader *reader, struct walk_scratch *scratch
     walk.before = *before;
     if (marks->native || marks->gc)
         walk.before.depth = 0;
-    walk_begin(&walk, out);
+    begin_walk(&walk, out);
     walk.may_skip = thread->recursion > 0 && reader->layout->clears_frames && is_late(&walk);
     rc = walk_frames(&walk, thread);
     return rc == CPY_OK ? check_still(&walk, thread, generation_at, generation) : rc;

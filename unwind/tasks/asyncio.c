@@ -27,8 +27,8 @@ void asyncio_finish(struct asyncio *asyncio)
 }
 
 /* True if there is a table at `at` that can be. */
-static bool asyncio_take(struct asyncio *asyncio, struct mem *mem, cpy_addr at,
-                         struct layout *layout)
+static bool use_asyncio_table(struct asyncio *asyncio, struct mem *mem, cpy_addr at,
+                              struct layout *layout)
 {
     uint64_t words[LAYOUT_ASYNCIO_WORDS];
 
@@ -54,7 +54,7 @@ static bool look_into(struct asyncio *asyncio, const struct asyncio_process *pro
     for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
         if (loaded_find(process->mem, process->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
                         &at) == CPY_OK &&
-            asyncio_take(asyncio, process->mem, at, layout))
+            use_asyncio_table(asyncio, process->mem, at, layout))
             return true;
     return false;
 }
@@ -70,7 +70,7 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process
         return;
     if (process->proc_fd < 0) {
         if (mem_read_word(process->mem, ASYNCIO_IN_IMAGE, &at) == CPY_OK)
-            (void)asyncio_take(asyncio, process->mem, at, layout);
+            (void)use_asyncio_table(asyncio, process->mem, at, layout);
         return;
     }
     if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)

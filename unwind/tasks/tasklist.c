@@ -36,7 +36,7 @@ static enum cpy_rc read_node(const struct reader *reader, cpy_addr at, struct no
     return CPY_OK;
 }
 
-static enum cpy_rc tasklist_make_room(struct tasklist *list, size_t count)
+static enum cpy_rc grow_tasklist(struct tasklist *list, size_t count)
 {
     size_t capacity = list->capacity ? list->capacity : 64;
     cpy_addr *wider;
@@ -55,7 +55,7 @@ static enum cpy_rc tasklist_make_room(struct tasklist *list, size_t count)
 
 static enum cpy_rc push(struct tasklist *list, cpy_addr node)
 {
-    enum cpy_rc rc = tasklist_make_room(list, list->count + 1);
+    enum cpy_rc rc = grow_tasklist(list, list->count + 1);
 
     if (rc == CPY_OK)
         list->nodes[list->count++] = node;
@@ -123,7 +123,7 @@ enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes)
     enum cpy_rc rc;
 
     memcpy(&count, bytes, sizeof(count));
-    rc = tasklist_make_room(list, count);
+    rc = grow_tasklist(list, count);
     if (rc != CPY_OK)
         return rc;
     if (count > 0)

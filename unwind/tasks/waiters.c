@@ -87,8 +87,8 @@ static enum cpy_rc sort_out(const struct reader *reader, struct waiters *out, si
 }
 
 /* Adds the waiters that `awaited` names. */
-static enum cpy_rc waiters_add(const struct reader *reader, const struct awaited *awaited,
-                               struct waiters *out, struct futures *futures)
+static enum cpy_rc add_waiters_of(const struct reader *reader, const struct awaited *awaited,
+                                  struct waiters *out, struct futures *futures)
 {
     size_t first = out->count, room = WAITERS_MAX - first, count = 1;
     uint64_t total = 1;
@@ -105,18 +105,18 @@ static enum cpy_rc waiters_add(const struct reader *reader, const struct awaited
     return sort_out(reader, out, first, futures);
 }
 
-static int waiters_by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const cpy_addr *left = a, *right = b;
 
     return (*left > *right) - (*left < *right);
 }
 
-static void waiters_drop_doubles(struct waiters *out)
+static void drop_duplicate_waiters(struct waiters *out)
 {
     size_t i, used = 0;
 
-    qsort(out->tasks, out->count, sizeof(out->tasks[0]), waiters_by_address);
+    qsort(out->tasks, out->count, sizeof(out->tasks[0]), compare_addresses);
     for (i = 0; i < out->count; i++)
         if (used == 0 || out->tasks[used - 1] != out->tasks[i])
             out->tasks[used++] = out->tasks[i];
@@ -134,11 +134,11 @@ enum cpy_rc waiters_read(const struct reader *reader, const struct awaited *awai
     out->count = 0;
     out->cut = false;
     if (awaited->by != 0)
-        rc = waiters_add(reader, awaited, out, &futures);
+        rc = add_waiters_of(reader, awaited, out, &futures);
     for (i = 0; i < futures.count && rc == CPY_OK; i++)
         if (futures.awaited[i].by != 0)
-            rc = waiters_add(reader, &futures.awaited[i], out, &futures);
+            rc = add_waiters_of(reader, &futures.awaited[i], out, &futures);
     if (rc == CPY_OK && out->count > 1)
-        waiters_drop_doubles(out);
+        drop_duplicate_waiters(out);
     return rc;
 }
