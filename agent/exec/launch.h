@@ -50,8 +50,8 @@ pid_t launch_start(struct launch *launch);
  */
 MUST_CHECK int launch_result(struct launch *launch, pid_t *out_pid, struct err *err);
 
-/* Closes what belongs to the command: input, output, descriptors, working directory. Keeps stderr,
- * for the log. */
+/* Releases what belongs to the command: closes input, output and other descriptors, and changes to
+ * / so that no mount is held. Keeps stderr, for the log. */
 void launch_let_go(void);
 
 #endif
