@@ -94,7 +94,8 @@ def test_a_program_that_goes_from_cpu_to_cpu_is_found_there(python, pystrobe, st
 
     unwinder = stats["unwinder"]
     assert unwinder["onsite"] > 0.3 * stats["samples"], unwinder
-    assert unwinder["torn"] < 0.005 * stats["samples"], unwinder
+    # A loaded machine gives it few samples: one or two of them may be torn by chance.
+    assert unwinder["torn"] <= 2 + 0.005 * stats["samples"], unwinder
 
 
 @pytest.mark.few

@@ -112,7 +112,8 @@ def test_at_a_high_rate_a_timer_is_set_once_a_sample(python, start, trace_record
         pytest.skip("the class is denied here")
 
     timers = [name for name, _ in calls].count("timerfd_settime")
-    assert len(set_ahead) > len(waits) / 2 > 50, "it sets each timer when it is about to sleep"
+    # A loaded machine gives it few turns in these seconds: enough of them to tell one in two from none.
+    assert len(waits) > 20 and len(set_ahead) > len(waits) / 2, "it sets each timer when it is about to sleep"
     assert timers < 1.5 * len(set_ahead) + 10
 
 
