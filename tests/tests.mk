@@ -161,10 +161,12 @@ NIGHTLY ?=
 nightly: ## soak, truth, fuzz and the like in full; notes figures in tests/nightly.txt (NIGHTLY="soak truth")
 	+@MAKE="$(MAKE)" $(TEST_PYTHON) tests/nightly.py --table tests/nightly.txt --logs $(BUILD)/nightly $(NIGHTLY)
 
+# Which of their tests run: PACKAGES_ARGS="-m nightly" for those that measure times.
+PACKAGES_ARGS ?=
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
 	+@$(AGAIN) all backends deb rpm
-	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/packages
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest $(PACKAGES_ARGS) tests/packages
 
 yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend, its BPF
 	@sh tests/setup/deps.sh packages
@@ -269,7 +271,7 @@ weights-short: WEIGHTS = --short
 weights-short: weights ## the same for a few workloads, in a minute
 
 churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, die while they are read, or have another's pid; 5,000 that stay
-	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long \
+	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m "long or nightly" \
 	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid or among_5000" tests/integration/test_children.py \
 	    tests/integration/test_finding.py
 
@@ -284,7 +286,7 @@ bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## do the benchmarks of whole to
 
 budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
-	    $(RUN_TESTS) --pytest tests/integration/test_budget.py
+	    $(RUN_TESTS) --pytest -m "nightly or not nightly" tests/integration/test_budget.py
 
 truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)
