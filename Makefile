@@ -171,7 +171,7 @@ $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 
 .SECONDARY:
 # (Not all of $(BUILD): sanitizers' builds and whole systems lie below it, which others may be changing.)
--include $(shell find $(addprefix $(BUILD)/,$(LIBRARIES) agent gen tests man) -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,$(LIBRARIES) agent linked gen tests man) -type f -name '*.d' 2>/dev/null)
 
 include packaging/packaging.mk
 include tests/tests.mk

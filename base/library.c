@@ -5,25 +5,36 @@
 #include <dlfcn.h>
 #include <string.h>
 
-bool library_load(const struct library *library, void *functions, struct err *err)
+static bool load_functions(const struct library *library, struct err *err)
 {
     void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL), *found;
+    unsigned char *functions = library->functions;
     size_t i;
 
     if (!handle) {
-        err_set(err, "%s cannot be loaded (%s); install %s", library->file, dlerror(),
-                library->packages);
+        err_set(err, "%s cannot be loaded (%s); needed by %s; install %s", library->file, dlerror(),
+                library->needed_by, library->packages);
         return false;
     }
-    for (i = 0; i < library->count; i++)
-        if (!dlsym(handle, library->names[i])) {
-            err_set(err, "%s has no function %s: it is too old; install %s", library->file,
-                    library->names[i], library->packages);
-            return false;
-        }
     for (i = 0; i < library->count; i++) {
         found = dlsym(handle, library->names[i]);
-        memcpy((unsigned char *)functions + i * sizeof(found), &found, sizeof(found));
+        if (!found) {
+            err_set(err, "%s has no function %s: it is too old; needed by %s; install %s",
+                    library->file, library->names[i], library->needed_by, library->packages);
+            memset(functions, 0, i * sizeof(found));
+            return false;
+        }
+        memcpy(functions + i * sizeof(found), &found, sizeof(found));
     }
     return true;
+}
+
+bool library_load(struct library *library, struct err *err)
+{
+    bool loaded;
+
+    (void)pthread_mutex_lock(&library->lock);
+    loaded = library->loaded = library->loaded || load_functions(library, err);
+    (void)pthread_mutex_unlock(&library->lock);
+    return loaded;
 }

@@ -2,45 +2,22 @@
 /* ncurses_api.c - see ncurses_api.h. */
 #include "agent/top/ncurses_api.h"
 
-#include <pthread.h>
-
 #include "base/library.h"
 
-#ifdef LINKED
-#define NCURSES_ADDRESS(name) .name = name,
+#define NCURSES_NAME(name)    #name,
+#define NCURSES_ADDRESS(name) .name = LIBRARY_FUNCTION(name),
+
+static const char *const names[] = {NCURSES_FUNCTIONS(NCURSES_NAME)};
 struct ncurses_api ncurses = {NCURSES_FUNCTIONS(NCURSES_ADDRESS)};
 
-bool ncurses_api_load(struct err *err)
-{
-    (void)err;
-    return true;
-}
-#else
-#define NCURSES_NAME(name) #name,
-static const char *const names[] = {NCURSES_FUNCTIONS(NCURSES_NAME)};
-static const struct library library = {
+static struct library library = {
+    LIBRARY_TABLE(names, ncurses),
     .file = "libncursesw.so.6",
     .packages = "libncursesw6 (Debian) or ncurses-libs (Fedora)",
-    .names = names,
-    .count = sizeof(names) / sizeof(names[0]),
+    .needed_by = "pystrobe top",
 };
-
-struct ncurses_api ncurses;
-static bool loaded;
-static struct err failure;
-
-static void load_ncurses_once(void)
-{
-    loaded = library_load(&library, &ncurses, &failure);
-}
 
 bool ncurses_api_load(struct err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    (void)pthread_once(&once, load_ncurses_once);
-    if (!loaded)
-        err_set(err, "%s", failure.text);
-    return loaded;
+    return library_load(&library, err);
 }
-#endif

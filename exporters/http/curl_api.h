@@ -34,11 +34,7 @@ struct curl_api {
 /* All of it is NULL until curl_api_load has succeeded. */
 extern struct curl_api libcurl;
 
-/*
- * Loads libcurl, once; the calls after the first cost nothing.
- *
- * Errors: false: it is missing or too old; `err` says so, and what to install.
- */
+/* Loads libcurl if it is not loaded yet. Errors: false: `err` says why, as library_load does. */
 MUST_CHECK bool curl_api_load(struct err *err);
 
 #endif

@@ -64,6 +64,15 @@ def unavailable(why):
     (pytest.fail if os.environ.get("CI") == "true" and not is_chroot() else pytest.skip)(why)
 
 
+def without_library(name):
+    """The words that run a command where a shared library cannot be loaded."""
+    words = ["unshare", "-m", "sh", "-c", 'for file in $(ldconfig -p | sed -n "s/.*%s.* => //p"); do '
+             'mount --bind /dev/null "$file" || exit; done; exec "$@"' % name, "-"]
+    if subprocess.run(words + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        unavailable("no mount namespace can be made here")
+    return words
+
+
 def root_words():
     """The words that run a command as root, none where that cannot be had."""
     try:

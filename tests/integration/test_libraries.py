@@ -46,6 +46,12 @@ def test_what_speaks_with_nobody_loads_none_of_them(pystrobe, tmp_path, words):
     assert loaded_by(pystrobe, tmp_path, *[word.format(folder=tmp_path) for word in words]) == []
 
 
+def test_dump_loads_none_of_them(pystrobe, start, tmp_path):
+    pid = start(PYTHON, "busy.py").read_json()["pid"]
+
+    assert loaded_by(pystrobe, tmp_path, "dump", "--pid", str(pid)) == []
+
+
 def test_version_loads_libcurl_alone(pystrobe, tmp_path):
     assert loaded_by(pystrobe, tmp_path, "--version") == ["libcurl"]
 
@@ -59,3 +65,13 @@ def test_samplers_have_none_of_them(agent, start, tmp_path):
 
     assert samplers and [mapped(pid) for pid in samplers] == [[]] * len(samplers)
     assert mapped(run.process.pid) == ["libcurl"]
+
+
+def test_without_libmicrohttpd_the_agent_says_what_to_install(agent, tmp_path):
+    ini = INI % {"mark": "lib", "store": tmp_path / "store"} + "[http]\nlisten = 127.0.0.1:0\n"
+
+    run = agent(ini, live.without_library("libmicrohttpd.so.12"))
+
+    line = run.wait_for_line("libmicrohttpd.so.12 cannot be loaded")
+    assert "needed by [http] listen; install libmicrohttpd12" in line
+    assert run.process.wait(live.DEADLINE_S) == 1

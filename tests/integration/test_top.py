@@ -265,6 +265,17 @@ def test_a_terminal_that_nobody_knows_is_refused(pystrobe, busy, tty):
     screen.wait(lambda rows: any("no-such-terminal" in row for row in rows), "it says so")
 
 
+def test_without_ncurses_it_says_what_to_install(pystrobe, busy, tty):
+    screen = tty(width=240)
+
+    status = screen.start(live.without_library("libncursesw.so.6") + pystrobe.words +
+                          [pystrobe.path, "top", "--pid", busy.read_json()["pid"]])
+
+    assert terminal.read_status(status) == 1
+    screen.wait(lambda rows: any("libncursesw.so.6 cannot be loaded" in row and "install libncursesw6" in row
+                                 for row in rows), "it says so")
+
+
 def test_what_cannot_be_sampled_never_takes_the_terminal(pystrobe, tty):
     screen = tty()
     sleeper = subprocess.Popen(["sleep", "1000"])

@@ -16,19 +16,19 @@ struct api {
     int (*strcmp)(const char *a, const char *b);
 };
 
-static struct library c_library(void)
+static struct library c_library(struct api *api)
 {
-    return (struct library){
-        .file = "libc.so.6", .packages = "libc6 (Debian)", .names = names, .count = 2};
+    return (struct library){LIBRARY_TABLE(names, *api), .file = "libc.so.6",
+                            .packages = "libc6 (Debian)", .needed_by = "this test"};
 }
 
 static void finds_the_functions_in_the_order_of_their_names(void **state)
 {
-    const struct library library = c_library();
-    struct api api;
+    struct api api = {NULL, NULL};
+    struct library library = c_library(&api);
 
     (void)state;
-    assert_true(library_load(&library, &api, NULL));
+    assert_true(library_load(&library, NULL));
 
     assert_int_equal(api.strlen("four"), 4);
     assert_int_equal(api.strcmp("a", "a"), 0);
@@ -36,36 +36,53 @@ static void finds_the_functions_in_the_order_of_their_names(void **state)
 
 static void names_a_library_that_is_missing_and_what_to_install(void **state)
 {
-    struct library library = c_library();
     struct api api = {NULL, NULL};
+    struct library library = c_library(&api);
     struct err err;
 
     (void)state;
     library.file = "libnowhere.so.9";
     library.packages = "libnowhere9 (Debian)";
 
-    assert_false(library_load(&library, &api, &err));
+    assert_false(library_load(&library, &err));
 
     assert_non_null(strstr(err.text, "libnowhere.so.9 cannot be loaded"));
-    assert_non_null(strstr(err.text, "install libnowhere9 (Debian)"));
+    assert_non_null(strstr(err.text, "needed by this test; install libnowhere9 (Debian)"));
     assert_null(api.strlen);
 }
 
 static void names_a_function_that_is_missing_and_gives_none_of_the_others(void **state)
 {
     static const char *const some[] = {"strlen", "no_such_function"};
-    struct library library = c_library();
     struct api api = {NULL, NULL};
+    struct library library = c_library(&api);
     struct err err;
 
     (void)state;
     library.names = some;
 
-    assert_false(library_load(&library, &api, &err));
+    assert_false(library_load(&library, &err));
 
     assert_string_equal(err.text, "libc.so.6 has no function no_such_function: it is too old; "
-                                  "install libc6 (Debian)");
+                                  "needed by this test; install libc6 (Debian)");
     assert_null(api.strlen);
+}
+
+static void loads_once_and_tries_again_after_a_failure(void **state)
+{
+    struct api api = {NULL, NULL};
+    struct library library = c_library(&api);
+
+    (void)state;
+    library.file = "libnowhere.so.9";
+    assert_false(library_load(&library, NULL));
+
+    library.file = "libc.so.6";
+    assert_true(library_load(&library, NULL));
+    assert_non_null(api.strcmp);
+
+    library.file = "libnowhere.so.9"; /* which is not looked for again */
+    assert_true(library_load(&library, NULL));
 }
 
 int main(void)
@@ -74,6 +91,7 @@ int main(void)
         cmocka_unit_test(finds_the_functions_in_the_order_of_their_names),
         cmocka_unit_test(names_a_library_that_is_missing_and_what_to_install),
         cmocka_unit_test(names_a_function_that_is_missing_and_gives_none_of_the_others),
+        cmocka_unit_test(loads_once_and_tries_again_after_a_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
