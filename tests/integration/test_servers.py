@@ -94,13 +94,18 @@ def server_python():
     return os.path.join(packages.ensure("servers", print), "bin", "python")
 
 
+def mark_of(folder):
+    """A mark that no other test has: folders of tests that run at the same time can have the same name."""
+    return "shop-%d" % os.stat(folder).st_ino
+
+
 @pytest.fixture
 def serve(server_python, tmp_path):
     """serve(words, **variables): a server in a session of its own, which ends with the test."""
     running = []
 
     def start(words, **variables):
-        environment = live.clean_environment(SHOP_MARK=tmp_path.name, PYTHONPATH=live.TARGETS, **variables)
+        environment = live.clean_environment(SHOP_MARK=mark_of(tmp_path), PYTHONPATH=live.TARGETS, **variables)
         running.append(subprocess.Popen([server_python] + words, env=environment, cwd=tmp_path, stdin=subprocess.DEVNULL,
                                         start_new_session=True))
         return running[-1]
@@ -170,7 +175,7 @@ def run(agent, tmp_path, server, one_request, replace):
     """Watches a server under load."""
     live.wait_until(one_request, "the server answers", 0.1)
     began, cpu_s = time.monotonic(), cpu_of(server)
-    watching = agent(INI % {"mark": tmp_path.name, "store": tmp_path / "store"})
+    watching = agent(INI % {"mark": mark_of(tmp_path), "store": tmp_path / "store"})
     load = Load(one_request)
     try:
         watching.wait_for([server.pid])
