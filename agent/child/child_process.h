@@ -11,7 +11,8 @@
  *
  * Shape:   child_process_start; ipc_channel_send and ipc_channel_receive on child->channel;
  *          child_process_look now and then; child_process_end, which takes no longer than the
- * kernel needs to kill it. Threads: one; the parent may have others when it starts a child.
+ *          kernel needs to kill it.
+ * Threads: one; the parent may have others when it starts a child.
  */
 #ifndef AGENT_CHILD_CHILD_PROCESS_H
 #define AGENT_CHILD_CHILD_PROCESS_H

@@ -4,7 +4,8 @@
  * which they are, what they are called, and when there will be no more of them.
  *
  * Shape:   fill the words in, target_selection_fits, target_selection_begin;
- * target_selection_choose as an engine asks; target_selection_finish. Threads: one.
+ *          target_selection_choose as an engine asks; target_selection_finish.
+ * Threads: one.
  */
 #ifndef AGENT_CLI_TARGET_SELECTION_H
 #define AGENT_CLI_TARGET_SELECTION_H

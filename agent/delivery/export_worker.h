@@ -3,10 +3,11 @@
  * export_worker.h - one exporter of a delivery: its thread, its plan, its counters.
  *
  * Shape:   export_worker_new starts the thread; export_worker_put; at the end
- * export_worker_expedite, export_worker_wait, and for one that has not ended export_worker_stop and
- * export_worker_wait; export_worker_free. For one with an heir: export_worker_take_over,
- * export_worker_leave, export_worker_wait, export_worker_hand_over; export_worker_free. Threads:
- * export_worker_put and export_worker_stats from any; the rest from the owner's.
+ *          export_worker_expedite, export_worker_wait, and for one that has not ended
+ *          export_worker_stop and export_worker_wait; export_worker_free. For one with an heir:
+ *          export_worker_take_over, export_worker_leave, export_worker_wait,
+ *          export_worker_hand_over; export_worker_free.
+ * Threads: export_worker_put and export_worker_stats from any; the rest from the owner's.
  */
 #ifndef AGENT_DELIVERY_EXPORT_WORKER_H
 #define AGENT_DELIVERY_EXPORT_WORKER_H

@@ -2,10 +2,11 @@
 /*
  * spooler.h - the spool of a delivery: its thread, its bounds, its counters.
  *
- * Shape:   spooler_new, spooler_start once all lanes are there; put, take and
- *          done; at the end spooler_settle, then the lanes', then spooler_end and
- * free. Threads: put, take, done, bad and stats from any; the rest from the owner's. One thread
- *          writes to the disk. A lane's lock may be held by a caller, never the other way round.
+ * Shape:   spooler_new, spooler_start once all lanes are there; put, take and done; at the end
+ *          spooler_settle, then the lanes', then spooler_end and free.
+ * Threads: put, take, done, bad and stats from any; the rest from the owner's. One thread
+ *          writes to the disk. A lane's lock may be held by a caller, never the other way
+ *          round.
  *
  * What comes is queued, written by the thread, and then given to the lanes. When the disk
  * fails, or has not answered for a while, it is given to them as it is, in memory.

@@ -3,13 +3,15 @@
  * pause.h - stops a process for at most PAUSE_MAX_MS, without its parent noticing.
  *
  * Shape:   pause_begin, read the process, pause_end.
- * How:     a child process of ours stops all threads with ptrace (PTRACE_SEIZE, PTRACE_INTERRUPT)
- * until it is told to end, we exit, or the time is up; a timer kills it if it hangs. In each case
- *          the kernel lets the threads continue when their tracer exits. No signal is sent to the
- *          target, so no parent sees a stop; a signal that arrives meanwhile is delivered.
- * Threads: pause_begin and pause_end on one thread; it forks.
- * Beware:  a system call that the kernel does not restart, such as epoll_wait, ends with EINTR, as
- * with any debugger (signal(7)). Source:  ptrace(2).
+ * How:     a child process of ours stops all threads with ptrace (PTRACE_SEIZE,
+ *          PTRACE_INTERRUPT) until it is told to end, we exit, or the time is up; a timer kills
+ *          it if it hangs. In each case the kernel lets the threads continue when their tracer
+ *          exits. No signal is sent to the target, so no parent sees a stop; a signal that
+ *          arrives meanwhile is delivered.
+ * Threads: pause_begin and pause_end on one thread; it forks. Beware:  a system call that the
+ *          kernel does not restart, such as epoll_wait, ends with EINTR, as with any debugger
+ *          (signal(7)).
+ * Source:  ptrace(2).
  */
 #ifndef AGENT_DUMP_PAUSE_H
 #define AGENT_DUMP_PAUSE_H

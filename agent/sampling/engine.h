@@ -10,8 +10,8 @@
  * It finds the processes itself (settings.choose), or is told which ones to sample (engine_take).
  *
  * Shape:   engine_new; engine_run until it says why it stopped; engine_flush for the running
- * interval; engine_free. Threads: one. Signals that the engine reports must be blocked in all
- * threads.
+ *          interval; engine_free.
+ * Threads: one. Signals that the engine reports must be blocked in all threads.
  */
 #ifndef AGENT_SAMPLING_ENGINE_H
 #define AGENT_SAMPLING_ENGINE_H

@@ -7,9 +7,9 @@
  * began. At both ends the samplers are told to commit all time that they have counted.
  *
  * Shape:   on_demand_new; on_demand_ask in the thread that wants a profile; in the main loop
- *          on_demand_step when the signal came or on_demand_next_ns is over, and on_demand_deliver
- * at the end of each interval; on_demand_free. Threads: on_demand_ask from any; all others belong
- * to the main loop.
+ *          on_demand_step when the signal came or on_demand_next_ns is over, and
+ *          on_demand_deliver at the end of each interval; on_demand_free.
+ * Threads: on_demand_ask from any; all others belong to the main loop.
  */
 #ifndef AGENT_SERVE_ON_DEMAND_H
 #define AGENT_SERVE_ON_DEMAND_H

@@ -2,9 +2,9 @@
 /*
  * ipc_messages.h - the messages between the supervisor and its samplers, sent over an ipc_channel.
  *
- * Both run the same program, so a message is a struct as it is in memory. Trust: a target may have
- * corrupted the sampler that sends a report. So ipc_read checks sizes, the receiver terminates
- * texts, and checks numbers before it uses them.
+ * Both run the same program, so a message is a struct as it is in memory.
+ * Trust:   a target may have corrupted the sampler that sends a report. So ipc_read checks
+ *          sizes, the receiver terminates texts, and checks numbers before it uses them.
  */
 #ifndef AGENT_SUPERVISOR_IPC_MESSAGES_H
 #define AGENT_SUPERVISOR_IPC_MESSAGES_H

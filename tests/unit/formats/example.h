@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* example.h - writes small profiles, the one of pprof_example.h and others, in a format. */
+/* example.h - writes small profiles, the one of example.h and others, in a format. */
 #ifndef TESTS_UNIT_FORMATS_EXAMPLE_H
 #define TESTS_UNIT_FORMATS_EXAMPLE_H
 

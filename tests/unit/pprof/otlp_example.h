@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* otlp_example.h - the example profile of pprof_example.h as a service of an OTLP request. */
+/* otlp_example.h - the example profile of example.h as a service of an OTLP request. */
 #ifndef TESTS_UNIT_PPROF_OTLP_EXAMPLE_H
 #define TESTS_UNIT_PPROF_OTLP_EXAMPLE_H
 

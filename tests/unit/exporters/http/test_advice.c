@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_advice.c - a cure for what TLS libraries and resolvers say. */
+/* test_advice.c - a cure for what TLS libraries and resolvers say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
