@@ -258,6 +258,14 @@ def pytest_sessionfinish(session):
         session.config.workeroutput["servers"] = servers.told
 
 
+def text_of_missing():
+    """The versions that no test ran live with, those with one reason together."""
+    names = {}
+    for name, why in MISSING.items():
+        names.setdefault(why, []).append(name)
+    return "; ".join("%s (%s; memory images only)" % (", ".join(names[why]), why) for why in names) or "none"
+
+
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line("servers: " + servers.summary())
     counts = counts_by_python(terminalreporter)
@@ -266,5 +274,4 @@ def pytest_terminal_summary(terminalreporter):
         for entry in PYTHONS if entry["id"] in counts
     ]
     if parts or MISSING:
-        missing = ", ".join("%s (%s)" % pair for pair in sorted(MISSING.items())) or "none"
-        terminalreporter.write_line("live: %s; missing: %s" % ("; ".join(parts) or "no test", missing))
+        terminalreporter.write_line("live: %s; missing: %s" % ("; ".join(parts) or "no test", text_of_missing()))

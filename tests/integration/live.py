@@ -34,8 +34,7 @@ def load_pythons():
     """Gives (interpreters, missing) from the list that `make test` wrote, or by looking."""
     path = os.environ.get("PYSTROBE_PYTHONS")
     if not path:
-        entries, missing = pythons.find()
-        return entries, {"3.%d" % minor: why for minor, why in missing.items()}
+        return pythons.find()
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     missing = {line["missing"]: line["why"] for line in lines if "missing" in line}

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages that are missing: deps.sh build | demo | test | packages | browser
+# Installs the packages that are missing: deps.sh build | demo | test | packages | browser | maven
 # deps.sh check: says which of those for `make` are missing, and installs nothing. Reads CC.
 #
 # build: what `make` needs; demo: also a Python; test: also what the tests and `make lint` run;
-# packages: what makes and tests packages, without the rest; browser: what looks at our pages.
+# packages: what makes and tests packages, without the rest; browser: what looks at our pages;
+# maven: what fetches CPythons that Debian has not (tests/setup/jars.py).
 # Nothing but the system's package manager fetches anything; if all is there, nothing is said.
 set -eu
 
@@ -80,6 +81,7 @@ packages qemu-user-static    qemu-user-static    command:qemu-aarch64-static
 packages qemu-system-x86     qemu-system-x86-core command:qemu-system-x86_64
 browser chromium             chromium            command:chromium
 browser npm                  npm                 command:npm
+maven maven                  maven               command:mvn
 '
 
 case $mode in
@@ -88,9 +90,10 @@ demo) sets=' build demo ' ;;
 test) sets=' build demo test ' ;;
 packages) sets=' build packages ' ;;
 browser) sets=' build demo test browser ' ;;
+maven) sets=' maven ' ;;
 check) sets=' build ' ;;
 *)
-    echo "usage: deps.sh build | demo | test | packages | browser | check" >&2
+    echo "usage: deps.sh build | demo | test | packages | browser | maven | check" >&2
     exit 64
     ;;
 esac

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the CPythons that the live tests run against, and installs those that Debian has.
+"""Finds the CPythons that the live tests run against, and gets those that Debian or Maven Central has.
 
 Prints one JSON object a line: {"id", "version", "exe", "root", "inner", "prefix", "library",
 "debug", "free_threaded", "found"} for each interpreter (`exe` as seen from outside; `inner`,
 `prefix` and `library`, its libpython or "", as seen inside `root`; root is "" where no chroot
-is needed), then {"missing", "why"} for each supported version that could not be had. With -o it
-says for each version what stands for it: interpreters, or the golden memory image only.
+is needed), then {"missing", "why"} for each supported version that could not be had, builds without
+the GIL ("3.13t") among them. With -o it says for each version what stands for it: interpreters, or
+memory images only.
 
-With CI=true a missing version is a failure if it could have been there: if Debian packages it, or
+What the machine has comes first. Debian's newer suites have 3.11 and 3.13 to 3.15, Maven Central 3.7, 3.9, 3.10 and
+3.12 for x86-64 (jars.py). No package that runs on Debian 12 has 3.6, 3.8 or a build without the GIL: these run
+live only where the machine has them, as from a pyenv.
+
+With CI=true a missing version is a failure if it could have been there: if a package has it, or
 if the machine has a pyenv, where any version can be. So is one without a golden image.
 """
 
@@ -20,11 +25,13 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import jars  # noqa: E402
 import roots  # noqa: E402
 
 # What the unwinder knows, first and last (minor versions of CPython 3).
 FIRST_MINOR = int(os.environ.get("PYSTROBE_FIRST_MINOR", "6"))
 LAST_MINOR = int(os.environ.get("PYSTROBE_LAST_MINOR", "15"))
+FIRST_FREE_THREADED = 13
 GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden", "unwind")
 # Where Debian has them, in the order in which they are tried.
 SUITES = {11: ("bookworm",), 13: ("sid", "forky", "trixie"), 14: ("sid", "forky"), 15: ("sid", "forky")}
@@ -32,7 +39,8 @@ SUITES = {11: ("bookworm",), 13: ("sid", "forky", "trixie"), 14: ("sid", "forky"
 PROBE = r"""
 import json, os, sys, sysconfig
 get = sysconfig.get_config_var
-library = os.path.join(get("LIBDIR"), get("INSTSONAME")) if get("Py_ENABLE_SHARED") else ""
+folders = [get("LIBDIR"), os.path.join(sys.base_prefix, "lib")] if get("Py_ENABLE_SHARED") else []
+libraries = [os.path.join(folder, get("INSTSONAME")) for folder in folders]
 print(json.dumps({
     "implementation": sys.implementation.name,
     "version": "%d.%d.%d" % sys.version_info[:3],
@@ -41,7 +49,7 @@ print(json.dumps({
     "debug": hasattr(sys, "gettotalrefcount"),
     "free_threaded": bool(get("Py_GIL_DISABLED")),
     "prefix": sys.base_prefix,
-    "library": library if os.path.exists(library) else "",
+    "library": next(filter(os.path.exists, libraries), ""),
 }))
 """
 
@@ -178,6 +186,23 @@ def from_debian(minors, install, log):
     return [e for got in tried.values() if isinstance(got, list) for e in got], missing
 
 
+def from_maven(minors, install, log):
+    """Gives (entries, {minor: why it could not be had})."""
+    entries = []
+    missing = {}
+    for minor in minors:
+        try:
+            path = jars.ensure(minor, install, log)
+            facts = probe([path])
+            if not facts:
+                raise roots.Unavailable("%s does not run here" % path)
+            facts["exe"] = path
+            entries.append(make_entry(facts, "maven", path))
+        except roots.Unavailable as reason:
+            missing[minor] = "Maven: %s" % reason
+    return entries, missing
+
+
 def unique(entries):
     """Two installations of one version keep both, told apart by a number."""
     count = {}
@@ -188,27 +213,49 @@ def unique(entries):
     return entries
 
 
+def name_of(minor, free_threaded=False):
+    return "3.%d%s" % (minor, "t" if free_threaded else "")
+
+
+def why_not(entries, why):
+    """{name: why} of each supported version that no entry has, builds without the GIL among them."""
+    have = {(minor_of(e["version"]), e["free_threaded"]) for e in entries}
+    nowhere = "no package has it for this machine, and none is installed"
+    missing = {name_of(m): why.get(m, nowhere) for m in range(FIRST_MINOR, LAST_MINOR + 1)
+               if (m, False) not in have}
+    for minor in range(max(FIRST_MINOR, FIRST_FREE_THREADED), LAST_MINOR + 1):
+        if (minor, True) not in have:
+            missing[name_of(minor, True)] = nowhere
+    return missing
+
+
 def find(install=False, log=lambda text: None):
-    """Gives (entries sorted by version, {minor: why missing})."""
+    """Gives (entries sorted by version, {version: why missing})."""
     entries = on_this_machine()
     here = {minor_of(e["version"]) for e in entries if e["found"].startswith("/usr/bin/")}
     minors = [m for m in SUITES if supported(m) and m not in here]
     more, why = from_debian(minors, install, log)
     entries += more
     have = {minor_of(e["version"]) for e in entries}
-    missing = {
-        m: why.get(m, "Debian packages none and the machine has none")
-        for m in range(FIRST_MINOR, LAST_MINOR + 1) if m not in have
-    }
     for minor in set(why) & have:
         log("3.%d from Debian could not be had (%s); another build stands in" % (minor, why[minor]))
+    more, why_no_jar = from_maven([m for m in jars.JARS if supported(m) and m not in have], install, log)
+    entries += more
+    missing = why_not(entries, dict(why, **why_no_jar))
     entries.sort(key=lambda e: [int(n) for n in e["version"].split(".")] + [len(e["id"]), e["id"]])
     return unique(entries), missing
 
 
-def needed_in_ci(minor):
+def order_of(name):
+    """Sorts names of versions: 3.9, 3.13, 3.13t."""
+    return int(name[2:].rstrip("t")), name
+
+
+def needed_in_ci(name):
     """Whether a CI run without that interpreter proves too little."""
-    return minor in SUITES or bool(pyenv_roots())
+    minor, free_threaded = minor_of(name.rstrip("t")), name.endswith("t")
+    could_be_there = minor in SUITES or minor in jars.JARS or bool(pyenv_roots())
+    return not free_threaded and (could_be_there or not has_golden_image(minor))
 
 
 def has_golden_image(minor):
@@ -217,16 +264,13 @@ def has_golden_image(minor):
 
 def matrix(entries, missing):
     """What stands for each version, a line each, and a last one if images alone stand for some."""
-    images_only = []
     for minor in range(FIRST_MINOR, LAST_MINOR + 1):
         ids = [e["id"] for e in entries if minor_of(e["version"]) == minor]
-        if not ids and has_golden_image(minor):
-            images_only.append("3.%d" % minor)
         words = ids or ["golden image only" if has_golden_image(minor) else "nothing",
-                        "(%s)" % missing.get(minor, "not looked for")]
-        yield "3.%-3d %s" % (minor, " ".join(words))
-    if images_only:
-        yield "covered by golden images only: " + " ".join(images_only)
+                        "(%s)" % missing.get(name_of(minor), "not looked for")]
+        yield "%-5s %s" % (name_of(minor), " ".join(words))
+    if missing:
+        yield "covered by memory images only: " + " ".join(sorted(missing, key=order_of))
 
 
 def main():
@@ -239,7 +283,7 @@ def main():
         print("pythons: " + text, file=sys.stderr)
 
     entries, missing = find(not args.no_install, log)
-    lines = entries + [{"missing": "3.%d" % m, "why": why} for m, why in sorted(missing.items())]
+    lines = entries + [{"missing": name, "why": missing[name]} for name in sorted(missing, key=order_of)]
     text = "".join(json.dumps(line, sort_keys=True) + "\n" for line in lines)
     if args.output:
         os.makedirs(os.path.dirname(os.path.abspath(args.output)), exist_ok=True)
@@ -252,9 +296,9 @@ def main():
         sys.stdout.write(text)
     if os.environ.get("CI") != "true":
         return 0
-    failed = [m for m in sorted(missing) if needed_in_ci(m) or not has_golden_image(m)]
+    failed = [name for name in sorted(missing, key=order_of) if needed_in_ci(name)]
     if failed:
-        log("a CI run needs " + " ".join("3.%d" % minor for minor in failed))
+        log("a CI run needs " + " ".join(failed))
     return 1 if failed else 0
 
 
