@@ -55,7 +55,7 @@ deps: ## install what is missing (DEPS=build, demo, test, packages or browser) w
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
 
-pythons: ## find the Pythons of the live tests; install those that Debian has
+pythons: ## find the Pythons of the live tests; get those that Debian or Maven Central has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
 
 backends: ## build the servers that the tests push to (tests/backends)

@@ -28,7 +28,8 @@ EACH_TEST_ONCE = '-m "not long and not nightly" --once'
 
 # $1: the root, $2: this machine's cache folder, $3: the commands, $4: which live tests. The folder with the newer
 # Pythons is shared, as fetching them once more would show nothing. Whom this machine trusts, its
-# proxies and the like, is trusted there too, or nothing could be fetched behind some of them.
+# proxies and the like, is trusted there too, or nothing could be fetched behind some of them: by the
+# bundle, and as local certificates, of which Java makes a store of its own.
 ENTER = r"""
 set -eu
 root=$1 cache=$2
@@ -42,6 +43,8 @@ if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
     certificates=/etc/ssl/outside.crt
     cp /etc/ssl/certs/ca-certificates.crt "$root$certificates"
 fi
+find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" ';'
+chroot "$root" update-ca-certificates >/dev/null 2>&1
 exec chroot "$root" /usr/bin/env -i HOME=/root XDG_CACHE_HOME=/var/cache/tests PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CI="${CI:-}" PYTEST_ARGS="$4" http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
     ${WORKERS:+WORKERS=$WORKERS} ${certificates:+SSL_CERT_FILE=$certificates} \
