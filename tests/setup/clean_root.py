@@ -43,8 +43,10 @@ if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
     certificates=/etc/ssl/outside.crt
     cp /etc/ssl/certs/ca-certificates.crt "$root$certificates"
 fi
-find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" ';'
-chroot "$root" update-ca-certificates >/dev/null 2>&1
+if [ -d /usr/local/share/ca-certificates ]; then
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" ';'
+    chroot "$root" update-ca-certificates >/dev/null 2>&1
+fi
 exec chroot "$root" /usr/bin/env -i HOME=/root XDG_CACHE_HOME=/var/cache/tests PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     CI="${CI:-}" PYTEST_ARGS="$4" http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
     ${WORKERS:+WORKERS=$WORKERS} ${certificates:+SSL_CERT_FILE=$certificates} \
