@@ -205,7 +205,7 @@ def start_quiet(start):
 @pytest.fixture
 def open_folder():
     """A folder that every user can look into, wherever the tree is: tmp_path may be below a private one."""
-    with tempfile.TemporaryDirectory(prefix="pystrobe-test-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="pystrobe-test-", dir="/var/tmp") as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
 

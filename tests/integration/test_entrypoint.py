@@ -56,8 +56,8 @@ SETUPS = {
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_in_a_container_the_command_is_profiled(pystrobe, container, setup):
-    done = container.run([pystrobe.path, "exec", "--store", "/run/store", "-n", "burner", "--", PYTHON, "-c", BURNS],
+def test_in_a_container_the_command_is_profiled(open_pystrobe, container, setup):
+    done = container.run([open_pystrobe.path, "exec", "--store", "/run/store", "-n", "burner", "--", PYTHON, "-c", BURNS],
                          **SETUPS[setup])
 
     assert (done.returncode, done.stderr) == (7, "")
@@ -67,11 +67,11 @@ def test_in_a_container_the_command_is_profiled(pystrobe, container, setup):
     assert profiles.total(found, "cpu", lambda sample: any(one["func"] == "burn" for one in sample["stack"])) > 1e9
 
 
-def test_what_cannot_be_profiled_runs_and_is_told(pystrobe, container):
+def test_what_cannot_be_profiled_runs_and_is_told(open_pystrobe, container):
     drop = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", PYTHON, "-c", BURNS]
 
-    done = container.run([pystrobe.path, "exec", "--store", "/run/store", "--"] + drop)
-    mended = container.run([pystrobe.path, "exec", "--store", "/run/store2", "--"] + drop,
+    done = container.run([open_pystrobe.path, "exec", "--store", "/run/store", "--"] + drop)
+    mended = container.run([open_pystrobe.path, "exec", "--store", "/run/store2", "--"] + drop,
                            capabilities=runc.DOCKER + ["CAP_SYS_PTRACE"])
 
     assert done.returncode == 7 and len(done.stderr.splitlines()) == 1
@@ -92,21 +92,21 @@ def examine(pystrobe, container, changes="", **rights):
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_in_a_container_the_doctor_samples_what_is_beside_it(pystrobe, container, setup):
-    found = examine(pystrobe, container, **SETUPS[setup])
+def test_in_a_container_the_doctor_samples_what_is_beside_it(open_pystrobe, container, setup):
+    found = examine(open_pystrobe, container, **SETUPS[setup])
 
     assert found["sample"][0] == "ok" and found["pid namespace"][0] == "note"
     assert "--pid=host" in found["pid namespace"][2]
     assert found["reading memory"][0] == ("note" if "without" in SETUPS[setup] else "ok")
 
 
-def test_in_a_container_the_doctor_names_what_docker_wants_to_be_told(pystrobe, container):
+def test_in_a_container_the_doctor_names_what_docker_wants_to_be_told(open_pystrobe, container):
     leaves = "os.setgid(1000); os.setuid(1000)"
 
-    found = examine(pystrobe, container, leaves)
+    found = examine(open_pystrobe, container, leaves)
     (container.folder / "run" / "up").unlink()
-    mended = examine(pystrobe, container, leaves, capabilities=runc.DOCKER + ["CAP_SYS_PTRACE"])
-    elsewhere = container.run([pystrobe.path, "doctor", "--pid", str(os.getpid())])
+    mended = examine(open_pystrobe, container, leaves, capabilities=runc.DOCKER + ["CAP_SYS_PTRACE"])
+    elsewhere = container.run([open_pystrobe.path, "doctor", "--pid", str(os.getpid())])
 
     assert found["process"][0] == "fail" and "--cap-add SYS_PTRACE" in found["process"][2]
     assert mended["sample"][0] == "ok"
