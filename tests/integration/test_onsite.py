@@ -63,8 +63,10 @@ def test_a_busy_program_is_read_in_an_interrupt_of_it(python, pystrobe, start, t
 
     unwinder, recorded = stats["unwinder"], profiles.read(tmp_path / "o.pb.gz")
     assert stats["samples"] + stats["missed"] > RATE * SECONDS / 2
-    assert unwinder["onsite"] > 0.8 * stats["samples"], unwinder
-    elsewhere = stats["samples"] - unwinder["onsite"]  # only what was not read at one moment may be torn
+    # Most of them; how many exactly depends on who else wants its CPU. Where it does not work there is none.
+    assert unwinder["onsite"] > 0.5 * stats["samples"], unwinder
+    # Only what was not read at one moment may be torn. (What was read before the first sample counts as on site, too.)
+    elsewhere = max(0, stats["samples"] - unwinder["onsite"])
     assert unwinder["torn"] <= elsewhere and unwinder["retries"] < 0.05 * stats["samples"] + WALK_TRIES * elsewhere, unwinder
     if sides.version_of(python) >= GIL_TELLS_FROM:  # before that threads are listed in each sample
         assert unwinder["reads"] < 1.1 * stats["samples"] + AT_START
