@@ -10,7 +10,7 @@ FUZZ_RUNS ?= -1
 FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
 # Which live tests run; those that take their time are `make integration-long`.
-PYTEST_ARGS ?= -m "not long and not nightly"
+PYTEST_ARGS ?= -m "not long"
 # Seconds of `make soak`; an hour says much more of the same.
 SOAK ?= 180
 BENCH_ARGS ?=
@@ -34,7 +34,7 @@ C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/images tests/fuzz
 SANITIZED = $(AGAIN) BUILD=$(BUILD)/$@ OPT="-O1 -g -fno-omit-frame-pointer" HARDEN= LDHARDEN= SAN
 SANITIZED_TESTS ?= --once-a-python
 ONE_OF_EACH = 3.8 3.11 3.12 3.14 3.15
-NOT_TIMING = PYTEST_ARGS='-m "not timing and not tools and not long and not nightly" $(SANITIZED_TESTS)' PYSTROBE_ONLY="$(ONE_OF_EACH)"
+NOT_TIMING = PYTEST_ARGS='-m "not timing and not tools and not long" $(SANITIZED_TESTS)' PYSTROBE_ONLY="$(ONE_OF_EACH)"
 # TSan needs addresses that are not spread too far. All runs like that: else programs of ours that it starts
 # anew for it would differ from others in that.
 TSAN_WRAPPER = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo "setarch $$(uname -m) -R")

@@ -5,23 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "agent/dump/async_tasks.h"
 #include "agent/dump/async_tree.h"
+#include "agent/host/clock.h"
 #include "agent/host/exits.h"
 #include "agent/host/json.h"
 #include "agent/proc/proc.h"
 
 enum { OUTPUT_MAX = 256 << 20, TRIES = 10 };
-
-static int64_t get_async_unix_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void json_frame(struct buf *out, const struct async_frame *frame)
 {
@@ -92,7 +84,7 @@ static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
     buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)pid);
     json_string(out, info->version);
     buf_add_fmt(out, ", \"taken_unix_ns\": %" PRId64 ", \"torn\": %" PRIu64 ", \"tasks\": [",
-                get_async_unix_ns(), tasks->torn);
+                clock_utc_ns(), tasks->torn);
     for (i = 0; i < tasks->count && good; i++) {
         if (!all && !wanted[i])
             continue;

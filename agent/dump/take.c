@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/dump/pause.h"
+#include "agent/host/clock.h"
 #include "agent/host/exits.h"
 #include "agent/proc/proc.h"
 #include "agent/proc/ptrace_access.h"
@@ -24,14 +24,6 @@ void dump_taken_init(struct dump_taken *taken)
 void dump_taken_finish(struct dump_taken *taken)
 {
     snapshot_finish(&taken->snapshot);
-}
-
-static int64_t get_snapshot_unix_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Adds a sentence to the warning. */
@@ -76,7 +68,7 @@ static enum cpy_rc read_snapshot(struct cpy_target *target, struct dump_taken *o
 
     for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
         snapshot_reset(&out->snapshot);
-        out->unix_ns = get_snapshot_unix_ns();
+        out->unix_ns = clock_utc_ns();
         rc = cpy_sample(target, snapshot_add, &out->snapshot);
     }
     return rc == CPY_OK && out->snapshot.failed ? CPY_NOMEM : rc;

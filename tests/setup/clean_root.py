@@ -24,7 +24,7 @@ import roots  # noqa: E402
 
 PACKAGES = ["git", "make", "ca-certificates"]
 INSIDE = "/srv/pystrobe"
-EACH_TEST_ONCE = '-m "not long and not nightly" --once'
+EACH_TEST_ONCE = '-m "not long" --once'
 
 # $1: the root, $2: this machine's cache folder, $3: the commands, $4: which live tests. The folder with the newer
 # Pythons is shared, as fetching them once more would show nothing. Whom this machine trusts, its
