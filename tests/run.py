@@ -8,13 +8,13 @@
 N workers (1) run N tests at a time, unit tests and pytest's; the latter need pytest-xdist. Where that is missing,
 they run one after the other, and a line says so. Tests that are marked `alone` have no other beside them.
 
-Before that line stands "failed: NAME" for each that failed. Each fuzzer counts as one; its seed is
+Before that line stands "failed: NAME" for each that failed, and "second try: NAME" for each that passed at its
+second try only (which the count takes as passed). Each fuzzer counts as one; its seed is
 the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies
 below the build directory; runs of different names can go on there at the same time.
 
 What fails is tried once more, alone: live processes on a loaded machine now and then miss a
-deadline that they meet otherwise. A test that passes then is named as "second try", with what it
-said at the first; a sanitizer's or valgrind's finding is final at once, and so is a run in which
+deadline that they meet otherwise. What it said at the first try is printed; a sanitizer's or valgrind's finding is final at once, and so is a run in which
 more than SECOND_TRIES tests fail.
 """
 
@@ -42,12 +42,14 @@ class Counts:
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
         self.names = []  # of what failed
+        self.second = []  # names of what passed at its second try
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.names += other.names
+        self.second += other.second
 
     def __str__(self):
         return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
@@ -118,9 +120,11 @@ def run_unit_again(program, wrapper, counts, text, status):
     say("%s\nunit: %s ended with status %s" % (text, program, status))
     if not FINDING.search(text):
         counts, text, status = run_unit_once(program, wrapper)
-        say("unit: second try: %s %s" % (name_of(program), counts))
+        say("unit: second try of %s: %s" % (name_of(program), counts))
         if counts.failed:
             say(text)
+        else:
+            counts.second = [name_of(program)]
     if counts.failed:
         counts.names = [name_of(program)]
     return counts
@@ -185,9 +189,10 @@ def run_pytest(arguments, build, name, workers):
     first, again = run_pytest_once(words_for_workers(workers) + arguments, build, name, name + ".xml")
     if not again:
         return first
-    say("pytest: second try: %s" % ", ".join(first.names))
+    say("pytest: second try of %s" % ", ".join(first.names))
     options = [a for a in arguments if not os.path.exists(a)]
     second, _ = run_pytest_once(options + first.names, build, name, name + "-again.xml")
+    second.second = [name for name in first.names if name not in second.names]
     second.add(Counts(first.passed, first.failed - len(first.names), first.skipped))
     return second
 
@@ -245,6 +250,8 @@ def main():
             total.add(counts)
     if args.pytest is not None:
         total.add(run_pytest(args.pytest, build, args.name, args.workers))
+    for name in total.second:
+        say("second try: " + name)
     for name in total.names:
         say("failed: " + name)
     say(str(total))

@@ -10,7 +10,8 @@
 # has ended, and now and then a line says what is running.
 #
 # A target's count is its last line "N passed, N failed, N skipped"; without one it counts as
-# one test. Ends with a table of counts and times, each "failed: NAME" once more, and one line for all.
+# one test. Ends with a table of counts and times, each "failed: NAME" and "second try: NAME" once more, and one
+# line for all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -141,6 +142,7 @@ add_up() {
     for target in "${targets[@]}"; do
         read -r _ failed _ <"$logs/$target.count"
         [[ $failed == 0 ]] || name_failures "$target"
+        [[ ! -f $logs/$target.log ]] || sed -n "s/^second try: /second try: $target: /p" "$logs/$target.log" | sort -u
     done
 }
 

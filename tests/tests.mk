@@ -161,16 +161,17 @@ NIGHTLY ?=
 nightly: ## soak, truth, fuzz and the like in full; notes figures in tests/nightly.txt (NIGHTLY="soak truth")
 	+@MAKE="$(MAKE)" $(TEST_PYTHON) tests/nightly.py --table tests/nightly.txt --logs $(BUILD)/nightly $(NIGHTLY)
 
+# The tests of a file share one machine here and below: one worker, or each would start it anew.
 # Which of their tests run: PACKAGES_ARGS="-m nightly" for those that measure times.
 PACKAGES_ARGS ?=
 packages: ## make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
 	+@$(AGAIN) all backends deb rpm
-	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest $(PACKAGES_ARGS) tests/packages
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --workers 1 --pytest $(PACKAGES_ARGS) tests/packages
 
 yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend, its BPF
 	@sh tests/setup/deps.sh packages
-	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --pytest tests/yama
+	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --workers 1 --pytest tests/yama
 
 systems: ## put the systems that the long tests run on into the cache folder (needs root)
 	@$(TEST_PYTHON) tests/setup/systems.py

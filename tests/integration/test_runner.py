@@ -46,14 +46,14 @@ def test_a_program_that_fails_once_passes_and_is_named(tmp_path):
     flaky = program(tmp_path, "flaky", FAILS_ONCE % {"mark": tmp_path / "mark", "text": "late"})
     status, last, text = run(tmp_path, "--unit", flaky)
     assert (status, last) == (0, "1 passed, 0 failed, 0 skipped")
-    assert "second try: flaky" in text and "late" in text
+    assert "second try: flaky" in text.splitlines() and "late" in text
 
 
 def test_a_program_that_always_fails_fails(tmp_path):
     bad = program(tmp_path, "bad", "echo 'not ok 1 - a'; exit 1")
     status, last, text = run(tmp_path, "--unit", bad)
     assert (status, last) == (1, "0 passed, 1 failed, 0 skipped")
-    assert "failed: bad" in text.splitlines()
+    assert "failed: bad" in text.splitlines() and "second try: bad" not in text.splitlines()
 
 
 def test_what_a_sanitizer_finds_is_final(tmp_path):
@@ -65,7 +65,7 @@ def test_a_live_test_that_fails_once_passes_and_is_named(tmp_path):
     write_suite(tmp_path, "late")
     status, last, text = run(tmp_path, "--pytest", "suite")
     assert (status, last) == (0, "2 passed, 0 failed, 0 skipped")
-    assert "second try: suite/test_it.py::test_fails_once" in text
+    assert "second try: suite/test_it.py::test_fails_once" in text.splitlines()
 
 
 def test_a_live_test_that_a_sanitizer_failed_fails(tmp_path):
@@ -90,7 +90,7 @@ def test_a_test_of_a_group_of_workers_is_found_for_its_second_try(tmp_path):
     suite.write_text("import pytest\npytestmark = pytest.mark.xdist_group('alone')\n" + suite.read_text())
     status, last, text = run(tmp_path, "--workers", "2", "--pytest", "suite")
     assert (status, last) == (0, "2 passed, 0 failed, 0 skipped")
-    assert "second try: suite/test_it.py::test_fails_once" in text
+    assert "second try: suite/test_it.py::test_fails_once" in text.splitlines()
 
 
 # Each test says when it began and ended.
@@ -133,7 +133,7 @@ def test_a_test_that_is_to_be_alone_has_none_beside_it(tmp_path, monkeypatch):
 
 STEPS_MAKEFILE = """
 good:
-\t@echo 3 passed, 0 failed, 1 skipped
+\t@echo second try: test_b; echo 3 passed, 0 failed, 1 skipped
 names:
 \t@echo failed: test_a; echo 1 passed, 1 failed, 0 skipped; exit 1
 dies:
@@ -148,6 +148,7 @@ def test_steps_end_with_the_names_of_what_failed(tmp_path):
                           stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
     lines = done.stdout.splitlines()
     end = lines.index("failed: names: test_a")
+    assert "second try: good: test_b" in lines
     assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
     assert any(line.startswith("failed: dies: last words") for line in lines[end:])
 
@@ -159,7 +160,7 @@ def test_lanes_of_steps_are_added_up_and_their_outputs_kept_whole(tmp_path):
                           stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
     lines = done.stdout.splitlines()
     begins = lines.index("== make good")
-    assert lines[begins + 1] == "3 passed, 0 failed, 1 skipped" and lines[begins + 2].startswith("== make good: 3 passed")
+    assert lines[begins + 2] == "3 passed, 0 failed, 1 skipped" and lines[begins + 3].startswith("== make good: 3 passed")
     assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
     assert "failed: names: test_a" in lines and "failed: dies: last words" in lines
     assert [line.split()[:4] for line in lines if line.startswith("names ")] == [["names", "1", "1", "0"]]
