@@ -17,6 +17,8 @@ import chromium
 import live
 import profiles
 
+# The CPU time of each part of a program: the sampler of a sanitizer build takes longer to find it.
+WORK_S = 3 if live.SANITIZED else 0.4
 # A name that would end a script, a tag, a frame and a line, and one that drives terminals.
 HOSTILE = "</script><img src=x onerror=alert(1)>;&\"'\n\x1b]0;title\x07"
 PROGRAM = """
@@ -41,11 +43,11 @@ def recurse(depth):
     if depth:
         recurse(depth - 1)
     else:
-        burn(0.4)
+        burn(%(work_s)g)
 
 recurse(20)
-hostile(0.4)
-thread = threading.Thread(target=burn, args=(0.4,), name="side")
+hostile(%(work_s)g)
+thread = threading.Thread(target=burn, args=(%(work_s)g,), name="side")
 thread.start()
 thread.join()
 """
@@ -56,7 +58,7 @@ def recording(pystrobe, tmp_path_factory):
     """A program with deep, hostile and threaded stacks, as a pprof file."""
     folder = tmp_path_factory.mktemp("formats")
     script = folder / "program.py"
-    script.write_text(PROGRAM % {"name": HOSTILE}, encoding="utf-8")
+    script.write_text(PROGRAM % {"name": HOSTILE, "work_s": WORK_S}, encoding="utf-8")
     done = pystrobe.run("record", "--split", "thread", "-r", 200, "-o", folder / "a.pb.gz", "--", "/usr/bin/python3", script)
     assert done.returncode == 0, done.stderr
     return folder / "a.pb.gz"
@@ -257,7 +259,7 @@ FORMATS = [("pprof", ".pb.gz", rb"\A\x1f\x8b"), ("flame", ".html", rb'\A<!DOCTYP
 
 @pytest.mark.parametrize("name, ending, mark", FORMATS, ids=[one[0] for one in FORMATS])
 def test_record_writes_each_format_by_its_ending_and_by_its_name(pystrobe, tmp_path, name, ending, mark):
-    code = "import time\ndef spin():\n while time.process_time() < 0.4: sum(range(500))\nspin()"
+    code = "import time\ndef spin():\n while time.process_time() < %g: sum(range(500))\nspin()" % WORK_S
     command = ["--", "/usr/bin/python3", "-c", code]
 
     ended = pystrobe.run("record", "-r", 200, "-o", tmp_path / ("x" + ending), *command)
