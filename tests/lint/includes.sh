@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks which folder includes headers of which, the number of files in a folder, that README names
-# each folder, that one header of each folder says what the folder knows, and that every header
-# compiles alone.
+# each folder, that one header of each folder says what the folder knows, that every header compiles
+# alone, and that one header of the tests includes cmocka.
 #
 # The table below is the only place that says which folder may use which. A file may include the
 # headers of its own folder, of the folders in its row, and of base. Of a library, other folders may
@@ -113,6 +113,10 @@ while read -r file header; do
     is_allowed "$folder" "$header" ||
         complain "$file may not include $header: $folder may use${allowed[$folder]% } (tests/lint/includes.sh)"
 done < <(list_includes)
+
+while read -r file; do
+    complain "$file includes cmocka.h, which tests/unit/unit_test.h does for all"
+done < <(grep -rl '<cmocka\.h>' tests --include='*.[ch]' | grep -vx tests/unit/unit_test.h)
 
 while read -r header; do
     check_header_alone "$header"

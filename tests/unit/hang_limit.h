@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hang_limit.h - how long a test waits for something that has to happen before it says that it
- * hangs. Include cmocka.h before it.
+ * hangs.
  *
  * No result depends on how fast the machine is: a test waits for a condition with AWAIT, or has
  * hang_limit_begin end the program if a call never returns. Neither says how long anything took.
@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/unit/unit_test.h"
 
 enum { HANG_LIMIT_S = 120, HANG_LIMIT_PAUSE_US = 1000 };
 

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/unit/unit_test.h"
+
 static char tree[64];
 
 /* Group setup: makes the directory. */

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_arena.c - allocations that end together, up to a maximum. */
-#include <setjmp.h>
 #include <stdalign.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 static void every_allocation_is_aligned_and_its_own(void **state)
 {

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_err.c - how the text of a failure grows on its way up. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
+#include "tests/unit/unit_test.h"
 
 static void puts_the_where_before_the_cause(void **state)
 {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_library.c - a library that is loaded when it is needed, or is not there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/library.h"
+#include "tests/unit/unit_test.h"
 
 static const char *const names[] = {"strlen", "strcmp"};
 

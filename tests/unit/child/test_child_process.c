@@ -4,11 +4,7 @@
  * hang, and gone when they are ended. The helper is this program again.
  */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/proc/proc.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 enum { READ_PID = 4242 };
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ipc_channel.c - messages arrive whole and in order, nobody waits, and no lie is believed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/child/ipc_channel.h"
+#include "tests/unit/unit_test.h"
 
 struct pair {
     struct ipc_channel a, b;

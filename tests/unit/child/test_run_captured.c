@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_run_captured.c - what a process of ours prints is kept, within its limits. */
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/child/run_captured.h"
 #include "agent/host/clock.h"
+#include "tests/unit/unit_test.h"
 
 static char *own_path; /* RUN_CAPTURED_SELF is valgrind itself below it */
 

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_options.c - command lines are read alike by all subcommands, and services named. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "agent/cli/options.h"
 #include "agent/host/exits.h"
 #include "agent/host/log.h"
+#include "tests/unit/unit_test.h"
 
 enum { WORDS_MAX = 8 };
 

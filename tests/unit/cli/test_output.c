@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_output.c - results are whole or not there, and only sources are read as sources. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/cli/output.h"
+#include "tests/unit/unit_test.h"
 
 static char folder[] = "/tmp/pystrobe-output-XXXXXX";
 

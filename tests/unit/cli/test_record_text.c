@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_record_text.c - what a recording says of itself is right and cannot drive a terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/cli/record_text.h"
+#include "tests/unit/unit_test.h"
 
 static const struct engine_stats stats = {
     .samples = 990, .missed = 10, .sampling = 1, .attached = 2, .overflow = 0};

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cmd_config.c - `pystrobe config`: what goes to which stream, and the exit status. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/commands/commands.h"
+#include "tests/unit/unit_test.h"
 
 enum { OUTPUT_MAX = 64 * 1024, ARGUMENTS_MAX = 4 };
 

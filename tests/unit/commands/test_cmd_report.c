@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cmd_report.c - which files a report is about, and its exit statuses. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/commands/commands.h"
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { ARGS_MAX = 12, TEXT_SIZE = 65536, PATH_SIZE = 256 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.h - what the tests of conf/ share. Include cmocka.h before it. */
+/* help.h - what the tests of conf/ share. */
 #ifndef TESTS_UNIT_CONF_HELP_H
 #define TESTS_UNIT_CONF_HELP_H
 
 #include <string.h>
 
 #include "conf/conf.h"
+#include "tests/unit/unit_test.h"
 
 /* What messages about unknown names list; a new row of the option table stands here, too. */
 #define CONF_AGENT_KEYS     "those of [agent] in pystrobe.ini(5)"

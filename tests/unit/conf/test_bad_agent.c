@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_agent.c - mistakes in lines, sections and [agent], each with all that is said about
  * it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 /* So many of the same character. */
 #define X16(c)  c c c c c c c c c c c c c c c c

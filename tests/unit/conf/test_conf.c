@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_conf.c - whole ini texts: what comes of good ones, and how errors are listed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "conf/lines.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 static const uint64_t second = 1000000000;
 

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_file.c - the ini file on disk, and what stands in its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 /* A folder of this test, and a path in it. */
 static char folder[] = "/tmp/test-conf-XXXXXX";

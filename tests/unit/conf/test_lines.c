@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lines.c - lines to sections and pairs, where inih alone would go wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "conf/lines.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 static void told_section(void *ctx, unsigned line, const char *text)
 {

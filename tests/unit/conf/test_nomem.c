@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nomem.c - each allocation fails in turn, and nothing but CONF_NOMEM comes of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 enum { TRIES = 2000 };
 

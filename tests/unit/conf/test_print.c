@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_print.c - what is printed: the settings, the sample, the reference. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "conf/options.h"
 #include "conf/values.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 static const char full[] = "[agent]\n"
                            "rate = 19.5Hz\n"

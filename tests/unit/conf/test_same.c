@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_same.c - which changes of settings are changes of an exporter or the spool, and which
  * are none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 #define EXPORTER "[exporter a]\ntype = pyroscope\nurl = http://h\nheader.X-Key = one\n"
 

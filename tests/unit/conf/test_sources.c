@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sources.c - which of several sources counts: files, drop-ins, environment, options. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 static char folder[] = "/tmp/test-sources-XXXXXX";
 static char main_path[64];

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_template.c - ${...} in service and label.NAME. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "conf/template.h"
+#include "tests/unit/unit_test.h"
 
 static const char *look_up(void *ctx, const char *name)
 {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - what text may hold, how it is quoted, which word is near. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "conf/text.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 static const char *nearest_of(const char *word, const char *const *candidates)
 {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_units.c - numbers with units, read and printed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "conf/units.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 #define NS ((uint64_t)1)
 #define US (1000 * NS)

@@ -3,17 +3,10 @@
  * test_change.c - other exporters for a delivery that runs: nothing is lost, nothing comes
  * twice, and those that stay do not notice. All of it without and with a spool.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -22,6 +15,7 @@
 #include "exporters/spool.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)

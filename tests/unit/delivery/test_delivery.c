@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_delivery.c - no profile is lost uncounted, and nobody is ever held up by a server. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/delivery/delivery.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otel.c - what the OTEL_... variables mean for an exporter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/delivery/otel.h"
+#include "tests/unit/unit_test.h"
 
 enum { VARIABLES_MAX = 8 };
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_push_meter.c - what sends came to, and what servers said, is counted and bounded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/delivery/push_meter.h"
+#include "tests/unit/unit_test.h"
 
 /* A server that says what the test puts here. */
 struct server {

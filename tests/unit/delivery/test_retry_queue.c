@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_retry_queue.c - what is tried next, and when, without any clock or thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "agent/delivery/retry_queue.h"
+#include "tests/unit/unit_test.h"
 
 #define MS_NS UINT64_C(1000000)
 #define S_NS  UINT64_C(1000000000)

@@ -5,24 +5,18 @@
  *
  * Time runs a thousand times faster here, so that an hour is over in seconds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "agent/delivery/delivery.h"
 #include "exporters/spool.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 #define S_NS UINT64_C(1000000000)
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_candidates.c - every process is found by its pid, and gone ones are ended once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "agent/discover/candidates.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 enum { COUNT = 3 * CANDIDATE_BUCKETS };
 

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_finder.c - each process is looked at once for each program that it runs. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/discover/finder.h"
 #include "agent/host/clock.h"
 #include "agent/proc/execs.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 #define SCAN_NS (NS_PER_S / 5)
 #define STEP_NS (10 * NS_PER_MS)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_labels.c - labels are in order, bounded, and fit to be shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/discover/labels.h"
+#include "tests/unit/unit_test.h"
 
 static void keeps_the_order_of_the_names(void **state)
 {

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_match.c - a process goes to the first target all of whose conditions it fulfils. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +12,7 @@
 #include "agent/discover/match.h"
 #include "agent/proc/proc.h"
 #include "tests/unit/conf/help.h"
+#include "tests/unit/unit_test.h"
 
 /* The process that is asked for: valgrind and its like may stand in front of this one. */
 static pid_t child;

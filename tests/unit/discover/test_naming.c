@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_naming.c - services and labels from what a process has in its environment. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/discover/naming.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 static const char *attribute_of(const char *text, const char *key)
 {

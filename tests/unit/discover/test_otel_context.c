@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otel_context.c - the resource that a process publishes, also a hostile one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/discover/otel_context.h"
+#include "tests/unit/unit_test.h"
 
 /* service.name=shop, a number, service.version=2 */
 #define PAIR_NAME "\x0a\x16\x0a\x0cservice.name\x12\x06\x0a\x04shop"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/dump/dump.h"
+#include "tests/unit/unit_test.h"
 
 enum { EXAMPLE_TEXT_MAX = 65536 };
 

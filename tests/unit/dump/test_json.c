@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c - the JSON of a dump says what is known, and null for what is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/dump/example.h"
+#include "tests/unit/unit_test.h"
 
 static const char *show_frame(const struct cpy_frame *frame, uint32_t options)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pause.c - a process is stopped whole and for a moment, and goes on whatever happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
@@ -25,6 +18,7 @@
 #include "agent/dump/pause.h"
 #include "agent/proc/proc.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 /* A pause is over when its time is up: where a thread had to wait for a CPU so long, the test tries
  * again. */

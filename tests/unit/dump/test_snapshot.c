@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_snapshot.c - what was lent is kept, whole and once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/dump/snapshot.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 enum { FUNCTIONS = 1000 };
 

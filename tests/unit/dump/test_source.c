@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_source.c - source lines come from regular files inside the root, and from nowhere else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/inotify.h>
 
 #include "agent/dump/source.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 /* TREE/outside.py lies beside TREE/root, which plays the target's root. */
 static struct source *open_root(void)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - a dump reads like a traceback and cannot drive a terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/dump/example.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 static int make_sources(void **state)
 {

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_command.c - a command runs as if nobody stood in front of it, and its end is passed on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/exec/command.h"
 #include "agent/host/exits.h"
+#include "tests/unit/unit_test.h"
 
 static sigset_t reported, before;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_fixture.h - an exporter and the server that it sends to. Include cmocka.h before it.
+ * http_fixture.h - an exporter and the server that it sends to.
  *
  * Shape: http_fixture_begin in a test's setup; settings as the test likes; start, exporter_send;
  *        teardown.
@@ -11,6 +11,7 @@
 #include "exporters/exporter.h"
 #include "tests/unit/exporters/http_server.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 #define MS_NS UINT64_C(1000000)
 #define OK    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"

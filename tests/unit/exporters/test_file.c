@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_file.c - profiles as files: their names, that none is overwritten, that they stay bounded.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +13,7 @@
 #include "exporters/exporter.h"
 #include "exporters/file_name.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 #define START_NS INT64_C(1795600000123000000) /* 2026-11-25T11:06:40.123Z */
 #define S_NS     INT64_C(1000000000)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ingest.c - what an old Pyroscope is sent, and that no service can break out of its name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "exporters/ingest.h"
+#include "tests/unit/unit_test.h"
 
 /* The query of a profile, NUL-terminated. Lends a static text. */
 static const char *query_of(const struct exporter_profile *profile)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otlp.c - how a request goes to an OTLP receiver, and what its answers mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
 #include "tests/unit/exporters/http_fixture.h"
+#include "tests/unit/unit_test.h"
 
 #define STATUS "\x08\x03\x12\x07invalid" /* google.rpc.Status */
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_push.c - the message to Pyroscope, byte by byte, and what becomes of hostile labels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "exporters/http/text.h"
 #include "exporters/push.h"
+#include "tests/unit/unit_test.h"
 
 /* Checked with protoc against Pyroscope's own messages. */
 static const char golden[] = "0a390a170a085f5f6e616d655f5f120b70726f636573735f6370750a140a0c736572"

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pyroscope.c - what the exporter sends to a server, and that no server can harm it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/exporters/http_fixture.h"
+#include "tests/unit/unit_test.h"
 
 static int setup(void **state)
 {

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_spool.c - a spool's directory holds whole entries, whatever else is put there or breaks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
+#include <stdlib.h>
 #include <sys/file.h>
 
 #include "exporters/spool.h"
 #include "tests/unit/exporters/spool_example.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 struct fixture {
     struct spool *spool;

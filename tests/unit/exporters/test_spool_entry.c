@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_spool_entry.c - what was written is read as it was, and nothing else is ever read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "exporters/spool.h"
 #include "tests/unit/exporters/spool_example.h"
+#include "tests/unit/unit_test.h"
 
 enum { FLIPS = 20000 };
 

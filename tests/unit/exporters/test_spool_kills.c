@@ -5,22 +5,16 @@
  *
  * The writer is a child that is traced and killed at the n-th stop: before a call, or after it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "exporters/spool.h"
 #include "tests/unit/exporters/spool_example.h"
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 
 enum {
     STOPS_MAX = 1000, /* of a writer that comes to no end */

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - the store keeps what it is given within its bounds, and touches nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -24,6 +17,7 @@
 #include "exporters/exporter.h"
 #include "exporters/store_name.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 #define S_NS     INT64_C(1000000000)
 #define START_NS (INT64_C(1795197301) * S_NS + 123456789) /* 2026-11-20T17:55:01.123Z */

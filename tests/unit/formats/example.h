@@ -3,17 +3,12 @@
 #ifndef TESTS_UNIT_FORMATS_EXAMPLE_H
 #define TESTS_UNIT_FORMATS_EXAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "formats/format.h"
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { FORMAT_BUDGET = 4 << 20 };
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - foreign text stays text wherever it is put. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "formats/text.h"
+#include "tests/unit/unit_test.h"
 
 /* What was appended; lent until the next call. */
 static const char *text_of(struct buf *out)

@@ -2,20 +2,15 @@
 /* test_alarm.c - who waits wakes up at the instant, whatever was set before. */
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/host/alarm.h"
 #include "agent/host/clock.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 #define STEP  (2 * NS_PER_MS)
 #define LONG  (3600 * NS_PER_S)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_escape.c - foreign text is shown, never obeyed, and its width is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/host/escape.h"
+#include "tests/unit/unit_test.h"
 
 /* How a text is shown. Lends until the next call. */
 static const char *shown(const char *text)

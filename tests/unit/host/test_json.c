@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c - any text becomes one JSON string. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "agent/host/json.h"
+#include "tests/unit/unit_test.h"
 
 static void assert_json(const char *text, const char *wanted)
 {

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_log.c - an event is one line, whatever foreign text is in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,6 +12,7 @@
 
 #include "agent/host/log.h"
 #include "agent/host/log_limit.h"
+#include "tests/unit/unit_test.h"
 
 enum { TEXT_MAX = 1 << 20, LONGEST = 16384, WRITERS = 4, LINES = 100 };
 

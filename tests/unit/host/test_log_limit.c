@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_log_limit.c - how many lines of a kind may come, by a clock of the test's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "agent/host/log_limit.h"
+#include "tests/unit/unit_test.h"
 
 enum { KIND = 7, OTHER = 8 };
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_notify.c - what a service manager is told, and that nobody else is told anything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/host/notify.h"
+#include "tests/unit/unit_test.h"
 
 /* A manager's socket at `name`; an "@" stands for the zero byte of an abstract name. */
 static int manager_at(const char *name)

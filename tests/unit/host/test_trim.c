@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trim.c - holes in the heap are given back, soon and not too often. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/host/clock.h"
 #include "agent/host/trim.h"
 #include "agent/proc/proc.h"
+#include "tests/unit/unit_test.h"
 
 enum { BLOCKS = 4096, BLOCK_SIZE = 4000 };
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_utc.c - a clock that was set, and a host that slept, are told apart. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/host/utc.h"
+#include "tests/unit/unit_test.h"
 
 static const struct utc then = {.real_ns = INT64_C(1700000000000000000),
                                 .boot_ns = INT64_C(500000000000),

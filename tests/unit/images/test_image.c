@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_image.c - an image gives back what was read when it was taken, and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 
 enum { VERSION = 0x030c01f0, HEAD = 32, RANGE_HEAD = 16 };

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_decode.c - ours come back as they were, others' are understood, bad ones refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "pprof/gzip.h"
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 1 << 20 };
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_feed.c - what is handed over piece by piece is what was gathered, and no lie gets in.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "pprof/feed.h"
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 1 << 20, WHOLE = 1 << 16 };
 

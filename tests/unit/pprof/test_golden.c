@@ -4,17 +4,12 @@
  * the golden vector byte for byte: tests/golden/pprof/profile.txtpb, encoded by protoc
  * from google/pprof's own profile.proto.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "pprof/pprof.h"
 #include "pprof/profile.pb-c.h"
 #include "tests/unit/pprof/hex.h"
+#include "tests/unit/unit_test.h"
 
 typedef Perftools__Profiles__ValueType value_type;
 typedef Perftools__Profiles__Profile profile;

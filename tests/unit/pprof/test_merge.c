@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_merge.c - which rows a rule takes, and what it makes of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "pprof/pprof.h"
 #include "pprof/stacks.h"
+#include "tests/unit/unit_test.h"
 
 static struct pprof *empty(void)
 {

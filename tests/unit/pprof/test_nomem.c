@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nomem.c - whichever allocation fails, it is said, nothing leaks, the next try works.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 1 << 20, TRIES_MAX = 1000 };
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otlp.c - services become one OTLP request that keeps every rule, and says what they did. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/tools/otlp_check.h"
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/pprof/otlp_example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 8 << 20, MANY = 1000, REQUESTS_MAX = 64 };
 

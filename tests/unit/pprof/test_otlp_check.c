@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otlp_check.c - the checker of OTLP requests finds each rule broken that it holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/tools/otlp_check.h"
 #include "tests/unit/pprof/otlp_example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 1 << 20 };
 

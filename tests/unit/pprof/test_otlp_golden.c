@@ -3,18 +3,13 @@
  * test_otlp_golden.c - the encoder writes the golden vector byte for byte:
  * tests/golden/pprof/otlp.txtpb, encoded by protoc from the protocol's own files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "pprof/otlp_request.h"
 #include "tests/tools/otlp_check.h"
 #include "tests/unit/pprof/hex.h"
 #include "tests/unit/pprof/otlp_example.h"
+#include "tests/unit/unit_test.h"
 
 #define GOLDEN_OTLP "tests/golden/pprof/otlp.pb.hex" /* from the top of the tree */
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_top.c - totals by function, and profiles added to one another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/pprof/example.h"
+#include "tests/unit/unit_test.h"
 
 enum { BUDGET = 1 << 20, CPU = 2, WALL = 1 };
 

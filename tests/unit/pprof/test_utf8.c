@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_utf8.c - whatever the bytes, what comes out is text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "pprof/utf8.h"
+#include "tests/unit/unit_test.h"
 
 #define BAD "\xef\xbf\xbd"
 

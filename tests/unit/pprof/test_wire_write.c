@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_wire_write.c - what is written without protobuf-c is what protobuf-c writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "pprof/otlp.pb-c.h"
 #include "pprof/wire_write.h"
+#include "tests/unit/unit_test.h"
 
 enum { BYTES_MAX = 4096, NUMBERS = 10, INDICES = 6 };
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cmdline.c - what a command line runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/proc/cmdline.h"
+#include "tests/unit/unit_test.h"
 
 /* Arguments with a 0 behind each, as the kernel shows them. */
 #define LINE(text) text, sizeof(text)

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_proc.c - what /proc says of a process is read right, whatever it calls itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,6 +15,7 @@
 #include "agent/proc/namespaces.h"
 #include "agent/proc/proc.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 /* A child that does what `work` does and then waits to be killed. */
 static pid_t start_child(void (*work)(void))

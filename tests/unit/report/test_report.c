@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_report.c - the table fits, says the right numbers, and cannot drive a terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/report/report.h"
+#include "tests/unit/unit_test.h"
 
 enum { WIDTH = 100 };
 

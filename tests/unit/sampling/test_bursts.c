@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bursts.c - a burst is of whom it was asked for, and ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/sampling/bursts.h"
+#include "tests/unit/unit_test.h"
 
 static void is_of_a_process_or_of_a_service(void **state)
 {

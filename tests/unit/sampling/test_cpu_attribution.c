@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cpu_attribution.c - CPU time is divided in proportion, and not a nanosecond is lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "agent/sampling/cpu_attribution.h"
+#include "tests/unit/unit_test.h"
 
 enum { ROWS = 2 * CPU_ATTRIBUTION_MAX };
 

@@ -5,11 +5,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/host/clock.h"
 #include "agent/sampling/hang.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
 enum { AFTER = 1000, TID = 7 };
 

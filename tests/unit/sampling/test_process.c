@@ -6,17 +6,10 @@
  * stands in for the image's main thread.
  */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <sys/prctl.h>
-
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +19,7 @@
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/process.h"
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "unwind/target.h"
 
 enum { THREADS = 5, NO_SUCH_TID = 2000000000 };

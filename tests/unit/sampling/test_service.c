@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_service.c - a thread's stack becomes one row, told apart as finely as was asked. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/sampling/service.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 static const struct cpy_code leaf = {1, "Shop.sell", "/srv/shop.py", 10};
 static const struct cpy_code root = {2, "<module>", "/srv/shop.py", 1};

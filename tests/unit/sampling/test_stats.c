@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stats.c - every counter is shown, and every loss has its reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/sampling/stats.h"
+#include "tests/unit/unit_test.h"
 
 enum { OUT_MAX = 1 << 16 };
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ticks.c - each target is sampled at its rate, spread out, whatever the clock does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "agent/host/clock.h"
 #include "agent/sampling/ticks.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 
 enum { MANY = 1000 };
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_control.c - the control socket: who gets it, who is answered, who is not waited for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +10,7 @@
 
 #include "agent/serve/control.h"
 #include "agent/serve/control_socket.h"
+#include "tests/unit/unit_test.h"
 
 static char folder[] = "/tmp/test-control-XXXXXX";
 static char path[64], lock_path[80];

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_control_text.c - what may be asked on the control socket, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/serve/control_text.h"
+#include "tests/unit/unit_test.h"
 
 static bool reads(const char *line, struct control_request *out, struct err *err)
 {

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_state.c - a made-up state as text and as JSON; hostile names drive no terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/host/clock.h"
 #include "agent/serve/metrics.h"
 #include "agent/serve/state.h"
+#include "tests/unit/unit_test.h"
 
 /* A state with something of everything. Ended by state_drop. */
 static struct state *make_state(void)

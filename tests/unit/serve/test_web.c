@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_web.c - which addresses the HTTP server takes, and which names for itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/serve/web.h"
 #include "agent/serve/web_listen.h"
+#include "tests/unit/unit_test.h"
 
 static void takes_an_address_and_a_port(void **state)
 {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_web_query.c - which words of an address the page's data is asked for with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/serve/web_query.h"
+#include "tests/unit/unit_test.h"
 
 /* Pairs of a name and its value, NULL behind them. */
 static const char *get(const void *ctx, const char *name)

@@ -5,14 +5,8 @@
  * A made-up host lives through made-up seconds: its samples cost what its targets and the factor
  * say, and something always costs the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/supervisor/budget.h"
+#include "tests/unit/unit_test.h"
 
 enum { FACTOR_MAX = 16 };
 

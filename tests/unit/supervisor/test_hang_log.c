@@ -4,20 +4,15 @@
  * flood the log.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/supervisor/hang_log.h"
+#include "tests/unit/unit_test.h"
 
 enum { PID = 4242, TEXT_MAX = 1 << 20 };
 

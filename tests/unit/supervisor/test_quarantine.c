@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_quarantine.c - who held a sampler up is tried ever more rarely, and not for ever kept.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "agent/host/clock.h"
 #include "agent/supervisor/quarantine.h"
+#include "tests/unit/unit_test.h"
 
 static struct proc_id id_of(int pid, uint64_t start)
 {

@@ -3,17 +3,12 @@
 #ifndef TESTS_UNIT_TOP_EXAMPLE_H
 #define TESTS_UNIT_TOP_EXAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/host/clock.h"
 #include "agent/top/model.h"
+#include "tests/unit/unit_test.h"
 
 enum { EXAMPLE_PID = 4242, EXAMPLE_DEPTH = 4 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain.h - threads and chains of frames in a fake target. Include cmocka.h before it. */
+/* chain.h - threads and chains of frames in a fake target. */
 #ifndef TESTS_UNIT_UNWIND_CHAIN_H
 #define TESTS_UNIT_UNWIND_CHAIN_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake.h - a target's memory made by hand, for tests of unwind/. Include cmocka.h before it.
- */
+/* fake.h - a target's memory made by hand, for tests of unwind/. */
 #ifndef TESTS_UNIT_UNWIND_FAKE_H
 #define TESTS_UNIT_UNWIND_FAKE_H
 
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "unwind/objects/object.h"
 #include "unwind/target.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gil_skip.h - a made target of which GIL-skip samples can be taken. Include cmocka.h before it.
+ * gil_skip.h - a made target of which GIL-skip samples can be taken.
  */
 #ifndef TESTS_UNIT_UNWIND_GIL_SKIP_H
 #define TESTS_UNIT_UNWIND_GIL_SKIP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * made.h - the memory of a free-threaded CPython, made by hand. Include cmocka.h before it.
+ * made.h - the memory of a free-threaded CPython, made by hand.
  *
  * No package has such an interpreter, so no image of one can be taken.
  */

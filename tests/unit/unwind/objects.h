@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects.h - dicts and instances in a fake target. Include cmocka.h before it. */
+/* objects.h - dicts and instances in a fake target. */
 #ifndef TESTS_UNIT_UNWIND_OBJECTS_H
 #define TESTS_UNIT_UNWIND_OBJECTS_H
 

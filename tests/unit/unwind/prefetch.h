@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefetch.h - prediction over a memory that shows when and how it was read. Include cmocka.h
- * before it. */
+/* prefetch.h - prediction over a memory that shows when and how it was read. */
 #ifndef TESTS_UNIT_UNWIND_PREFETCH_H
 #define TESTS_UNIT_UNWIND_PREFETCH_H
 
 #include <stdlib.h>
 
+#include "tests/unit/unit_test.h"
 #include "unwind/fast/prefetch.h"
 
 #define PREFETCH_BASE UINT64_C(0x7f0000000000)

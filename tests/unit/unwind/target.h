@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * target.h - a target of CPython 3.12 made by hand, and what its last sample gave.
- * Include cmocka.h before it.
  */
 #ifndef TESTS_UNIT_UNWIND_TARGET_H
 #define TESTS_UNIT_UNWIND_TARGET_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tasks.h - generators and asyncio tasks in a fake target. Include cmocka.h before it. */
+/* tasks.h - generators and asyncio tasks in a fake target. */
 #ifndef TESTS_UNIT_UNWIND_TASKS_H
 #define TESTS_UNIT_UNWIND_TASKS_H
 

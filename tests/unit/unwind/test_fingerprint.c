@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_fingerprint.c - a thread's fingerprint changes with what its frames hold, and else never.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/images.h"
 #include "unwind/target.h"
 

@@ -2,13 +2,7 @@
 /* test_gil_skip.c - a GIL-skip sample reads the threads that can have run, and gives the others as
  * they were.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/gil_skip.h"
 #include "tests/unit/unwind/thread.h"
 #include "unwind/gil_skip.h"

@@ -6,14 +6,9 @@
  * replaces code. It moves between samples, and within some. After each quiet sample a second
  * target with the same memory, of which all samples are full, must have given the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/target.h"
 
 enum { STATES = 10, STACKS = 24, NAMES = 8, DEPTH_MAX = 6, STEPS = 3000, TEXT = 256 };

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_gil_skip_races.c - what a GIL-skip sample does not read is true whatever happens meanwhile.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/gil_skip.h"
 
 /* A file as the kernel's schedstat of a thread that was given a CPU so often. */

@@ -3,20 +3,14 @@
  * test_golden.c - images of live processes give the stacks that the processes told of
  * themselves, and with any part of an image missing nothing else than these stacks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <glob.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_resolve.c - frames get the names and lines of their code, and only new ones are
  * decoded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 #include "unwind/resolve.h"
 

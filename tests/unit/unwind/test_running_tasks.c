@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_running_tasks.c - cpy_running_tasks follows what runs to all that wait for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/world.h"
 
 static void ignore_thread(void *ctx, const struct cpy_thread *thread)

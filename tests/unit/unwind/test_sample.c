@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sample.c - a sample has every live thread once, whole or torn, and always ends. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/target.h"
 
 static void gives_each_thread_with_its_stack(void **state)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task.c - a task is one task, whenever the target puts another in its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/world.h"
 
 enum { WARM = 12, MOMENTS_MAX = 400, APART = 1 << 15 /* bytes: ranges of their own */ };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h - a thread of the test itself that sleeps or runs as it is told. Include cmocka.h
- * before it. */
+/* thread.h - a thread of the test itself that sleeps or runs as it is told. */
 #ifndef TESTS_UNIT_UNWIND_THREAD_H
 #define TESTS_UNIT_UNWIND_THREAD_H
 
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 #include "unwind/read/taskstat.h"
 
 struct thread {

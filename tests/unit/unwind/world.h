@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * world.h - a target of CPython 3.15 made by hand that has asyncio tasks.
- * Include cmocka.h before it.
  */
 #ifndef TESTS_UNIT_UNWIND_WORLD_H
 #define TESTS_UNIT_UNWIND_WORLD_H

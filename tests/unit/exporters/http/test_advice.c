@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_advice.c - a cure for what TLS libraries and resolvers say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "exporters/http/advice.h"
+#include "tests/unit/unit_test.h"
 
 struct row {
     CURLcode code;

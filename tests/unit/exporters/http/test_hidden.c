@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hidden.c - a heap that works as one, and that no core file has. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <pthread.h>
-
 #include "exporters/http/hidden.h"
+#include "tests/unit/unit_test.h"
 
 enum { PIECES = 400, THREADS = 4 };
 

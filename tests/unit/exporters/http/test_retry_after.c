@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_retry_after.c - pauses that servers ask for, and nonsense. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "exporters/exporter.h"
 #include "exporters/http/retry_after.h"
+#include "tests/unit/unit_test.h"
 
 #define S_NS  UINT64_C(1000000000)
 #define NOW_S INT64_C(784111777) /* Sun, 06 Nov 1994 08:49:37 GMT, RFC 9110's example */

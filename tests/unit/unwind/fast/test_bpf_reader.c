@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bpf_reader.c - what the BPF program reads is of one moment of the thread that runs there,
  * has the stack as it stands, and is nothing at all if the thread is elsewhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -24,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 #include "unwind/fast/prefetch.h"
 #include "unwind/read/taskstat.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cpu_pin.c - takes a thread's CPU if it can, says so if not, and leaves no trace. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/thread.h"
 #include "unwind/fast/cpu_pin.h"
 

@@ -3,14 +3,8 @@
  * test_memo.c - tasks that are given again without being decoded are those that decoding
  * gives: a target that has seen all that came before is compared with one that has seen nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/world.h"
 
 enum { TASKS = 8, STEPS = 6000, UNITS = 2, WARM = 12 };

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_prefetch.c - what was read before is fetched with one call, in order, and never mixed up
  * with what is newer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/prefetch.h"
 
 #define A PREFETCH_BASE

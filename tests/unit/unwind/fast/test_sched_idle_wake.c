@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sched_idle_wake.c - a thread that has used all of its time is known to run; any other is
  * asked about. The kernel's files are made up, so that each number is exact. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/temp_tree.h"
+#include "tests/unit/unit_test.h"
 #include "unwind/fast/sched_idle.h"
 
 enum { TID = 7, CPU = 3, MS = 1000000 };

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_layout.c - rows and tables of offsets are those of CPython's headers, and checked. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "tests/images/image.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lines.c - each format of line table is read to its rules, and no byte beyond its end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "unwind/layouts/linetable.h"
 
 enum { FIRST = 100, FORMATS = 3 };

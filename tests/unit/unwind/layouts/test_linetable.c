@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_linetable.c - each kind of entry moves the line as CPython's does; none runs off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "unwind/layouts/linetable.h"
 
 /* The first byte of an entry. */

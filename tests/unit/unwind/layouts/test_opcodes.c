@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_opcodes.c - an opcode has the name of its own version; tests/integration compares
  * all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "unwind/layouts/opcodes.h"
 
 static void one_number_has_another_name_in_each_version(void **state)

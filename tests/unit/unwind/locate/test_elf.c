@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_elf.c - symbols and sections are found in memory and in files, damaged ones refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/elf_blob.h"
 #include "tests/unit/unwind/fake.h"
 #include "unwind/locate/elf.h"

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_maps.c - memory maps are read as the kernel prints them, and nothing else is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/unit_test.h"
 #include "unwind/locate/maps.h"
 
 static struct maps parse(const char *text)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_code.c - code objects are decoded once, and an address that is used again is noticed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 
 /* A cache and a target with code objects. */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_instr.c - a frame's instruction is named, whatever stands in the inline caches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/fake.h"
 #include "unwind/layouts/opcodes.h"
 #include "unwind/objects/instr.h"

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_mem.c - a process is read by either system call, and its end is told from a race. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -22,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/unit_test.h"
 #include "unwind/read/mem.h"
 
 static const char text[] = "what the child has at the same address";

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_taskstat.c - what the kernel says of threads of the test itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/thread.h"
 
 static int set_up(void **state)

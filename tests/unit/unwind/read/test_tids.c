@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tids.c - thread ids of a target in a PID namespace of its own are turned into ours.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/unit_test.h"
 #include "unwind/read/tids.h"
 
 static int open_proc(pid_t pid)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_stack.c - a thread's data stack is copied within bounds, whatever it claims. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/chain.h"
 
 enum { CHUNK_HEAD = 24, CHUNK_SIZE = 8, CHUNK_TOP = 16 };

@@ -3,14 +3,9 @@
  * test_free_threaded.c - a process without the GIL gives its exact stacks, names and
  * lines, whichever copy of the bytecode its threads run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/made.h"
 
 enum { OWNER_THREAD, OWNER_GENERATOR, OWNER_FRAME_OBJECT, OWNER_C };

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_thread_cache.c - what is kept of a thread is found again, ends with it, and stays in bounds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/prefetch.h"
 #include "unwind/stack/thread_cache.h"
 

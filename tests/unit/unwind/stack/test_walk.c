@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_walk.c - a chain of frames is taken whole or not at all, however it is broken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/chain.h"
 
 static struct raw_stack got;
