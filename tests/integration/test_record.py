@@ -123,7 +123,8 @@ def test_statistics_are_those_of_the_recording(python, pystrobe, start, tmp_path
     # The main thread, the one that waits for input, and two burners; the first sample has no time to give.
     assert unwinder["threads"] <= stats["samples"] * 4
     taken = profiles.total(profiles.read(tmp_path / "o.pb.gz"), "samples")
-    assert 0 <= unwinder["threads"] - taken <= 8, "each stack that was read is in the profile, but for the first"
+    # A sample also stands for ticks that were missed before it.
+    assert -4 * stats["missed"] <= unwinder["threads"] - taken <= 8, "each stack that was read is in the profile, but for the first"
     assert unwinder["reads"] >= stats["samples"] - stats["failed"]["raced"]
     assert unwinder["bytes"] > unwinder["reads"] and unwinder["codes_read"] > 3
 
