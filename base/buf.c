@@ -9,7 +9,7 @@
 
 void buf_init(struct buf *buf, size_t max)
 {
-    *buf = (struct buf){.max = max};
+    *buf = (struct buf){.max = max < BUF_MAX ? max : BUF_MAX};
 }
 
 void buf_finish(struct buf *buf)
@@ -26,6 +26,7 @@ void buf_reset(struct buf *buf)
     buf->failed = false;
 }
 
+/* Makes room for `size` more bytes, and for the NUL of buf_text. */
 static bool reserve_buf(struct buf *buf, size_t size)
 {
     size_t capacity = buf->capacity ? buf->capacity : 256;
@@ -33,10 +34,10 @@ static bool reserve_buf(struct buf *buf, size_t size)
 
     if (buf->failed || size > buf->max - buf->size)
         return false;
-    if (size <= buf->capacity - buf->size)
+    if (size < buf->capacity - buf->size)
         return true;
-    while (capacity - buf->size < size)
-        capacity = capacity > buf->max / 2 ? buf->max : capacity * 2;
+    while (capacity - buf->size <= size)
+        capacity = capacity > buf->max / 2 ? buf->max + 1 : capacity * 2;
     data = realloc(buf->data, capacity);
     if (!data)
         return false;
@@ -86,12 +87,18 @@ void buf_add_fmt(struct buf *buf, const char *format, ...)
     va_end(args);
     if (size < 0)
         buf->failed = true;
-    room = size < 0 ? NULL : buf_extend(buf, (size_t)size + 1);
-    if (room) {
+    room = size < 0 ? NULL : buf_extend(buf, (size_t)size);
+    if (room)
         (void)vsnprintf((char *)room, (size_t)size + 1, format, again);
-        buf->size--; /* the NUL */
-    }
     va_end(again);
+}
+
+const char *buf_text(const struct buf *buf)
+{
+    if (!buf->data || buf->failed)
+        return "";
+    buf->data[buf->size] = '\0';
+    return (const char *)buf->data;
 }
 
 bool buf_failed(const struct buf *buf)

@@ -15,15 +15,17 @@
 
 #include "base/err.h"
 
+#define BUF_MAX (SIZE_MAX / 2)
+
 struct buf {
     unsigned char *data; /* owned; NULL while empty */
     size_t size;         /* bytes used */
-    size_t capacity;     /* bytes of room */
+    size_t capacity;     /* bytes of room; more than `size` unless `data` is NULL */
     size_t max;          /* bytes it may ever hold */
     bool failed;         /* out of memory, or over `max` */
 };
 
-/* Makes `buf` empty; allocates nothing. */
+/* Makes `buf` empty; allocates nothing. A `max` over BUF_MAX is BUF_MAX. */
 void buf_init(struct buf *buf, size_t max);
 
 /* Frees what it holds and makes it empty again. NULL is fine. */
@@ -38,7 +40,7 @@ void buf_add(struct buf *buf, const void *bytes, size_t size);
 /* Appends a string without its NUL. */
 void buf_add_str(struct buf *buf, const char *str);
 
-/* Appends formatted text without a NUL; needs room for one, though. */
+/* Appends formatted text without a NUL. */
 void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /*
@@ -47,6 +49,14 @@ void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
  * Lends: the room, uninitialised, until the next add; NULL after a failure.
  */
 unsigned char *buf_extend(struct buf *buf, size_t size);
+
+/*
+ * Gives the content as a string; "" while it is empty and after a failure.
+ *
+ * Lends: the string, until the next add. A NUL in the content ends it early.
+ * Cost:  allocates nothing: each buffer keeps a byte of room behind its content.
+ */
+const char *buf_text(const struct buf *buf);
 
 /* True if any add since init or reset did not fit. */
 MUST_CHECK bool buf_failed(const struct buf *buf);

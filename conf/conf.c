@@ -53,7 +53,7 @@ static enum conf_rc read_main(struct conf_build *build, const struct conf_source
     buf_init(&text, CONF_TEXT_MAX);
     rc = conf_file_read(source->path, &text, &err);
     if (rc == CONF_OK)
-        rc = conf_build_text(build, text.size ? (const char *)text.data : "", text.size);
+        rc = conf_build_text(build, buf_text(&text), text.size);
     else if (rc == CONF_BAD)
         conf_errors_add(&build->errors, build->file, "%s", err.text);
     buf_finish(&text);

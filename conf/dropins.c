@@ -36,7 +36,7 @@ static enum conf_rc read_dropin(struct conf_build *build, const char *path)
     if (rc == CONF_BAD)
         conf_errors_add(&build->errors, build->file, "%s", err.text);
     else if (rc == CONF_OK)
-        rc = conf_build_text(build, text.size ? (const char *)text.data : "", text.size);
+        rc = conf_build_text(build, buf_text(&text), text.size);
     buf_finish(&text);
     return rc == CONF_NOMEM ? rc : CONF_OK;
 }

@@ -166,9 +166,8 @@ bool file_name_matcher(const char *pattern, regex_t *out)
             buf_add(&text, last, 1);
         }
     }
-    buf_add(&text, "$", 2);
-    good =
-        !buf_failed(&text) && regcomp(out, (const char *)text.data, REG_EXTENDED | REG_NOSUB) == 0;
+    buf_add_str(&text, "$");
+    good = !buf_failed(&text) && regcomp(out, buf_text(&text), REG_EXTENDED | REG_NOSUB) == 0;
     buf_finish(&text);
     return good;
 }

@@ -142,7 +142,6 @@ static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
         return EXPORTER_REFUSED;
     ingest_query(profile, labels, &pyroscope->query);
     ingest_body(profile, pyroscope->boundary, &pyroscope->message);
-    buf_add(&pyroscope->query, "", 1); /* its NUL */
     return buf_failed(&pyroscope->query) || buf_failed(&pyroscope->message) ? EXPORTER_REFUSED
                                                                             : EXPORTER_OK;
 }
@@ -202,10 +201,9 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
 
     if (rc != EXPORTER_OK)
         return rc;
-    body =
-        (struct http_body){.bytes = pyroscope->message.data,
-                           .size = pyroscope->message.size,
-                           .query = pyroscope->ingest ? (const char *)pyroscope->query.data : NULL};
+    body = (struct http_body){.bytes = pyroscope->message.data,
+                              .size = pyroscope->message.size,
+                              .query = pyroscope->ingest ? buf_text(&pyroscope->query) : NULL};
     rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
     if (rc != EXPORTER_OK) {
         answer->unsent = reply.unsent;

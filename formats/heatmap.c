@@ -189,8 +189,7 @@ static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
             buf_add_fmt(h->out, "%s[%" PRId64 ",\"", any ? "," : "", number);
         buf_reset(&line);
         buf_add(&line, text, (size_t)(end - text));
-        buf_add(&line, "", 1);
-        text_json_part(h->out, buf_failed(&line) ? "" : (const char *)line.data);
+        text_json_part(h->out, buf_text(&line));
         open = any = true;
     }
     buf_add_str(h->out, open ? "\"]]" : "]");
@@ -209,9 +208,8 @@ static void add_source_text(struct heatmap *h, uint32_t file, size_t *used)
             h->view->source(h->view->ctx, h->files[file], &source);
     if (found)
         utf8_repair(source.data, source.size, &good);
-    buf_add(&good, "", 1);
     if (found && !buf_failed(&source) && !buf_failed(&good)) {
-        add_pieces(h, file, (const char *)good.data);
+        add_pieces(h, file, buf_text(&good));
         *used += source.size;
     } else {
         buf_add_str(h->out, "null");

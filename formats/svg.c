@@ -85,9 +85,8 @@ static void add_fitting_label(const struct picture *p, const char *name, double 
     }
     buf_init(&cut, p->out->max);
     buf_add(&cut, name, size);
-    buf_add(&cut, "", 1);
     if (size && !buf_failed(&cut))
-        text_markup(p->out, (const char *)cut.data);
+        text_markup(p->out, buf_text(&cut));
     buf_finish(&cut);
 }
 

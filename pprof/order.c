@@ -151,9 +151,7 @@ static char *good_text(struct order *order, const char *text)
 
     buf_init(&buf, 3 * size);
     utf8_repair(text, size, &buf);
-    copy = buf_failed(&buf)
-               ? NULL
-               : arena_strndup(&order->arena, buf.data ? (char *)buf.data : "", buf.size);
+    copy = buf_failed(&buf) ? NULL : arena_strndup(&order->arena, buf_text(&buf), buf.size);
     buf_finish(&buf);
     return copy;
 }

@@ -293,10 +293,7 @@ static bool repair(struct otlp *o, struct otlp_attribute *attribute)
             continue;
         buf_reset(text);
         utf8_repair(*texts[i], strlen(*texts[i]), text);
-        *texts[i] =
-            buf_failed(text)
-                ? NULL
-                : arena_strndup(&o->arena, text->size ? (char *)text->data : "", text->size);
+        *texts[i] = buf_failed(text) ? NULL : arena_strndup(&o->arena, buf_text(text), text->size);
         if (!*texts[i])
             return false;
     }

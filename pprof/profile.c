@@ -62,8 +62,8 @@ static bool copy_types(struct pprof *profile, const struct pprof_type *types)
     if (buf_failed(&profile->names))
         return false;
     for (i = 0; i < profile->type_count; i++)
-        profile->types[i] = (struct pprof_type){(char *)profile->names.data + at[i][0],
-                                                (char *)profile->names.data + at[i][1]};
+        profile->types[i] = (struct pprof_type){buf_text(&profile->names) + at[i][0],
+                                                buf_text(&profile->names) + at[i][1]};
     return true;
 }
 

@@ -143,7 +143,7 @@ static const char *read_task_name(struct cpy_target *t, const struct reader *rea
         !read_name_text(reader, kind, name, &t->tasks.asyncio.name))
         return NULL;
     t->tasks.asyncio.name_kind = kind;
-    return (const char *)t->tasks.asyncio.name.data;
+    return buf_text(&t->tasks.asyncio.name);
 }
 
 /* True if the name is what it was: its memory may be another one's by the time it is read. */
@@ -157,7 +157,7 @@ static bool verify_name(struct cpy_target *t, const struct reader *reader, cpy_a
     reader->mem->when = MEM_AGAIN;
     good = read_name_text(reader, t->tasks.asyncio.name_kind, name, again);
     reader->mem->when = MEM_FIRST;
-    return good && strcmp((const char *)again->data, (const char *)t->tasks.asyncio.name.data) == 0;
+    return good && strcmp(buf_text(again), buf_text(&t->tasks.asyncio.name)) == 0;
 }
 
 /* The frames of a running task: its thread's stack down to `own`, the task's own coroutine. */

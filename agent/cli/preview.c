@@ -83,8 +83,7 @@ static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid
         buf_add_str(&why, "no [target] section is for it: ");
         matcher_explain(sight->matcher, pid, &why);
     }
-    buf_add(&why, "", 1);
-    add_left(sight, pid, buf_failed(&why) ? "out of memory" : (const char *)why.data);
+    add_left(sight, pid, buf_failed(&why) ? "out of memory" : buf_text(&why));
     buf_finish(&why);
 }
 

@@ -71,10 +71,9 @@ static void log_stopped(struct supervisor *supervisor)
     supervisor_unwinder(supervisor, &unwinder);
     buf_init(&dropped, DROPPED_MAX);
     stats_dropped(stats, &unwinder, &dropped);
-    buf_add(&dropped, "", 1);
     log_line(LOG_LEVEL_INFO, "stopped: %llu samples of %llu processes, %s",
              (unsigned long long)stats->samples, (unsigned long long)stats->attached,
-             buf_failed(&dropped) ? "out of memory" : (const char *)dropped.data);
+             buf_failed(&dropped) ? "out of memory" : buf_text(&dropped));
     buf_finish(&dropped);
 }
 

@@ -83,7 +83,7 @@ static bool receive_all(int fd, struct buf *answer)
 static int print_answer(const struct buf *answer)
 {
     static const char good[] = CONTROL_OK, bad[] = CONTROL_ERROR;
-    const char *text = (const char *)answer->data;
+    const char *text = buf_text(answer);
 
     if (answer->size >= strlen(good) && memcmp(text, good, strlen(good)) == 0) {
         size_t size = answer->size - strlen(good);

@@ -158,7 +158,7 @@ static void report_exec_hang(void *ctx, const struct engine_hang *hang)
     if (hang->kind != HANG_NONE)
         hang_dump(hang->id.pid, &dump);
     (void)name_process(run, hang->id.pid, service, sizeof(service));
-    hang_report(&run->hang_log, &run->last_hang, hang, service, (const char *)dump.data, dump.size);
+    hang_report(&run->hang_log, &run->last_hang, hang, service, buf_text(&dump), dump.size);
     buf_finish(&dump);
 }
 

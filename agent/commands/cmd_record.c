@@ -270,8 +270,7 @@ static void print_progress(struct run *run, bool last)
     buf_init(&out, STATS_MAX);
     record_text_progress(&text, engine_services(run->engine), &out);
     if (!buf_failed(&out))
-        (void)fprintf(stderr, "\r%.*s\033[K%s", (int)out.size, (const char *)out.data,
-                      last ? "\n" : "");
+        (void)fprintf(stderr, "\r%s\033[K%s", buf_text(&out), last ? "\n" : "");
     buf_finish(&out);
 }
 

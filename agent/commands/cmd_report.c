@@ -134,7 +134,7 @@ static int output_report(const struct request *request, enum pprof_rc rc, const 
 static void say_no_value(const struct report_sum *sum)
 {
     if (!sum->profile && sum->other.size)
-        (void)fprintf(stderr, "pystrobe: %.*s\n", (int)sum->other.size, (char *)sum->other.data);
+        (void)fprintf(stderr, "pystrobe: %s\n", buf_text(&sum->other));
 }
 
 /* What the report is called: its service, its store, or its files. */

@@ -87,23 +87,21 @@ bool reload_wait(uint64_t deadline_ns)
 }
 
 /* Logs each mistake on a line of its own; `err` gets the first. */
-static void log_mistakes(struct buf *errors, struct err *err)
+static void log_mistakes(const struct buf *errors, struct err *err)
 {
-    char *line, *end;
+    const char *line = buf_text(errors), *end = line + errors->size;
+    size_t i;
 
-    buf_add(errors, "", 1);
     if (buf_failed(errors)) {
         err_set(err, "out of memory");
         return;
     }
-    line = (char *)errors->data;
     err_set(err, "%.*s", (int)strcspn(line, "\n"), line);
-    for (; *line; line = end) {
-        end = line + strcspn(line, "\n");
-        if (*end)
-            *end++ = '\0';
+    for (i = 0; i < errors->size; i++)
+        if (errors->data[i] == '\n')
+            errors->data[i] = '\0';
+    for (; line < end; line += strlen(line) + 1)
         log_line(LOG_LEVEL_ERROR, "%s", line);
-    }
 }
 
 static struct conf *load_new_conf(struct run *run, struct err *err)

@@ -50,13 +50,13 @@ static atomic_uint_fast64_t left_out_total, stalled;
 
 /* A line while it is made: what does not fit is left away, and the line still ends well. */
 struct line {
-    char room[LINE_MAX_BYTES];
+    char room[LINE_MAX_BYTES + 1];
     struct buf buf; /* over `room`: it never grows, so nothing is allocated */
 };
 
 static void line_start(struct line *line, size_t max)
 {
-    line->buf = (struct buf){.data = (unsigned char *)line->room, .capacity = max, .max = max};
+    line->buf = (struct buf){.data = (unsigned char *)line->room, .capacity = max + 1, .max = max};
 }
 
 /* Lets `more` further bytes in, also after something did not fit. */
@@ -200,8 +200,7 @@ static void make_json(struct line *line, enum log_level level, const char *text,
     (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
     line_start(&shown, JSON_MAX_BYTES);
     escape_add_str(&shown.buf, text);
-    line_widen(&shown, 1);
-    buf_add(&shown.buf, "", 1);
+    line_widen(&shown, 0);
 
     line_start(line, LINE_MAX_BYTES);
     if (atomic_load(&to_journal))
@@ -213,7 +212,7 @@ static void make_json(struct line *line, enum log_level level, const char *text,
     if (lost > 0)
         buf_add_fmt(&line->buf, "\"lost\": %" PRIu64 ", ", lost);
     buf_add_str(&line->buf, "\"message\": ");
-    json_string(&line->buf, (const char *)shown.buf.data);
+    json_string(&line->buf, buf_text(&shown.buf));
     buf_add_str(&line->buf, "}\n");
 }
 

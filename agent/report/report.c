@@ -146,9 +146,8 @@ static void add_report_location(struct buf *out, const struct pprof_top *top)
     buf_add_str(&location, top->file);
     if (top->start_line > 0)
         buf_add_fmt(&location, ":%" PRId32, top->start_line);
-    buf_add(&location, "", 1);
     if (!buf_failed(&location))
-        add_cut(out, (const char *)location.data, LOCATION_WIDTH, true);
+        add_cut(out, buf_text(&location), LOCATION_WIDTH, true);
     buf_finish(&location);
 }
 

@@ -46,7 +46,7 @@ static bool sum_up(const struct store_query *query, struct report_sum *sum, stru
                 ": it was not sampled, or [target] split = none",
                 query->pid);
     else if (good && sum->other.size > 0)
-        err_set(err, "%.*s", (int)sum->other.size, (const char *)sum->other.data);
+        err_set(err, "%s", buf_text(&sum->other));
     else if (good)
         err_set(err, "there are no profiles of that time");
     return false;

@@ -103,8 +103,7 @@ static void say_left_out(const struct report_sum *sum, const char *path)
     report_text(sum->chosen.type, &type);
     buf_add_str(&type, " in ");
     report_text(sum->chosen.unit, &type);
-    (void)fprintf(stderr, "pystrobe: %s: left out: it has no %.*s\n", path, (int)type.size,
-                  (const char *)type.data);
+    (void)fprintf(stderr, "pystrobe: %s: left out: it has no %s\n", path, buf_text(&type));
     buf_finish(&type);
 }
 

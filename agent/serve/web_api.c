@@ -75,7 +75,7 @@ static void answer_printed(const struct web_request *request, char *const *argv,
         return;
     }
     (void)snprintf(reason, sizeof(reason), "%.*s", (int)(body->size < 300 ? body->size : 0),
-                   body->size ? (const char *)body->data : "");
+                   buf_text(body));
     if (body->size > 0 && body->data[0] != '{')
         web_refuse(answer, MHD_HTTP_NOT_FOUND, "%s", reason);
     else

@@ -112,9 +112,8 @@ static void put_time(int64_t value, struct top_cells *cells, struct top_box box)
 
     buf_init(&text, TEXT_MAX);
     report_cell(value, "nanoseconds", &text);
-    buf_add(&text, "", 1);
     if (!buf_failed(&text))
-        put_right_aligned(cells, box, TOP_PLAIN, (const char *)text.data);
+        put_right_aligned(cells, box, TOP_PLAIN, buf_text(&text));
     buf_finish(&text);
 }
 

@@ -30,8 +30,7 @@ static void check_round_trip(const struct conf *conf)
     buf_init(&errors, CONF_TEXT_MAX);
     conf_print(conf, &first);
     if (!buf_failed(&first)) {
-        require(conf_parse("again", (const char *)first.data, first.size, &again, &errors) ==
-                CONF_OK);
+        require(conf_parse("again", buf_text(&first), first.size, &again, &errors) == CONF_OK);
         conf_print(again, &second);
         require(again->target_count == conf->target_count);
         require(again->exporter_count == conf->exporter_count);

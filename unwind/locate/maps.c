@@ -154,7 +154,7 @@ enum cpy_rc maps_read(int proc_fd, struct maps *out, struct err *err)
         rc = CPY_GONE;
     }
     if (rc == CPY_OK)
-        rc = maps_parse((const char *)text.data, text.size, out, err);
+        rc = maps_parse(buf_text(&text), text.size, out, err);
     buf_finish(&text);
     return rc;
 }

@@ -99,7 +99,7 @@ static bool add_active_thread(void *ctx, cpy_addr ident, cpy_addr thread)
     if (object_read_uint(active->reader, ident, &thread_id) == CPY_OK &&
         object_attribute(active->reader, thread, "_name", &name) == CPY_OK && name != 0 &&
         object_read_str(active->reader, name, text) == CPY_OK)
-        add_thread_name(active->names, active->interp, thread_id, (const char *)text->data);
+        add_thread_name(active->names, active->interp, thread_id, buf_text(text));
     return active->names->count < NAMES_MAX;
 }
 

@@ -88,6 +88,52 @@ static void lends_room_that_counts_as_used(void **state)
     buf_finish(&buf);
 }
 
+static void gives_its_content_as_a_string(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 10);
+    assert_string_equal(buf_text(&buf), "");
+    buf_add_str(&buf, "four");
+    assert_string_equal(buf_text(&buf), "four");
+    buf_add_fmt(&buf, "%s", "to ten");
+    assert_string_equal(buf_text(&buf), "fourto ten"); /* the NUL takes none of its maximum */
+    buf.size = 4;
+    assert_string_equal(buf_text(&buf), "four");
+    assert_int_equal(buf.size, 4);
+    buf_reset(&buf);
+    assert_string_equal(buf_text(&buf), "");
+    buf_finish(&buf);
+}
+
+static void has_room_for_the_nul_at_every_size(void **state)
+{
+    struct buf buf;
+    size_t i;
+
+    (void)state;
+    buf_init(&buf, 1000);
+    for (i = 0; i < 1000; i++) {
+        assert_int_equal(strlen(buf_text(&buf)), i);
+        assert_true(i == 0 || buf.capacity > buf.size);
+        buf_add(&buf, "x", 1);
+    }
+    buf_finish(&buf);
+}
+
+static void gives_no_part_of_a_text_that_did_not_fit(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 4);
+    buf_add_str(&buf, "123");
+    buf_add_str(&buf, "45");
+    assert_string_equal(buf_text(&buf), "");
+    buf_finish(&buf);
+}
+
 static void formatted_text_over_the_maximum_fails_whole(void **state)
 {
     struct buf buf;
@@ -159,6 +205,9 @@ int main(void)
         cmocka_unit_test(a_failure_sticks_until_reset),
         cmocka_unit_test(refuses_a_size_that_would_wrap),
         cmocka_unit_test(lends_room_that_counts_as_used),
+        cmocka_unit_test(gives_its_content_as_a_string),
+        cmocka_unit_test(has_room_for_the_nul_at_every_size),
+        cmocka_unit_test(gives_no_part_of_a_text_that_did_not_fit),
         cmocka_unit_test(formatted_text_over_the_maximum_fails_whole),
         cmocka_unit_test(reset_keeps_the_memory),
         cmocka_unit_test(out_of_memory_is_a_failure_that_keeps_the_content),

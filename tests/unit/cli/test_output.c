@@ -43,7 +43,7 @@ static const char *source(const char *name)
     buf_init(&out, sizeof(text) - 1);
     found = output_source(NULL, in_folder(name), &out);
     if (found)
-        (void)snprintf(text, sizeof(text), "%.*s", (int)out.size, (const char *)out.data);
+        (void)snprintf(text, sizeof(text), "%s", buf_text(&out));
     buf_finish(&out);
     return found ? text : NULL;
 }

@@ -22,10 +22,8 @@ struct conf_row {
 /* The content of a buffer as a string, lent until the buffer changes. */
 static inline const char *conf_text_of(struct buf *buf)
 {
-    buf_add(buf, "", 1);
     assert_false(buf_failed(buf));
-    buf->size--;
-    return (const char *)buf->data;
+    return buf_text(buf);
 }
 
 /* Parses what must be right. Ended by conf_free. */

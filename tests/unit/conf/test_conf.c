@@ -263,8 +263,7 @@ static void lists_fifty_errors_and_counts_the_rest(void **state)
     for (i = 0; i < 123; i++)
         buf_add_fmt(&text, "key%u = 1\n", i);
 
-    assert_int_equal(conf_parse("t.ini", (const char *)text.data, text.size, &conf, &errors),
-                     CONF_BAD);
+    assert_int_equal(conf_parse("t.ini", buf_text(&text), text.size, &conf, &errors), CONF_BAD);
     for (at = conf_text_of(&errors); (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, 51);
@@ -289,8 +288,7 @@ static void refuses_more_sections_and_labels_than_it_has_room_for(void **state)
     for (i = 0; i < 257; i++)
         buf_add_fmt(&text, "[target t%u]\nuser = u\n", i);
 
-    assert_int_equal(conf_parse("t.ini", (const char *)text.data, text.size, &conf, &errors),
-                     CONF_BAD);
+    assert_int_equal(conf_parse("t.ini", buf_text(&text), text.size, &conf, &errors), CONF_BAD);
     assert_string_equal(conf_text_of(&errors),
                         "t.ini:26: [labels] l24: too many of them; allowed: 24\n"
                         "t.ini:539: [target t256]: too many sections; allowed: 256\n");

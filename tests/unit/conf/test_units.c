@@ -163,8 +163,7 @@ static void reads_and_prints_shares(void **state)
     buf_init(&out, 64);
     conf_print_share(value, &out);
     conf_print_share(2, &out);
-    buf_add(&out, "", 1);
-    assert_string_equal((const char *)out.data, "0.125%200%");
+    assert_string_equal(buf_text(&out), "0.125%200%");
     buf_finish(&out);
     assert_int_equal(conf_share("0.5", &value, NULL), CONF_BAD);
     assert_int_equal(conf_share("-1%", &value, NULL), CONF_BAD);

@@ -42,7 +42,7 @@ static char *write_map(const struct pprof *p, struct source *source)
 
     buf_init(&out, 1 << 20);
     assert_int_equal(format_named("heatmap")->write(&view, &out), PPROF_OK);
-    text = strndup((const char *)out.data, out.size);
+    text = strndup(buf_text(&out), out.size);
     assert_non_null(text);
     buf_finish(&out);
     pprof_stacks_free(stacks);

@@ -97,8 +97,7 @@ static void assert_top(const char *bytes, size_t size, const char *expected)
     buf_init(&got, 1000);
     for (i = 0; i < count; i++)
         buf_add_fmt(&got, "%s %d %d;", top[i].name, (int)top[i].flat, (int)top[i].cum);
-    buf_add(&got, "", 1);
-    assert_string_equal((char *)got.data, expected);
+    assert_string_equal(buf_text(&got), expected);
     buf_finish(&got);
     free(top);
     pprof_free(decoded.profile);

@@ -61,7 +61,7 @@ static void assert_answer(struct buf *out, const char *text)
 {
     assert_false(buf_failed(out));
     if (!has(out, text))
-        fail_msg("no '%s' in: %.*s", text, (int)out->size, (const char *)out->data);
+        fail_msg("no '%s' in: %s", text, buf_text(out));
     buf_finish(out);
 }
 

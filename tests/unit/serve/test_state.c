@@ -60,9 +60,8 @@ static const char *shown(void (*print)(const struct state *, struct buf *), cons
 
     buf_init(&out, sizeof(text));
     print(s, &out);
-    buf_add(&out, "", 1);
     assert_false(buf_failed(&out));
-    (void)snprintf(text, sizeof(text), "%s", (const char *)out.data);
+    (void)snprintf(text, sizeof(text), "%s", buf_text(&out));
     buf_finish(&out);
     return text;
 }
