@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "formats/page.h"
 #include "formats/sums.h"
 #include "formats/text.h"
 #include "formats/writers.h"
-#include "pprof/utf8.h"
 
 enum {
     SOURCES_MAX = 64 << 20, /* bytes of source that are read for a page */

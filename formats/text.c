@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void text_json_part(struct buf *out, const char *text)
 {
     const char *from = text;
@@ -44,7 +46,7 @@ static const char *entity_of(unsigned char c)
     case '\n':
         return NULL;
     default:
-        return c < 0x20 || c == 0x7f ? "\xef\xbf\xbd" : NULL;
+        return c < 0x20 || c == 0x7f ? UTF8_REPLACEMENT : NULL;
     }
 }
 
@@ -63,7 +65,7 @@ void text_markup(struct buf *out, const char *text)
         entity = entity_of((unsigned char)*text);
         size = 1;
         if (!entity && *text == '\xef' && text[1] && text[2] && is_no_character(text)) {
-            entity = "\xef\xbf\xbd";
+            entity = UTF8_REPLACEMENT;
             size = 3;
         }
         if (!entity)
@@ -86,30 +88,17 @@ void text_line(struct buf *out, const char *text, char separator)
     }
 }
 
-/*
- * How many bytes of what a terminal obeys there are: C0 and DEL, C1, and the marks that turn the
- * direction of text around (U+200E, 200F, 202A..202E, 2066..2069).
- */
-static size_t control_size(const unsigned char *at)
-{
-    if (at[0] < 0x20 || at[0] == 0x7f)
-        return 1;
-    if (at[0] == 0xc2 && at[1] < 0xa0)
-        return 2;
-    if (at[0] != 0xe2 || (at[1] != 0x80 && at[1] != 0x81))
-        return 0;
-    if (at[1] == 0x80)
-        return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae) ? 3 : 0;
-    return at[2] >= 0xa6 && at[2] <= 0xa9 ? 3 : 0;
-}
-
 void text_plain(struct buf *out, const char *text)
 {
     size_t size;
+    uint32_t c;
 
     for (; *text; text += size ? size : 1) {
-        size = control_size((const unsigned char *)text);
-        buf_add(out, size ? "?" : text, 1);
+        size = utf8_decode(text, UTF8_CHAR_MAX, &c);
+        if (size && (utf8_is_control(c) || utf8_is_bidi_control(c)))
+            buf_add(out, "?", 1);
+        else
+            buf_add(out, text, size ? size : 1);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pprof/utf8.h"
+#include "base/utf8.h"
 
 enum { UNUSED = 0 }; /* in the maps below; what is used has at least 1 */
 enum { ROWS_AHEAD = 4, LINE_FRAMES = 16 };

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "pprof/gzip.h"
 #include "pprof/otlp.pb-c.h"
 #include "pprof/otlp_request.h"
 #include "pprof/profile.h"
-#include "pprof/utf8.h"
 #include "pprof/wire_write.h"
 
 /* The specification tells clients to refuse more than this. */

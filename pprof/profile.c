@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pprof/utf8.h"
+#include "base/utf8.h"
 
 enum { TEXT_MAX = 1 << 20, ROWS_FIRST = 64 };
 

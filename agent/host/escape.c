@@ -7,16 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOT_UTF8 = -1, ESCAPE_MAX = sizeof(((struct escape_char *)NULL)->text) };
+#include "base/utf8.h"
+
+enum { ESCAPE_MAX = sizeof(((struct escape_char *)NULL)->text) };
 
 struct range {
-    int32_t first, last;
-};
-
-/* Shown as escapes: C0, DEL and C1, marks of direction, line and paragraph separators, BOM. */
-static const struct range hidden[] = {
-    {0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},
-    {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFEFF, 0xFEFF},
+    uint32_t first, last;
 };
 
 /* No column of their own: combining marks, joiners, variation selectors. */
@@ -36,7 +32,7 @@ static const struct range two_wide[] = {
 
 #define IS_IN(c, ranges) is_in(c, ranges, sizeof(ranges) / sizeof((ranges)[0]))
 
-static bool is_in(int32_t c, const struct range *ranges, size_t count)
+static bool is_in(uint32_t c, const struct range *ranges, size_t count)
 {
     size_t i;
 
@@ -46,49 +42,27 @@ static bool is_in(int32_t c, const struct range *ranges, size_t count)
     return false;
 }
 
-/* The character at `text`, NOT_UTF8 for a byte that begins none; gives how many bytes it has. */
-static size_t decode_utf8_char(const unsigned char *text, size_t size, int32_t *out)
+/* Shown as escapes: what a terminal obeys, marks of direction, line separators, BOM. */
+static bool is_hidden(uint32_t c)
 {
-    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char lead = text[0];
-    size_t i, length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    int32_t c = length < 2 ? lead : lead & (0x7F >> length);
-
-    *out = NOT_UTF8;
-    if (length == 0 || length > size || lead > 0xF4)
-        return 1;
-    for (i = 1; i < length; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 1;
-        c = c << 6 | (text[i] & 0x3F);
-    }
-    if (c < least[length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
-        return 1;
-    *out = c;
-    return length;
-}
-
-/* Writes how a character is shown that is not shown as it is; gives the size, 0: as it is. */
-static size_t escape(int32_t c, unsigned char byte, char out[ESCAPE_MAX])
-{
-    if (c == NOT_UTF8 || (c < 0x80 && IS_IN(c, hidden)))
-        return (size_t)snprintf(out, ESCAPE_MAX, "\\x%02x", byte);
-    if (IS_IN(c, hidden))
-        return (size_t)snprintf(out, ESCAPE_MAX, "\\u%04x", (unsigned)c);
-    return 0;
+    return utf8_is_control(c) || utf8_is_bidi_control(c) || c == 0x2028 || c == 0x2029 ||
+           c == 0xFEFF;
 }
 
 struct escape_char escape_next(const char *text, size_t size)
 {
     struct escape_char out;
-    int32_t c;
+    uint32_t c = (unsigned char)text[0];
+    size_t length = utf8_decode(text, size, &c);
 
-    out.taken = decode_utf8_char((const unsigned char *)text, size, &c);
-    out.size = out.width = escape(c, (unsigned char)text[0], out.text);
-    if (out.size > 0)
+    out.taken = length > 0 ? length : 1;
+    if (length == 0 || is_hidden(c)) {
+        out.size = out.width = (size_t)snprintf(out.text, ESCAPE_MAX,
+                                                out.taken > 1 ? "\\u%04x" : "\\x%02x", (unsigned)c);
         return out;
-    out.size = out.taken;
-    memcpy(out.text, text, out.taken);
+    }
+    out.size = length;
+    memcpy(out.text, text, length);
     out.width = IS_IN(c, zero_width) ? 0 : IS_IN(c, two_wide) ? 2 : 1;
     return out;
 }

@@ -9,6 +9,7 @@
 
 #include "agent/host/json.h"
 #include "agent/report/cells.h"
+#include "base/utf8.h"
 
 /* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
 enum { NAME_WIDTH = 34, LOCATION_WIDTH = 27, CELL_SIZE = 32 };
@@ -16,55 +17,35 @@ enum { NAME_WIDTH = 34, LOCATION_WIDTH = 27, CELL_SIZE = 32 };
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
 
-/* How many bytes the character at `text` has; broken UTF-8 counts byte by byte. */
-static size_t measure_report_char(const char *text)
+/* The character at `text`: gives its size. What is no UTF-8 counts byte by byte, as NULs. */
+static size_t decode_report_char(const char *text, uint32_t *out)
 {
-    unsigned char lead = (unsigned char)text[0];
-    size_t i, size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    size_t size = utf8_decode(text, UTF8_CHAR_MAX, out);
 
-    for (i = 1; i < size; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 1;
-    }
-    return size;
+    if (size == 0)
+        *out = 0;
+    return size > 0 ? size : 1;
 }
 
 static size_t char_count(const char *text)
 {
     size_t count = 0;
+    uint32_t c;
 
-    for (; *text; text += measure_report_char(text))
+    for (; *text; text += decode_report_char(text, &c))
         count++;
     return count;
 }
 
-/*
- * True for what a terminal would obey instead of showing: C0, DEL, C1, and the marks
- * that turn the direction of text around (U+200E, 200F, 202A..202E, 2066..2069).
- */
-static bool is_terminal_control(const char *text, size_t size)
-{
-    const unsigned char *at = (const unsigned char *)text;
-
-    if (size == 1)
-        return at[0] < 0x20 || at[0] >= 0x7f;
-    if (size == 2)
-        return at[0] == 0xc2 && at[1] < 0xa0;
-    if (size != 3 || at[0] != 0xe2)
-        return false;
-    return (at[1] == 0x80 &&
-            (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae))) ||
-           (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
-}
-
-/* Adds `count` characters of a text. */
+/* Adds `count` characters of a text; what a terminal would obey instead of showing becomes '?'. */
 static void add_chars(struct buf *out, const char *text, size_t count)
 {
     size_t size;
+    uint32_t c;
 
     for (; count && *text; text += size, count--) {
-        size = measure_report_char(text);
-        if (is_terminal_control(text, size))
+        size = decode_report_char(text, &c);
+        if (utf8_is_control(c) || utf8_is_bidi_control(c))
             buf_add_str(out, "?");
         else
             buf_add(out, text, size);
@@ -75,6 +56,7 @@ static void add_chars(struct buf *out, const char *text, size_t count)
 static void add_cut(struct buf *out, const char *text, size_t width, bool keep_end)
 {
     size_t count = char_count(text), skip;
+    uint32_t c;
 
     if (count <= width) {
         add_chars(out, text, count);
@@ -87,7 +69,7 @@ static void add_cut(struct buf *out, const char *text, size_t width, bool keep_e
     }
     buf_add_str(out, "…");
     for (skip = count - (width - 1); skip; skip--)
-        text += measure_report_char(text);
+        text += decode_report_char(text, &c);
     add_chars(out, text, width - 1);
 }
 

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "agent/host/escape.h"
-
-enum { CHAR_MAX_BYTES = 4 }; /* of UTF-8 */
+#include "base/utf8.h"
 
 static const struct top_cell blank = {.text = " ", .size = 1, .width = 1};
 
@@ -33,7 +32,7 @@ void top_cells_finish(struct top_cells *cells)
 /* The next character as these cells can show it. */
 static struct escape_char next_cell_char(const struct top_cells *cells, const char *text)
 {
-    struct escape_char next = escape_next(text, strnlen(text, CHAR_MAX_BYTES));
+    struct escape_char next = escape_next(text, strnlen(text, UTF8_CHAR_MAX));
 
     if (cells->ascii && (unsigned char)next.text[0] >= 0x80) {
         next.text[0] = '?';

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/top/list.h"
+#include "base/utf8.h"
 
 enum { CONTROL_U = 0x15, DELETE = 0x7f };
 
@@ -24,16 +25,13 @@ static void show_list(struct top_state *state, enum top_kind kind, uint32_t func
 /* Appends a character to the filter as UTF-8, if there is room and it can be seen. */
 static void add_to_filter(struct top_state *state, uint32_t c)
 {
-    size_t used = strlen(state->filter), more = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    size_t i;
+    char utf8[UTF8_CHAR_MAX];
+    size_t used = strlen(state->filter), size = utf8_encode(c, utf8);
 
-    if (c < ' ' || c == DELETE || c > 0x10ffff || used + more >= TOP_FILTER_MAX)
+    if (c < ' ' || c == DELETE || size == 0 || used + size >= TOP_FILTER_MAX)
         return;
-    for (i = more; i > 1; i--, c >>= 6)
-        state->filter[used + i - 1] = (char)(0x80 | (c & 0x3f));
-    state->filter[used] = (char)(more == 1 ? c : leads[more] | c);
-    state->filter[used + more] = '\0';
+    memcpy(state->filter + used, utf8, size);
+    state->filter[used + size] = '\0';
 }
 
 static void shorten_filter(struct top_state *state)

@@ -9,9 +9,6 @@
 
 #include <stddef.h>
 
-/* The length of the valid UTF-8 sequence that `bytes` start with, 1 to 4; 0: there is none. */
-size_t text_utf8_step(const unsigned char *bytes, size_t size);
-
 /*
  * Writes `bytes` as one line that is safe to print: control characters and what
  * is not UTF-8 become \xNN. Cut between two characters; always NUL-terminated.

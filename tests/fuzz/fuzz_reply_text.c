@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "exporters/http/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,15 +17,14 @@ static void require(int holds)
 
 static void check_line(const char *text, size_t size)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    uint32_t c;
 
     while (size > 0) {
-        size_t step = text_utf8_step(at, size);
+        size_t step = utf8_decode(text, size, &c);
 
         require(step > 0 && step <= size);
-        require(at[0] >= 0x20 && at[0] != 0x7f);
-        require(!(at[0] == 0xc2 && at[1] < 0xa0));
-        at += step;
+        require(c >= 0x20 && (c < 0x7f || c >= 0xa0));
+        text += step;
         size -= step;
     }
 }
@@ -32,6 +32,7 @@ static void check_line(const char *text, size_t size)
 static void check_copy(const uint8_t *data, size_t size, size_t max)
 {
     char in[1025], out[1025];
+    uint32_t c;
 
     size = size < sizeof(in) ? size : sizeof(in) - 1;
     max = max < sizeof(out) ? max : sizeof(out) - 1;
@@ -40,7 +41,7 @@ static void check_copy(const uint8_t *data, size_t size, size_t max)
     text_utf8_copy(in, max, out);
     require(strlen(out) <= max && strlen(out) <= strlen(in));
     for (size_t at = 0, step; out[at]; at += step) {
-        step = text_utf8_step((const unsigned char *)out + at, strlen(out) - at);
+        step = utf8_decode(out + at, UTF8_CHAR_MAX, &c);
         require(step > 0);
     }
 }

@@ -18,7 +18,7 @@
 #include <pprof/otlp.pb-c.h>
 
 #include "base/err.h"
-#include "pprof/utf8.h"
+#include "base/utf8.h"
 
 typedef Otlp__ExportProfilesServiceRequest otlp_check_request;
 

@@ -4,31 +4,20 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum { KIND_MASK = 7 };
-enum { REPLACEMENT = 0xFFFD };
 
-static void add_utf8(struct buf *out, uint32_t c)
+/* Appends one character. */
+static void add_char(struct buf *out, uint32_t c)
 {
-    unsigned char utf8[4];
-    size_t size = 0;
+    char utf8[UTF8_CHAR_MAX];
+    size_t size = c != 0 ? utf8_encode(c, utf8) : 0;
 
-    if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
-        c = REPLACEMENT;
-    if (c < 0x80) {
-        utf8[size++] = (unsigned char)c;
-    } else if (c < 0x800) {
-        utf8[size++] = (unsigned char)(0xC0 | c >> 6);
-    } else if (c < 0x10000) {
-        utf8[size++] = (unsigned char)(0xE0 | c >> 12);
-        utf8[size++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
-    } else {
-        utf8[size++] = (unsigned char)(0xF0 | c >> 18);
-        utf8[size++] = (unsigned char)(0x80 | (c >> 12 & 0x3F));
-        utf8[size++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
-    }
-    if (c >= 0x80)
-        utf8[size++] = (unsigned char)(0x80 | (c & 0x3F));
-    buf_add(out, utf8, size);
+    if (size > 0)
+        buf_add(out, utf8, size);
+    else
+        buf_add_str(out, UTF8_REPLACEMENT);
 }
 
 /* One character of `kind` bytes. */
@@ -70,7 +59,7 @@ enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct bu
     if (rc != CPY_OK)
         return rc;
     for (i = 0; i < read_length; i++)
-        add_utf8(out, char_at(data, i, kind));
+        add_char(out, char_at(data, i, kind));
     if (read_length < length)
         buf_add_str(out, "...");
     buf_add(out, "", 1);
