@@ -2,15 +2,16 @@
 /*
  * flame.c - the flame graph as one page for a browser, which asks nobody for anything.
  *
- * The page itself is flame.html with flame.css and flame.js, which other pages use, too. Its data: functions as [name, file, line, kind]; the tree as
- * one row of numbers, [level, function, own value of each type] for each node, where the node
- * before it on the level above is its parent. Most nodes have no own value: there the function
- * is -1 - function, and no values follow.
+ * The page itself is flame.html with flame.css and flame.js, which other pages use, too. Its data:
+ * functions as [name, file, line, kind]; the tree as one row of numbers, [level, function, own
+ * value of each type] for each node, where the node before it on the level above is its parent.
+ * Most nodes have no own value: there the function is -1 - function, and no values follow.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "formats/page.h"
 #include "formats/sums.h"
 #include "formats/text.h"
@@ -106,10 +107,8 @@ static void add_flame_functions(struct flame *flame, struct buf *out)
             continue;
         flame->numbers[i] = ++number;
         function = &flame->stacks->functions[i];
-        buf_add_str(out, ",\n[");
-        text_json(out, function->name);
-        buf_add_str(out, ",");
-        text_json(out, function->file);
+        json_html_member(out, ",\n[", function->name);
+        json_html_member(out, ",", function->file);
         buf_add_fmt(out, ",%" PRId32 ",%d]", function->start_line,
                     (int)text_kind_of(function->file));
     }
@@ -168,8 +167,9 @@ enum pprof_rc format_flame_data(const struct format_view *view, size_t nodes_max
 enum pprof_rc write_flame(const struct format_view *view, struct buf *out)
 {
     struct buf data;
-    struct page_part parts[] = {
-        {"@STYLE@", style, sizeof(style)}, {"@SCRIPT@", script, sizeof(script)}, {"@DATA@", NULL, 0}};
+    struct page_part parts[] = {{"@STYLE@", style, sizeof(style)},
+                                {"@SCRIPT@", script, sizeof(script)},
+                                {"@DATA@", NULL, 0}};
     enum pprof_rc rc;
 
     buf_init(&data, out->max);

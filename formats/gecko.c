@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "formats/text.h"
 #include "formats/tree.h"
 #include "formats/writers.h"
@@ -74,7 +75,7 @@ static int compare_thread_rows(const void *x, const void *y)
 
 /* A column of a table: `count` values that `add` appends, numbered from `first`. */
 static void add_table_column(struct buf *out, const char *name, const void *of, size_t first,
-                       size_t count, void (*add)(struct buf *out, const void *of, size_t i))
+                             size_t count, void (*add)(struct buf *out, const void *of, size_t i))
 {
     size_t i;
 
@@ -201,9 +202,8 @@ static void add_function_texts(struct buf *out, const void *of, size_t i)
 {
     const struct pprof_stacks *stacks = of;
 
-    text_json(out, stacks->functions[i].name);
-    buf_add_str(out, ",");
-    text_json(out, stacks->functions[i].file);
+    json_html_string(out, stacks->functions[i].name);
+    json_html_member(out, ",", stacks->functions[i].file);
 }
 
 /* A column of one of the tables that all threads share. */
@@ -261,8 +261,8 @@ static void add_shared(const struct pprof_stacks *stacks, const struct tree *tre
                         counts[columns[i].of] - 1);
         buf_add_str(out, ",");
         add_table_column(out, columns[i].name,
-                   columns[i].of == OF_NODES ? (const void *)tree : (const void *)stacks, 1,
-                   counts[columns[i].of], columns[i].add);
+                         columns[i].of == OF_NODES ? (const void *)tree : (const void *)stacks, 1,
+                         counts[columns[i].of], columns[i].add);
     }
     buf_add_str(out, "}}");
 }
@@ -284,9 +284,8 @@ static void add_meta(const struct format_view *view, struct buf *out)
         "{\"name\":\"Library\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
         "{\"name\":\"Runtime\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}],"
         "\"product\":");
-    text_json(out, view->title);
-    buf_add_str(out, ",\"importedFrom\":");
-    text_json(out, view->made_by);
+    json_html_string(out, view->title);
+    json_html_member(out, ",\"importedFrom\":", view->made_by);
     buf_add_str(out, "},\n\"libs\":[],\"pages\":[],\n");
 }
 
@@ -294,7 +293,7 @@ static void add_meta(const struct format_view *view, struct buf *out)
 static void add_id(struct buf *out, const char *text, int64_t number)
 {
     if (text[0])
-        text_json(out, text);
+        json_html_string(out, text);
     else
         buf_add_fmt(out, "\"%" PRId64 "\"", number);
 }
@@ -339,8 +338,8 @@ static double add_samples(const struct format_view *view, const struct tree *tre
 }
 
 static void add_gecko_thread(const struct format_view *view, const struct tree *tree,
-                       const struct thread *thread, const struct thread *end, bool only,
-                       struct buf *out)
+                             const struct thread *thread, const struct thread *end, bool only,
+                             struct buf *out)
 {
     bool main = only || strcmp(thread->name, "MainThread") == 0;
     double until;
@@ -349,9 +348,8 @@ static void add_gecko_thread(const struct format_view *view, const struct tree *
                      "\"processShutdownTime\":null,\"registerTime\":0,\"pausedRanges\":[],"
                      "\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],"
                      "\"endTime\":[],\"phase\":[],\"category\":[]},\"processName\":");
-    text_json(out, view->title);
-    buf_add_str(out, ",\"name\":");
-    text_json(out, thread->name[0] ? thread->name : "all threads");
+    json_html_string(out, view->title);
+    json_html_member(out, ",\"name\":", thread->name[0] ? thread->name : "all threads");
     buf_add_fmt(out, ",\"isMainThread\":%s,\"pid\":", main ? "true" : "false");
     add_id(out, thread->pid, thread->pid_number);
     buf_add_str(out, ",\"tid\":");
@@ -362,7 +360,7 @@ static void add_gecko_thread(const struct format_view *view, const struct tree *
 }
 
 static void add_gecko_threads(const struct format_view *view, const struct tree *tree,
-                        const struct thread *threads, size_t count, struct buf *out)
+                              const struct thread *threads, size_t count, struct buf *out)
 {
     const struct thread *at = threads, *last = threads + count, *end;
 

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "formats/page.h"
 #include "formats/sums.h"
-#include "formats/text.h"
 #include "formats/writers.h"
 
 enum {
@@ -189,7 +189,7 @@ static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
             buf_add_fmt(h->out, "%s[%" PRId64 ",\"", any ? "," : "", number);
         buf_reset(&line);
         buf_add(&line, text, (size_t)(end - text));
-        text_json_part(h->out, buf_text(&line));
+        json_html_part(h->out, buf_text(&line));
         open = any = true;
     }
     buf_add_str(h->out, open ? "\"]]" : "]");
@@ -226,8 +226,7 @@ static void add_files(struct heatmap *h)
     buf_add_str(h->out, "\"files\":[");
     for (i = 0; i < h->file_count; i++) {
         sum = &h->by_file->places[i];
-        buf_add_str(h->out, i ? ",\n[" : "\n[");
-        text_json(h->out, h->files[i]);
+        json_html_member(h->out, i ? ",\n[" : "\n[", h->files[i]);
         buf_add_str(h->out, ",");
         add_numbers(h->out, sum);
         buf_add_str(h->out, ",");
@@ -247,8 +246,7 @@ static void add_heatmap_functions(struct heatmap *h)
     buf_add_str(h->out, "],\n\"functions\":[[\"\",0,0,0,0]");
     for (i = 1; i < h->stacks->function_count; i++) {
         function = &h->stacks->functions[i];
-        buf_add_str(h->out, ",\n[");
-        text_json(h->out, function->name);
+        json_html_member(h->out, ",\n[", function->name);
         buf_add_fmt(h->out, ",%" PRIu32 ",%" PRId32 ",", h->file_of[i], function->start_line);
         add_numbers(h->out, &h->by_place->functions[i]);
         buf_add_str(h->out, "]");

@@ -5,24 +5,20 @@
  */
 #include <inttypes.h>
 
-#include "formats/text.h"
+#include "base/json.h"
 #include "formats/writers.h"
 
 static void add_profile_object(const struct format_view *view, struct buf *out)
 {
     size_t i;
 
-    buf_add_str(out, "{\"profile\":");
-    text_json(out, view->title);
-    buf_add_str(out, ",\"made_by\":");
-    text_json(out, view->made_by);
+    json_html_member(out, "{\"profile\":", view->title);
+    json_html_member(out, ",\"made_by\":", view->made_by);
     buf_add_fmt(out, ",\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"units\":{",
                 view->time_ns, view->duration_ns);
     for (i = 0; i < view->stacks->type_count; i++) {
-        buf_add_str(out, i ? "," : "");
-        text_json(out, view->stacks->types[i].type);
-        buf_add_str(out, ":");
-        text_json(out, view->stacks->types[i].unit);
+        json_html_member(out, i ? "," : "", view->stacks->types[i].type);
+        json_html_member(out, ":", view->stacks->types[i].unit);
     }
     buf_add_str(out, "}}\n");
 }
@@ -32,10 +28,8 @@ static void add_frame_object(const struct pprof_stacks *stacks, uint32_t number,
     const struct pprof_stacks_line *line = &stacks->lines[number];
     const struct pprof_stacks_function *function = &stacks->functions[line->function];
 
-    buf_add_str(out, "{\"func\":");
-    text_json(out, function->name);
-    buf_add_str(out, ",\"file\":");
-    text_json(out, function->file);
+    json_html_member(out, "{\"func\":", function->name);
+    json_html_member(out, ",\"file\":", function->file);
     buf_add_fmt(out, ",\"line\":%" PRId32, line->line);
     if (line->column > 0)
         buf_add_fmt(out, ",\"column\":%" PRId32, line->column);
@@ -44,29 +38,26 @@ static void add_frame_object(const struct pprof_stacks *stacks, uint32_t number,
 
 static void add_label_object(const struct pprof_label *label, struct buf *out)
 {
-    buf_add_str(out, "{\"key\":");
-    text_json(out, label->key);
+    json_html_member(out, "{\"key\":", label->key);
     buf_add_str(out, ",\"value\":");
     if (label->str)
-        text_json(out, label->str);
+        json_html_string(out, label->str);
     else
         buf_add_fmt(out, "%" PRId64, label->num);
     if (label->num_unit) {
-        buf_add_str(out, ",\"unit\":");
-        text_json(out, label->num_unit);
+        json_html_member(out, ",\"unit\":", label->num_unit);
     }
     buf_add_str(out, "}");
 }
 
 static void add_stack_object(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
-                    struct buf *out)
+                             struct buf *out)
 {
     size_t i;
 
     buf_add_str(out, "{\"values\":{");
     for (i = 0; i < stacks->type_count; i++) {
-        buf_add_str(out, i ? "," : "");
-        text_json(out, stacks->types[i].type);
+        json_html_member(out, i ? "," : "", stacks->types[i].type);
         buf_add_fmt(out, ":%" PRId64, row->values[i]);
     }
     buf_add_str(out, "},\"labels\":[");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "formats/text.h"
 
 static bool is_at(const unsigned char *at, size_t left, const char *mark)
@@ -51,10 +52,8 @@ void page_add_head(struct buf *out, const struct format_view *view)
     const struct pprof_stacks *stacks = view->stacks;
     size_t i;
 
-    buf_add_str(out, "\"title\":");
-    text_json(out, view->title);
-    buf_add_str(out, ",\"madeBy\":");
-    text_json(out, view->made_by);
+    json_html_member(out, "\"title\":", view->title);
+    json_html_member(out, ",\"madeBy\":", view->made_by);
     buf_add_fmt(out, ",\"start\":%" PRId64 ",\"duration\":%" PRId64 ",\"type\":%zu,\"base\":",
                 view->time_ns / 1000000, view->duration_ns / 1000000, view->type);
     if (view->base == FORMAT_NO_BASE)
@@ -63,10 +62,8 @@ void page_add_head(struct buf *out, const struct format_view *view)
         buf_add_fmt(out, "%zu", view->base);
     buf_add_str(out, ",\"types\":[");
     for (i = 0; i < stacks->type_count; i++) {
-        buf_add_str(out, i ? ",[" : "[");
-        text_json(out, stacks->types[i].type);
-        buf_add_str(out, ",");
-        text_json(out, stacks->types[i].unit);
+        json_html_member(out, i ? ",[" : "[", stacks->types[i].type);
+        json_html_member(out, ",", stacks->types[i].unit);
         buf_add_str(out, "]");
     }
     buf_add_str(out, "],\n");

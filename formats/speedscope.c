@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "formats/sums.h"
-#include "formats/text.h"
 #include "formats/writers.h"
 
 static void add_frame_table(const struct pprof_stacks *stacks, struct buf *out)
@@ -20,11 +20,9 @@ static void add_frame_table(const struct pprof_stacks *stacks, struct buf *out)
 
     for (i = 1; i < stacks->function_count; i++) {
         function = &stacks->functions[i];
-        buf_add_str(out, i > 1 ? ",\n{\"name\":" : "\n{\"name\":");
-        text_json(out, function->name);
+        json_html_member(out, i > 1 ? ",\n{\"name\":" : "\n{\"name\":", function->name);
         if (function->file[0]) {
-            buf_add_str(out, ",\"file\":");
-            text_json(out, function->file);
+            json_html_member(out, ",\"file\":", function->file);
         }
         if (function->start_line > 0)
             buf_add_fmt(out, ",\"line\":%" PRId32, function->start_line);
@@ -46,7 +44,7 @@ static const char *unit_of(const char *unit)
 }
 
 static void add_stack_indexes(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
-                      struct buf *out)
+                              struct buf *out)
 {
     size_t i;
 
@@ -62,8 +60,7 @@ static void add_profile(const struct pprof_stacks *stacks, size_t type, struct b
     int64_t total = 0;
     size_t i;
 
-    buf_add_str(out, "{\"type\":\"sampled\",\"name\":");
-    text_json(out, stacks->types[type].type);
+    json_html_member(out, "{\"type\":\"sampled\",\"name\":", stacks->types[type].type);
     buf_add_fmt(out, ",\"unit\":\"%s\",\"samples\":[", unit_of(stacks->types[type].unit));
     for (i = 0; i < stacks->row_count; i++) {
         if (stacks->rows[i].values[type] <= 0)
@@ -89,9 +86,8 @@ enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
 
     buf_add_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"name\":");
-    text_json(out, view->title);
-    buf_add_str(out, ",\"exporter\":");
-    text_json(out, view->made_by);
+    json_html_string(out, view->title);
+    json_html_member(out, ",\"exporter\":", view->made_by);
     buf_add_fmt(out, ",\"activeProfileIndex\":%zu,\n\"shared\":{\"frames\":[", view->type);
     add_frame_table(view->stacks, out);
     buf_add_str(out, "]},\n\"profiles\":[");

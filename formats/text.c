@@ -7,28 +7,6 @@
 
 #include "base/utf8.h"
 
-void text_json_part(struct buf *out, const char *text)
-{
-    const char *from = text;
-
-    for (; *text; text++) {
-        if ((unsigned char)*text >= 0x20 && *text != '"' && *text != '\\' && *text != '<' &&
-            *text != 0x7f)
-            continue;
-        buf_add(out, from, (size_t)(text - from));
-        buf_add_fmt(out, "\\u%04x", (unsigned)(unsigned char)*text);
-        from = text + 1;
-    }
-    buf_add(out, from, (size_t)(text - from));
-}
-
-void text_json(struct buf *out, const char *text)
-{
-    buf_add(out, "\"", 1);
-    text_json_part(out, text);
-    buf_add(out, "\"", 1);
-}
-
 static const char *entity_of(unsigned char c)
 {
     switch (c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - writes foreign text so that it stays text in JSON, in HTML and XML, and on a line. */
+/* text.h - writes foreign text so that it stays text in HTML and XML, and on a line. */
 #ifndef FORMATS_TEXT_H
 #define FORMATS_TEXT_H
 
@@ -7,12 +7,6 @@
 
 #include "base/buf.h"
 #include "pprof/stacks.h"
-
-/* Appends a JSON string. It may stand within <script>: there is no '<' in it. */
-void text_json(struct buf *out, const char *text);
-
-/* The same without the quotes around it. */
-void text_json_part(struct buf *out, const char *text);
 
 /* Appends text for elements and quoted attributes of HTML and XML; what XML has no place for
  * becomes U+FFFD. */

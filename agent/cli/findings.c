@@ -7,7 +7,7 @@
 
 #include "agent/host/escape.h"
 #include "agent/host/exits.h"
-#include "agent/host/json.h"
+#include "base/json.h"
 
 enum { TEXT_MAX = 1 << 20, LINE_MAX_BYTES = 1024 };
 
@@ -28,14 +28,10 @@ void findings_init(struct findings *findings, bool json, bool colour)
 static void add_json(struct findings *f, enum finding finding, const char *check, const char *cure,
                      const char *text)
 {
-    buf_add_str(&f->text, f->count ? ",\n  {\"check\": " : "{\"checks\": [\n  {\"check\": ");
-    json_string(&f->text, check);
-    buf_add_str(&f->text, ", \"result\": ");
-    json_string(&f->text, kinds[finding].label);
-    buf_add_str(&f->text, ", \"text\": ");
-    json_foreign(&f->text, text);
-    buf_add_str(&f->text, ", \"cure\": ");
-    json_string(&f->text, cure[0] ? cure : NULL);
+    json_member(&f->text, f->count ? ",\n  {\"check\": " : "{\"checks\": [\n  {\"check\": ", check);
+    json_member(&f->text, ", \"result\": ", kinds[finding].label);
+    escape_json(&f->text, ", \"text\": ", text);
+    json_member(&f->text, ", \"cure\": ", cure[0] ? cure : NULL);
     buf_add_str(&f->text, "}");
 }
 

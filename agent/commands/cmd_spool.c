@@ -13,7 +13,7 @@
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
 #include "agent/host/clock.h"
-#include "agent/host/json.h"
+#include "base/json.h"
 #include "exporters/spool.h"
 
 static const char help[] =
@@ -74,8 +74,7 @@ static void print_json(const struct spool_item *item, const struct spool_head *h
     buf_init(&line, LINE_MAX_BYTES);
     buf_add_fmt(&line, "{\"id\":\"%" PRIx64 "\",\"service\":", item->name.order);
     json_string(&line, profile->service);
-    buf_add_str(&line, ",\"type\":");
-    json_string(&line, profile->type);
+    json_member(&line, ",\"type\":", profile->type);
     buf_add_fmt(&line,
                 ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64 ",\"put_ns\":%" PRId64
                 ",\"bytes\":%zu,\"owed_by\":[",
@@ -83,8 +82,7 @@ static void print_json(const struct spool_item *item, const struct spool_head *h
     for (size_t i = 0; i < head->ower_count; i++) {
         if ((item->name.owed >> i & 1) == 0)
             continue;
-        buf_add_str(&line, first ? "" : ",");
-        json_string(&line, head->owers[i]);
+        json_member(&line, first ? "" : ",", head->owers[i]);
         first = false;
     }
     buf_add_str(&line, "]}\n");

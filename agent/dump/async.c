@@ -10,17 +10,15 @@
 #include "agent/dump/async_tree.h"
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
-#include "agent/host/json.h"
 #include "agent/proc/proc.h"
+#include "base/json.h"
 
 enum { OUTPUT_MAX = 256 << 20, TRIES = 10 };
 
 static void json_frame(struct buf *out, const struct async_frame *frame)
 {
-    buf_add_str(out, "{\"func\": ");
-    json_string(out, frame->func);
-    buf_add_str(out, ", \"file\": ");
-    json_string(out, frame->file);
+    json_member(out, "{\"func\": ", frame->func);
+    json_member(out, ", \"file\": ", frame->file);
     if (frame->line > 0)
         buf_add_fmt(out, ", \"line\": %" PRId32, frame->line);
     else

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "agent/dump/dump.h"
-#include "agent/host/json.h"
+#include "base/json.h"
 
 static const struct {
     uint32_t status;
@@ -29,10 +29,8 @@ static void add_count(struct buf *out, const char *key, int32_t number)
 
 static void add_json_frame(struct buf *out, const struct cpy_frame *frame, uint32_t options)
 {
-    buf_add_str(out, "{\"func\": ");
-    json_string(out, frame->code->func);
-    buf_add_str(out, ", \"file\": ");
-    json_string(out, frame->code->file);
+    json_member(out, "{\"func\": ", frame->code->func);
+    json_member(out, ", \"file\": ", frame->code->file);
     add_count(out, ", \"line\": ", frame->line);
     add_count(out, ", \"first_line\": ", frame->code->first_line);
     if (options & CPY_FRAME_POSITIONS) {
@@ -41,8 +39,7 @@ static void add_json_frame(struct buf *out, const struct cpy_frame *frame, uint3
         add_count(out, ", \"end_column\": ", frame->end_column);
     }
     if (options & CPY_FRAME_OPCODES) {
-        buf_add_str(out, ", \"opcode\": ");
-        json_string(out, frame->opcode);
+        json_member(out, ", \"opcode\": ", frame->opcode);
     }
     buf_add_str(out, "}");
 }
@@ -69,8 +66,7 @@ static void add_json_thread(struct buf *out, const struct cpy_thread *thread, ui
     uint32_t i;
 
     add_count(out, "{\"tid\": ", (int32_t)thread->tid);
-    buf_add_str(out, ", \"name\": ");
-    json_string(out, thread->name);
+    json_member(out, ", \"name\": ", thread->name);
     buf_add_fmt(out, ", \"main\": %s, \"status\": [",
                 bool_text((thread->status & CPY_STATUS_MAIN) != 0));
     add_json_statuses(out, thread->status);
@@ -99,8 +95,7 @@ void dump_json(const struct dump *dump, struct buf *out)
     buf_add_fmt(out, ", \"free_threaded\": %s, \"taken_unix_ns\": %" PRId64,
                 bool_text(dump->free_threaded), dump->taken_unix_ns);
     if (dump->warning) {
-        buf_add_str(out, ", \"warning\": ");
-        json_string(out, dump->warning);
+        json_member(out, ", \"warning\": ", dump->warning);
     }
     buf_add_str(out, ", \"interpreters\": [");
     for (i = 0; i < dump->thread_count; i++) {

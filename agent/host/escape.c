@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
-enum { ESCAPE_MAX = sizeof(((struct escape_char *)NULL)->text) };
+enum { ESCAPE_MAX = sizeof(((struct escape_char *)NULL)->text), JSON_TEXT_MAX = 64 * 1024 };
 
 struct range {
     uint32_t first, last;
@@ -81,6 +82,17 @@ void escape_add(struct buf *out, const char *text, size_t size)
 void escape_add_str(struct buf *out, const char *text)
 {
     escape_add(out, text, strlen(text));
+}
+
+void escape_json(struct buf *out, const char *before, const char *text)
+{
+    struct buf shown;
+
+    buf_init(&shown, JSON_TEXT_MAX);
+    if (text)
+        escape_add_str(&shown, text);
+    json_member(out, before, text ? buf_text(&shown) : NULL);
+    buf_finish(&shown);
 }
 
 size_t escape_width(const char *text, size_t size)

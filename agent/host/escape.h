@@ -31,6 +31,9 @@ void escape_add(struct buf *out, const char *text, size_t size);
 /* The same for a string. */
 void escape_add_str(struct buf *out, const char *text);
 
+/* Appends `before`, such as `, "name": `, and the text as a JSON string; null for NULL. */
+void escape_json(struct buf *out, const char *before, const char *text);
+
 /* How many columns of a terminal the text takes, written like that. */
 size_t escape_width(const char *text, size_t size);
 

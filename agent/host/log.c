@@ -17,8 +17,8 @@
 
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
-#include "agent/host/json.h"
 #include "agent/host/log_limit.h"
+#include "base/json.h"
 
 enum {
     TEXT_MAX_BYTES = 2048,
@@ -211,8 +211,7 @@ static void make_json(struct line *line, enum log_level level, const char *text,
         buf_add_fmt(&line->buf, "\"left_out\": %" PRIu64 ", ", left_out);
     if (lost > 0)
         buf_add_fmt(&line->buf, "\"lost\": %" PRIu64 ", ", lost);
-    buf_add_str(&line->buf, "\"message\": ");
-    json_string(&line->buf, buf_text(&shown.buf));
+    json_member(&line->buf, "\"message\": ", buf_text(&shown.buf));
     buf_add_str(&line->buf, "}\n");
 }
 

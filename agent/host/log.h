@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folder agent/host: knows clocks, the log, JSON and text for terminals, notices to systemd, exit
+ * Folder agent/host: knows clocks, the log, text for terminals, notices to systemd, exit
  * statuses. Does not know other processes, profiles and settings.
  *
  * log.h - one line an event, to stderr.

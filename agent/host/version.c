@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <zlib.h>
 
-#include "agent/host/json.h"
+#include "base/json.h"
 
 enum { JSON_MAX = 64 << 10 };
 
@@ -37,16 +37,11 @@ static bool print_as_json(const struct version_library *libraries, const char *c
     bool good;
 
     buf_init(&text, JSON_MAX);
-    buf_add_str(&text, "{\"version\": ");
-    json_string(&text, version_number);
-    buf_add_str(&text, ", \"revision\": ");
-    json_string(&text, version_revision);
-    buf_add_str(&text, ", \"compiler\": ");
-    json_string(&text, __VERSION__);
-    buf_add_str(&text, ", \"cpython\": ");
-    json_string(&text, pythons);
-    buf_add_str(&text, ", \"libraries\": {\"libcurl\": ");
-    json_string(&text, curl_version);
+    json_member(&text, "{\"version\": ", version_number);
+    json_member(&text, ", \"revision\": ", version_revision);
+    json_member(&text, ", \"compiler\": ", __VERSION__);
+    json_member(&text, ", \"cpython\": ", pythons);
+    json_member(&text, ", \"libraries\": {\"libcurl\": ", curl_version);
     for (; libraries->name; libraries++) {
         buf_add_fmt(&text, ", \"%s\": ", libraries->name);
         json_string(&text, libraries->version);

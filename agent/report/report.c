@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/host/json.h"
 #include "agent/report/cells.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 /* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
@@ -243,10 +243,8 @@ void report_table(const struct report *report, struct buf *out)
 
 static void add_json_top(const struct pprof_top *top, struct buf *out)
 {
-    buf_add_str(out, "{\"func\": ");
-    json_string(out, top->name);
-    buf_add_str(out, ", \"file\": ");
-    json_string(out, top->file);
+    json_member(out, "{\"func\": ", top->name);
+    json_member(out, ", \"file\": ", top->file);
     if (top->start_line > 0)
         buf_add_fmt(out, ", \"line\": %" PRId32, top->start_line);
     else
@@ -262,8 +260,7 @@ void report_json(const struct report *report, struct buf *out)
                 report->file_count, report->first_ns, report->last_ns);
     buf_add_fmt(out, ", \"duration_ns\": %" PRId64 ", \"type\": ", report->duration_ns);
     json_string(out, report->type.type);
-    buf_add_str(out, ", \"unit\": ");
-    json_string(out, report->type.unit);
+    json_member(out, ", \"unit\": ", report->type.unit);
     buf_add_fmt(out, ", \"total\": %" PRId64 ", \"functions\": [", report->total);
     for (i = 0; i < count; i++) {
         buf_add_str(out, i ? ", " : "");

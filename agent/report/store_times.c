@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 
 #include "agent/host/clock.h"
-#include "agent/host/json.h"
+#include "agent/host/escape.h"
 #include "agent/report/files.h"
 #include "agent/report/store_query.h"
+#include "base/json.h"
 #include "exporters/store_name.h"
 #include "pprof/pprof.h"
 
@@ -59,8 +60,7 @@ static void add_folder(const char *store, const char *name, struct buf *out, siz
         return;
     buf_add_fmt(out, "%s\n{\"folder\": ", (*count)++ ? "," : "");
     json_string(out, name); /* plain ASCII: see store_name.h */
-    buf_add_str(out, ", \"service\": ");
-    json_foreign(out, store_name_read_service(name, service) ? service : NULL);
+    escape_json(out, ", \"service\": ", store_name_read_service(name, service) ? service : NULL);
     buf_add_fmt(out,
                 ", \"profiles\": %zu, \"bytes\": %" PRIu64 ", \"first_ms\": %" PRId64
                 ", \"last_ms\": %" PRId64 "}",
@@ -179,10 +179,8 @@ bool store_query_timeline(const struct store_query *query, struct buf *out, stru
                  query->pid);
     buf_add_fmt(out, "],\"read\":%zu,\"types\":[", read);
     for (i = 0; i < line.type_count; i++) {
-        buf_add_str(out, i ? ",[" : "[");
-        json_foreign(out, line.names[i][0]);
-        buf_add_str(out, ",");
-        json_foreign(out, line.names[i][1]);
+        escape_json(out, i ? ",[" : "[", line.names[i][0]);
+        escape_json(out, ",", line.names[i][1]);
         buf_add_str(out, "]");
     }
     buf_add_str(out, "]}\n");

@@ -7,7 +7,6 @@
 
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
-#include "agent/host/json.h"
 #include "agent/host/version.h"
 #include "agent/sampling/stats.h"
 #include "agent/serve/state.h"
@@ -254,8 +253,7 @@ void state_text(const struct state *state, struct buf *out)
 
 static void config_json(const struct state_config *config, struct buf *out)
 {
-    buf_add_str(out, "\"config\": {\"path\": ");
-    json_foreign(out, config->path);
+    escape_json(out, "\"config\": {\"path\": ", config->path);
     buf_add_fmt(out,
                 ", \"loaded_unix_ns\": %" PRId64 ", \"reloads\": %" PRIu64
                 ", \"failed_reloads\": %" PRIu64 ", \"last_reload\": ",
@@ -266,7 +264,7 @@ static void config_json(const struct state_config *config, struct buf *out)
     }
     buf_add_fmt(out, "{\"unix_ns\": %" PRId64 ", \"good\": %s, \"error\": ", config->tried_ns,
                 config->good ? "true" : "false");
-    json_foreign(out, config->good ? NULL : config->error.text);
+    escape_json(out, "", config->good ? NULL : config->error.text);
     buf_add_str(out, "}}");
 }
 
@@ -296,7 +294,7 @@ static void spool_json(const struct delivery_spool_stats *spool, struct buf *out
                 spool->failing ? "true" : "false", spool->entries, spool->bytes, spool->written,
                 spool->found, spool->dropped_size, spool->dropped_age, spool->dropped_free,
                 spool->dropped_unknown, spool->bad, spool->in_memory);
-    json_foreign(out, spool->last_error.text[0] ? spool->last_error.text : NULL);
+    escape_json(out, "", spool->last_error.text[0] ? spool->last_error.text : NULL);
     buf_add_str(out, "}");
 }
 
@@ -309,10 +307,8 @@ static void exporters_json(const struct state *state, struct buf *out)
         const struct state_exporter *exporter = &state->exporters[i];
         const struct delivery_stats *d = &exporter->delivery;
 
-        buf_add_str(out, i ? ", {\"name\": " : "{\"name\": ");
-        json_foreign(out, exporter->name);
-        buf_add_str(out, ", \"type\": ");
-        json_foreign(out, exporter->type);
+        escape_json(out, i ? ", {\"name\": " : "{\"name\": ", exporter->name);
+        escape_json(out, ", \"type\": ", exporter->type);
         buf_add_fmt(out,
                     ", \"sent\": %" PRIu64 ", \"sent_bytes\": %" PRIu64 ", \"retried\": %" PRIu64
                     ", \"refused\": %" PRIu64 ", \"dropped\": {\"full\": %" PRIu64
@@ -320,7 +316,7 @@ static void exporters_json(const struct state *state, struct buf *out)
                     ", \"queued_bytes\": %zu, \"last_ok_unix_ns\": %" PRId64 ", \"last_error\": ",
                     d->sent, d->sent_bytes, d->retried, d->refused, d->dropped_full, d->dropped_old,
                     d->dropped_stop, d->queued, d->queued_bytes, exporter->pushes.last_ok_ns);
-        json_foreign(out, d->last_error.text[0] ? d->last_error.text : NULL);
+        escape_json(out, "", d->last_error.text[0] ? d->last_error.text : NULL);
         buf_add_str(out, "}");
     }
     buf_add_str(out, "]");
@@ -366,9 +362,8 @@ static void targets_json(const struct state *state, struct buf *out)
         const struct state_target *target = &state->targets[i];
 
         buf_add_fmt(out, "%s{\"pid\": %d, \"service\": ", i ? ", " : "", (int)target->pid);
-        json_foreign(out, target->service);
-        buf_add_str(out, ", \"python\": ");
-        json_foreign(out, target->python[0] ? target->python : NULL);
+        escape_json(out, "", target->service);
+        escape_json(out, ", \"python\": ", target->python[0] ? target->python : NULL);
         buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s",
                     target->doing ? target->doing : "", target->rate_hz,
                     target->burst ? "true" : "false");
@@ -381,8 +376,7 @@ static void targets_json(const struct state *state, struct buf *out)
 
 void state_json(const struct state *state, struct buf *out)
 {
-    buf_add_str(out, "{\"version\": ");
-    json_foreign(out, version_agent);
+    escape_json(out, "{\"version\": ", version_agent);
     buf_add_fmt(out,
                 ", \"pid\": %d, \"taken_unix_ns\": %" PRId64 ", \"started_unix_ns\": %" PRId64
                 ", \"sampling\": %zu, \"profiles\": %" PRIu64 ", \"log_left_out\": %" PRIu64 ", ",

@@ -13,7 +13,6 @@
 
 #include "agent/child/run_captured.h"
 #include "agent/host/clock.h"
-#include "agent/host/json.h"
 #include "agent/report/flame_json.h"
 #include "agent/sampling/service.h"
 #include "agent/serve/web_internal.h"

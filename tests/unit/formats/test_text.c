@@ -28,15 +28,6 @@ static const char *with(void (*add)(struct buf *, const char *), const char *tex
     return text_of(&out);
 }
 
-static void json_ends_no_string_and_no_script(void **state)
-{
-    (void)state;
-    assert_string_equal(with(text_json, "a\"b\\c\n</script>\x7f\xc3\xa9"),
-                        "\"a\\u0022b\\u005cc\\u000a\\u003c/script>\\u007f\xc3\xa9\"");
-    assert_string_equal(with(text_json, ""), "\"\"");
-    assert_string_equal(with(text_json_part, "<"), "\\u003c");
-}
-
 static void markup_has_no_tags_and_no_forbidden_characters(void **state)
 {
     (void)state;
@@ -98,7 +89,6 @@ static void files_tell_whose_code_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_ends_no_string_and_no_script),
         cmocka_unit_test(markup_has_no_tags_and_no_forbidden_characters),
         cmocka_unit_test(a_line_stays_a_line_of_its_fields),
         cmocka_unit_test(a_terminal_obeys_nothing),

@@ -2,7 +2,7 @@
 /* test_json.c - any text becomes one JSON string. */
 #include <stdio.h>
 
-#include "agent/host/json.h"
+#include "base/json.h"
 #include "tests/unit/unit_test.h"
 
 static void assert_json(const char *text, const char *wanted)
@@ -11,9 +11,8 @@ static void assert_json(const char *text, const char *wanted)
 
     buf_init(&out, 4096);
     json_string(&out, text);
-    buf_add(&out, "", 1);
     assert_false(buf_failed(&out));
-    assert_string_equal((const char *)out.data, wanted);
+    assert_string_equal(buf_text(&out), wanted);
     buf_finish(&out);
 }
 
@@ -58,6 +57,34 @@ static void escapes_every_control_character(void **state)
     assert_json("a\nb", "\"a\\u000ab\"");
 }
 
+static void the_form_for_html_ends_no_script(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    json_html_string(&out, "a\"b\\c\n</script>\x7f\xc3\xa9");
+    json_html_member(&out, ", ", "");
+    json_html_member(&out, ", ", NULL);
+    json_html_part(&out, "<");
+    assert_string_equal(
+        buf_text(&out),
+        "\"a\\u0022b\\u005cc\\u000a\\u003c/script>\\u007f\xc3\xa9\", \"\", null\\u003c");
+    buf_finish(&out);
+}
+
+static void writes_what_stands_before_a_member_as_it_is(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    json_member(&out, "{\"name\": ", "<module>");
+    json_member(&out, ", \"file\": ", NULL);
+    assert_string_equal(buf_text(&out), "{\"name\": \"<module>\", \"file\": null");
+    buf_finish(&out);
+}
+
 static void fails_as_a_whole_where_the_buffer_is_full(void **state)
 {
     struct buf out;
@@ -77,6 +104,8 @@ int main(void)
         cmocka_unit_test(writes_null_for_nothing),
         cmocka_unit_test(escapes_quotes_and_backslashes),
         cmocka_unit_test(escapes_every_control_character),
+        cmocka_unit_test(the_form_for_html_ends_no_script),
+        cmocka_unit_test(writes_what_stands_before_a_member_as_it_is),
         cmocka_unit_test(fails_as_a_whole_where_the_buffer_is_full),
     };
 
