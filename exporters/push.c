@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/protobuf_wire.h"
 #include "exporters/http/text.h"
 #include "exporters/push.pb-c.h"
 
@@ -133,16 +134,10 @@ static Push__V1__LabelPair **make_pairs(const struct push_labels *labels, struct
 
 static enum exporter_rc pack_push_request(const Push__V1__PushRequest *request, struct buf *out)
 {
-    size_t size = push__v1__push_request__get_packed_size(request);
-    unsigned char *room;
-
-    if (size > out->max - out->size)
+    if (push__v1__push_request__get_packed_size(request) > out->max - out->size)
         return EXPORTER_REFUSED;
-    room = buf_extend(out, size);
-    if (!room)
-        return EXPORTER_NOMEM;
-    (void)push__v1__push_request__pack(request, room);
-    return EXPORTER_OK;
+    wire_put_message(out, &request->base);
+    return buf_failed(out) ? EXPORTER_NOMEM : EXPORTER_OK;
 }
 
 enum exporter_rc push_encode(const struct push_labels *labels, const char *id,

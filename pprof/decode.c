@@ -69,7 +69,7 @@ static enum pprof_rc survey(struct decoder *d)
 
     for (; step == WIRE_FIELD && rc == PPROF_OK; step = wire_next(&wire, &field))
         rc = check_field(d, &field);
-    if (rc == PPROF_OK && step == WIRE_BROKEN) {
+    if (rc == PPROF_OK && step != WIRE_END) {
         err_set(d->err, "not a profile.proto: broken or cut off before byte %zu",
                 (size_t)(wire.at - d->bytes));
         return PPROF_BAD;

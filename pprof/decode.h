@@ -3,8 +3,8 @@
 #ifndef PPROF_DECODE_H
 #define PPROF_DECODE_H
 
+#include "base/protobuf_wire.h"
 #include "pprof/profile.h"
-#include "pprof/wire.h"
 
 /* The numbers of Profile's fields. */
 enum decode_field {

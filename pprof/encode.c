@@ -7,10 +7,11 @@
  */
 #include <stdlib.h>
 
+#include "base/protobuf_wire.h"
 #include "pprof/gzip.h"
+#include "pprof/line.h"
 #include "pprof/order.h"
 #include "pprof/profile.pb-c.h"
-#include "pprof/wire_write.h"
 
 /* The fields that are written without protobuf-c, from pprof/profile.proto. */
 enum {
@@ -19,6 +20,11 @@ enum {
     PROFILE_FUNCTION = 5,
     SAMPLE_LOCATION_ID = 1,
     SAMPLE_VALUE = 2,
+    SAMPLE_LABEL = 3,
+    LABEL_KEY = 1,
+    LABEL_STR = 2,
+    LABEL_NUM = 3,
+    LABEL_NUM_UNIT = 4,
     LOCATION_ID = 1,
     LOCATION_LINE = 4,
     FUNCTION_ID = 1,
@@ -72,32 +78,18 @@ static void write_types(struct encoder *e)
     }
 }
 
-static void fill_label(const struct label_key *key, Perftools__Profiles__Label *label)
+static void write_label(struct encoder *e, const struct label_key *label)
 {
-    *label = (Perftools__Profiles__Label)PERFTOOLS__PROFILES__LABEL__INIT;
-    label->key = key->key;
-    if (key->str != NO_TEXT)
-        label->str = key->str;
+    size_t before = e->plain.size;
+
+    wire_put_number(&e->plain, LABEL_KEY, label->key);
+    if (label->str != NO_TEXT)
+        wire_put_number(&e->plain, LABEL_STR, label->str);
     else
-        label->num = label_number(key);
-    if (key->unit != NO_TEXT)
-        label->num_unit = key->unit;
-}
-
-static void write_labels(struct encoder *e, const struct order_row *row)
-{
-    Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
-    Perftools__Profiles__Label labels[PPROF_LABELS_MAX], *label_list[PPROF_LABELS_MAX];
-    size_t i;
-
-    for (i = 0; i < row->label_count; i++) {
-        fill_label(&row->labels[i], &labels[i]);
-        label_list[i] = &labels[i];
-    }
-    sample.n_label = row->label_count;
-    sample.label = label_list;
-    if (row->label_count)
-        wire_put_message(&e->plain, &sample.base);
+        wire_put_number(&e->plain, LABEL_NUM, (uint64_t)label_number(label));
+    if (label->unit != NO_TEXT)
+        wire_put_number(&e->plain, LABEL_NUM_UNIT, label->unit);
+    wire_wrap(&e->plain, SAMPLE_LABEL, before);
 }
 
 static void write_row(struct encoder *e, const struct order_row *row)
@@ -113,7 +105,8 @@ static void write_row(struct encoder *e, const struct order_row *row)
     }
     wire_put_packed(&e->plain, SAMPLE_LOCATION_ID, e->location_ids, row->depth);
     wire_put_packed(&e->plain, SAMPLE_VALUE, values, count);
-    write_labels(e, row);
+    for (i = 0; i < row->label_count; i++)
+        write_label(e, &row->labels[i]);
     wire_wrap(&e->plain, PROFILE_SAMPLE, before);
 }
 
@@ -127,7 +120,7 @@ static void write_locations(struct encoder *e)
         key = &e->order.locations[i].as.location;
         before = e->plain.size;
         wire_put_number(&e->plain, LOCATION_ID, i + 1);
-        wire_put_line(&e->plain, LOCATION_LINE, key->function, key->line, key->column);
+        line_put(&e->plain, LOCATION_LINE, key->function, key->line, key->column);
         wire_wrap(&e->plain, PROFILE_LOCATION, before);
     }
 }

@@ -5,26 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/protobuf_wire.h"
 #include "pprof/feed_record.h"
 #include "pprof/profile.h"
-
-static void put_feed_varint(struct buf *out, uint64_t number)
-{
-    unsigned char bytes[10];
-    size_t size = 0;
-
-    do {
-        bytes[size] = (unsigned char)(number & 0x7F);
-        number >>= 7;
-        bytes[size++] |= number ? 0x80 : 0;
-    } while (number);
-    buf_add(out, bytes, size);
-}
 
 /* Small negative numbers stay small. */
 static void put_signed(struct buf *out, int64_t number)
 {
-    put_feed_varint(out, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+    wire_put_varint(out, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
 }
 
 static void begin_feed_record(struct buf *out, enum feed_record kind)
@@ -39,7 +27,7 @@ static void put_text(const struct pprof *profile, uint32_t number, struct buf *o
     const struct table_entry *entry = &profile->texts.entries[number];
 
     begin_feed_record(out, FEED_TEXT);
-    put_feed_varint(out, entry->size);
+    wire_put_varint(out, entry->size);
     buf_add(out, entry->key, entry->size);
 }
 
@@ -48,8 +36,8 @@ static void put_function(const struct pprof *profile, uint32_t number, struct bu
     const struct function_key *key = function_at(profile, number);
 
     begin_feed_record(out, FEED_FUNCTION);
-    put_feed_varint(out, key->name);
-    put_feed_varint(out, key->file);
+    wire_put_varint(out, key->name);
+    wire_put_varint(out, key->file);
     put_signed(out, key->start_line);
 }
 
@@ -58,7 +46,7 @@ static void put_feed_location(const struct pprof *profile, uint32_t number, stru
     const struct location_key *key = location_at(profile, number);
 
     begin_feed_record(out, FEED_LOCATION);
-    put_feed_varint(out, key->function);
+    wire_put_varint(out, key->function);
     put_signed(out, key->line);
     put_signed(out, key->column);
 }
@@ -69,15 +57,15 @@ static void put_stack(const struct pprof *profile, uint32_t number, struct buf *
     const uint32_t *locations = stack_at(profile, number, &depth);
 
     begin_feed_record(out, FEED_STACK);
-    put_feed_varint(out, depth);
+    wire_put_varint(out, depth);
     for (i = 0; i < depth; i++)
-        put_feed_varint(out, locations[i]);
+        wire_put_varint(out, locations[i]);
 }
 
 /* A number, or 0 for none. */
 static void put_optional(struct buf *out, uint32_t text)
 {
-    put_feed_varint(out, text == NO_TEXT ? 0 : (uint64_t)text + 1);
+    wire_put_varint(out, text == NO_TEXT ? 0 : (uint64_t)text + 1);
 }
 
 static void put_row(const struct pprof *profile, uint32_t number, struct buf *out)
@@ -86,10 +74,10 @@ static void put_row(const struct pprof *profile, uint32_t number, struct buf *ou
     const struct row_key *key = row_at(profile, number, &count);
 
     begin_feed_record(out, FEED_ROW);
-    put_feed_varint(out, key->stack);
-    put_feed_varint(out, count);
+    wire_put_varint(out, key->stack);
+    wire_put_varint(out, count);
     for (i = 0; i < count; i++) {
-        put_feed_varint(out, key->labels[i].key);
+        wire_put_varint(out, key->labels[i].key);
         put_optional(out, key->labels[i].str);
         put_optional(out, key->labels[i].unit);
         put_signed(out, label_number(&key->labels[i]));
@@ -145,7 +133,7 @@ static void give_values(struct pprof_delta_encoder *encoder, const struct pprof 
     if (memcmp(now, before, profile->type_count * sizeof(*now)) == 0)
         return;
     begin_feed_record(out, FEED_VALUES);
-    put_feed_varint(out, row);
+    wire_put_varint(out, row);
     for (i = 0; i < profile->type_count; i++)
         put_signed(out, grown(before[i], now[i]));
     memcpy(before, now, profile->type_count * sizeof(*now));

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/protobuf_wire.h"
 #include "pprof/feed.h"
 #include "pprof/feed_record.h"
 #include "pprof/profile.h"
-#include "pprof/wire.h"
 
 /* Stands for what `into` had no room for. */
 #define LOST UINT32_MAX

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/protobuf_wire.h"
 #include "base/utf8.h"
 #include "pprof/gzip.h"
 #include "pprof/otlp.pb-c.h"
 #include "pprof/otlp_request.h"
 #include "pprof/profile.h"
-#include "pprof/wire_write.h"
 
 /* The specification tells clients to refuse more than this. */
 enum { MEMORY_MAX = 64 << 20, ROWS_FIRST = 64 };
@@ -218,32 +218,54 @@ static ProtobufCBinaryData take_id(struct otlp *o, unsigned char id[OTLP_ID_SIZE
     return (ProtobufCBinaryData){OTLP_ID_SIZE, id};
 }
 
+/* Writes what stands before the samples of a profile. */
+static enum pprof_rc write_profile_head(struct otlp *o, const struct otlp_type *kind)
+{
+    Otlp__Profile part = OTLP__PROFILE__INIT;
+    Otlp__ValueType sample_type = OTLP__VALUE_TYPE__INIT;
+    enum pprof_rc rc = fill_type(o, &kind->sample_type, &sample_type);
+
+    part.sample_type = &sample_type;
+    if (rc == PPROF_OK)
+        wire_put_message(&o->request, &part.base);
+    return rc;
+}
+
+/* Writes what stands behind them. */
+static enum pprof_rc write_profile_tail(struct otlp *o, const struct otlp_type *kind,
+                                        int64_t time_ns, int64_t duration_ns)
+{
+    Otlp__Profile part = OTLP__PROFILE__INIT;
+    Otlp__ValueType period_type = OTLP__VALUE_TYPE__INIT;
+    unsigned char id[OTLP_ID_SIZE];
+    enum pprof_rc rc = fill_type(o, &kind->period_type, &period_type);
+
+    if (rc != PPROF_OK)
+        return rc;
+    part.period_type = &period_type;
+    part.period = kind->period;
+    part.time_unix_nano = (uint64_t)time_ns;
+    part.duration_nano = duration_ns > 0 ? (uint64_t)duration_ns : 0;
+    part.profile_id = take_id(o, id);
+    wire_put_message(&o->request, &part.base);
+    return buf_failed(&o->request) ? PPROF_NOMEM : PPROF_OK;
+}
+
 enum pprof_rc otlp_profile(struct otlp *o, size_t type, const struct otlp_type *kind,
                            int64_t time_ns, int64_t duration_ns)
 {
-    Otlp__Profile head = OTLP__PROFILE__INIT, tail = OTLP__PROFILE__INIT;
-    Otlp__ValueType sample_type = OTLP__VALUE_TYPE__INIT, period_type = OTLP__VALUE_TYPE__INIT;
-    unsigned char id[OTLP_ID_SIZE];
+    size_t before = o->request.size;
     enum pprof_rc rc;
-    size_t before;
 
     if (!has_value(o, type))
         return PPROF_OK;
-    rc = fill_type(o, &kind->sample_type, &sample_type);
-    if (rc == PPROF_OK)
-        rc = fill_type(o, &kind->period_type, &period_type);
+    rc = write_profile_head(o, kind);
+    if (rc == PPROF_OK) {
+        write_samples(o, type);
+        rc = write_profile_tail(o, kind, time_ns, duration_ns);
+    }
     if (rc != PPROF_OK)
         return rc;
-    head.sample_type = &sample_type;
-    tail.period_type = &period_type;
-    tail.period = kind->period;
-    tail.time_unix_nano = (uint64_t)time_ns;
-    tail.duration_nano = duration_ns > 0 ? (uint64_t)duration_ns : 0;
-    tail.profile_id = take_id(o, id);
-    before = o->request.size;
-    wire_put_message(&o->request, &head.base);
-    write_samples(o, type);
-    wire_put_message(&o->request, &tail.base);
     wire_wrap(&o->request, SCOPE_PROFILES_PROFILES, before);
     o->profile_count++;
     return buf_failed(&o->request) ? PPROF_NOMEM : PPROF_OK;

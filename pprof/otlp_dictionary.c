@@ -4,8 +4,9 @@
 
 #include <string.h>
 
+#include "base/protobuf_wire.h"
+#include "pprof/line.h"
 #include "pprof/otlp.pb-c.h"
-#include "pprof/wire_write.h"
 
 /* The fields that are written without protobuf-c, from pprof/otlp.proto. */
 enum {
@@ -100,7 +101,7 @@ enum pprof_rc otlp_location(struct otlp_dictionary *d, uint32_t function, int32_
 
     buf_reset(&d->key);
     if (function)
-        wire_put_line(&d->key, LOCATION_LINES, function, at_least_0(line), at_least_0(column));
+        line_put(&d->key, LOCATION_LINES, function, at_least_0(line), at_least_0(column));
     wire_put_packed(&d->key, LOCATION_ATTRIBUTE_INDICES, &attributes, attribute ? 1 : 0);
     return intern_key(d, OTLP_LOCATIONS, out);
 }

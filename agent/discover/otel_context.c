@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/protobuf_wire.h"
+
 enum { MAPS_LINES_MAX = 65536, TRIES = 3, VERSION = 2 };
 
 /* As it lies in the mapping. */
@@ -18,134 +20,71 @@ struct header {
     uint64_t payload;
 };
 
-/* Bytes of a message that are not read yet. */
-struct span {
-    const unsigned char *at;
-    size_t size;
-};
-
-/* One field: a number, or bytes. */
-struct field {
-    uint64_t number, value;
-    struct span bytes;
-    bool has_bytes;
-};
-
-static bool read_span_varint(struct span *span, uint64_t *out)
-{
-    unsigned shift;
-
-    *out = 0;
-    for (shift = 0; shift < 64 && span->size > 0; shift += 7) {
-        *out |= (uint64_t)(*span->at & 0x7f) << shift;
-        span->size--;
-        if (!(*span->at++ & 0x80))
-            return true;
-    }
-    return false;
-}
-
-static bool take_span_bytes(struct span *span, uint64_t size, struct span *out)
-{
-    if (size > span->size)
-        return false;
-    *out = (struct span){span->at, (size_t)size};
-    span->at += size;
-    span->size -= (size_t)size;
-    return true;
-}
-
-static bool read_span_field(struct span *span, struct field *out)
-{
-    enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
-    uint64_t key;
-
-    *out = (struct field){0};
-    if (!read_span_varint(span, &key))
-        return false;
-    out->number = key >> 3;
-    switch (key & 7) {
-    case VARINT:
-        return read_span_varint(span, &out->value);
-    case FIXED64:
-        return take_span_bytes(span, 8, &out->bytes);
-    case FIXED32:
-        return take_span_bytes(span, 4, &out->bytes);
-    case BYTES:
-        out->has_bytes = true;
-        return read_span_varint(span, &out->value) &&
-               take_span_bytes(span, out->value, &out->bytes);
-    default:
-        return false;
-    }
-}
-
 /* Copies text; false: there is no room, or it is none. */
-static bool copy_span_text(const struct span *span, char *out, size_t size)
+static bool copy_field_text(const struct wire_field *field, char *out, size_t size)
 {
-    if (span->size == 0 || span->size >= size || memchr(span->at, '\0', span->size))
+    if (field->size == 0 || field->size >= size || memchr(field->bytes, '\0', field->size))
         return false;
-    memcpy(out, span->at, span->size);
-    out[span->size] = '\0';
+    memcpy(out, field->bytes, field->size);
+    out[field->size] = '\0';
     return true;
 }
 
 /* AnyValue: its string, field 1. */
-static bool read_value(struct span span, char *out)
+static bool read_value(const struct wire_field *message, char *out)
 {
-    struct field field;
+    struct wire wire = {message->bytes, message->bytes + message->size};
+    struct wire_field field;
+    enum wire_step step;
     bool found = false;
 
-    while (span.size > 0) {
-        if (!read_span_field(&span, &field))
-            return false;
-        if (field.number == 1 && field.has_bytes)
-            found = copy_span_text(&field.bytes, out, OTEL_VALUE_MAX);
-    }
-    return found;
+    while ((step = wire_next(&wire, &field)) == WIRE_FIELD)
+        if (field.number == 1 && field.type == WIRE_BYTES)
+            found = copy_field_text(&field, out, OTEL_VALUE_MAX);
+    return step == WIRE_END && found;
 }
 
 /* KeyValue: key, field 1, and value, field 2. False: it is none, or the value is no string. */
-static bool read_pair(struct span span, char *name, char *value)
+static bool read_pair(const struct wire_field *message, char *name, char *value)
 {
-    struct field field;
+    struct wire wire = {message->bytes, message->bytes + message->size};
+    struct wire_field field;
+    enum wire_step step;
     bool has_name = false, has_value = false;
 
-    while (span.size > 0) {
-        if (!read_span_field(&span, &field))
-            return false;
-        if (field.number == 1 && field.has_bytes)
-            has_name = copy_span_text(&field.bytes, name, OTEL_NAME_MAX) && name[0] >= ' ';
-        else if (field.number == 2 && field.has_bytes)
-            has_value = read_value(field.bytes, value);
+    while ((step = wire_next(&wire, &field)) == WIRE_FIELD) {
+        if (field.number == 1 && field.type == WIRE_BYTES)
+            has_name = copy_field_text(&field, name, OTEL_NAME_MAX) && name[0] >= ' ';
+        else if (field.number == 2 && field.type == WIRE_BYTES)
+            has_value = read_value(&field, value);
     }
-    return has_name && has_value;
+    return step == WIRE_END && has_name && has_value;
 }
 
 /* Resource: attributes, field 1. Later versions wrap it into a message of their own. */
-static bool read_resource(struct span span, unsigned depth, otel_attribute *each, void *ctx)
+static bool read_resource(struct wire wire, unsigned depth, otel_attribute *each, void *ctx)
 {
     char name[OTEL_NAME_MAX], value[OTEL_VALUE_MAX];
-    struct field field;
+    struct wire_field field;
+    enum wire_step step;
 
-    while (span.size > 0) {
-        if (!read_span_field(&span, &field))
-            return false;
-        if (field.number != 1 || !field.has_bytes)
+    while ((step = wire_next(&wire, &field)) == WIRE_FIELD) {
+        if (field.number != 1 || field.type != WIRE_BYTES)
             continue;
-        if (read_pair(field.bytes, name, value))
+        if (read_pair(&field, name, value))
             each(ctx, name, value);
         else if (depth == 0)
-            (void)read_resource(field.bytes, depth + 1, each, ctx);
+            (void)read_resource((struct wire){field.bytes, field.bytes + field.size}, depth + 1,
+                                each, ctx);
     }
-    return true;
+    return step == WIRE_END;
 }
 
 bool otel_context_decode(const void *payload, size_t size, otel_attribute *each, void *ctx)
 {
-    struct span span = {payload, size};
+    struct wire wire = {payload, (const uint8_t *)payload + size};
 
-    return size <= OTEL_CONTEXT_MAX && read_resource(span, 0, each, ctx);
+    return size <= OTEL_CONTEXT_MAX && read_resource(wire, 0, each, ctx);
 }
 
 static bool read_memory(pid_t pid, uint64_t address, void *out, size_t size)
