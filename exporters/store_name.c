@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
+
 enum { MS_PER_S = 1000, HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123Z */ };
 
 static const int64_t last_ms = INT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
@@ -21,16 +23,6 @@ static bool is_plain_name_char(char c, bool first)
            c == '_';
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/; two services in one directory do no harm. */
-static uint64_t hash(const char *str)
-{
-    uint64_t value = UINT64_C(14695981039346656037);
-
-    for (; *str; str++)
-        value = (value ^ (unsigned char)*str) * UINT64_C(1099511628211);
-    return value;
-}
-
 void store_name_service(const char *service, char out[STORE_SERVICE_SIZE])
 {
     size_t used = 0;
@@ -40,7 +32,9 @@ void store_name_service(const char *service, char out[STORE_SERVICE_SIZE])
         bool plain = is_plain_name_char(*at, at == service);
 
         if (used + (plain ? 1 : 3) > STORE_SERVICE_PLAIN) {
-            (void)snprintf(out + used, STORE_SERVICE_SIZE - used, "~%016" PRIx64, hash(service));
+            /* Two services in one directory do no harm. */
+            (void)snprintf(out + used, STORE_SERVICE_SIZE - used, "~%016" PRIx64,
+                           hash_text(service));
             return;
         }
         if (!plain) {

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "formats/text.h"
 #include "formats/tree.h"
 #include "formats/writers.h"
@@ -44,11 +45,8 @@ static void add_colour(struct buf *out, const char *file)
                                             [TEXT_LIBRARY] = {110, 170, 214},
                                             [TEXT_RUNTIME] = {176, 176, 176}};
     const unsigned char *hue = hues[text_kind_of(file)];
-    uint32_t hash = 2166136261u;
+    uint32_t hash = hash_text_32(file) >> 16 & 15;
 
-    for (; *file; file++)
-        hash = (hash ^ (unsigned char)*file) * 16777619u;
-    hash = hash >> 16 & 15;
     buf_add_fmt(out, "#%02x%02x%02x", hue[0] + (hash >> 1), hue[1] + 2 * hash, hue[2] + hash);
 }
 

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "unwind/target.h"
 
 enum {
@@ -18,15 +19,6 @@ enum {
     STACKSIZE = 0,
     NLOCALSPLUS = 2 /* of the ints from co_stacksize on */
 };
-
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-
-    while (size-- > 0)
-        hash = (hash ^ *at++) * UINT64_C(1099511628211); /* FNV-1a */
-    return hash;
-}
 
 static const struct listed *find_thread(const struct cpy_target *t, cpy_addr state)
 {
@@ -87,7 +79,7 @@ static enum cpy_rc mix_batch(struct cpy_target *t, const struct raw_frame *frame
     if (rc == CPY_OK)
         rc = mem_read_ranges(&t->prefetch.mem, ranges, wanted);
     if (rc == CPY_OK)
-        *hash = mix(*hash, held, used * 8);
+        *hash = hash_fnv(*hash, held, used * 8);
     return rc;
 }
 
@@ -101,9 +93,9 @@ static enum cpy_rc mix_stack(struct cpy_target *t, const struct raw_stack *stack
 
     for (i = 0; i < depth; i++) {
         frame = &stack->frames[i];
-        *hash = mix(*hash, &frame->addr, sizeof(frame->addr));
-        *hash = mix(*hash, &frame->code, sizeof(frame->code));
-        *hash = mix(*hash, &frame->unit, sizeof(frame->unit));
+        *hash = hash_fnv(*hash, &frame->addr, sizeof(frame->addr));
+        *hash = hash_fnv(*hash, &frame->code, sizeof(frame->code));
+        *hash = hash_fnv(*hash, &frame->unit, sizeof(frame->unit));
     }
     for (i = 0; i < depth && rc == CPY_OK; i += BATCH)
         rc = mix_batch(t, &stack->frames[i], depth - i < BATCH ? depth - i : BATCH, hash);
@@ -116,13 +108,13 @@ enum cpy_rc cpy_fingerprint(struct cpy_target *t, cpy_addr state, uint64_t *out)
     const struct reader reader = target_reader(t);
     const struct walk_marks marks = {0};
     const struct raw_before before = {0};
-    uint64_t hash = UINT64_C(14695981039346656037), generation = 0;
+    uint64_t hash = HASH_START, generation = 0;
     struct thread_words words;
     enum cpy_rc rc;
 
     if (!thread)
         return CPY_RACED;
-    hash = mix(hash, &t->list.interps[thread->interp].switches, sizeof(uint64_t));
+    hash = hash_fnv(hash, &t->list.interps[thread->interp].switches, sizeof(uint64_t));
     t->prefetch.now = NULL;
     rc = walk_read_thread(&reader, state, &words);
     if (rc == CPY_OK)

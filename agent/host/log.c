@@ -18,6 +18,7 @@
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/host/log_limit.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 enum {
@@ -126,14 +127,14 @@ uint64_t log_left_out(void)
     return atomic_load(&left_out_total);
 }
 
-/* FNV-1a of the text without its digits: "process 12 ended" and "process 13 ended" are alike. */
+/* Hash of the text without its digits: "process 12 ended" and "process 13 ended" are alike. */
 static uint64_t kind_of_text(const char *text)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = HASH_START;
 
     for (; *text; text++)
         if (*text < '0' || *text > '9')
-            hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+            hash = hash_fnv(hash, text, 1);
     return hash;
 }
 

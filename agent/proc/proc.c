@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 enum { ANCESTORS_MAX = 256 };
 
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
@@ -120,22 +122,12 @@ void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX])
     out[got > 0 ? got : 0] = '\0';
 }
 
-/* FNV-1a of the text up to `end`. */
-static uint64_t hash_until(const char *text, char end)
-{
-    uint64_t hash = 14695981039346656037U;
-
-    for (; *text && *text != end; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211U;
-    return hash;
-}
-
 uint64_t proc_exe_mark(pid_t pid)
 {
     char path[PROC_COMMAND_MAX];
 
     proc_executable(pid, path);
-    return path[0] ? hash_until(path, '\0') | 1 : 0;
+    return path[0] ? hash_text(path) | 1 : 0;
 }
 
 uint64_t proc_exec_mark(pid_t pid)
@@ -153,7 +145,7 @@ uint64_t proc_exec_mark(pid_t pid)
     if (strtoull(stack, NULL, 10) > 1) /* where the kernel put them at the exec */
         return strtoull(code, NULL, 10) ^ (strtoull(stack, NULL, 10) * 0x9e3779b97f4a7c15U);
     name = strchr(text, '(');
-    return hash_until(name ? name : "", ')');
+    return name ? hash_fnv(HASH_START, name, strcspn(name, ")")) : HASH_START;
 }
 
 bool proc_user(pid_t pid, uid_t *out)

@@ -5,33 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { FIRST_CAPACITY = 256 };
-
-#define HASH_FIRST 0xcbf29ce484222325U /* FNV-1a */
-#define HASH_PRIME 0x100000001b3U
-
-static uint64_t mix_number(uint64_t hash, uint32_t number)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(number); i++, number >>= 8)
-        hash = (hash ^ (number & 0xff)) * HASH_PRIME;
-    return hash;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * HASH_PRIME;
-    return hash * HASH_PRIME;
-}
 
 static size_t hash_top_key(const struct top_key *key)
 {
-    uint64_t hash = mix_text(mix_text(HASH_FIRST, key->name), key->file);
+    const uint32_t numbers[] = {(uint32_t)key->line, key->function, (uint32_t)key->pid,
+                                (uint32_t)key->tid};
+    uint64_t hash = hash_fnv(HASH_START, key->name, strlen(key->name) + 1);
 
-    hash = mix_number(mix_number(hash, (uint32_t)key->line), key->function);
-    return (size_t)mix_number(mix_number(hash, (uint32_t)key->pid), (uint32_t)key->tid);
+    hash = hash_fnv(hash, key->file, strlen(key->file) + 1);
+    return (size_t)hash_fnv(hash, numbers, sizeof(numbers));
 }
 
 static bool is_equal(const struct top_key *a, const struct top_key *b)
