@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time_units.h"
 #include "conf/text.h"
 
 struct unit {
@@ -20,8 +21,14 @@ struct unit {
 
 /* Largest first: printing takes the first that divides. */
 static const struct unit durations[] = {
-    {"d", 86400000000000}, {"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
-    {"ms", 1000000},       {"us", 1000},         {"ns", 1},          {NULL, 0},
+    {"d", 86400 * NS_PER_S},
+    {"h", 3600 * NS_PER_S},
+    {"m", 60 * NS_PER_S},
+    {"s", NS_PER_S},
+    {"ms", NS_PER_MS},
+    {"us", NS_PER_US},
+    {"ns", 1},
+    {NULL, 0},
 };
 
 static const struct unit sizes[] = {

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/time_units.h"
 
 /* Every outcome: enum name, metric label, text. */
 #define EXPORTER_OUTCOMES(X)                                \
@@ -105,7 +106,7 @@ struct exporter_settings {
 
 struct exporter; /* private */
 
-#define EXPORTER_RETRY_AFTER_MAX_NS (UINT64_C(3600) * 1000000000)
+#define EXPORTER_RETRY_AFTER_MAX_NS (3600 * NS_PER_S)
 
 /* What became of one try. */
 struct exporter_answer {

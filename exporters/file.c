@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/durable.h"
+#include "base/time_units.h"
 #include "exporters/file_name.h"
 #include "exporters/type.h"
 
@@ -26,7 +27,7 @@ enum {
     LIST_MAX = 64 << 20    /* bytes for the list of a directory: half a million files */
 };
 
-#define LOOK_EVERY_NS INT64_C(60000000000)
+#define LOOK_EVERY_NS (60 * (int64_t)NS_PER_S)
 #define ASIDE         ".pystrobe-" /* what an unfinished file begins with */
 
 struct file {
@@ -210,7 +211,7 @@ static void add_found_file(const struct file *file, int dir, const char *name, s
         fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
         return;
     found.name = arena_strndup(names, name, strlen(name));
-    found.written_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    found.written_ns = (int64_t)timespec_to_ns(info.st_mtim);
     found.size = info.st_size > 0 ? (uint64_t)info.st_size : 0;
     if (found.name)
         buf_add(list, &found, sizeof(found));

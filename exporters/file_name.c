@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/time_units.h"
 #include "exporters/store_name.h"
 
 enum { START_SIZE = 32, REGEX_MAX = 16384 };
@@ -79,14 +80,14 @@ static const char *find_number_position(const char *last)
 /* 20261120T175501.123Z; no year before 0 or after 9999 is any profile's. */
 static void write_start(int64_t start_ns, char out[START_SIZE])
 {
-    int64_t ms = start_ns > 0 ? start_ns / 1000000 : 0;
-    time_t seconds = (time_t)(ms / 1000);
+    int64_t ms = start_ns > 0 ? start_ns / (int64_t)NS_PER_MS : 0;
+    time_t seconds = (time_t)(ms / MS_PER_S);
     char date[20];
     struct tm tm;
 
     (void)gmtime_r(&seconds, &tm);
     (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &tm);
-    (void)snprintf(out, START_SIZE, "%s.%03dZ", date, (int)(ms % 1000));
+    (void)snprintf(out, START_SIZE, "%s.%03dZ", date, (int)(ms % MS_PER_S));
 }
 
 /* A type is one of a few words, unless it comes from a spool that somebody has changed. */

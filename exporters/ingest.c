@@ -4,8 +4,9 @@
 
 #include <string.h>
 
+#include "base/time_units.h"
+
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-#define S_NS  INT64_C(1000000000)
 
 static void add_encoded(struct buf *out, char byte)
 {
@@ -68,7 +69,8 @@ void ingest_query(const struct exporter_profile *profile, const struct push_labe
     buf_add_fmt(out,
                 "&from=%lld&until=%lld&spyName=pystrobe&sampleRate=1000000000&units=samples"
                 "&aggregationType=sum",
-                (long long)(profile->start_ns / S_NS), (long long)(profile->end_ns / S_NS));
+                (long long)(profile->start_ns / (int64_t)NS_PER_S),
+                (long long)(profile->end_ns / (int64_t)NS_PER_S));
 }
 
 void ingest_body(const struct exporter_profile *profile, const char *boundary, struct buf *out)

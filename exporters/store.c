@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/durable.h"
+#include "base/time_units.h"
 #include "exporters/store_index.h"
 #include "exporters/store_name.h"
 #include "exporters/type.h"
@@ -31,7 +32,6 @@
 enum {
     FILES_MAX = 512 * 1024, /* 24 bytes of memory each */
     SCAN_EVERY = 256,       /* sends; others may write and remove here too */
-    NS_PER_MS = 1000000,
     DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC
 };
 
@@ -240,7 +240,7 @@ static bool is_oldest_file_expired(const struct store *store, int64_t now_ns)
 {
     const struct store_entry *oldest = store_index_oldest(&store->index);
     uint64_t max_age_ms = store->max_age_ns / NS_PER_MS;
-    int64_t now_ms = now_ns / NS_PER_MS;
+    int64_t now_ms = now_ns / (int64_t)NS_PER_MS;
 
     return oldest && store->max_age_ns > 0 && now_ms > oldest->file.start_ms &&
            (uint64_t)(now_ms - oldest->file.start_ms) > max_age_ms;
@@ -291,7 +291,7 @@ static bool write_store_file(int dir, const struct store_file *file,
 static enum exporter_rc store_profile(struct store *store, const struct exporter_profile *profile,
                                       struct err *err)
 {
-    struct store_file file = {.start_ms = profile->start_ns / NS_PER_MS};
+    struct store_file file = {.start_ms = profile->start_ns / (int64_t)NS_PER_MS};
     char service[STORE_SERVICE_SIZE];
     enum exporter_rc rc = EXPORTER_OK;
     int dir;

@@ -9,8 +9,9 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/time_units.h"
 
-enum { MS_PER_S = 1000, HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123Z */ };
+enum { HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123Z */ };
 
 static const int64_t last_ms = INT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
 static const char digits[] = "0123456789ABCDEF";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/time_units.h"
 #include "formats/text.h"
 
 static bool is_at(const unsigned char *at, size_t left, const char *mark)
@@ -55,7 +56,8 @@ void page_add_head(struct buf *out, const struct format_view *view)
     json_html_member(out, "\"title\":", view->title);
     json_html_member(out, ",\"madeBy\":", view->made_by);
     buf_add_fmt(out, ",\"start\":%" PRId64 ",\"duration\":%" PRId64 ",\"type\":%zu,\"base\":",
-                view->time_ns / 1000000, view->duration_ns / 1000000, view->type);
+                view->time_ns / (int64_t)NS_PER_MS, view->duration_ns / (int64_t)NS_PER_MS,
+                view->type);
     if (view->base == FORMAT_NO_BASE)
         buf_add_str(out, "null");
     else

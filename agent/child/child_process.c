@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/host/clock.h"
 #include "agent/proc/proc.h"
+#include "base/time_units.h"
 
 /* A read of a target takes microseconds, opening one milliseconds. A sampler that sleeps in one
  * for so long is blocked; one that could run has a limit, too, as it may go round in circles. */
@@ -25,7 +25,7 @@
 /* The heartbeat of a child that reads nothing counts several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
 
-enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = 1000000 };
+enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = NS_PER_MS };
 
 static const char *const passed_variables[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                                                "TSAN_OPTIONS", "LSAN_OPTIONS"};

@@ -60,7 +60,7 @@ static _Atomic uint64_t cpu_of_all_ns;
 
 static uint64_t nanoseconds(const struct timeval *time)
 {
-    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * NS_PER_US;
 }
 
 /* Waits for the end of a process, and adds up what it took. Gives its status as waitpid does. */

@@ -8,8 +8,8 @@
 
 #include "agent/cli/options.h"
 #include "agent/cli/output.h"
-#include "agent/host/clock.h"
 #include "agent/host/exits.h"
+#include "base/time_units.h"
 
 enum { OPTION_STATS = 256, OPTION_TARGET, OPTION_SPLIT, OPTION_OPCODES, OPTION_ASYNC };
 

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "agent/host/clock.h"
 #include "agent/report/report.h"
 #include "agent/sampling/stats.h"
+#include "base/time_units.h"
 
 static double seconds(uint64_t ns)
 {

@@ -34,7 +34,8 @@ static bool parse_bounded_number(const char *text, int64_t *out)
 
     errno = 0;
     *out = strtoll(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out <= INT64_MAX / 1000000;
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno &&
+           *out <= INT64_MAX / (int64_t)NS_PER_MS;
 }
 
 /* The words behind the command's name. */

@@ -10,9 +10,9 @@
 
 #include "agent/cli/options.h"
 #include "agent/commands/commands.h"
-#include "agent/host/clock.h"
 #include "agent/serve/control_socket.h"
 #include "agent/serve/control_text.h"
+#include "base/time_units.h"
 
 static const char status_help[] =
     "Usage: pystrobe status [--json] [--socket PATH]\n\n"

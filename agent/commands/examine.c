@@ -11,7 +11,7 @@
 #include "agent/proc/ptrace_access.h"
 #include "unwind/cpy.h"
 
-enum { TRIES = 200, TRY_NS = 10 * 1000 * 1000 };
+enum { TRIES = 200, TRY_NS = 10 * NS_PER_MS };
 
 static void count_found_thread(void *ctx, const struct cpy_thread *thread)
 {
@@ -39,7 +39,7 @@ static void try_sampling(struct findings *out, struct cpy_target *target)
     }
     if (rc == CPY_OK)
         findings_add(out, FINDING_GOOD, "sample", "", "%u threads in %llu us", threads,
-                     (unsigned long long)(clock_mono_ns() - began_ns) / 1000);
+                     (unsigned long long)(clock_mono_ns() - began_ns) / NS_PER_US);
     else
         findings_add(out, FINDING_BAD, "sample", "try again; if it stays so, report it as a bug",
                      "%s", cpy_rc_text(rc));

@@ -54,7 +54,7 @@ static void report_status(struct findings *out, const char *check, long status)
 
 static void report_clock(struct findings *out, const char *check, int64_t date_ns, int64_t now_ns)
 {
-    int64_t skew_s = (now_ns - date_ns) / 1000000000;
+    int64_t skew_s = (now_ns - date_ns) / (int64_t)NS_PER_S;
 
     if (date_ns == 0)
         return;

@@ -79,7 +79,7 @@ static void end_later(struct ended *ended)
 
 bool reload_wait(uint64_t deadline_ns)
 {
-    static const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    static const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
 
     while (atomic_load(&ending) > 0 && clock_mono_ns() < deadline_ns)
         (void)nanosleep(&pause, NULL);

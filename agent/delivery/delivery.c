@@ -64,15 +64,15 @@ static struct delivery_limits with_defaults(const struct delivery_limits *limits
     if (full.queue_bytes == 0)
         full.queue_bytes = 32 * 1024 * 1024;
     if (full.retry_ns == 0)
-        full.retry_ns = 300 * S_NS;
+        full.retry_ns = 300 * NS_PER_S;
     if (full.backoff_min_ns == 0)
-        full.backoff_min_ns = 500 * MS_NS;
+        full.backoff_min_ns = 500 * NS_PER_MS;
     if (full.backoff_max_ns == 0)
-        full.backoff_max_ns = 30 * S_NS;
+        full.backoff_max_ns = 30 * NS_PER_S;
     if (full.denied_max_ns == 0)
-        full.denied_max_ns = 300 * S_NS;
+        full.denied_max_ns = 300 * NS_PER_S;
     if (full.log_every_ns == 0)
-        full.log_every_ns = 60 * S_NS;
+        full.log_every_ns = 60 * NS_PER_S;
     return full;
 }
 

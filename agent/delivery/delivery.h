@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/time_units.h"
 #include "exporters/exporter.h"
 
 enum delivery_level { DELIVERY_INFO, DELIVERY_WARNING };
@@ -116,7 +117,7 @@ struct delivery_spool_stats {
 struct delivery; /* private */
 
 /* A Pyroscope takes no profile that began over an hour ago: what to set max_age_ns to. */
-#define DELIVERY_AGE_PYROSCOPE_NS (UINT64_C(50) * 60 * 1000000000)
+#define DELIVERY_AGE_PYROSCOPE_NS (50 * 60 * NS_PER_S)
 
 /*
  * Makes a delivery without exporters; with a `spool` unless it is NULL, whose path is copied.

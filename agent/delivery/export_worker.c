@@ -11,11 +11,10 @@
 #include "agent/delivery/export_log.h"
 #include "agent/delivery/spooler.h"
 #include "agent/delivery/thread.h"
+#include "base/time_units.h"
 
-#define MS_NS UINT64_C(1000000)
-
-#define BUSY_NS (500 * MS_NS)  /* for somebody else to send an entry */
-#define DISK_NS (5000 * MS_NS) /* for a disk to work again */
+#define BUSY_NS (500 * NS_PER_MS)  /* for somebody else to send an entry */
+#define DISK_NS (5000 * NS_PER_MS) /* for a disk to work again */
 
 enum export_worker_mode {
     EXPORT_WORKER_RUNNING,

@@ -9,12 +9,10 @@
 
 #include "agent/delivery/export_worker.h"
 #include "agent/delivery/spooler.h"
-
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
+#include "base/time_units.h"
 
 /* What a cancel may take beyond the deadline, out of the 200 ms that are promised. */
-#define GRACE_NS (150 * MS_NS)
+#define GRACE_NS (150 * NS_PER_MS)
 
 struct delivery {
     struct delivery_world world;

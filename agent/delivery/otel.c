@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_MAX_BYTES = 64, TEXT_MAX = 64 * 1024, TIMEOUT_MAX_MS = 10 * 60 * 1000 };
+#include "base/time_units.h"
 
-#define NS_PER_MS UINT64_C(1000000)
+enum { NAME_MAX_BYTES = 64, TEXT_MAX = 64 * 1024, TIMEOUT_MAX_MS = 10 * 60 * 1000 };
 
 typedef char *(*lookup_fn)(const char *name);
 

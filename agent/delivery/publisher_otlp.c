@@ -8,6 +8,7 @@
 
 #include "agent/host/log.h"
 #include "agent/host/version.h"
+#include "base/time_units.h"
 #include "pprof/otlp.h"
 
 enum { BYTES_MAX = 64 << 20, FORMS = 2 };
@@ -24,7 +25,7 @@ static const struct otlp_limits limits = {
 };
 
 /* A microsecond: what is counted is the kernel's number then, not one of samples. */
-enum { CPU_PERIOD_NS = 1000 };
+enum { CPU_PERIOD_NS = NS_PER_US };
 
 static const enum exporter_form forms[FORMS] = {EXPORTER_REQUEST, EXPORTER_REQUEST_GIL};
 

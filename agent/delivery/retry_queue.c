@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time_units.h"
+
 enum {
     DOUBLINGS_MAX = 20,
     PROBE_AFTER = 3,   /* failures of one profile; then every second one is followed by a probe */
@@ -14,13 +16,11 @@ enum {
     RETRY_AFTER_SHARE = 10 /* a tenth is added at random to what the server asked for */
 };
 
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
-
-#define AGE_MAX_NS     (UINT64_C(1) << 62) /* which is older than all limits */
-#define BACKLOG_NS     (30 * S_NS)         /* what has waited for longer is part of a backlog */
-#define PACE_NS        (100 * MS_NS)       /* ... or ten a second, if that is faster */
-#define RETRY_AFTER_NS (900 * S_NS) /* a server that asks for more is asked again all the same */
+#define AGE_MAX_NS (UINT64_C(1) << 62) /* which is older than all limits */
+#define BACKLOG_NS (30 * NS_PER_S)     /* what has waited for longer is part of a backlog */
+#define PACE_NS    (100 * NS_PER_MS)   /* ... or ten a second, if that is faster */
+#define RETRY_AFTER_NS \
+    (900 * NS_PER_S) /* a server that asks for more is asked again all the same */
 
 /* xorshift64*, Vigna 2016: pauses need to differ, not to be secret. */
 static uint64_t below(struct retry_queue *queue, uint64_t bound)

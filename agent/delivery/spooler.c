@@ -6,10 +6,11 @@
 
 #include "agent/delivery/spooler_internal.h"
 #include "agent/delivery/thread.h"
+#include "base/time_units.h"
 
 enum { ENTRY_HEAD = 4096 }; /* what an entry may take beside its payload, as a guess */
 
-#define LOOK_EVERY_NS (30 * S_NS) /* for what has become too old */
+#define LOOK_EVERY_NS (30 * NS_PER_S) /* for what has become too old */
 
 uint64_t spooler_now(const struct spooler *spooler)
 {
@@ -289,9 +290,9 @@ static void set_spool_defaults(struct delivery_spool *settings)
     if (settings->max_size_bytes == 0)
         settings->max_size_bytes = 256 << 20;
     if (settings->patience_ns == 0)
-        settings->patience_ns = 5 * S_NS;
+        settings->patience_ns = 5 * NS_PER_S;
     if (settings->log_every_ns == 0)
-        settings->log_every_ns = 60 * S_NS;
+        settings->log_every_ns = 60 * NS_PER_S;
 }
 
 bool spooler_new(const struct delivery_world *world, const struct delivery_spool *settings,

@@ -13,11 +13,11 @@
 #include "agent/delivery/index.h"
 #include "agent/delivery/spooler.h"
 #include "agent/delivery/spooler_log.h"
+#include "base/time_units.h"
 
 enum { KIB = 1024, SPOOLER_NAME_SIZE = 68 /* settings allow for 64 */ };
 
-#define S_NS           UINT64_C(1000000000)
-#define RETRY_EVERY_NS (10 * S_NS) /* a disk that fails */
+#define RETRY_EVERY_NS (10 * NS_PER_S) /* a disk that fails */
 
 /* Who owes an entry: bit i stands for the lane with ids[i]. */
 struct spooler_pending_exporters {

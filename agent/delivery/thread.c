@@ -3,10 +3,10 @@
 #include "agent/delivery/thread.h"
 
 #include <signal.h>
-#include <time.h>
 
-#define S_NS        UINT64_C(1000000000)
-#define WAIT_MAX_NS (3600 * S_NS)
+#include "base/time_units.h"
+
+#define WAIT_MAX_NS (3600 * NS_PER_S)
 
 /* libcurl's name server threads inherit the mask, too. */
 bool delivery_thread_start(pthread_t *thread, void *(*run)(void *), void *ctx, const char *title)
@@ -40,15 +40,12 @@ void delivery_thread_wait(const struct delivery_world *world, pthread_cond_t *co
     uint64_t now_ns = world->now_ns(world->ctx);
     uint64_t left = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     struct timespec until;
-    uint64_t ns;
 
     if (left > WAIT_MAX_NS)
         left = WAIT_MAX_NS;
     if (world->speed > 1)
         left /= world->speed;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    ns = (uint64_t)until.tv_nsec + left;
-    until.tv_sec += (time_t)(ns / S_NS);
-    until.tv_nsec = (long)(ns % S_NS);
+    until = timespec_of_ns(timespec_to_ns(until) + left);
     (void)pthread_cond_timedwait(cond, lock, &until);
 }

@@ -285,7 +285,7 @@ static double used_ns(void)
     struct timespec used = {0};
 
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+    return (double)timespec_to_ns(used);
 }
 
 /* Tries the rules on a process, and has it taken if it is wanted. */

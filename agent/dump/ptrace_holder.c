@@ -15,17 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/host/clock.h"
 #include "agent/proc/proc.h"
-
-enum { NS_PER_MS = 1000000 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /*
  * Only the timer may reach us: it kills, and the kernel lets go of the target. SIGCHLD is
@@ -33,7 +24,7 @@ static uint64_t now_ns(void)
  */
 static void arm(void)
 {
-    const struct itimerval limit = {.it_value.tv_usec = (suseconds_t)PAUSE_MAX_MS * 1000};
+    const struct itimerval limit = {.it_value.tv_usec = (suseconds_t)PAUSE_MAX_MS * US_PER_MS};
     sigset_t blocked;
 
     (void)signal(SIGALRM, SIG_DFL);
@@ -191,7 +182,7 @@ static void wait_stopped(struct ptrace_holder *shared, size_t first, uint64_t de
     (void)sigaddset(&child, SIGCHLD);
     for (i = first; i < shared->count; i++)
         while (!has_stopped(&shared->threads[i])) {
-            now = now_ns();
+            now = clock_mono_ns();
             if (now >= deadline_ns)
                 break;
             left = (struct timespec){.tv_nsec = (long)(deadline_ns - now)};
@@ -202,12 +193,12 @@ static void wait_stopped(struct ptrace_holder *shared, size_t first, uint64_t de
 /* Stops the threads, and those that they started meanwhile, until there is no new one. */
 static void stop_all(pid_t pid, struct ptrace_holder *shared)
 {
-    uint64_t deadline_ns = now_ns() + (uint64_t)PAUSE_STOP_MS * NS_PER_MS;
+    uint64_t deadline_ns = clock_mono_ns() + PAUSE_STOP_MS * NS_PER_MS;
     size_t before;
     bool in_time;
 
     do { /* at least once behind all waiting */
-        in_time = now_ns() < deadline_ns;
+        in_time = clock_mono_ns() < deadline_ns;
         before = shared->count;
         if (!seize_new(pid, shared, &shared->all))
             return;
@@ -235,7 +226,7 @@ static void detach_threads(const struct ptrace_holder *shared)
 _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd)
 {
     struct pollfd other = {.fd = fd, .events = POLLIN};
-    uint64_t end_ns = now_ns() + (uint64_t)PAUSE_HOLD_MS * NS_PER_MS, now;
+    uint64_t end_ns = clock_mono_ns() + PAUSE_HOLD_MS * NS_PER_MS, now;
     int ready = 0;
 
     arm();
@@ -243,7 +234,7 @@ _Noreturn void ptrace_holder_run(pid_t pid, struct ptrace_holder *shared, int fd
     if (shared->rc != PAUSE_OK)
         detach_threads(shared);
     if (write(fd, "", 1) == 1 && shared->rc == PAUSE_OK) {
-        now = now_ns();
+        now = clock_mono_ns();
         ready = poll(&other, 1, now < end_ns ? (int)((end_ns - now) / NS_PER_MS) : 0);
         detach_threads(shared);
     }

@@ -250,7 +250,7 @@ static void stand(struct state *s)
         uint64_t now_ns = clock_mono_ns(), next_ns = next_turn(s);
 
         next_ns = next_ns > now_ns ? next_ns - now_ns : 0;
-        left = (struct timespec){(time_t)(next_ns / NS_PER_S), (long)(next_ns % NS_PER_S)};
+        left = timespec_of_ns(next_ns);
         (void)ppoll(fds, 2, next_ns > AGAIN_MAX_NS ? NULL : &left, NULL);
         if (fds[1].revents)
             note_gone(s);

@@ -7,8 +7,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "agent/host/clock.h"
-
 bool alarm_init(struct alarm *alarm)
 {
     *alarm = (struct alarm){.cpu = -1};
@@ -28,8 +26,7 @@ void alarm_finish(struct alarm *alarm)
 
 static bool set(struct alarm *alarm, int which, uint64_t at_ns)
 {
-    const struct itimerspec at = {
-        .it_value = {(time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S)}};
+    const struct itimerspec at = {.it_value = timespec_of_ns(at_ns)};
 
     if (alarm->at_ns[which] == at_ns)
         return true;

@@ -22,10 +22,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/time_units.h"
 
 /* Where the next instant but one is farther from the next, nothing is saved: kernels tick 250 times
  * a second or more often. */
-#define ALARM_SOON_NS UINT64_C(4000000)
+#define ALARM_SOON_NS (4 * NS_PER_MS)
 
 struct alarm {
     int fd[2];         /* owned: timers, used in turn */

@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#define NS_PER_S  UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
+#include "base/time_units.h"
 
 /* CLOCK_MONOTONIC: for all that is measured or waited for. */
 uint64_t clock_mono_ns(void);

@@ -207,7 +207,7 @@ static void make_json(struct line *line, enum log_level level, const char *text,
     if (atomic_load(&to_journal))
         buf_add_fmt(&line->buf, "<%d>", levels[level].priority);
     buf_add_fmt(&line->buf, "{\"time\": \"%s.%03ldZ\", \"level\": \"%s\", \"pid\": %d, ", when,
-                now.tv_nsec / 1000000, levels[level].name, (int)getpid());
+                now.tv_nsec / (long)NS_PER_MS, levels[level].name, (int)getpid());
     if (left_out > 0)
         buf_add_fmt(&line->buf, "\"left_out\": %" PRIu64 ", ", left_out);
     if (lost > 0)

@@ -16,10 +16,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/time_units.h"
 
 enum { LOG_BURST = 20, LOG_KINDS = 128 };
 
-#define LOG_EVERY_NS (UINT64_C(30) * 1000000000)
+#define LOG_EVERY_NS (30 * NS_PER_S)
 
 struct log_kind {
     atomic_uint_fast64_t kind;     /* 0: free; it is never freed again */

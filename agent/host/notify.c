@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time_units.h"
+
 /* A path, or behind "@" a name of the abstract kind, which starts with a zero byte. */
 static bool set_notify_address(const char *name, struct notify *notify)
 {
@@ -42,7 +44,7 @@ static uint64_t watchdog_ns(void)
 
     if (number_of("WATCHDOG_PID", &pid) && pid != (uint64_t)getpid())
         return 0;
-    return number_of("WATCHDOG_USEC", &us) && us < UINT64_MAX / 1000 ? us * 1000 : 0;
+    return number_of("WATCHDOG_USEC", &us) && us < UINT64_MAX / NS_PER_US ? us * NS_PER_US : 0;
 }
 
 void notify_open(struct notify *notify)

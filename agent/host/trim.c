@@ -4,7 +4,7 @@
 
 #include <malloc.h>
 
-#include "agent/host/clock.h"
+#include "base/time_units.h"
 
 #define QUIET_NS NS_PER_S
 #define MOST_NS  (10 * NS_PER_S)

@@ -2,14 +2,12 @@
 /* utc.c - see utc.h. */
 #include "agent/host/utc.h"
 
-#include <time.h>
-
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec time = {0};
 
     (void)clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+    return (int64_t)timespec_to_ns(time);
 }
 
 struct utc utc_now(void)

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "base/time_units.h"
+
 /* One moment on three clocks. */
 struct utc {
     int64_t real_ns; /* CLOCK_REALTIME */
@@ -22,7 +24,9 @@ struct utc {
     int64_t mono_ns; /* CLOCK_MONOTONIC: does not */
 };
 
-enum { UTC_SLEW_NS = 100000000 }; /* less than this is a clock that is slewed, or a slow read */
+enum {
+    UTC_SLEW_NS = 100 * NS_PER_MS
+}; /* less than this is a clock that is slewed, or a slow read */
 
 /* Reads the three clocks. */
 struct utc utc_now(void);

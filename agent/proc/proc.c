@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/time_units.h"
 
 enum { ANCESTORS_MAX = 256 };
 
@@ -173,7 +174,7 @@ bool proc_clock_ns(clockid_t clock, uint64_t *out)
 
     if (clock_gettime(clock, &time) != 0)
         return false;
-    *out = (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
+    *out = timespec_to_ns(time);
     return true;
 }
 
@@ -191,12 +192,12 @@ bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
 
 uint64_t proc_age_ns(uint64_t start)
 {
-    const uint64_t second = 1000000000, hundredth = second / 100; /* USER_HZ is 100 everywhere */
+    const uint64_t hundredth = NS_PER_S / 100; /* USER_HZ is 100 everywhere */
     struct timespec now = {0};
     uint64_t now_ns;
 
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    now_ns = (uint64_t)now.tv_sec * second + (uint64_t)now.tv_nsec;
+    now_ns = timespec_to_ns(now);
     return now_ns / hundredth > start ? now_ns - start * hundredth : 0;
 }
 

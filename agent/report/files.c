@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time_units.h"
 #include "exporters/store_name.h"
 
 enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
@@ -111,7 +112,7 @@ static bool service_folder(const char *service, char out[SERVICE_SIZE])
 /* A file's name in the store begins with its start: what sorts before is older. */
 static void set_since(struct report_files *files, int64_t since_ns)
 {
-    time_t seconds = (time_t)(since_ns / 1000000000);
+    time_t seconds = (time_t)(since_ns / (int64_t)NS_PER_S);
     struct tm tm;
 
     files->since[0] = '\0';

@@ -9,6 +9,7 @@
 
 #include "agent/report/cells.h"
 #include "base/json.h"
+#include "base/time_units.h"
 #include "base/utf8.h"
 
 /* Columns: 9 + 7 + 9 + 7 for numbers with a blank before each, the rest for text: 100 in all. */
@@ -186,7 +187,7 @@ static void add_report_row(const struct report *report, const struct pprof_top *
 
 static void add_time(struct buf *out, int64_t unix_ns)
 {
-    time_t seconds = (time_t)(unix_ns / 1000000000);
+    time_t seconds = (time_t)(unix_ns / (int64_t)NS_PER_S);
     struct tm tm;
     char text[64];
 

@@ -24,6 +24,7 @@
 #include "agent/proc/ptrace_access.h"
 #include "agent/sampling/bursts.h"
 #include "agent/sampling/process.h"
+#include "base/time_units.h"
 
 /* A process that hangs, or has stopped hanging. */
 struct engine_hang {
@@ -81,7 +82,7 @@ enum { ENGINE_OUTCOMES = 0 CPY_OUTCOMES(ENGINE_ONE) };
  * started from it. On a host with more to do than CPUs, ticks would come late by tens of
  * milliseconds, and many be missed, if it were let in like those that run for long.
  */
-#define ENGINE_SLICE_NS UINT64_C(500000)
+#define ENGINE_SLICE_NS (500 * NS_PER_US)
 
 /* From this rate on (Hz) the BPF reader pays off: see cpy_scratch_use_bpf. */
 enum { ENGINE_BPF_MIN_HZ = 100 };

@@ -3,11 +3,12 @@
 #include "agent/sampling/idle.h"
 
 #include "agent/sampling/gil_stuck.h"
+#include "base/time_units.h"
 
 /* A process that has done nothing for so long is looked at in each IDLE_EACH-th tick only, later
  * each time a IDLE_PART of what it has rested has passed, and at least each IDLE_MOST_NS. */
-#define IDLE_LONG_NS UINT64_C(300000000)
-#define IDLE_MOST_NS UINT64_C(400000000)
+#define IDLE_LONG_NS (300 * NS_PER_MS)
+#define IDLE_MOST_NS (400 * NS_PER_MS)
 
 enum { IDLE_PART = 16 };
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/time_units.h"
+
 static const struct stats_row rows[] = {
 #define ROW(field, label, text) {label, text, offsetof(struct cpy_stats, field)},
     CPY_STATS(ROW)
@@ -69,7 +71,7 @@ void stats_took(struct engine_times *times, uint64_t took_ns)
     static const uint64_t bounds_us[ENGINE_BOUNDS] = ENGINE_BOUNDS_US;
     size_t i = 0;
 
-    while (i < ENGINE_BOUNDS && took_ns > bounds_us[i] * 1000)
+    while (i < ENGINE_BOUNDS && took_ns > bounds_us[i] * NS_PER_US)
         i++;
     times->counts[i]++;
     times->sum_ns += took_ns;

@@ -4,12 +4,14 @@
 
 #include <stdlib.h>
 
+#include "base/time_units.h"
+
 /* A wake-up is put off by a quarter of the shortest period or 13 ms, on average; up to twice that,
  * which is less than the shortest step. */
-enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13000000 };
+enum { PUT_OFF_PART = 4, PUT_OFF_MAX_NS = 13 * NS_PER_MS };
 
 /* Periods are stretched up to the first, or so many times at least. */
-enum { SLOWEST_NS = 1000000000, STRETCH_ALWAYS = 16 };
+enum { SLOWEST_NS = NS_PER_S, STRETCH_ALWAYS = 16 };
 
 /* Of each place in the heap so many are below: they lie side by side, and are compared there. */
 enum { WAYS = 4 };

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BURST_MAX_NS (UINT64_C(86400) * 1000000000)
+#include "base/time_units.h"
+
+#define BURST_MAX_NS (86400 * NS_PER_S)
 
 /* Reads "200.5 60000000000 web". */
 static bool read_burst(const char *text, struct control_request *out, struct err *err)

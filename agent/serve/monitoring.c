@@ -122,7 +122,7 @@ void monitoring_reloading(const struct monitoring *monitoring)
     char text[64];
 
     (void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
-                   clock_mono_ns() / 1000);
+                   clock_mono_ns() / NS_PER_US);
     notify_say(&monitoring->notify, text);
 }
 

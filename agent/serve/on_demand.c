@@ -98,13 +98,11 @@ static bool wait_for(struct on_demand *on_demand, const struct on_demand_job *jo
                      atomic_bool *stop)
 {
     struct timespec until;
-    uint64_t until_ns;
 
     while (job->state != ON_DEMAND_DONE) {
         if (atomic_load(stop))
             return false;
-        until_ns = clock_mono_ns() + WAIT_NS;
-        until = (struct timespec){(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
+        until = timespec_of_ns(clock_mono_ns() + WAIT_NS);
         (void)pthread_cond_timedwait(&on_demand->done, &on_demand->lock, &until);
     }
     return true;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/host/clock.h"
+#include "base/time_units.h"
 
 struct state *state_new(void)
 {
@@ -101,7 +101,7 @@ void state_own_use(struct state *state)
     }
     state->memory_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
-        state->cpu_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+        state->cpu_ns = timespec_to_ns(used);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         state->fds_max = limit.rlim_cur;
     state->fds = count_fds();

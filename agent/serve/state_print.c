@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/host/version.h"
 #include "agent/sampling/stats.h"
 #include "agent/serve/state.h"
+#include "base/time_units.h"
 
 /* Appends an instant as 2026-11-20T18:56:56Z. */
 static void add_utc(struct buf *out, int64_t utc_ns)

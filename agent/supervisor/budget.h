@@ -26,9 +26,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/time_units.h"
+
 enum { BUDGET_MEMORY_FACTOR_MAX = 4 };
 
-#define BUDGET_STEP_NS UINT64_C(1000000000)
+#define BUDGET_STEP_NS NS_PER_S
 
 /* The limits; 0: none. */
 struct budget_limits {

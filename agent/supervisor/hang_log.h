@@ -14,8 +14,9 @@
 
 #include "agent/host/log_limit.h"
 #include "agent/sampling/engine.h"
+#include "base/time_units.h"
 
-#define HANG_DUMP_EVERY_NS (UINT64_C(600) * 1000000000)
+#define HANG_DUMP_EVERY_NS (600 * NS_PER_S)
 
 enum { HANG_DUMPS = LOG_BURST };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "agent/host/clock.h"
+#include "base/time_units.h"
 
 /* A host that was out of memory for a moment blocks reads, too: the first wait is short. */
 #define WAIT_FIRST_NS (2 * NS_PER_S)

@@ -313,7 +313,7 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
                                       struct signalfd_siginfo *out_signal)
 {
     uint64_t now_ns = clock_mono_ns(), left = until_ns > now_ns ? until_ns - now_ns : 0;
-    struct timespec timeout = {(time_t)(left / NS_PER_S), (long)(left % NS_PER_S)};
+    struct timespec timeout = timespec_of_ns(left);
     struct pollfd fds[EVENTS_MAX] = {{.fd = out_signal ? f->signal_fd : -1, .events = POLLIN}};
     struct sampler_process *sampler;
     size_t i;

@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include "agent/child/run_captured.h"
-#include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/sampling/ticks.h"
 #include "agent/supervisor/supervisor_internal.h"
+#include "base/time_units.h"
 
 /* Looking for processes may take so much of what was promised before that gets rarer, too: who
  * becomes Python is to be found within a second. */
@@ -64,8 +64,7 @@ static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
             use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
     use.asked_cpu_ns = run_captured_cpu_ns();
-    use.cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec + supervisor_cpu_ns(f) +
-                 use.asked_cpu_ns;
+    use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + use.asked_cpu_ns;
     return use;
 }
 

@@ -73,7 +73,7 @@ static uint64_t own_cpu_ns(void)
 
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) != 0)
         return 0;
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+    return timespec_to_ns(time);
 }
 
 /* What came since the slice before. */

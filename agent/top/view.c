@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/host/clock.h"
 #include "agent/top/rows.h"
+#include "base/time_units.h"
 
 enum {
     HEAD_ROWS = 3,       /* over the names of the columns */

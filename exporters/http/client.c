@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time_units.h"
 #include "exporters/http/advice.h"
 #include "exporters/http/curl_api.h"
 #include "exporters/http/login.h"
@@ -21,7 +22,6 @@ enum {
     TIMEOUT_DEFAULT_MS = 10000, /* a Pyroscope that starts takes up to 5.6 s */
     STALL_DEFAULT_MS = 10000,
     TIMEOUT_MAX_MS = 10 * 60 * 1000,
-    NS_PER_MS = 1000000,
     WAKE_MS = 1000 /* an upper bound; curl wakes for sockets, its timers and a cancel */
 };
 
@@ -76,7 +76,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     if (retry_after_find(bytes, size, &value, &value_size))
         client->reply->retry_after_ns = retry_after_ns(value, value_size, client->now_ns);
     if (retry_after_date(bytes, size, &seconds))
-        client->reply->date_ns = seconds * NS_PER_MS * 1000;
+        client->reply->date_ns = seconds * (int64_t)NS_PER_S;
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
         (void)libcurl.easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
         client->reply->status = status;
@@ -289,7 +289,8 @@ static uint64_t step_ns(CURL *easy, CURLINFO which)
 {
     curl_off_t us = 0;
 
-    return libcurl.easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * 1000 : 0;
+    return libcurl.easy_getinfo(easy, which, &us) == CURLE_OK && us > 0 ? (uint64_t)us * NS_PER_US
+                                                                        : 0;
 }
 
 /* Where the last transfer ended: by what curl says, or by the time that it ran out in. */

@@ -6,19 +6,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/time_units.h"
 #include "exporters/exporter.h"
 #include "exporters/http/curl_api.h"
 
 enum { DATE_MAX = 63 }; /* "Wednesday, 25-Nov-2026 10:00:00 GMT" and then some */
 
-#define S_NS  INT64_C(1000000000)
-#define MAX_S ((int64_t)(EXPORTER_RETRY_AFTER_MAX_NS / (uint64_t)S_NS))
+#define MAX_S ((int64_t)(EXPORTER_RETRY_AFTER_MAX_NS / NS_PER_S))
 
 static uint64_t capped(int64_t seconds)
 {
     if (seconds <= 0)
         return 0;
-    return (uint64_t)((seconds < MAX_S ? seconds : MAX_S) * S_NS);
+    return (uint64_t)(seconds < MAX_S ? seconds : MAX_S) * NS_PER_S;
 }
 
 /* Only digits; more of them than a pause may have are just "long". */
@@ -74,7 +74,7 @@ static void trim_header_value(const char **value, size_t *size)
 
 uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns)
 {
-    int64_t seconds, now_s = now_ns / S_NS;
+    int64_t seconds, now_s = now_ns / (int64_t)NS_PER_S;
 
     trim_header_value(&value, &size);
     if (read_seconds(value, size, &seconds))

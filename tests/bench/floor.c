@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/time_units.h"
 
 enum { CALLS = 4001, BYTES_MAX = 1 << 20, WORD = 8 };
 
@@ -26,7 +27,7 @@ uint64_t floor_now_ns(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return timespec_to_ns(now);
 }
 
 /* Reads "start-end rights ..." of a memory map. False: it is no such line, or not writable. */

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/time_units.h"
 #include "pprof/otlp.h"
 #include "pprof/pprof.h"
 
@@ -161,7 +161,7 @@ static int64_t now_ns(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)timespec_to_ns(now);
 }
 
 /* The last four bytes of a gzip stream say how long it is when it is unpacked. */

@@ -44,7 +44,7 @@ static uint64_t cpu_ns(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return timespec_to_ns(now);
 }
 
 static bool choose(void *ctx, pid_t pid, const struct proc_stat *stat, struct target_profile *out)

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/time_units.h"
 #include "exporters/exporter.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
@@ -87,7 +87,7 @@ static int64_t clock_ns(clockid_t clock)
     struct timespec now;
 
     (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)timespec_to_ns(now);
 }
 
 static enum exporter_rc send_file(struct exporter *exporter, const struct buf *file,

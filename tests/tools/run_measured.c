@@ -14,15 +14,16 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/time_units.h"
 
 static int64_t monotonic_ns(void)
 {
     struct timespec now;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)timespec_to_ns(now);
 }
 
 static int64_t ns_of(const struct timeval *time)

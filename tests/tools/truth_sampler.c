@@ -24,11 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/time_units.h"
 #include "unwind/cpy.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 enum { REFUSED = 3 }; /* exit status: --onsite is not possible here */
 enum { KEY_WORDS = 2, RC_COUNT = CPY_NOMEM + 1, HELD_MAX = 64 };
@@ -85,7 +83,7 @@ static uint64_t clock_ns(clockid_t clock)
     struct timespec now;
 
     (void)clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return timespec_to_ns(now);
 }
 
 static size_t slot_of(const struct table *table, const uint64_t *key)
@@ -240,8 +238,7 @@ static bool go_home(const struct sampler *s)
 
 static void sleep_until(uint64_t until_ns)
 {
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
-                                   .tv_nsec = (long)(until_ns % NS_PER_S)};
+    const struct timespec until = timespec_of_ns(until_ns);
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
         continue;

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hash.c - hashes are those of FNV's own test suite, however the bytes come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/hash.h"
+#include "tests/unit/unit_test.h"
 
 static void hashes_texts_as_fnv_does(void **state)
 {

@@ -17,9 +17,6 @@
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
-
 enum { GOT_MAX = 4096, LOG_SIZE = 16 * 1024, SERVERS = 4, ROUNDS = 150 };
 
 /* A server; each exporter that sends to it has one of its own. */
@@ -50,7 +47,7 @@ static uint64_t now_ns(void *ctx)
 
     (void)ctx;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * S_NS + (uint64_t)now.tv_nsec;
+    return timespec_to_ns(now);
 }
 
 static int64_t utc_ns(void *ctx)
@@ -121,9 +118,9 @@ static int make(void **state, bool spooled)
     (void)snprintf(fix->path, sizeof(fix->path), "%s", tree_path("spool"));
     fix->spool.path = spooled ? fix->path : NULL;
     fix->limits = (struct delivery_limits){.queue_profiles = 1000,
-                                           .retry_ns = 3600 * S_NS,
-                                           .backoff_min_ns = 1 * MS_NS,
-                                           .backoff_max_ns = 4 * MS_NS};
+                                           .retry_ns = 3600 * NS_PER_S,
+                                           .backoff_min_ns = 1 * NS_PER_MS,
+                                           .backoff_max_ns = 4 * NS_PER_MS};
     (void)pthread_mutex_init(&fix->lock, NULL);
     for (size_t i = 0; i < SERVERS; i++)
         (void)pthread_mutex_init(&fix->servers[i].lock, NULL);
@@ -331,7 +328,7 @@ static void gives_on_what_is_under_way_for_too_long(void **state)
     put_many(fix, 0, 3);
     AWAIT(fix->servers[0].sends == 1 && stats(fix, 0).queued == 3);
 
-    apply(begin(fix, 1, "a", 2), 20 * MS_NS, HANG_LIMIT_NS);
+    apply(begin(fix, 1, "a", 2), 20 * NS_PER_MS, HANG_LIMIT_NS);
 
     AWAIT(stats(fix, 1).sent == 3);
     close_delivery(fix);
@@ -419,7 +416,7 @@ static void drops_what_an_exporter_that_goes_cannot_deliver(void **state)
     AWAIT(stats(fix, 1).sent == 5 && stats(fix, 0).retried > 0);
 
     left = delivery_change_apply(begin(fix, 1, "c", 2), now_ns(NULL));
-    (void)delivery_left_end(left, now_ns(NULL) + 50 * MS_NS);
+    (void)delivery_left_end(left, now_ns(NULL) + 50 * NS_PER_MS);
     AWAIT(fix->servers[0].closed == 1); /* where there was no CPU for its thread, that is late */
 
     assert_non_null(strstr(fix->log, "exporter a: 5 profiles could not be delivered"));

@@ -13,9 +13,6 @@
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
-
 enum { SERVICES_MAX = 512, LOG_SIZE = 16 * 1024 };
 
 /* A server as the test wants it; `rc` and `block` may be changed at any time. */
@@ -48,7 +45,7 @@ static uint64_t now_ns(void *ctx)
 
     (void)ctx;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * S_NS + (uint64_t)now.tv_nsec;
+    return timespec_to_ns(now);
 }
 
 static int64_t utc_ns(void *ctx)
@@ -115,9 +112,9 @@ static int setup(void **state)
     assert_non_null(fix);
     (void)pthread_mutex_init(&fix->lock, NULL);
     (void)pthread_mutex_init(&fix->fake.lock, NULL);
-    atomic_store(&fix->utc_ns, 1000 * (int64_t)S_NS);
-    fix->limits.backoff_min_ns = 1 * MS_NS;
-    fix->limits.backoff_max_ns = 4 * MS_NS;
+    atomic_store(&fix->utc_ns, 1000 * (int64_t)NS_PER_S);
+    fix->limits.backoff_min_ns = 1 * NS_PER_MS;
+    fix->limits.backoff_max_ns = 4 * NS_PER_MS;
     assert_true(delivery_new(&world, NULL, &fix->delivery, NULL));
     hang_limit_begin();
     *state = fix;
@@ -196,7 +193,7 @@ static void delivers_in_order(void **state)
     assert_int_equal(stats(fix).sent, 3);
     assert_int_equal(stats(fix).sent_bytes, 30);
     assert_int_equal(stats(fix).queued, 0);
-    assert_int_equal(fix->fake.utc_ns, 1000 * (int64_t)S_NS);
+    assert_int_equal(fix->fake.utc_ns, 1000 * (int64_t)NS_PER_S);
     assert_string_equal(fix->log, "");
 }
 
@@ -249,8 +246,8 @@ static void pauses_longer_after_each_failure(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.backoff_min_ns = 10 * MS_NS;
-    fix->limits.backoff_max_ns = 20 * S_NS;
+    fix->limits.backoff_min_ns = 10 * NS_PER_MS;
+    fix->limits.backoff_max_ns = 20 * NS_PER_S;
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
@@ -294,7 +291,7 @@ static void gives_a_profile_up_after_a_while(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.retry_ns = 2 * S_NS;
+    fix->limits.retry_ns = 2 * NS_PER_S;
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
@@ -309,11 +306,11 @@ static void drops_what_a_server_would_not_take_any_more(void **state)
     struct fixture *fix = *state;
 
     fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
-    atomic_store(&fix->utc_ns, 10000 * (int64_t)S_NS);
+    atomic_store(&fix->utc_ns, 10000 * (int64_t)NS_PER_S);
     add(fix);
-    put_at(fix, "old", 10000 * (int64_t)S_NS - 3001 * (int64_t)S_NS);
-    put_at(fix, "young", 10000 * (int64_t)S_NS - 2999 * (int64_t)S_NS);
-    put_at(fix, "future", 20000 * (int64_t)S_NS);
+    put_at(fix, "old", 10000 * (int64_t)NS_PER_S - 3001 * (int64_t)NS_PER_S);
+    put_at(fix, "young", 10000 * (int64_t)NS_PER_S - 2999 * (int64_t)NS_PER_S);
+    put_at(fix, "future", 20000 * (int64_t)NS_PER_S);
     assert_true(flush_within(fix, HANG_LIMIT_NS));
 
     assert_string_equal(fix->fake.got, "yf");
@@ -419,8 +416,8 @@ static void tries_all_that_waits_at_the_end(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.backoff_min_ns = 100 * S_NS; /* they would wait far longer */
-    fix->limits.backoff_max_ns = 100 * S_NS;
+    fix->limits.backoff_min_ns = 100 * NS_PER_S; /* they would wait far longer */
+    fix->limits.backoff_max_ns = 100 * NS_PER_S;
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");
@@ -452,9 +449,9 @@ static void cancels_at_the_deadline_and_counts_the_rest(void **state)
     put(fix, "b");
     put(fix, "c");
     before = now_ns(NULL);
-    assert_false(flush_within(fix, 100 * MS_NS));
+    assert_false(flush_within(fix, 100 * NS_PER_MS));
 
-    assert_true(now_ns(NULL) - before >= 100 * MS_NS);
+    assert_true(now_ns(NULL) - before >= 100 * NS_PER_MS);
     assert_true(atomic_load(&fix->fake.canceled)); /* else the server would block for ever */
     assert_int_equal(stats(fix).dropped_stop, 3);
     assert_int_equal(stats(fix).queued, 0);
@@ -471,7 +468,7 @@ static void leaves_behind_a_thread_that_hears_nothing(void **state)
     add(fix);
     put(fix, "a");
     EVENTUALLY(atomic_load(&fix->fake.sends) == 1);
-    assert_false(flush_within(fix, 50 * MS_NS)); /* and returns, although the thread does not */
+    assert_false(flush_within(fix, 50 * NS_PER_MS)); /* and returns, although the thread does not */
 
     assert_false(delivery_free(fix->delivery));
     fix->delivery = NULL;
@@ -514,7 +511,7 @@ static void says_now_and_then_that_it_still_fails(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.log_every_ns = 50 * MS_NS;
+    fix->limits.log_every_ns = 50 * NS_PER_MS;
     atomic_store(&fix->fake.rc, EXPORTER_RETRY);
     add(fix);
     put(fix, "a");

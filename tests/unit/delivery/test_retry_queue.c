@@ -3,10 +3,8 @@
 #include <stdlib.h>
 
 #include "agent/delivery/retry_queue.h"
+#include "base/time_units.h"
 #include "tests/unit/unit_test.h"
-
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
 
 enum { AGENTS = 1000, BUCKETS = 10 };
 
@@ -19,11 +17,11 @@ struct world {
 static const struct delivery_limits usual = {
     .queue_profiles = 32,
     .queue_bytes = 1 << 20,
-    .retry_ns = 300 * S_NS,
-    .backoff_min_ns = 500 * MS_NS,
-    .backoff_max_ns = 30 * S_NS,
-    .denied_max_ns = 300 * S_NS,
-    .log_every_ns = 60 * S_NS,
+    .retry_ns = 300 * NS_PER_S,
+    .backoff_min_ns = 500 * NS_PER_MS,
+    .backoff_max_ns = 30 * NS_PER_S,
+    .denied_max_ns = 300 * NS_PER_S,
+    .log_every_ns = 60 * NS_PER_S,
 };
 
 static void lose(void *ctx, const struct delivery_item *item, enum delivery_loss why)
@@ -36,7 +34,7 @@ static void lose(void *ctx, const struct delivery_item *item, enum delivery_loss
 
 static void begin(struct world *world, const struct delivery_limits *limits, uint64_t random)
 {
-    *world = (struct world){.now_ns = 1000 * S_NS};
+    *world = (struct world){.now_ns = 1000 * NS_PER_S};
     retry_queue_init(&world->queue, limits, random, world->now_ns);
     world->queue.lose = lose;
     world->queue.ctx = world;
@@ -85,7 +83,7 @@ static void probes_with_another_where_one_is_held_by_somebody_else(void **state)
         assert_int_equal(say(&world, EXPORTER_RETRY), 1);
     assert_true(retry_queue_take(&world.queue, world.now_ns, &item, &due_ns));
     assert_int_equal(item.order, 2);
-    retry_queue_put_off(&world.queue, &item, world.now_ns, S_NS);
+    retry_queue_put_off(&world.queue, &item, world.now_ns, NS_PER_S);
     assert_int_equal(say(&world, EXPORTER_RETRY), 1);
     assert_int_equal(say(&world, EXPORTER_OK), 3);
     retry_queue_finish(&world.queue);
@@ -99,7 +97,7 @@ static void keeps_the_order_through_an_outage(void **state)
     begin(&world, &usual, 7);
     for (uint64_t order = 1; order <= 100; order++)
         add(&world, order, world.now_ns);
-    while (world.now_ns < 4600 * S_NS || world.queue.probing) /* an hour */
+    while (world.now_ns < 4600 * NS_PER_S || world.queue.probing) /* an hour */
         assert_int_not_equal(say(&world, EXPORTER_RETRY), 0);
     for (uint64_t order = 1; order <= 100; order++)
         assert_int_equal(say(&world, EXPORTER_OK), order);
@@ -154,7 +152,7 @@ static void tells_poison_from_an_outage(void **state)
     run_poisoned(&world, 1, 3, 130); /* three of them in a row */
     assert_int_equal(world.queue.count, 3);
     assert_int_equal(world.queue.suspects, 3);
-    assert_true(world.now_ns - began < 120 * S_NS);
+    assert_true(world.now_ns - began < 120 * NS_PER_S);
     retry_queue_finish(&world.queue);
 }
 
@@ -186,7 +184,7 @@ static void does_what_a_server_asks_for_within_bounds(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-        const struct exporter_answer said = {.retry_after_ns = asked[i] * S_NS};
+        const struct exporter_answer said = {.retry_after_ns = asked[i] * NS_PER_S};
         uint64_t want = asked[i] < 900 ? asked[i] : 900;
 
         begin(&world, &usual, i);
@@ -198,8 +196,8 @@ static void does_what_a_server_asks_for_within_bounds(void **state)
             assert_int_not_equal(answer(&world, EXPORTER_RETRY, &said), 0);
             before = world.now_ns;
             assert_int_not_equal(answer(&world, EXPORTER_RETRY, &said), 0);
-            assert_true(world.now_ns - before >= want * S_NS);
-            assert_true(world.now_ns - before <= want * S_NS * 11 / 10 + 31 * S_NS);
+            assert_true(world.now_ns - before >= want * NS_PER_S);
+            assert_true(world.now_ns - before <= want * NS_PER_S * 11 / 10 + 31 * NS_PER_S);
         }
         retry_queue_finish(&world.queue);
     }
@@ -219,9 +217,9 @@ static void waits_for_a_new_secret_up_to_minutes(void **state)
         before = world.now_ns;
         assert_int_equal(answer(&world, EXPORTER_RETRY, &denied), 1);
         pause = world.now_ns - before;
-        assert_in_range(pause, 500 * MS_NS, 300 * S_NS);
+        assert_in_range(pause, 500 * NS_PER_MS, 300 * NS_PER_S);
     }
-    assert_in_range(pause, 150 * S_NS, 300 * S_NS);
+    assert_in_range(pause, 150 * NS_PER_S, 300 * NS_PER_S);
     assert_int_equal(say(&world, EXPORTER_OK), 1);
     retry_queue_finish(&world.queue);
 }
@@ -233,7 +231,7 @@ static void spreads_agents_that_start_together(void **state)
     unsigned first[BUCKETS] = {0}, fresh[BUCKETS] = {0};
 
     (void)state;
-    limits.send_jitter_ns = 15 * S_NS;
+    limits.send_jitter_ns = 15 * NS_PER_S;
     for (uint64_t agent = 0; agent < AGENTS; agent++) {
         struct world world;
         uint64_t began;
@@ -243,15 +241,15 @@ static void spreads_agents_that_start_together(void **state)
         for (uint64_t order = 1; order <= 100; order++)
             add(&world, order, 0);
         (void)say(&world, EXPORTER_OK);
-        first[(world.now_ns - began) * BUCKETS / (15 * S_NS)]++;
+        first[(world.now_ns - began) * BUCKETS / (15 * NS_PER_S)]++;
         for (uint64_t order = 2; order <= 100; order++)
             (void)say(&world, EXPORTER_OK);
-        assert_true(world.now_ns - began > 4 * S_NS); /* and not all at once, either */
-        assert_true(world.now_ns - began < 60 * S_NS);
+        assert_true(world.now_ns - began > 4 * NS_PER_S); /* and not all at once, either */
+        assert_true(world.now_ns - began < 60 * NS_PER_S);
         began = world.now_ns;
         add(&world, 101, world.now_ns);
         (void)say(&world, EXPORTER_OK);
-        fresh[(world.now_ns - began) * BUCKETS / (15 * S_NS)]++;
+        fresh[(world.now_ns - began) * BUCKETS / (15 * NS_PER_S)]++;
         retry_queue_finish(&world.queue);
     }
     for (size_t i = 0; i < BUCKETS; i++) {
@@ -281,7 +279,7 @@ static void tries_all_at_once_when_it_is_to_end(void **state)
     uint64_t began;
 
     (void)state;
-    limits.send_jitter_ns = 15 * S_NS;
+    limits.send_jitter_ns = 15 * NS_PER_S;
     begin(&world, &limits, 7);
     began = world.now_ns;
     for (uint64_t order = 1; order <= 10; order++)

@@ -18,8 +18,6 @@
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
-#define S_NS UINT64_C(1000000000)
-
 enum { SPEED = 1000, GOT_MAX = 4096, LOG_SIZE = 16 * 1024 };
 
 /* A server that keeps what it took: the number in each profile's service. */
@@ -52,7 +50,7 @@ static uint64_t now_ns(void *ctx)
 
     (void)ctx;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return ((uint64_t)now.tv_sec * S_NS + (uint64_t)now.tv_nsec) % (S_NS << 20) * SPEED + 1;
+    return (timespec_to_ns(now)) % (NS_PER_S << 20) * SPEED + 1;
 }
 
 static int64_t utc_ns(void *ctx)
@@ -331,7 +329,7 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     struct fixture *fix = *state;
     size_t before, after;
 
-    fix->limits.retry_ns = 5 * 60 * S_NS;
+    fix->limits.retry_ns = 5 * 60 * NS_PER_S;
     atomic_store(&fix->servers[0].absent, true);
     open_delivery(fix, 1);
     put_many(fix, 0, 2);
@@ -384,7 +382,7 @@ static void keeps_what_is_denied_and_asks_ever_more_seldom(void **state)
     (void)usleep(1000 * 1000); /* a quarter of an hour, and more on a busy machine */
     tries = stats(fix, 0).denied - before;
     /* The ninth pause is 64 s or longer, and the next ones are no shorter. */
-    assert_in_range(tries, 0, 1 + (now_ns(NULL) - began_ns) / (64 * S_NS));
+    assert_in_range(tries, 0, 1 + (now_ns(NULL) - began_ns) / (64 * NS_PER_S));
     assert_int_equal(stats(fix, 0).queued, 3);
     atomic_store(&fix->servers[0].denies, false);
     AWAIT(stats(fix, 0).sent == 3);
@@ -435,7 +433,7 @@ static void drops_what_is_too_old(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->spool.max_age_ns = 600 * S_NS;
+    fix->spool.max_age_ns = 600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_delivery(fix, 1);
     put_many(fix, 0, 3);
@@ -449,7 +447,7 @@ static void drops_what_the_server_would_not_take_any_more(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.max_age_ns = 600 * S_NS;
+    fix->limits.max_age_ns = 600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_delivery(fix, 1);
     put_many(fix, 0, 3);
@@ -465,7 +463,7 @@ static void drops_nothing_because_a_clock_was_set(void **state)
     struct fixture *fix = *state;
     size_t count = sizeof(days) / sizeof(days[0]);
 
-    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->spool.max_age_ns = 24 * 3600 * NS_PER_S;
     fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_delivery(fix, 1);
@@ -474,7 +472,7 @@ static void drops_nothing_because_a_clock_was_set(void **state)
 
         put_many(fix, (int)i * 5, 5);
         AWAIT(spool_stats(fix).written == (i + 1) * 5);
-        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)S_NS);
+        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)NS_PER_S);
         AWAIT(stats(fix, 0).retried > retried + 1);
     }
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
@@ -490,9 +488,9 @@ static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **stat
 {
     struct fixture *fix = *state;
 
-    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->spool.max_age_ns = 24 * 3600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)NS_PER_S);
     open_delivery(fix, 1);
     put_many(fix, 0, 5);
     close_delivery(fix);
@@ -501,7 +499,7 @@ static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **stat
     AWAIT(spool_stats(fix).found == 5 && stats(fix, 0).retried > 0);
     put_many(fix, 5, 5);
     AWAIT(spool_stats(fix).written == 5);
-    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)NS_PER_S);
     AWAIT(stats(fix, 0).retried > 4);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
     AWAIT(stats(fix, 0).sent == 10);
@@ -593,7 +591,7 @@ static void keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk(void **
     size_t warnings;
 
     fix->limits.queue_profiles = 8;
-    fix->limits.retry_ns = 3600 * S_NS;
+    fix->limits.retry_ns = 3600 * NS_PER_S;
     atomic_store(&fix->servers[0].absent, true);
     tree_write_text("spool", "a file is in the way");
     open_delivery(fix, 1);
@@ -605,7 +603,7 @@ static void keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk(void **
     AWAIT(stats(fix, 0).queued + stats(fix, 0).dropped_full == 40);
     assert_in_range(stats(fix, 0).queued, 8, 9); /* and the one under way */
     warnings = count_in_log(fix, "W spool: ");   /* before the clock is read for the limit */
-    assert_in_range(warnings, 2, 1 + (now_ns(NULL) - began_ns) / (60 * S_NS));
+    assert_in_range(warnings, 2, 1 + (now_ns(NULL) - began_ns) / (60 * NS_PER_S));
     assert_int_equal(unlink(tree_path("spool")), 0);
     put(fix, 40);
     AWAIT((put(fix, 41), usleep(10000), spool_stats(fix).written > 0));

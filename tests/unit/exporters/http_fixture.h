@@ -13,8 +13,7 @@
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 
-#define MS_NS UINT64_C(1000000)
-#define OK    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 struct fixture {
     struct server server;

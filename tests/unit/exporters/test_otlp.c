@@ -88,7 +88,7 @@ static void a_pause_that_is_asked_for_is_handed_on(void **state)
     struct fixture *fix = *state;
 
     assert_int_equal(outcome_of(fix, 503, "Retry-After: 7\r\n", ""), EXPORTER_RETRY);
-    assert_int_equal(fix->answer.retry_after_ns, 7000 * MS_NS);
+    assert_int_equal(fix->answer.retry_after_ns, 7000 * NS_PER_MS);
 }
 
 static void a_login_that_is_refused_waits(void **state)

@@ -398,7 +398,7 @@ static bool times_out_when_connected(struct fixture *fix, const void *bytes, siz
 /* Gives up after a timeout of 0.2 s, whatever the server does. */
 static void expect_timeout(struct fixture *fix, const void *bytes, size_t size)
 {
-    fix->settings.timeout_ns = 200 * MS_NS;
+    fix->settings.timeout_ns = 200 * NS_PER_MS;
     start(fix);
     AWAIT(times_out_when_connected(fix, bytes, size));
 

@@ -6,12 +6,11 @@
 #include "exporters/http/retry_after.h"
 #include "tests/unit/unit_test.h"
 
-#define S_NS  UINT64_C(1000000000)
 #define NOW_S INT64_C(784111777) /* Sun, 06 Nov 1994 08:49:37 GMT, RFC 9110's example */
 
 static uint64_t pause_s(const char *value)
 {
-    return retry_after_ns(value, strlen(value), NOW_S * (int64_t)S_NS) / S_NS;
+    return retry_after_ns(value, strlen(value), NOW_S * (int64_t)NS_PER_S) / NS_PER_S;
 }
 
 static void reads_seconds(void **state)
@@ -71,7 +70,7 @@ static void takes_nonsense_for_no_pause(void **state)
 static void reads_no_further_than_the_value(void **state)
 {
     (void)state;
-    assert_int_equal(retry_after_ns("1234", 2, 0), 12 * S_NS);
+    assert_int_equal(retry_after_ns("1234", 2, 0), 12 * NS_PER_S);
     assert_int_equal(retry_after_ns("1234", 0, 0), 0);
 }
 
