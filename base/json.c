@@ -2,7 +2,7 @@
 /* json.c - see json.h. */
 #include "base/json.h"
 
-#include <stdbool.h>
+#include <inttypes.h>
 
 static void add_escaped(struct buf *out, const char *str, bool html)
 {
@@ -57,4 +57,17 @@ void json_html_member(struct buf *out, const char *before, const char *str)
 void json_html_part(struct buf *out, const char *str)
 {
     add_escaped(out, str, true);
+}
+
+void json_count(struct buf *out, const char *before, int32_t number)
+{
+    if (number > 0)
+        buf_add_fmt(out, "%s%" PRId32, before, number);
+    else
+        buf_add_fmt(out, "%snull", before);
+}
+
+const char *json_bool(bool value)
+{
+    return value ? "true" : "false";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - writes texts as JSON strings. What is around them, callers append as it is.
+ * json.h - writes JSON values. What is around them, callers append as it is.
  *
  * Texts are UTF-8, which stays as it is; control characters become \u001f. Two forms: the plain one
  * writes \" and \\; the one for HTML writes \u0022, \u005c and \u003c, so that no text ends the
@@ -25,5 +25,11 @@ void json_html_member(struct buf *out, const char *before, const char *str);
 
 /* Appends a part of a string, without quotes, in the form for HTML. */
 void json_html_part(struct buf *out, const char *str);
+
+/* Appends `before` and a number that counts from 1; null for 0, which is one that is not known. */
+void json_count(struct buf *out, const char *before, int32_t number);
+
+/* Gives "true" or "false". */
+const char *json_bool(bool value);
 
 #endif

@@ -122,15 +122,6 @@ static void add_false(struct buf *out, const void *of, size_t i)
     buf_add_str(out, "false");
 }
 
-/* A number, or null for 0. */
-static void add_known(struct buf *out, int32_t number)
-{
-    if (number > 0)
-        buf_add_fmt(out, "%" PRId32, number);
-    else
-        buf_add_str(out, "null");
-}
-
 static void add_node_frame(struct buf *out, const void *tree, size_t i)
 {
     buf_add_fmt(out, "%" PRIu32, ((const struct tree *)tree)->nodes[i].what - 1);
@@ -153,12 +144,12 @@ static void add_frame_function(struct buf *out, const void *stacks, size_t i)
 
 static void add_frame_line(struct buf *out, const void *stacks, size_t i)
 {
-    add_known(out, ((const struct pprof_stacks *)stacks)->lines[i].line);
+    json_count(out, "", ((const struct pprof_stacks *)stacks)->lines[i].line);
 }
 
 static void add_frame_column(struct buf *out, const void *stacks, size_t i)
 {
-    add_known(out, ((const struct pprof_stacks *)stacks)->lines[i].column);
+    json_count(out, "", ((const struct pprof_stacks *)stacks)->lines[i].column);
 }
 
 /* The place in the categories below: behind "Other" they are as in enum text_kind. */
@@ -195,7 +186,7 @@ static void add_function_source(struct buf *out, const void *of, size_t i)
 
 static void add_function_line(struct buf *out, const void *stacks, size_t i)
 {
-    add_known(out, ((const struct pprof_stacks *)stacks)->functions[i].start_line);
+    json_count(out, "", ((const struct pprof_stacks *)stacks)->functions[i].start_line);
 }
 
 static void add_function_texts(struct buf *out, const void *of, size_t i)
@@ -350,7 +341,7 @@ static void add_gecko_thread(const struct format_view *view, const struct tree *
                      "\"endTime\":[],\"phase\":[],\"category\":[]},\"processName\":");
     json_html_string(out, view->title);
     json_html_member(out, ",\"name\":", thread->name[0] ? thread->name : "all threads");
-    buf_add_fmt(out, ",\"isMainThread\":%s,\"pid\":", main ? "true" : "false");
+    buf_add_fmt(out, ",\"isMainThread\":%s,\"pid\":", json_bool(main));
     add_id(out, thread->pid, thread->pid_number);
     buf_add_str(out, ",\"tid\":");
     add_id(out, thread->tid, thread->tid_number);

@@ -19,10 +19,7 @@ static void json_frame(struct buf *out, const struct async_frame *frame)
 {
     json_member(out, "{\"func\": ", frame->func);
     json_member(out, ", \"file\": ", frame->file);
-    if (frame->line > 0)
-        buf_add_fmt(out, ", \"line\": %" PRId32, frame->line);
-    else
-        buf_add_str(out, ", \"line\": null");
+    json_count(out, ", \"line\": ", frame->line);
     buf_add_fmt(out, ", \"first_line\": %" PRId32 "}", frame->first_line);
 }
 
@@ -32,12 +29,9 @@ static void json_task(struct buf *out, const struct async_task *task)
 
     buf_add_fmt(out, "{\"id\": %" PRIu64 ", \"name\": ", task->id);
     json_string(out, task->name);
-    if (task->tid != 0)
-        buf_add_fmt(out, ", \"tid\": %d", (int)task->tid);
-    else
-        buf_add_str(out, ", \"tid\": null");
-    buf_add_fmt(out, ", \"running\": %s, \"cut\": %s, \"coroutines\": [",
-                task->running ? "true" : "false", task->cut ? "true" : "false");
+    json_count(out, ", \"tid\": ", (int32_t)task->tid);
+    buf_add_fmt(out, ", \"running\": %s, \"cut\": %s, \"coroutines\": [", json_bool(task->running),
+                json_bool(task->cut));
     for (i = 0; i < task->depth; i++) {
         buf_add_str(out, i ? ", " : "");
         json_frame(out, &task->frames[i]);

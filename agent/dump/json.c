@@ -18,25 +18,16 @@ static const struct {
 
 enum { STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
 
-/* A number that counts from 1; 0 is one that is not known. */
-static void add_count(struct buf *out, const char *key, int32_t number)
-{
-    if (number > 0)
-        buf_add_fmt(out, "%s%" PRId32, key, number);
-    else
-        buf_add_fmt(out, "%snull", key);
-}
-
 static void add_json_frame(struct buf *out, const struct cpy_frame *frame, uint32_t options)
 {
     json_member(out, "{\"func\": ", frame->code->func);
     json_member(out, ", \"file\": ", frame->code->file);
-    add_count(out, ", \"line\": ", frame->line);
-    add_count(out, ", \"first_line\": ", frame->code->first_line);
+    json_count(out, ", \"line\": ", frame->line);
+    json_count(out, ", \"first_line\": ", frame->code->first_line);
     if (options & CPY_FRAME_POSITIONS) {
-        add_count(out, ", \"end_line\": ", frame->end_line);
-        add_count(out, ", \"column\": ", frame->column);
-        add_count(out, ", \"end_column\": ", frame->end_column);
+        json_count(out, ", \"end_line\": ", frame->end_line);
+        json_count(out, ", \"column\": ", frame->column);
+        json_count(out, ", \"end_column\": ", frame->end_column);
     }
     if (options & CPY_FRAME_OPCODES) {
         json_member(out, ", \"opcode\": ", frame->opcode);
@@ -56,22 +47,17 @@ static void add_json_statuses(struct buf *out, uint32_t status)
         }
 }
 
-static const char *bool_text(bool value)
-{
-    return value ? "true" : "false";
-}
-
 static void add_json_thread(struct buf *out, const struct cpy_thread *thread, uint32_t options)
 {
     uint32_t i;
 
-    add_count(out, "{\"tid\": ", (int32_t)thread->tid);
+    json_count(out, "{\"tid\": ", (int32_t)thread->tid);
     json_member(out, ", \"name\": ", thread->name);
     buf_add_fmt(out, ", \"main\": %s, \"status\": [",
-                bool_text((thread->status & CPY_STATUS_MAIN) != 0));
+                json_bool((thread->status & CPY_STATUS_MAIN) != 0));
     add_json_statuses(out, thread->status);
-    buf_add_fmt(out, "], \"torn\": %s, \"cut\": %s, \"frames\": ", bool_text(thread->torn),
-                bool_text(thread->cut));
+    buf_add_fmt(out, "], \"torn\": %s, \"cut\": %s, \"frames\": ", json_bool(thread->torn),
+                json_bool(thread->cut));
     if (thread->torn) {
         buf_add_str(out, "null}");
         return;
@@ -93,7 +79,7 @@ void dump_json(const struct dump *dump, struct buf *out)
     buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)dump->pid);
     json_string(out, dump->python);
     buf_add_fmt(out, ", \"free_threaded\": %s, \"taken_unix_ns\": %" PRId64,
-                bool_text(dump->free_threaded), dump->taken_unix_ns);
+                json_bool(dump->free_threaded), dump->taken_unix_ns);
     if (dump->warning) {
         json_member(out, ", \"warning\": ", dump->warning);
     }

@@ -246,10 +246,7 @@ static void add_json_top(const struct pprof_top *top, struct buf *out)
 {
     json_member(out, "{\"func\": ", top->name);
     json_member(out, ", \"file\": ", top->file);
-    if (top->start_line > 0)
-        buf_add_fmt(out, ", \"line\": %" PRId32, top->start_line);
-    else
-        buf_add_str(out, ", \"line\": null");
+    json_count(out, ", \"line\": ", top->start_line);
     buf_add_fmt(out, ", \"own\": %" PRId64 ", \"total\": %" PRId64 "}", top->flat, top->cum);
 }
 

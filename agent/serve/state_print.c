@@ -9,6 +9,7 @@
 #include "agent/host/version.h"
 #include "agent/sampling/stats.h"
 #include "agent/serve/state.h"
+#include "base/json.h"
 #include "base/time_units.h"
 
 /* Appends an instant as 2026-11-20T18:56:56Z. */
@@ -263,7 +264,7 @@ static void config_json(const struct state_config *config, struct buf *out)
         return;
     }
     buf_add_fmt(out, "{\"unix_ns\": %" PRId64 ", \"good\": %s, \"error\": ", config->tried_ns,
-                config->good ? "true" : "false");
+                json_bool(config->good));
     escape_json(out, "", config->good ? NULL : config->error.text);
     buf_add_str(out, "}}");
 }
@@ -291,7 +292,7 @@ static void spool_json(const struct delivery_spool_stats *spool, struct buf *out
                 ", \"dropped\": {\"size\": %" PRIu64 ", \"age\": %" PRIu64 ", \"free\": %" PRIu64
                 ", \"unknown\": %" PRIu64 "}, \"bad\": %" PRIu64 ", \"in_memory\": %" PRIu64
                 ", \"last_error\": ",
-                spool->failing ? "true" : "false", spool->entries, spool->bytes, spool->written,
+                json_bool(spool->failing), spool->entries, spool->bytes, spool->written,
                 spool->found, spool->dropped_size, spool->dropped_age, spool->dropped_free,
                 spool->dropped_unknown, spool->bad, spool->in_memory);
     escape_json(out, "", spool->last_error.text[0] ? spool->last_error.text : NULL);
@@ -347,10 +348,8 @@ static void hang_json(const struct state_target *target, struct buf *out)
     }
     buf_add_fmt(out, "{\"kind\": \"%s\", \"seconds\": %.1f, \"tid\": ", target->hang,
                 (double)target->hang_ns / 1e9);
-    if (target->hang_tid)
-        buf_add_fmt(out, "%d}", (int)target->hang_tid);
-    else
-        buf_add_str(out, "null}");
+    json_count(out, "", (int32_t)target->hang_tid);
+    buf_add_str(out, "}");
 }
 
 static void targets_json(const struct state *state, struct buf *out)
@@ -365,8 +364,7 @@ static void targets_json(const struct state *state, struct buf *out)
         escape_json(out, "", target->service);
         escape_json(out, ", \"python\": ", target->python[0] ? target->python : NULL);
         buf_add_fmt(out, ", \"state\": \"%s\", \"rate_hz\": %.6g, \"burst\": %s",
-                    target->doing ? target->doing : "", target->rate_hz,
-                    target->burst ? "true" : "false");
+                    target->doing ? target->doing : "", target->rate_hz, json_bool(target->burst));
         counts_json(&target->counts, out);
         hang_json(target, out);
         buf_add_str(out, "}");

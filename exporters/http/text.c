@@ -46,18 +46,17 @@ size_t text_printable(const void *bytes, size_t size, char *out, size_t out_size
 
 void text_utf8_copy(const char *str, size_t max, char *out)
 {
-    const unsigned char *in = (const unsigned char *)str;
     size_t size = strlen(str), at = 0;
     uint32_t c;
 
     while (at < size) {
-        size_t step = utf8_decode(in + at, size - at, &c);
+        size_t step = utf8_decode(str + at, size - at, &c);
         size_t whole = step > 0 ? step : 1;
 
         if (whole > max - at)
             break;
         if (step > 0)
-            memcpy(out + at, in + at, step);
+            memcpy(out + at, str + at, step);
         else
             out[at] = '?';
         at += whole;

@@ -85,6 +85,21 @@ static void writes_what_stands_before_a_member_as_it_is(void **state)
     buf_finish(&out);
 }
 
+static void a_count_that_is_not_known_is_null(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    json_count(&out, "", INT32_MAX);
+    json_count(&out, ", \"line\": ", 0);
+    json_count(&out, ", ", INT32_MIN);
+    buf_add_str(&out, json_bool(true));
+    buf_add_str(&out, json_bool(false));
+    assert_string_equal(buf_text(&out), "2147483647, \"line\": null, nulltruefalse");
+    buf_finish(&out);
+}
+
 static void fails_as_a_whole_where_the_buffer_is_full(void **state)
 {
     struct buf out;
@@ -106,6 +121,7 @@ int main(void)
         cmocka_unit_test(escapes_every_control_character),
         cmocka_unit_test(the_form_for_html_ends_no_script),
         cmocka_unit_test(writes_what_stands_before_a_member_as_it_is),
+        cmocka_unit_test(a_count_that_is_not_known_is_null),
         cmocka_unit_test(fails_as_a_whole_where_the_buffer_is_full),
     };
 
