@@ -282,7 +282,7 @@ static struct conf_entry *find_section_entry(const struct conf_section *section,
 
 /* Sets an entry: `same`, of an earlier file, or a new one. */
 static void put_entry(struct conf_build *build, struct conf_entry *same,
-                      const struct conf_option *option, unsigned line, struct conf_label pair)
+                      const struct conf_option *option, unsigned line, struct label pair)
 {
     struct conf_entry **end = &build->current->entries;
     struct conf_entry *entry = same ? same : conf_build_take(build, sizeof(*entry));
@@ -329,7 +329,7 @@ static void set_entry(struct conf_build *build, const struct conf_option *option
     else if (!same && build->current->entry_count >= max)
         err_set(&err, "too many of them; allowed: %u", max);
     else if (conf_entry_check(option, bare, value, &err) == CONF_OK) {
-        put_entry(build, same, option, line, (struct conf_label){bare, value});
+        put_entry(build, same, option, line, (struct label){bare, value});
         return;
     }
     add_key_error(build, line, name, err.text);

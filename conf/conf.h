@@ -20,13 +20,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/label.h"
 
 enum conf_rc { CONF_OK, CONF_BAD, CONF_NOMEM };
-
-struct conf_label {
-    const char *name;
-    const char *value;
-};
 
 /* How finely the samples of one service are told apart. */
 /* CONF_SPLIT_UNSET: only while the settings are read. */
@@ -60,23 +56,23 @@ struct conf_http {
 
 /* What a process may be like. Regular expressions are POSIX extended, and searched. */
 struct conf_conditions {
-    const char *cmdline;          /* regular expression: its command line */
-    const char *exe;              /* glob: the executable's path */
-    const char *user;             /* name or number */
-    const char *cgroup;           /* glob: the path of its cgroup */
-    const char *container;        /* glob: id or name of its container */
-    const char *systemd_unit;     /* glob: the unit that it runs in */
-    const char *parent;           /* regular expression: the command line of an ancestor */
-    const struct conf_label *env; /* regular expressions on its variables */
+    const char *cmdline;      /* regular expression: its command line */
+    const char *exe;          /* glob: the executable's path */
+    const char *user;         /* name or number */
+    const char *cgroup;       /* glob: the path of its cgroup */
+    const char *container;    /* glob: id or name of its container */
+    const char *systemd_unit; /* glob: the unit that it runs in */
+    const char *parent;       /* regular expression: the command line of an ancestor */
+    const struct label *env;  /* regular expressions on its variables */
     size_t env_count;
 };
 
 struct conf_target {
     const char *name;
-    struct conf_conditions when;     /* all that are set must hold */
-    struct conf_conditions unless;   /* and none of these */
-    const char *service;             /* template */
-    const struct conf_label *labels; /* templates */
+    struct conf_conditions when;   /* all that are set must hold */
+    struct conf_conditions unless; /* and none of these */
+    const char *service;           /* template */
+    const struct label *labels;    /* templates */
     size_t label_count;
     double rate_hz;         /* default: that of [agent] */
     enum conf_split split;  /* default: that which the page needs */
@@ -105,7 +101,7 @@ struct conf_exporter {
     const char *ca_file, *cert_file, *key_file;
     const char *proxy;
     const char *proxy_login_file, *proxy_login_env, *proxy_login_credential;
-    const struct conf_label *headers; /* header.NAME = value */
+    const struct label *headers; /* header.NAME = value */
     size_t header_count;
     const struct conf_secret_header *secret_headers; /* header_file.NAME = path, ... */
     size_t secret_header_count;
@@ -122,7 +118,7 @@ struct conf_origin; /* private: settings.h */
 struct conf {
     struct conf_agent agent;
     struct conf_http http;
-    const struct conf_label *labels;
+    const struct label *labels;
     size_t label_count;
     const struct conf_target *targets;
     size_t target_count;

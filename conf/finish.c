@@ -114,11 +114,11 @@ static const void *copy_sections_to_array(struct conf_build *build, enum conf_ki
     return array;
 }
 
-static const struct conf_label *gather_entries(struct conf_build *build,
-                                               const struct conf_section *section,
-                                               const char *prefix, size_t *count)
+static const struct label *gather_entries(struct conf_build *build,
+                                          const struct conf_section *section, const char *prefix,
+                                          size_t *count)
 {
-    struct conf_label *array = conf_build_take(build, section->entry_count * sizeof(*array));
+    struct label *array = conf_build_take(build, section->entry_count * sizeof(*array));
     const struct conf_entry *entry = section->entries;
 
     *count = 0;
@@ -133,7 +133,7 @@ static void gather_headers(struct conf_build *build, const struct conf_section *
 {
     struct conf_exporter *exporter = section->values;
     size_t count = section->entry_count;
-    struct conf_label *plain = conf_build_take(build, count * sizeof(*plain));
+    struct label *plain = conf_build_take(build, count * sizeof(*plain));
     struct conf_secret_header *secret = conf_build_take(build, count * sizeof(*secret));
     const struct conf_entry *entry = section->entries;
 

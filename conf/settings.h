@@ -26,7 +26,7 @@ enum {
 struct conf_entry {
     struct conf_entry *next;
     const struct conf_option *option; /* static: its row */
-    struct conf_label pair;           /* the name is without the option's prefix */
+    struct label pair;                /* the name is without the option's prefix */
     unsigned line;                    /* a place, as all below */
 };
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/label.h"
 #include "base/time_units.h"
 
 /* Every outcome: enum name, metric label, text. */
@@ -44,11 +45,6 @@ enum exporter_form {
     EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
 };
 
-struct exporter_label {
-    const char *name;
-    const char *value;
-};
-
 /* A header whose value is a secret. */
 struct exporter_secret_header {
     const char *name;
@@ -60,7 +56,7 @@ struct exporter_secret_header {
 struct exporter_profile {
     const char *service;
     const char *type; /* "cpu", "wall", "gil"; NULL: all types in one */
-    const struct exporter_label *labels;
+    const struct label *labels;
     size_t label_count;
     int64_t start_ns, end_ns; /* UTC */
     const void *bytes;        /* gzip'd: a pprof, or what the form says */
@@ -89,7 +85,7 @@ struct exporter_settings {
     const char *proxy_login_file; /* USER:PASSWORD */
     const char *proxy_login;      /* or itself */
     const char *tenant;           /* X-Scope-OrgID */
-    const struct exporter_label *headers;
+    const struct label *headers;
     size_t header_count;
     const struct exporter_secret_header *secret_headers;
     size_t secret_header_count;

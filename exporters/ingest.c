@@ -48,7 +48,7 @@ static void add_ingest_name(const struct exporter_profile *profile,
     if (service[strspn(service, in_names)] != '\0') /* a label may hold what a name may not */
         add_ingest_label(out, "service_name", service, &first);
     for (size_t i = 0; i < labels->count; i++) {
-        const struct exporter_label *label = &labels->items[i];
+        const struct label *label = &labels->items[i];
 
         if (strncmp(label->name, "__", 2) != 0 && strcmp(label->name, "service_name") != 0)
             add_ingest_label(out, label->name, label->value, &first);

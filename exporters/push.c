@@ -51,12 +51,12 @@ static enum exporter_rc add_push_label(struct push_labels *labels, struct arena 
         labels->left_out = name_copy;
         return EXPORTER_OK;
     }
-    labels->items[labels->count++] = (struct exporter_label){name_copy, value_copy};
+    labels->items[labels->count++] = (struct label){name_copy, value_copy};
     return EXPORTER_OK;
 }
 
 /* The server refuses the whole profile for an empty name and ignores empty values. */
-static bool is_sendable(const struct exporter_label *label)
+static bool is_sendable(const struct label *label)
 {
     return label->name && label->name[0] != '\0' && label->value && label->value[0] != '\0' &&
            strncmp(label->name, "__", 2) != 0 && strlen(label->name) <= PUSH_NAME_MAX;
@@ -64,7 +64,7 @@ static bool is_sendable(const struct exporter_label *label)
 
 static int compare_label_names(const void *left, const void *right)
 {
-    const struct exporter_label *a = left, *b = right;
+    const struct label *a = left, *b = right;
 
     return strcmp(a->name, b->name);
 }

@@ -21,7 +21,7 @@ enum {
 };
 
 struct push_labels {
-    struct exporter_label *items; /* borrowed from the arena */
+    struct label *items; /* borrowed from the arena */
     size_t count;
     const char *left_out; /* the first that there was no room for; NULL: none */
 };

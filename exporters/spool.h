@@ -81,7 +81,7 @@ struct spool_head {
     unsigned form;
     int64_t put_ns;                  /* UTC */
     struct exporter_profile profile; /* decoded: its labels are those below */
-    struct exporter_label labels[SPOOL_LABELS_MAX];
+    struct label labels[SPOOL_LABELS_MAX];
 };
 
 struct spool_name {

@@ -75,7 +75,7 @@ static const char *decode_attribute_text(struct arena *arena, const char *text, 
 /* "k=v,k2=v2" as W3C baggage has it: what follows a ";" are properties, which mean nothing here. */
 static bool read_pairs(struct otel *otel, const char *text, struct otel_pairs *out)
 {
-    struct exporter_label pair;
+    struct label pair;
     const char *end, *stop, *equals;
 
     for (; text && *text; text = *end ? end + 1 : end) {

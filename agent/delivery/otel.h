@@ -16,7 +16,7 @@
 enum { OTEL_PAIRS_MAX = 32 };
 
 struct otel_pairs {
-    struct exporter_label items[OTEL_PAIRS_MAX];
+    struct label items[OTEL_PAIRS_MAX];
     size_t count;
 };
 

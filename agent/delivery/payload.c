@@ -13,7 +13,7 @@ struct payload {
     atomic_size_t references;
     size_t bytes; /* of the whole allocation */
     struct exporter_profile profile;
-    alignas(struct exporter_label) unsigned char data[]; /* labels, then texts, then the bytes */
+    alignas(struct label) unsigned char data[]; /* labels, then texts, then the bytes */
 };
 
 static size_t text_size(const char *text)
@@ -49,7 +49,7 @@ static const char *copy_payload_text(unsigned char **at, const char *text)
 
 static void fill_payload(struct payload *payload, const struct exporter_profile *profile)
 {
-    struct exporter_label *labels = (struct exporter_label *)(void *)payload->data;
+    struct label *labels = (struct label *)(void *)payload->data;
     unsigned char *at = payload->data + profile->label_count * sizeof(labels[0]);
 
     payload->profile = *profile;

@@ -37,21 +37,9 @@ static void world_log(void *ctx, enum delivery_level level, const char *line)
     log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
 }
 
-/* The settings' labels as the exporters know them; the strings stay the settings'. */
-static struct exporter_label *copy_labels(const struct conf_label *labels, size_t count)
-{
-    struct exporter_label *copy = calloc(count + 1, sizeof(*copy));
-    size_t i;
-
-    for (i = 0; copy && i < count; i++)
-        copy[i] = (struct exporter_label){labels[i].name, labels[i].value};
-    return copy;
-}
-
-/* Opens an exporter with its headers, which exporter_open copies. */
-static enum exporter_rc open_with(const struct otel *otel, const struct conf_exporter *conf,
-                                  const struct exporter_label *headers, struct exporter **out,
-                                  struct err *err)
+/* Opens one exporter by what its section and the environment say. */
+static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
+                    struct exporter **out, struct err *err)
 {
     struct exporter_settings settings = {
         .name = conf->name,
@@ -64,7 +52,7 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
         .user = conf->user,
         .proxy = conf->proxy,
         .tenant = conf->tenant,
-        .headers = headers,
+        .headers = conf->headers,
         .header_count = conf->header_count,
         .ca_file = conf->ca_file,
         .cert_file = conf->cert_file,
@@ -86,7 +74,9 @@ static enum exporter_rc open_with(const struct otel *otel, const struct conf_exp
         rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
-    return rc;
+    if (rc != EXPORTER_OK)
+        err_within(err, "exporter %s", conf->name);
+    return rc == EXPORTER_OK;
 }
 
 /* Puts a meter around the sink; it is the next exporter's. */
@@ -96,21 +86,6 @@ static bool add_meter(struct publisher *publisher, struct delivery_sink *sink)
         return false;
     publisher->meter_count++;
     return true;
-}
-
-/* Opens one exporter by what its section and the environment say. */
-static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
-                    struct exporter **out, struct err *err)
-{
-    struct exporter_label *headers = copy_labels(conf->headers, conf->header_count);
-    enum exporter_rc rc = EXPORTER_NOMEM;
-
-    if (headers)
-        rc = open_with(otel, conf, headers, out, err);
-    free(headers);
-    if (rc != EXPORTER_OK)
-        err_within(err, "exporter %s", conf->name);
-    return rc == EXPORTER_OK;
 }
 
 bool publisher_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
@@ -176,10 +151,10 @@ size_t publisher_wanted(const struct conf *conf, const struct conf_exporter **ou
 }
 
 /* The labels of the settings, then what the environment says of all resources. */
-static struct exporter_label *join_attributes(const struct publisher *publisher)
+static struct label *join_attributes(const struct publisher *publisher)
 {
     size_t count = publisher->label_count + publisher->otel.attributes.count;
-    struct exporter_label *all = calloc(count + 1, sizeof(*all));
+    struct label *all = calloc(count + 1, sizeof(*all));
     size_t i;
 
     for (i = 0; all && i < count; i++)
@@ -238,13 +213,12 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
     *publisher = (struct publisher){0};
     buf_init(&publisher->bytes, BYTES_MAX);
     err_set(err, "out of memory");
-    publisher->labels = copy_labels(conf->labels, conf->label_count);
+    publisher->labels = conf->labels;
     publisher->label_count = conf->label_count;
     publisher->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
     publisher->send_jitter_ns = send_jitter_of(conf);
-    good =
-        publisher->labels && publisher->meters && open_delivery(publisher, &conf->agent, held, err);
-    good = good && otel_read(secrets_getenv, &publisher->otel, err);
+    good = publisher->meters && open_delivery(publisher, &conf->agent, held, err) &&
+           otel_read(secrets_getenv, &publisher->otel, err);
     if (good)
         count = publisher_wanted(conf, &wanted);
     for (i = 0; good && i < count; i++)
@@ -288,11 +262,11 @@ static bool prepare_publisher_change(struct publisher *publisher, const struct c
     bool good;
 
     err_set(err, "out of memory");
-    next->labels = copy_labels(conf->labels, conf->label_count);
+    next->labels = conf->labels;
     next->label_count = conf->label_count;
     next->send_jitter_ns = send_jitter_of(conf);
     next->meters = calloc(count + 1, sizeof(struct push_meter *));
-    next->attributes = next->labels ? join_attributes(next) : NULL;
+    next->attributes = join_attributes(next);
     good = next->meters && next->attributes;
     for (i = 0; good && i < count; i++) {
         if (find_same(publisher, before, conf, wanted[i].name, &at)) {
@@ -313,14 +287,13 @@ bool publisher_change(struct publisher *publisher, const struct conf *before,
         delivery_change_new(publisher->delivery, conf->exporter_count + 1);
     struct publisher next = *publisher;
 
-    next.labels = next.attributes = NULL;
+    next.attributes = NULL;
     next.meters = NULL;
     next.meter_count = 0;
     err_set(err, "out of memory");
     if (!change || !prepare_publisher_change(publisher, before, conf, &next, change, err)) {
         delivery_change_abandon(change);
         drop_meters(&next);
-        free(next.labels);
         free(next.attributes);
         return false;
     }
@@ -328,7 +301,6 @@ bool publisher_change(struct publisher *publisher, const struct conf *before,
     publisher_otlp_set_labels(publisher->otlp, next.attributes,
                               next.label_count + next.otel.attributes.count);
     drop_meters(publisher);
-    free(publisher->labels);
     free(publisher->attributes);
     *publisher = next;
     return true;
@@ -347,7 +319,6 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
     publisher_otlp_free(publisher->otlp);
     free(publisher->attributes);
     otel_finish(&publisher->otel);
-    free(publisher->labels);
     buf_finish(&publisher->bytes);
     *publisher = (struct publisher){0};
     return ended;
@@ -367,8 +338,8 @@ static struct pprof_meta meta_of(const struct service *service, uint64_t now_ns,
 }
 
 enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
-                               const struct exporter_label *labels, size_t label_count,
-                               const char *shown, struct buf *out)
+                               const struct label *labels, size_t label_count, const char *shown,
+                               struct buf *out)
 {
     struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
     char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
@@ -393,7 +364,7 @@ enum { PUBLISHER_LABELS_MAX = LABELS_MAX + 32 };
 
 /* The labels of a service, then those of the settings that it has none of. */
 static size_t labels_of(const struct publisher *publisher, const struct service *service,
-                        struct exporter_label out[PUBLISHER_LABELS_MAX])
+                        struct label out[PUBLISHER_LABELS_MAX])
 {
     size_t count = 0, at = 0, i;
 
@@ -409,7 +380,7 @@ static size_t labels_of(const struct publisher *publisher, const struct service 
 static void queue_service_profile(struct publisher *publisher, const struct service *service,
                                   enum exporter_form form, const char *type, uint64_t now_ns)
 {
-    struct exporter_label labels[PUBLISHER_LABELS_MAX];
+    struct label labels[PUBLISHER_LABELS_MAX];
     const struct exporter_profile profile = {
         .service = service->name,
         .type = type,
@@ -488,7 +459,7 @@ static void publisher_types(struct publisher *publisher, const struct service *s
 
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)
 {
-    struct exporter_label labels[PUBLISHER_LABELS_MAX];
+    struct label labels[PUBLISHER_LABELS_MAX];
     enum pprof_rc rc;
 
     if (service_is_empty(service))

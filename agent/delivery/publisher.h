@@ -16,14 +16,14 @@ struct publisher {
     struct delivery *delivery;  /* owned */
     struct push_meter **meters; /* owned: of each exporter, in the order they were added */
     size_t meter_count;
-    struct exporter_label *labels; /* owned; their strings are the settings' */
+    const struct label *labels; /* borrowed: the settings' */
     size_t label_count;
-    struct otel otel;                  /* owned: what the environment says to OTLP exporters */
-    struct exporter_label *attributes; /* owned: the labels and those of the environment */
-    struct publisher_otlp *otlp;       /* owned: the requests of the interval */
-    struct buf bytes;                  /* owned: what is being encoded */
-    uint64_t send_jitter_ns;           /* over which servers are sent to */
-    uint64_t profiles;                 /* encoded so far */
+    struct otel otel;            /* owned: what the environment says to OTLP exporters */
+    struct label *attributes;    /* owned: the labels and those of the environment */
+    struct publisher_otlp *otlp; /* owned: the requests of the interval */
+    struct buf bytes;            /* owned: what is being encoded */
+    uint64_t send_jitter_ns;     /* over which servers are sent to */
+    uint64_t profiles;           /* encoded so far */
 };
 
 /*
@@ -76,7 +76,7 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns);
  * `labels` become comments; `shown` is the type of the value that tools show first.
  */
 MUST_CHECK enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
-                                          const struct exporter_label *labels, size_t label_count,
+                                          const struct label *labels, size_t label_count,
                                           const char *shown, struct buf *out);
 
 #endif

@@ -37,8 +37,8 @@ struct gathering {
 };
 
 struct publisher_otlp {
-    struct delivery *delivery;           /* borrowed */
-    const struct exporter_label *labels; /* borrowed */
+    struct delivery *delivery;  /* borrowed */
+    const struct label *labels; /* borrowed */
     size_t label_count;
     struct gathering gatherings[FORMS];
     struct buf bytes;  /* owned: the request that is handed over */
@@ -56,8 +56,8 @@ static bool reset_otlp_request(struct gathering *g)
     return otlp_reset(g->otlp, id) == PPROF_OK;
 }
 
-bool publisher_otlp_new(struct delivery *delivery, const struct exporter_label *labels,
-                        size_t label_count, struct publisher_otlp **out)
+bool publisher_otlp_new(struct delivery *delivery, const struct label *labels, size_t label_count,
+                        struct publisher_otlp **out)
 {
     struct publisher_otlp *publisher = calloc(1, sizeof(*publisher));
     struct gathering *g;
@@ -84,8 +84,8 @@ bool publisher_otlp_new(struct delivery *delivery, const struct exporter_label *
     return true;
 }
 
-void publisher_otlp_set_labels(struct publisher_otlp *publisher,
-                               const struct exporter_label *labels, size_t label_count)
+void publisher_otlp_set_labels(struct publisher_otlp *publisher, const struct label *labels,
+                               size_t label_count)
 {
     publisher->labels = labels;
     publisher->label_count = label_count;

@@ -18,12 +18,12 @@ struct publisher_otlp; /* private */
  *
  * Gives: *out; false: out of memory.
  */
-MUST_CHECK bool publisher_otlp_new(struct delivery *delivery, const struct exporter_label *labels,
+MUST_CHECK bool publisher_otlp_new(struct delivery *delivery, const struct label *labels,
                                    size_t label_count, struct publisher_otlp **out);
 
 /* Takes other labels from here on. All is borrowed until publisher_otlp_free or the next call. */
-void publisher_otlp_set_labels(struct publisher_otlp *publisher,
-                               const struct exporter_label *labels, size_t label_count);
+void publisher_otlp_set_labels(struct publisher_otlp *publisher, const struct label *labels,
+                               size_t label_count);
 
 /* Adds what a service did until `now_ns`, which is the same for all services of an interval. */
 void publisher_otlp_service(struct publisher_otlp *publisher, const struct service *service,

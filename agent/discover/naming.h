@@ -14,11 +14,11 @@
 
 /* All borrowed. */
 struct naming {
-    const char *env_allow;           /* the names of variables that may be read */
-    const char *auto_labels;         /* the names of labels that are found by themselves */
-    const char *service;             /* template */
-    const char *target;              /* the name of the section */
-    const struct conf_label *labels; /* templates */
+    const char *env_allow;      /* the names of variables that may be read */
+    const char *auto_labels;    /* the names of labels that are found by themselves */
+    const char *service;        /* template */
+    const char *target;         /* the name of the section */
+    const struct label *labels; /* templates */
     size_t label_count;
 };
 

@@ -183,7 +183,7 @@ static enum exporter_rc append_header(struct curl_slist **list, const char *name
 }
 
 static enum exporter_rc check_header(const struct exporter_settings *settings,
-                                     const struct exporter_label *header, struct err *err)
+                                     const struct label *header, struct err *err)
 {
     const char *wrong = NULL;
 
@@ -226,7 +226,7 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
             rc = append_header(list, settings->headers[i].name, settings->headers[i].value);
     }
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->secret_header_count; i++) {
-        const struct exporter_label name = {settings->secret_headers[i].name, ""};
+        const struct label name = {settings->secret_headers[i].name, ""};
 
         rc = check_header(settings, &name, err); /* its value is http_login's */
     }

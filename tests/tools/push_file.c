@@ -93,7 +93,7 @@ static int64_t clock_ns(clockid_t clock)
 static enum exporter_rc send_file(struct exporter *exporter, const struct buf *file,
                                   struct exporter_answer *answer)
 {
-    const struct exporter_label label = {"tool", "push_file"};
+    const struct label label = {"tool", "push_file"};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = &label, .label_count = 1};
 

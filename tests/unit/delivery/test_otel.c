@@ -71,7 +71,7 @@ static void what_is_for_profiles_wins(void **state)
 
 static void settings_that_are_there_stay(void **state)
 {
-    const struct exporter_label header = {"x", "y"};
+    const struct label header = {"x", "y"};
     struct exporter_settings settings = {.url = "http://mine",
                                          .timeout_ns = 1,
                                          .ca_file = "/mine",

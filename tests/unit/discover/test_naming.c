@@ -84,8 +84,7 @@ static void names_by_the_environment_and_labels_by_the_list(void **state)
     char *environment[] = {
         (char[]){"PATH=/bin"}, (char[]){"SECRET=s3cret"}, (char[]){"POD_NAMESPACE=ns"},
         (char[]){"OTEL_RESOURCE_ATTRIBUTES=service.name=web,service.version=7"}, NULL};
-    const struct conf_label labels[] = {{"secret", "${env:SECRET}"},
-                                        {"ns", "in ${env:POD_NAMESPACE}"}};
+    const struct label labels[] = {{"secret", "${env:SECRET}"}, {"ns", "in ${env:POD_NAMESPACE}"}};
     struct naming naming = naming_usual;
     struct target_profile profile;
 

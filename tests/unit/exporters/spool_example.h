@@ -7,7 +7,7 @@
 
 #include "exporters/spool.h"
 
-static const struct exporter_label spool_example_labels[] = {{"env", "prod"}, {"zone", ""}};
+static const struct label spool_example_labels[] = {{"env", "prod"}, {"zone", ""}};
 static const char spool_example_payload[] = "payload: one that no gzip would take";
 
 /* Lends its strings for ever. */

@@ -29,7 +29,7 @@ static const char *query_of(const struct exporter_profile *profile)
 
 static void says_name_labels_and_time(void **state)
 {
-    const struct exporter_label labels[] = {{"region", "eu west"}, {"env", "prod"}};
+    const struct label labels[] = {{"region", "eu west"}, {"env", "prod"}};
     const struct exporter_profile profile = {.service = "shop/web",
                                              .type = "cpu",
                                              .labels = labels,
@@ -46,7 +46,7 @@ static void says_name_labels_and_time(void **state)
 
 static void a_hostile_service_stays_a_name(void **state)
 {
-    const struct exporter_label labels[] = {{"a b", "x,y=z}&format=jfr#"}};
+    const struct label labels[] = {{"a b", "x,y=z}&format=jfr#"}};
     const struct exporter_profile profile = {
         .service = "s{x=1}&from=0", .type = "cpu", .labels = labels, .label_count = 1};
 

@@ -79,7 +79,7 @@ static void refuses_a_profile_without_a_type(void **state)
 
 static void sorts_labels_and_keeps_the_first_of_a_name(void **state)
 {
-    static const struct exporter_label labels[] = {
+    static const struct label labels[] = {
         {"zone", "a"}, {"env", "prod"}, {"zone", "b"}, {"service_name", "other"}};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = labels, .label_count = 4};
@@ -91,9 +91,9 @@ static void sorts_labels_and_keeps_the_first_of_a_name(void **state)
 
 static void leaves_out_labels_that_servers_refuse(void **state)
 {
-    static const struct exporter_label labels[] = {{"", "x"},         {"empty", ""},
-                                                   {"__name__", "x"}, {"__session_id__", "x"},
-                                                   {NULL, "x"},       {"n", NULL}};
+    static const struct label labels[] = {{"", "x"},         {"empty", ""},
+                                          {"__name__", "x"}, {"__session_id__", "x"},
+                                          {NULL, "x"},       {"n", NULL}};
     struct exporter_profile profile = {
         .service = "", .type = "cpu", .labels = labels, .label_count = 6};
 
@@ -104,10 +104,10 @@ static void leaves_out_labels_that_servers_refuse(void **state)
 
 static void makes_labels_valid_utf8(void **state)
 {
-    static const struct exporter_label labels[] = {{"bad\xff", "\xc3"},
-                                                   {"good", "\xc3\xa9"},
-                                                   {"overlong", "\xc0\x80"},
-                                                   {"surrogate", "\xed\xa0\x80"}};
+    static const struct label labels[] = {{"bad\xff", "\xc3"},
+                                          {"good", "\xc3\xa9"},
+                                          {"overlong", "\xc0\x80"},
+                                          {"surrogate", "\xed\xa0\x80"}};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = labels, .label_count = 4};
 
@@ -120,7 +120,7 @@ static void makes_labels_valid_utf8(void **state)
 static void cuts_long_values_between_characters(void **state)
 {
     char value[PUSH_VALUE_MAX + 8];
-    struct exporter_label label = {"long", value};
+    struct label label = {"long", value};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = &label, .label_count = 1};
     const char *text;
@@ -136,7 +136,7 @@ static void cuts_long_values_between_characters(void **state)
 
 static void leaves_out_labels_that_the_server_would_refuse(void **state)
 {
-    struct exporter_label labels[PUSH_LABELS_MAX];
+    struct label labels[PUSH_LABELS_MAX];
     char names[PUSH_LABELS_MAX][8], *text;
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = labels, .label_count = PUSH_LABELS_MAX - 2};
@@ -144,7 +144,7 @@ static void leaves_out_labels_that_the_server_would_refuse(void **state)
     (void)state;
     for (size_t i = 0; i < PUSH_LABELS_MAX; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "l%zu", i);
-        labels[i] = (struct exporter_label){names[i], "x"};
+        labels[i] = (struct label){names[i], "x"};
     }
     text = strdup(labels_of(&profile, EXPORTER_OK));
     assert_non_null(strstr(text, ",l25=x,"));
@@ -173,7 +173,7 @@ static void refuses_a_message_that_is_too_large(void **state)
 
 static void says_so_when_memory_is_short(void **state)
 {
-    struct exporter_label label = {"env", "prod"};
+    struct label label = {"env", "prod"};
     struct exporter_profile profile = {
         .service = "demo", .type = "cpu", .labels = &label, .label_count = 1};
 

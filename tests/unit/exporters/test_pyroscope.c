@@ -16,7 +16,7 @@ static int setup(void **state)
 
 static enum exporter_rc send_bytes(struct fixture *fix, const void *bytes, size_t size)
 {
-    struct exporter_label label = {"env", "prod"};
+    struct label label = {"env", "prod"};
     struct exporter_profile profile = {
         .service = "demo",
         .type = "cpu",
@@ -72,7 +72,7 @@ static void write_secret(struct fixture *fix, const char *text, mode_t mode)
 static void posts_the_message_with_its_headers(void **state)
 {
     struct fixture *fix = *state;
-    const struct exporter_label headers[] = {{"X-One", "1"}, {"X-None", ""}};
+    const struct label headers[] = {{"X-One", "1"}, {"X-None", ""}};
     const char *body;
 
     fix->settings.tenant = "team-a";
@@ -363,7 +363,7 @@ static void tries_again_what_an_old_server_calls_unprocessable(void **state)
 
 static void notes_once_that_labels_are_left_out(void **state)
 {
-    struct exporter_label labels[40];
+    struct label labels[40];
     struct exporter_profile profile = {.service = "demo",
                                        .type = "cpu",
                                        .labels = labels,
@@ -375,7 +375,7 @@ static void notes_once_that_labels_are_left_out(void **state)
 
     for (size_t i = 0; i < 40; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "l%zu", i);
-        labels[i] = (struct exporter_label){names[i], "x"};
+        labels[i] = (struct label){names[i], "x"};
     }
     start(fix);
 
@@ -629,7 +629,7 @@ static void refuses_urls_that_cannot_work(void **state)
 
 static void refuses_headers_that_cannot_work(void **state)
 {
-    static const struct exporter_label headers[] = {
+    static const struct label headers[] = {
         {"", "x"},
         {"a b", "x"},
         {"a:", "x"},
