@@ -67,7 +67,7 @@ BENCH := $(BUILD)/tests/bench/bench_unwind
 BENCH_SRC := $(addprefix tests/bench/,bench_unwind.c changed.c counters.c floor.c operations.c)
 TOOLS := $(patsubst tests/tools/%.c,$(BUILD)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-# The order in which archives are linked; formats needs pprof and base, the others base only.
+# The order in which archives are linked; formats needs pprof, conf needs exporters, all need base.
 LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUILD)/libconf.a $(BUILD)/libexporters.a \
             $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_Z) $(LIBS_INI) -lpthread -ldl
 

@@ -101,12 +101,15 @@ static void check_target(struct conf_build *build, const struct conf_section *se
 static void misplaced(struct conf_build *build, const struct conf_section *section,
                       const struct conf_option *option, unsigned line)
 {
-    const struct conf_exporter *exporter = section->values;
+    const struct exporter_settings *exporter = section->values;
+    const struct exporter_type *other = exporter_types; /* the first that uses the key */
     char head[CONF_HEAD_MAX];
 
+    while (!conf_option_used_by(option, other))
+        other++;
     conf_errors_add(&build->errors, line, "%s %s: is not for type %s; allowed: with type %s",
-                    conf_section_head(section, head), option->name, exporter->type,
-                    conf_exporter_types[__builtin_ctz(option->used_by)]);
+                    conf_section_head(section, head), option->name, exporter->type->name,
+                    other->name);
 }
 
 /* True if "START END=..." is a variable that is set to something, START and END put together. */
@@ -206,12 +209,12 @@ static void check_login(struct conf_build *build, const struct conf_section *sec
 static void check_path(struct conf_build *build, const struct conf_section *section)
 {
     const struct conf_section *other = build->conf->origin->first[CONF_EXPORTER];
-    const char *path = ((const struct conf_exporter *)section->values)->path;
+    const char *path = ((const struct exporter_settings *)section->values)->path;
     char head[CONF_HEAD_MAX], others[CONF_HEAD_MAX], seen[CONF_SEEN_MAX];
     const char *used;
 
     for (; path && other != section; other = other->next) {
-        used = ((const struct conf_exporter *)other->values)->path;
+        used = ((const struct exporter_settings *)other->values)->path;
         if (!used || strcmp(used, path) != 0)
             continue;
         conf_errors_add(&build->errors, section->line,
@@ -224,13 +227,12 @@ static void check_path(struct conf_build *build, const struct conf_section *sect
 
 static void check_exporter(struct conf_build *build, const struct conf_section *section)
 {
-    const struct conf_exporter *exporter = section->values;
+    const struct exporter_settings *exporter = section->values;
     const struct conf_option *option = conf_options;
 
     if (!exporter->type) {
         if (!line_of(section, "type"))
-            add_rule_error(build, section, "type",
-                           "is missing; allowed: store, pyroscope, file, otlp");
+            check_missing(build, section, conf_option_find(CONF_EXPORTER, "type"));
         return; /* which keys belong cannot be said */
     }
     for (; option < conf_options + conf_option_count; option++)

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/label.h"
+#include "exporters/settings.h"
 
 enum conf_rc { CONF_OK, CONF_BAD, CONF_NOMEM };
 
@@ -79,40 +80,6 @@ struct conf_target {
     uint64_t hang_after_ns; /* 0: nobody asks whether it hangs */
 };
 
-/* A header whose value comes from elsewhere: exactly one of the others is not NULL. */
-struct conf_secret_header {
-    const char *name;
-    const char *file, *env, *credential;
-};
-
-/* A setting that the type does not use is NULL or 0. */
-struct conf_exporter {
-    const char *name;
-    const char *type; /* "store", "pyroscope", "file" */
-    const char *path;
-    const char *pattern;
-    uint64_t max_size_bytes;
-    uint64_t max_age_ns;
-    const char *url;
-    const char *tenant;
-    const char *user;
-    const char *password_file, *password_env, *password_credential;
-    const char *token_file, *token_env, *token_credential;
-    const char *ca_file, *cert_file, *key_file;
-    const char *proxy;
-    const char *proxy_login_file, *proxy_login_env, *proxy_login_credential;
-    const struct label *headers; /* header.NAME = value */
-    size_t header_count;
-    const struct conf_secret_header *secret_headers; /* header_file.NAME = path, ... */
-    size_t secret_header_count;
-    uint64_t timeout_ns, connect_timeout_ns, stall_timeout_ns;
-    const char *legacy; /* "ingest"; NULL: none */
-    bool gil;
-    const char *compression; /* "gzip", "none" */
-    size_t queue;            /* profiles that wait at most */
-    uint64_t retry_ns;       /* a profile is tried for this long; 0: once */
-};
-
 struct conf_origin; /* private: settings.h */
 
 struct conf {
@@ -122,7 +89,7 @@ struct conf {
     size_t label_count;
     const struct conf_target *targets;
     size_t target_count;
-    const struct conf_exporter *exporters;
+    const struct exporter_settings *exporters;
     size_t exporter_count;
     struct conf_origin *origin; /* owned: the memory of it all, and the line of each setting */
 };

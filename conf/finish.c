@@ -7,20 +7,20 @@
 
 bool conf_option_applies(const struct conf_option *option, const struct conf_section *section)
 {
-    const struct conf_exporter *exporter = section->values;
+    const struct exporter_settings *exporter = section->values;
 
     if (option->kind != section->kind)
         return false;
-    return option->kind != CONF_EXPORTER || (option->used_by & conf_exporter_bit(exporter->type));
+    return option->kind != CONF_EXPORTER || conf_option_used_by(option, exporter->type);
 }
 
 const char *conf_option_otel(const struct conf_option *option, const struct conf_section *section)
 {
-    const struct conf_exporter *exporter = section->values;
-    bool is_otlp =
-        section->kind == CONF_EXPORTER && exporter->type && strcmp(exporter->type, "otlp") == 0;
+    const struct exporter_settings *exporter = section->values;
+    bool reads_otel =
+        section->kind == CONF_EXPORTER && exporter->type && exporter->type->reads_otel;
 
-    return is_otlp ? option->otel : NULL;
+    return reads_otel ? option->otel : NULL;
 }
 
 /* Gives each key that is not set its default; where a variable may stand in, that is not known. */
@@ -49,17 +49,18 @@ static bool only_page_shows(const struct conf_origin *origin)
 {
     const struct conf_http *http = origin->first[CONF_HTTP]->values;
     const struct conf_section *section = origin->first[CONF_EXPORTER];
-    const char *listen = http->listen, *type;
+    const struct exporter_type *type;
+    const char *listen = http->listen;
     bool near, stores = false;
 
     if (!listen)
         return false;
     near = listen[0] == '/' || strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0;
     for (; section && is_on(http->page, is_on(http->pull, near)); section = section->next) {
-        type = ((const struct conf_exporter *)section->values)->type;
-        if (type && (strcmp(type, "pyroscope") == 0 || strcmp(type, "otlp") == 0))
+        type = ((const struct exporter_settings *)section->values)->type;
+        if (type && type->needs_url)
             return false;
-        stores |= type && strcmp(type, "store") == 0;
+        stores |= type && type->is_store;
     }
     return stores;
 }
@@ -96,7 +97,7 @@ void conf_build_defaults(struct conf_build *build)
     for (section = origin->first[CONF_TARGET]; section; section = section->next)
         inherit(section, origin);
     for (section = origin->first[CONF_EXPORTER]; section; section = section->next)
-        ((struct conf_exporter *)section->values)->name = section->name;
+        ((struct exporter_settings *)section->values)->name = section->name;
 }
 
 /* Copies the values of all sections of a kind into one array, which they then point into. */
@@ -131,17 +132,17 @@ static const struct label *gather_entries(struct conf_build *build,
 /* The headers of an exporter: those with a value, and those that say where theirs is. */
 static void gather_headers(struct conf_build *build, const struct conf_section *section)
 {
-    struct conf_exporter *exporter = section->values;
+    struct exporter_settings *exporter = section->values;
     size_t count = section->entry_count;
     struct label *plain = conf_build_take(build, count * sizeof(*plain));
-    struct conf_secret_header *secret = conf_build_take(build, count * sizeof(*secret));
+    struct exporter_secret_header *secret = conf_build_take(build, count * sizeof(*secret));
     const struct conf_entry *entry = section->entries;
 
     exporter->headers = plain;
     exporter->secret_headers = secret;
     for (; plain && secret && entry; entry = entry->next) {
         enum conf_type type = entry->option->type;
-        struct conf_secret_header *header;
+        struct exporter_secret_header *header;
 
         if (type == CONF_TYPE_HEADER) {
             plain[exporter->header_count++] = entry->pair;
@@ -149,9 +150,9 @@ static void gather_headers(struct conf_build *build, const struct conf_section *
         }
         header = &secret[exporter->secret_header_count++];
         header->name = entry->pair.name;
-        header->file = type == CONF_TYPE_HEADER_FILE ? entry->pair.value : NULL;
-        header->env = type == CONF_TYPE_HEADER_ENV ? entry->pair.value : NULL;
-        header->credential = type == CONF_TYPE_HEADER_CREDENTIAL ? entry->pair.value : NULL;
+        header->value.file = type == CONF_TYPE_HEADER_FILE ? entry->pair.value : NULL;
+        header->value.env = type == CONF_TYPE_HEADER_ENV ? entry->pair.value : NULL;
+        header->value.credential = type == CONF_TYPE_HEADER_CREDENTIAL ? entry->pair.value : NULL;
     }
 }
 

@@ -52,13 +52,11 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
             .title = "[exporter NAME]",
             .help = "Where profiles go. Each profile goes to all exporters.",
             .named = true,
-            .size = sizeof(struct conf_exporter),
+            .size = sizeof(struct exporter_settings),
             .count_max = 16,
             .entries_max = 32,
         },
 };
-
-const char *const conf_exporter_types[] = {"store", "pyroscope", "file", "otlp", NULL};
 
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -68,9 +66,10 @@ static const char *const compressions[] = {"gzip", "none", NULL};
 static const char *const legacies[] = {"ingest", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
-#define IN_AGENT(field)    .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
-#define IN_TARGET(field)   .kind = CONF_TARGET, .offset = offsetof(struct conf_target, field)
-#define IN_EXPORTER(field) .kind = CONF_EXPORTER, .offset = offsetof(struct conf_exporter, field)
+#define IN_AGENT(field)  .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
+#define IN_TARGET(field) .kind = CONF_TARGET, .offset = offsetof(struct conf_target, field)
+#define IN_EXPORTER(field) \
+    .kind = CONF_EXPORTER, .offset = offsetof(struct exporter_settings, field)
 
 const struct conf_option conf_options[] = {
     {
@@ -488,9 +487,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "type",
         IN_EXPORTER(type),
-        .type = CONF_TYPE_CHOICE,
-        .choices = conf_exporter_types,
-        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE | CONF_OTLP,
+        .type = CONF_TYPE_EXPORTER,
         .need = CONF_REQUIRED,
         .otherwise = "an error",
         .help = "What takes the profiles: a directory on this machine, a Pyroscope server, a file "
@@ -543,7 +540,7 @@ const struct conf_option conf_options[] = {
         .name = "url",
         IN_EXPORTER(url),
         .type = CONF_TYPE_URL,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "ENDPOINT",
         .need = CONF_REQUIRED,
         .otherwise = "an error",
@@ -555,7 +552,7 @@ const struct conf_option conf_options[] = {
         .name = "tenant",
         IN_EXPORTER(tenant),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "none is named",
         .example = "team-a",
         .help = "The tenant that the profiles belong to, sent as X-Scope-OrgID.",
@@ -564,25 +561,25 @@ const struct conf_option conf_options[] = {
         .name = "user",
         IN_EXPORTER(user),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "pystrobe",
         .help = "The user of basic authentication. It needs password_file.",
     },
     {
         .name = "password_file",
-        IN_EXPORTER(password_file),
+        IN_EXPORTER(password.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "/etc/pystrobe/password",
         .help = "A file whose first line is the password of user.",
     },
     {
         .name = "password_env",
-        IN_EXPORTER(password_env),
+        IN_EXPORTER(password.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "PASSWORD",
         .help = "The environment variable that has the password of user. It is taken out of the "
@@ -590,9 +587,9 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "password_credential",
-        IN_EXPORTER(password_credential),
+        IN_EXPORTER(password.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "password",
         .help =
@@ -600,18 +597,18 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "token_file",
-        IN_EXPORTER(token_file),
+        IN_EXPORTER(token.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "/etc/pystrobe/token",
         .help = "A file whose first line is sent as a bearer token. It excludes user.",
     },
     {
         .name = "token_env",
-        IN_EXPORTER(token_env),
+        IN_EXPORTER(token.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "TOKEN",
         .help = "The environment variable that has the bearer token. It is taken out of the "
@@ -619,9 +616,9 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "token_credential",
-        IN_EXPORTER(token_credential),
+        IN_EXPORTER(token.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "token",
         .help = "The systemd credential (LoadCredential=) whose first line is the bearer token.",
@@ -630,7 +627,7 @@ const struct conf_option conf_options[] = {
         .name = "ca_file",
         IN_EXPORTER(ca_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "CERTIFICATE",
         .otherwise = "the certificates of the system",
         .example = "/etc/pystrobe/ca.pem",
@@ -640,7 +637,7 @@ const struct conf_option conf_options[] = {
         .name = "cert_file",
         IN_EXPORTER(cert_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "CLIENT_CERTIFICATE",
         .otherwise = "no client certificate",
         .example = "/etc/pystrobe/client.pem",
@@ -650,7 +647,7 @@ const struct conf_option conf_options[] = {
         .name = "key_file",
         IN_EXPORTER(key_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "CLIENT_KEY",
         .otherwise = "the key is in cert_file",
         .example = "/etc/pystrobe/client.key",
@@ -660,25 +657,25 @@ const struct conf_option conf_options[] = {
         .name = "proxy",
         IN_EXPORTER(proxy),
         .type = CONF_TYPE_PROXY,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "as http_proxy, https_proxy and no_proxy say",
         .example = "http://proxy.example:3128",
         .help = "The proxy that the server is reached through.",
     },
     {
         .name = "proxy_login_file",
-        IN_EXPORTER(proxy_login_file),
+        IN_EXPORTER(proxy_login.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "/etc/pystrobe/proxy-login",
         .help = "A file whose first line is USER:PASSWORD for the proxy.",
     },
     {
         .name = "proxy_login_env",
-        IN_EXPORTER(proxy_login_env),
+        IN_EXPORTER(proxy_login.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "PROXY_LOGIN",
         .help = "The environment variable that has USER:PASSWORD for the proxy. It is taken out of "
@@ -686,9 +683,9 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "proxy_login_credential",
-        IN_EXPORTER(proxy_login_credential),
+        IN_EXPORTER(proxy_login.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "proxy-login",
         .help = "The systemd credential (LoadCredential=) whose first line is USER:PASSWORD for "
@@ -699,7 +696,7 @@ const struct conf_option conf_options[] = {
         .name = "header.NAME",
         .prefix = "header.",
         .type = CONF_TYPE_HEADER,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "HEADERS",
         .secret = true,
         .otherwise = "no such header",
@@ -711,7 +708,7 @@ const struct conf_option conf_options[] = {
         .name = "header_file.NAME",
         .prefix = "header_file.",
         .type = CONF_TYPE_HEADER_FILE,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no such header",
         .example = "header_file.X-Key = /etc/pystrobe/key",
         .help = "An HTTP header of this name whose value is the first line of a file.",
@@ -721,7 +718,7 @@ const struct conf_option conf_options[] = {
         .name = "header_env.NAME",
         .prefix = "header_env.",
         .type = CONF_TYPE_HEADER_ENV,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no such header",
         .example = "header_env.X-Api-Key = API_KEY",
         .help = "The same, with the value of an environment variable.",
@@ -731,7 +728,7 @@ const struct conf_option conf_options[] = {
         .name = "header_credential.NAME",
         .prefix = "header_credential.",
         .type = CONF_TYPE_HEADER_CREDENTIAL,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otherwise = "no such header",
         .example = "header_credential.X-Auth = api-key",
         .help = "The same, with the first line of a systemd credential.",
@@ -740,7 +737,7 @@ const struct conf_option conf_options[] = {
         .name = "timeout",
         IN_EXPORTER(timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .otel = "TIMEOUT",
         .usual = "10s",
         .min = "100ms",
@@ -751,7 +748,7 @@ const struct conf_option conf_options[] = {
         .name = "connect_timeout",
         IN_EXPORTER(connect_timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .usual = "5s",
         .min = "100ms",
         .max = "10m",
@@ -762,7 +759,7 @@ const struct conf_option conf_options[] = {
         .name = "stall_timeout",
         IN_EXPORTER(stall_timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_PYROSCOPE | CONF_OTLP,
+        .used_by = CONF_SERVERS,
         .usual = "10s",
         .min = "1s",
         .max = "10m",
@@ -783,7 +780,7 @@ const struct conf_option conf_options[] = {
         IN_EXPORTER(gil),
         .type = CONF_TYPE_SWITCH,
         .choices = switches,
-        .used_by = CONF_PYROSCOPE | CONF_FILE | CONF_OTLP,
+        .used_by = CONF_SERVERS | CONF_FILE,
         .usual = "off",
         .help = "Whether profiles of the time that threads held the GIL are sent, too.",
     },
@@ -801,7 +798,6 @@ const struct conf_option conf_options[] = {
         .name = "queue",
         IN_EXPORTER(queue),
         .type = CONF_TYPE_COUNT,
-        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE | CONF_OTLP,
         .usual = "32",
         .min = "1",
         .max = "1000",
@@ -811,7 +807,6 @@ const struct conf_option conf_options[] = {
         .name = "retry",
         IN_EXPORTER(retry_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_STORE | CONF_PYROSCOPE | CONF_FILE | CONF_OTLP,
         .usual = "5m",
         .min = "0s",
         .max = "1d",
@@ -824,14 +819,12 @@ const size_t conf_option_count = sizeof(conf_options) / sizeof(conf_options[0]);
 _Static_assert(sizeof(conf_options) / sizeof(conf_options[0]) <= CONF_OPTION_MAX,
                "CONF_OPTION_MAX is too small");
 
-unsigned conf_exporter_bit(const char *type)
+bool conf_option_used_by(const struct conf_option *option, const struct exporter_type *type)
 {
-    unsigned i;
-
-    for (i = 0; type && conf_exporter_types[i]; i++)
-        if (strcmp(conf_exporter_types[i], type) == 0)
-            return 1u << i;
-    return 0;
+    if (!type)
+        return false;
+    return option->used_by == CONF_ALL || (option->used_by & 1U << (type - exporter_types)) ||
+           (option->used_by & CONF_SERVERS && type->needs_url);
 }
 
 static bool names(const struct conf_option *option, const char *name)

@@ -2,8 +2,9 @@
 /*
  * options.h - the table of every section and key that the ini may hold.
  *
- * To add a key: a field in conf.h and a row in options.c. Parsing, messages,
- * `pystrobe config`, the sample file and the manual page follow by themselves.
+ * To add a key: a field in conf.h, or for an exporter's in exporters/settings.h, and a row in
+ * options.c. Parsing, messages, `pystrobe config`, the sample file and the manual page follow by
+ * themselves.
  */
 #ifndef CONF_OPTIONS_H
 #define CONF_OPTIONS_H
@@ -37,6 +38,7 @@ enum conf_type {
     CONF_TYPE_COUNT,    /* size_t */
     CONF_TYPE_CHOICE,   /* const char *, one of `choices` */
     CONF_TYPE_SPLIT,    /* enum conf_split, in the order of `choices` */
+    CONF_TYPE_EXPORTER, /* const struct exporter_type *, one of exporter_types */
     CONF_TYPE_REGEX,    /* const char *, from here on */
     CONF_TYPE_GLOB,
     CONF_TYPE_TEXT,
@@ -59,8 +61,15 @@ enum conf_type {
     CONF_TYPES
 };
 
-/* Exporter types, as bits of conf_option.used_by. */
-enum { CONF_STORE = 1, CONF_PYROSCOPE = 2, CONF_FILE = 4, CONF_OTLP = 8 };
+/* Which types of exporter use a key, as bits of conf_option.used_by. */
+enum {
+    CONF_ALL = 0,
+    CONF_STORE = 1 << EXPORTER_STORE,
+    CONF_PYROSCOPE = 1 << EXPORTER_PYROSCOPE,
+    CONF_FILE = 1 << EXPORTER_FILE,
+    CONF_OTLP = 1 << EXPORTER_OTLP,
+    CONF_SERVERS = 1 << EXPORTER_TYPES /* all that need a URL */
+};
 
 /* What a section must have of a key. */
 enum conf_need {
@@ -80,7 +89,7 @@ struct conf_option {
     const char *min, *max; /* as ini text; NULL where the type has no order */
     const char *const *choices; /* ends with NULL */
     unsigned used_by;           /* exporters only */
-    const char *otel; /* type otlp: OTEL_EXPORTER_OTLP_<this> holds where the key is absent */
+    const char *otel; /* types that read OTEL_EXPORTER_OTLP_<this> where the key is absent */
     enum conf_need need;
     bool secret;         /* the value is never shown */
     const char *example; /* for the sample, where there is no default */
@@ -92,11 +101,8 @@ enum { CONF_OPTION_MAX = 96 }; /* rows of the table at most: settings.h has an a
 extern const struct conf_option conf_options[];
 extern const size_t conf_option_count;
 
-/* The names of the exporter types in the order of their bits; ends with NULL. */
-extern const char *const conf_exporter_types[];
-
-/* The bit of an exporter type, 0 if there is none of that name. */
-unsigned conf_exporter_bit(const char *type);
+/* True if exporters of this type use the key; false for NULL. */
+bool conf_option_used_by(const struct conf_option *option, const struct exporter_type *type);
 
 /* The row of key `name` in a section of this kind; NULL if there is none. */
 const struct conf_option *conf_option_find(enum conf_kind kind, const char *name);

@@ -42,38 +42,34 @@ static void add_facts(const struct conf_option *option, struct buf *out)
                     option->usual ? option->usual : option->otherwise);
 }
 
-/* `type`: the name of the exporter type that this section is an example of, or NULL. */
-static void add_setting(const struct conf_option *option, const char *type, struct buf *out)
+/* `type`: the exporter type that this section is an example of, or NULL. */
+static void add_setting(const struct conf_option *option, const struct exporter_type *type,
+                        struct buf *out)
 {
     const char *value = option->usual ? option->usual : option->example;
 
     buf_add_str(out, "\n");
     add_prose(option->help, out);
     add_facts(option, out);
-    if (option->otel && type && strcmp(type, "otlp") == 0)
+    if (option->otel && type && type->reads_otel)
         buf_add_fmt(out, "# Where it is absent, the variable OTEL_EXPORTER_OTLP_%s holds.\n",
                     option->otel);
     if (option->prefix)
         buf_add_fmt(out, ";%s\n", value);
     else
-        buf_add_fmt(out, ";%s = %s\n", option->name, value ? value : type);
+        buf_add_fmt(out, ";%s = %s\n", option->name, value ? value : type->name);
 }
 
-static void add_section(enum conf_kind kind, unsigned bit, struct buf *out)
+static void add_section(enum conf_kind kind, const struct exporter_type *type, struct buf *out)
 {
     const struct conf_option *option = conf_options;
-    const char *type = NULL;
-    unsigned i;
 
-    for (i = 0; kind == CONF_EXPORTER && conf_exporter_types[i]; i++)
-        if (bit == 1u << i)
-            type = conf_exporter_types[i];
     if (type)
-        buf_add_fmt(out, ";[exporter %s]\n", type);
+        buf_add_fmt(out, ";[exporter %s]\n", type->name);
     else
         buf_add_fmt(out, conf_kinds[kind].named ? ";[%s web]\n" : "[%s]\n", conf_kinds[kind].word);
     for (; option < conf_options + conf_option_count; option++)
-        if (option->kind == kind && (!type || option->used_by & bit))
+        if (option->kind == kind && (!type || conf_option_used_by(option, type)))
             add_setting(option, type, out);
 }
 
@@ -91,11 +87,11 @@ void conf_print_sample(struct buf *out)
         buf_add_str(out, "\n");
         add_prose(conf_kinds[kind].help, out);
         if (kind != CONF_EXPORTER)
-            add_section((enum conf_kind)kind, 0, out);
+            add_section((enum conf_kind)kind, NULL, out);
     }
-    for (i = 0; conf_exporter_types[i]; i++) {
+    for (i = 0; i < EXPORTER_TYPES; i++) {
         buf_add_str(out, i ? "\n" : "");
-        add_section(CONF_EXPORTER, 1u << i, out);
+        add_section(CONF_EXPORTER, &exporter_types[i], out);
     }
 }
 
@@ -116,14 +112,11 @@ static void add_types(const struct conf_option *option, struct buf *out)
     const char *separator = "Only for type";
     unsigned i;
 
-    for (i = 0; conf_exporter_types[i]; i++)
-        if (!(option->used_by & 1u << i))
-            break;
-    if (!option->used_by || !conf_exporter_types[i])
-        return; /* for all of them */
-    for (i = 0; conf_exporter_types[i]; i++)
-        if (option->used_by & 1u << i) {
-            buf_add_fmt(out, "%s %s", separator, conf_exporter_types[i]);
+    if (option->used_by == CONF_ALL)
+        return;
+    for (i = 0; i < EXPORTER_TYPES; i++)
+        if (conf_option_used_by(option, &exporter_types[i])) {
+            buf_add_fmt(out, "%s %s", separator, exporter_types[i].name);
             separator = ",";
         }
     buf_add_str(out, ".\n");

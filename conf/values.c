@@ -110,14 +110,23 @@ static enum conf_rc read_share(const struct conf_option *option, const char *tex
     return read_real(option, conf_share, text, field, err);
 }
 
+/* The words that the option takes, one by one; NULL: no more, or it takes other than words. */
+static const char *choice_at(const struct conf_option *option, size_t i)
+{
+    if (option->type == CONF_TYPE_EXPORTER)
+        return i < EXPORTER_TYPES ? exporter_types[i].name : NULL;
+    return option->choices ? option->choices[i] : NULL;
+}
+
 static enum conf_rc find_choice(const struct conf_option *option, const char *text, size_t *out,
                                 struct err *err)
 {
     char shown[CONF_QUOTE_MAX];
+    const char *choice;
     size_t i;
 
-    for (i = 0; option->choices[i]; i++)
-        if (strcmp(option->choices[i], text) == 0) {
+    for (i = 0; (choice = choice_at(option, i)); i++)
+        if (strcmp(choice, text) == 0) {
             *out = i;
             return CONF_OK;
         }
@@ -144,6 +153,17 @@ static enum conf_rc read_split(const struct conf_option *option, const char *tex
 
     if (rc == CONF_OK)
         *(enum conf_split *)field = (enum conf_split)(CONF_SPLIT_NONE + index);
+    return rc;
+}
+
+static enum conf_rc read_exporter_type(const struct conf_option *option, const char *text,
+                                       void *field, struct err *err)
+{
+    size_t index;
+    enum conf_rc rc = find_choice(option, text, &index, err);
+
+    if (rc == CONF_OK)
+        *(const struct exporter_type **)field = &exporter_types[index];
     return rc;
 }
 
@@ -198,6 +218,16 @@ static void print_split(const struct conf_option *option, const void *field, str
         buf_add_str(out, option->choices[split - CONF_SPLIT_NONE]);
 }
 
+static void print_exporter_type(const struct conf_option *option, const void *field,
+                                struct buf *out)
+{
+    const struct exporter_type *type = *(const struct exporter_type *const *)field;
+
+    (void)option;
+    if (type)
+        buf_add_str(out, type->name);
+}
+
 static void print_switch(const struct conf_option *option, const void *field, struct buf *out)
 {
     buf_add_str(out, option->choices[*(const bool *)field ? 1 : 0]);
@@ -222,6 +252,7 @@ static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_SWITCH] = {.read = read_switch, .print = print_switch},
     [CONF_TYPE_CHOICE] = {.read = read_choice, .print = print_string},
     [CONF_TYPE_SPLIT] = {.read = read_split, .print = print_split},
+    [CONF_TYPE_EXPORTER] = {.read = read_exporter_type, .print = print_exporter_type},
     [CONF_TYPE_REGEX] = {.check = conf_regex_check,
                          .print = print_string,
                          .allowed = "a POSIX extended regular expression"},
@@ -305,10 +336,11 @@ static void add_allowed_and_nearest(const struct conf_option *option, const char
 {
     struct conf_nearest nearest = {.word = text};
     char allowed[CONF_ALLOWED_MAX];
+    const char *choice;
     size_t i;
 
-    for (i = 0; option->choices && option->choices[i]; i++)
-        conf_nearest_try(&nearest, option->choices[i]);
+    for (i = 0; (choice = choice_at(option, i)); i++)
+        conf_nearest_try(&nearest, choice);
     err_set(err, "%s; allowed: %s%s%s%s", cause->text, conf_value_allowed(option, allowed),
             nearest.best ? "; did you mean \"" : "", nearest.best ? nearest.best : "",
             nearest.best ? "\"?" : "");
@@ -372,16 +404,16 @@ bool conf_value_print(const struct conf_option *option, const void *section, str
 
 const char *conf_value_allowed(const struct conf_option *option, char out[CONF_ALLOWED_MAX])
 {
-    const char *const *choice = option->choices;
-    size_t used = 0;
+    const char *choice = choice_at(option, 0);
+    size_t used = 0, i;
 
     if (types[option->type].allowed)
         (void)snprintf(out, CONF_ALLOWED_MAX, "%s", types[option->type].allowed);
     else if (!choice)
         (void)snprintf(out, CONF_ALLOWED_MAX, "%s to %s", option->min, option->max);
     else
-        for (; *choice && used < CONF_ALLOWED_MAX; choice++)
+        for (i = 0; (choice = choice_at(option, i)) && used < CONF_ALLOWED_MAX; i++)
             used += (size_t)snprintf(out + used, CONF_ALLOWED_MAX - used, "%s%s", used ? ", " : "",
-                                     *choice);
+                                     choice);
     return out;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exporter.c - knows which types of exporter there are, and passes calls on to them. */
+/* exporter.c - passes calls on to the type of the exporter. */
 #include "exporters/exporter.h"
 
 #include <stdio.h>
@@ -9,17 +9,20 @@
 #include "exporters/http/client.h"
 #include "exporters/http/curl_api.h"
 #include "exporters/http/hidden.h"
-#include "exporters/type.h"
+#include "exporters/ops.h"
 
-/* To add a type, add a row. */
-static const struct exporter_type *const types[] = {&store_type, &pyroscope_type, &file_type,
-                                                    &otlp_type};
-
-enum { TYPE_COUNT = sizeof(types) / sizeof(types[0]) };
+/* What each row of exporter_types does. */
+static const struct exporter_ops *const type_ops[EXPORTER_TYPES] = {
+    [EXPORTER_STORE] = &store_ops,
+    [EXPORTER_PYROSCOPE] = &pyroscope_ops,
+    [EXPORTER_FILE] = &file_ops,
+    [EXPORTER_OTLP] = &otlp_ops,
+};
 
 struct exporter {
-    const struct exporter_type *type; /* static */
-    void *self;                       /* owned: of that type */
+    const struct exporter_ops *ops; /* static */
+    enum exporter_form form;
+    void *self; /* owned: of that type */
 };
 
 enum exporter_rc exporter_global_init(struct err *err)
@@ -57,51 +60,37 @@ void exporter_global_finish(void)
     libcurl.global_cleanup();
 }
 
-static enum exporter_rc find_exporter_type(const char *name, const struct exporter_type **out,
-                                           struct err *err)
+static enum exporter_form form_of(const struct exporter_settings *settings,
+                                  const struct exporter *exporter)
 {
-    char known[128] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; name && i < TYPE_COUNT; i++) {
-        if (strcmp(types[i]->name, name) == 0) {
-            *out = types[i];
-            return EXPORTER_OK;
-        }
-    }
-    for (size_t i = 0; i < TYPE_COUNT && used < sizeof(known); i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, " %s", types[i]->name);
-    err_set(err, "type: \"%s\" is not known; it is one of those:%s", name ? name : "", known);
-    return EXPORTER_BAD_CONFIG;
+    if (exporter->ops->is_whole && exporter->ops->is_whole(exporter->self))
+        return EXPORTER_WHOLE;
+    return settings->gil ? settings->type->gil_form : settings->type->form;
 }
 
 enum exporter_rc exporter_open(const struct exporter_settings *settings, struct exporter **out,
                                struct err *err)
 {
-    const char *name = settings->name ? settings->name : "";
     struct exporter *exporter = calloc(1, sizeof(*exporter));
-    enum exporter_rc rc = EXPORTER_NOMEM;
+    enum exporter_rc rc;
 
     if (!exporter)
+        return EXPORTER_NOMEM;
+    exporter->ops = type_ops[settings->type - exporter_types];
+    rc = exporter->ops->open(settings, &exporter->self, err);
+    if (rc != EXPORTER_OK) {
+        err_within(err, "exporter %s", settings->name ? settings->name : "");
+        exporter_close(exporter);
         return rc;
-    rc = find_exporter_type(settings->type, &exporter->type, err);
-    if (rc != EXPORTER_OK)
-        goto fail;
-    rc = exporter->type->open(settings, &exporter->self, err);
-    if (rc != EXPORTER_OK)
-        goto fail;
+    }
+    exporter->form = form_of(settings, exporter);
     *out = exporter;
     return EXPORTER_OK;
-
-fail:
-    err_within(err, "exporter %s", name);
-    exporter_close(exporter);
-    return rc;
 }
 
 enum exporter_form exporter_form(const struct exporter *exporter)
 {
-    return exporter->type->form_of ? exporter->type->form_of(exporter->self) : exporter->type->form;
+    return exporter->form;
 }
 
 enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_profile *profile,
@@ -112,14 +101,14 @@ enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_
     if (!answer)
         answer = &unasked;
     memset(answer, 0, sizeof(*answer));
-    return exporter->type->send(exporter->self, profile, now_ns, answer);
+    return exporter->ops->send(exporter->self, profile, now_ns, answer);
 }
 
 bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out)
 {
     const struct http_body nothing = {.bytes = "", .size = 0};
     struct http_client *client =
-        exporter->type->client ? exporter->type->client(exporter->self) : NULL;
+        exporter->ops->client ? exporter->ops->client(exporter->self) : NULL;
     struct http_reply reply = {0};
     enum exporter_rc rc;
 
@@ -139,15 +128,17 @@ bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_p
 
 void exporter_cancel(struct exporter *exporter)
 {
-    exporter->type->cancel(exporter->self);
+    if (exporter->ops->cancel)
+        exporter->ops->cancel(exporter->self);
+    else
+        http_client_cancel(exporter->ops->client(exporter->self));
 }
 
 void exporter_close(struct exporter *exporter)
 {
     if (!exporter)
         return;
-    if (exporter->type)
-        exporter->type->close(exporter->self);
+    exporter->ops->close(exporter->self);
     free(exporter);
 }
 

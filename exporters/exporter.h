@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/label.h"
 #include "base/time_units.h"
+#include "exporters/settings.h"
 
 /* Every outcome: enum name, metric label, text. */
 #define EXPORTER_OUTCOMES(X)                                \
@@ -36,22 +37,6 @@ enum exporter_rc {
 #undef EXPORTER_ENUM
 };
 
-/* What an exporter wants to be given for an interval. */
-enum exporter_form {
-    EXPORTER_WHOLE,        /* one pprof with all value types */
-    EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
-    EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
-    EXPORTER_REQUEST,      /* a gzip'd OTLP request of all services; no service, no type */
-    EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
-};
-
-/* A header whose value is a secret. */
-struct exporter_secret_header {
-    const char *name;
-    const char *file; /* its first line; NULL: `text` is the value */
-    const char *text;
-};
-
 /* One profile to deliver. Everything is borrowed during the call. */
 struct exporter_profile {
     const char *service;
@@ -61,43 +46,6 @@ struct exporter_profile {
     int64_t start_ns, end_ns; /* UTC */
     const void *bytes;        /* gzip'd: a pprof, or what the form says */
     size_t size;
-};
-
-/* Settings of one [exporter NAME] section; a setting that is absent is NULL or 0. Borrowed. */
-struct exporter_settings {
-    const char *name;
-    const char *type; /* "store", "pyroscope", "otlp" */
-
-    const char *path;    /* store: the directory, made if absent (0700) */
-    const char *pattern; /* file: see file_name.h */
-    uint64_t max_size_bytes;
-    uint64_t max_age_ns;
-
-    const char *url;   /* of a server: scheme, host, port and a path prefix if any */
-    bool url_is_whole; /* otlp: the protocol's path is not put behind url */
-    bool plain;        /* otlp: bodies go out unpacked */
-    const char *user;
-    const char *password_file;    /* basic: its first line */
-    const char *password;         /* or itself, where it has no file */
-    const char *token_file;       /* bearer: its first line */
-    const char *token;            /* or itself */
-    const char *proxy;            /* SCHEME://HOST:PORT, "none"; NULL: as the environment says */
-    const char *proxy_login_file; /* USER:PASSWORD */
-    const char *proxy_login;      /* or itself */
-    const char *tenant;           /* X-Scope-OrgID */
-    const struct label *headers;
-    size_t header_count;
-    const struct exporter_secret_header *secret_headers;
-    size_t secret_header_count;
-    const char *ca_file;
-    const char *cert_file;       /* of the client, in PEM */
-    const char *key_file;        /* NULL: the key is in cert_file */
-    uint64_t timeout_ns;         /* of one try */
-    uint64_t connect_timeout_ns; /* until the connection stands, TLS included */
-    uint64_t stall_timeout_ns;   /* without a byte either way */
-    const char *legacy;          /* pyroscope: "ingest" for a server without Push; or NULL */
-    bool gil;                    /* profiles of the time that the GIL was held, too */
-    const char *user_agent;
 };
 
 struct exporter; /* private */

@@ -20,7 +20,7 @@
 #include "base/durable.h"
 #include "base/time_units.h"
 #include "exporters/file_name.h"
-#include "exporters/type.h"
+#include "exporters/ops.h"
 
 enum {
     SAME_NAME_MAX = 10000, /* files of one name, told apart by their number */
@@ -34,7 +34,7 @@ struct file {
     char *pattern;   /* owned */
     char *directory; /* owned */
     regex_t matcher;
-    bool has_matcher, gil;
+    bool has_matcher;
     uint64_t max_size_bytes, max_age_ns; /* 0: no limit */
     uint64_t bytes;                      /* of all files, as far as they are known */
     int64_t looked_ns;                   /* when they were counted; 0: not yet */
@@ -113,7 +113,6 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     atomic_init(&file->canceled, false);
     file->max_size_bytes = settings->max_size_bytes;
     file->max_age_ns = settings->max_age_ns;
-    file->gil = settings->gil;
     rc = prepare_file_exporter(file, settings, err);
     if (rc == EXPORTER_OK)
         *out = file;
@@ -122,13 +121,12 @@ static enum exporter_rc file_open(const struct exporter_settings *settings, void
     return rc;
 }
 
-static enum exporter_form file_form(const void *self)
+/* Without {type} in its pattern there is one file with all values. */
+static bool file_is_whole(const void *self)
 {
     const struct file *file = self;
 
-    if (!file_name_has_type(file->pattern))
-        return EXPORTER_WHOLE;
-    return file->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
+    return !file_name_has_type(file->pattern);
 }
 
 /* Gives a finished file its name if no file has it: 0, or the errno why not. */
@@ -309,9 +307,8 @@ static void file_cancel(void *self)
     atomic_store(&file->canceled, true);
 }
 
-const struct exporter_type file_type = {
-    .name = "file",
-    .form_of = file_form,
+const struct exporter_ops file_ops = {
+    .is_whole = file_is_whole,
     .open = file_open,
     .send = file_send,
     .cancel = file_cancel,

@@ -6,12 +6,13 @@
  * rejects a part is final: what it rejected is counted and told, never sent again.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "exporters/http/judge.h"
 #include "exporters/http/text.h"
+#include "exporters/ops.h"
 #include "exporters/otlp_reply.h"
-#include "exporters/type.h"
 #include "exporters/unpack.h"
 
 enum { BODY_MAX = 64 * 1024 * 1024 }; /* unpacked; clients are told to refuse more */
@@ -27,8 +28,7 @@ static const struct http_protocol protocol = {
 struct otlp {
     struct http_client *client; /* owned */
     bool plain;                 /* the body goes out unpacked */
-    enum exporter_form form;
-    struct buf unpacked; /* owned: of one send, memory kept */
+    struct buf unpacked;        /* owned: of one send, memory kept */
 };
 
 static void otlp_close(void *self)
@@ -45,18 +45,18 @@ static void otlp_close(void *self)
 static enum exporter_rc otlp_open(const struct exporter_settings *settings, void **out,
                                   struct err *err)
 {
+    const bool plain = settings->compression && strcmp(settings->compression, "none") == 0;
     const struct http_resource resource = {
         .path = settings->url_is_whole ? NULL : "v1development/profiles",
         .content_type = "application/x-protobuf",
-        .content_encoding = settings->plain ? NULL : "gzip",
+        .content_encoding = plain ? NULL : "gzip",
     };
     struct otlp *otlp = calloc(1, sizeof(*otlp));
     enum exporter_rc rc;
 
     if (!otlp)
         return EXPORTER_NOMEM;
-    otlp->plain = settings->plain;
-    otlp->form = settings->gil ? EXPORTER_REQUEST_GIL : EXPORTER_REQUEST;
+    otlp->plain = plain;
     buf_init(&otlp->unpacked, BODY_MAX);
     rc = http_client_open(settings, &resource, &otlp->client, err);
     if (rc == EXPORTER_OK)
@@ -125,13 +125,6 @@ static enum exporter_rc otlp_send(void *self, const struct exporter_profile *pro
     return rc;
 }
 
-static enum exporter_form otlp_form(const void *self)
-{
-    const struct otlp *otlp = self;
-
-    return otlp->form;
-}
-
 static struct http_client *otlp_client(void *self)
 {
     struct otlp *otlp = self;
@@ -139,19 +132,9 @@ static struct http_client *otlp_client(void *self)
     return otlp->client;
 }
 
-static void otlp_cancel(void *self)
-{
-    struct otlp *otlp = self;
-
-    http_client_cancel(otlp->client);
-}
-
-const struct exporter_type otlp_type = {
-    .name = "otlp",
-    .form_of = otlp_form,
+const struct exporter_ops otlp_ops = {
     .open = otlp_open,
     .send = otlp_send,
     .client = otlp_client,
-    .cancel = otlp_cancel,
     .close = otlp_close,
 };

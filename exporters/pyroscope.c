@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "exporters/http/judge.h"
 #include "exporters/ingest.h"
+#include "exporters/ops.h"
 #include "exporters/push.h"
-#include "exporters/type.h"
 
 enum {
     MESSAGE_MAX = 64 * 1024 * 1024, /* servers take 4 MiB of plain pprof by default */
@@ -48,9 +48,8 @@ static const struct http_protocol ingest_protocol = {
 
 struct pyroscope {
     struct http_client *client; /* owned */
-    bool gil;
-    bool ingest; /* the server is older than Push */
-    bool told;   /* of labels that are left out */
+    bool ingest;                /* the server is older than Push */
+    bool told;                  /* of labels that are left out */
     char boundary[BOUNDARY_SIZE];
     struct arena scratch; /* owned: of one send */
     struct buf message;   /* owned: of one send, memory kept */
@@ -115,7 +114,6 @@ static enum exporter_rc pyroscope_open(const struct exporter_settings *settings,
 
     if (!pyroscope)
         return EXPORTER_NOMEM;
-    pyroscope->gil = settings->gil;
     pyroscope->ingest = settings->legacy && strcmp(settings->legacy, "ingest") == 0;
     arena_init(&pyroscope->scratch, SCRATCH_MAX);
     buf_init(&pyroscope->message, MESSAGE_MAX);
@@ -213,13 +211,6 @@ static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile
                       reply.size, answer);
 }
 
-static enum exporter_form pyroscope_form(const void *self)
-{
-    const struct pyroscope *pyroscope = self;
-
-    return pyroscope->gil ? EXPORTER_PER_TYPE_GIL : EXPORTER_PER_TYPE;
-}
-
 static struct http_client *pyroscope_client(void *self)
 {
     struct pyroscope *pyroscope = self;
@@ -227,19 +218,9 @@ static struct http_client *pyroscope_client(void *self)
     return pyroscope->client;
 }
 
-static void pyroscope_cancel(void *self)
-{
-    struct pyroscope *pyroscope = self;
-
-    http_client_cancel(pyroscope->client);
-}
-
-const struct exporter_type pyroscope_type = {
-    .name = "pyroscope",
-    .form_of = pyroscope_form,
+const struct exporter_ops pyroscope_ops = {
     .open = pyroscope_open,
     .send = pyroscope_send,
     .client = pyroscope_client,
-    .cancel = pyroscope_cancel,
     .close = pyroscope_close,
 };

@@ -25,9 +25,9 @@
 
 #include "base/durable.h"
 #include "base/time_units.h"
+#include "exporters/ops.h"
 #include "exporters/store_index.h"
 #include "exporters/store_name.h"
-#include "exporters/type.h"
 
 enum {
     FILES_MAX = 512 * 1024, /* 24 bytes of memory each */
@@ -350,9 +350,7 @@ static void store_cancel(void *self)
     atomic_store(&store->canceled, true);
 }
 
-const struct exporter_type store_type = {
-    .name = "store",
-    .form = EXPORTER_WHOLE,
+const struct exporter_ops store_ops = {
     .open = store_open,
     .send = store_send,
     .cancel = store_cancel,

@@ -58,7 +58,7 @@ static int parse_check_arguments(int argc, char **argv, struct request *request)
 /* Makes the exporters that speak with servers; those of folders would make these. */
 static int check_exporters(const struct conf *conf)
 {
-    const struct conf_exporter *wanted;
+    const struct exporter_settings *wanted;
     struct exporter *exporter = NULL;
     struct err err = {""};
     int status = EXIT_OK;

@@ -73,7 +73,7 @@ static void examine_settings(struct findings *out, const char *path, const struc
     else
         findings_add(out, FINDING_NOTE, "settings", "name your ini file by -c",
                      "there is no %s, only what variables say: %zu exporters", usual,
-                     publisher_wanted(conf, &(const struct conf_exporter *){NULL}));
+                     publisher_wanted(conf, &(const struct exporter_settings *){NULL}));
 }
 
 static int examine_all(const struct request *request, const struct conf *conf)

@@ -291,8 +291,7 @@ static bool speaks_with_servers(const struct conf *conf)
     size_t i;
 
     for (i = 0; i < conf->exporter_count; i++)
-        if (strcmp(conf->exporters[i].type, "store") != 0 &&
-            strcmp(conf->exporters[i].type, "file") != 0)
+        if (conf->exporters[i].type->needs_url)
             return true;
     return conf->exporter_count == 0 && otel_makes_exporter(getenv);
 }

@@ -66,7 +66,7 @@ static void report_clock(struct findings *out, const char *check, int64_t date_n
         findings_add(out, FINDING_GOOD, check, "", "clock: as the server's");
 }
 
-static void examine_server(struct findings *out, const struct conf_exporter *conf)
+static void examine_server(struct findings *out, const struct exporter_settings *conf)
 {
     struct exporter *exporter = NULL;
     struct exporter_probe probe;
@@ -96,10 +96,10 @@ static void examine_server(struct findings *out, const struct conf_exporter *con
 
 void examine_servers(struct findings *out, const struct conf *conf)
 {
-    const struct conf_exporter *wanted;
+    const struct exporter_settings *wanted;
     size_t i, count = publisher_wanted(conf, &wanted);
 
     for (i = 0; i < count; i++)
-        if (wanted[i].url || strcmp(wanted[i].type, "otlp") == 0)
+        if (wanted[i].type->needs_url)
             examine_server(out, &wanted[i]);
 }

@@ -116,9 +116,6 @@ struct delivery_spool_stats {
 
 struct delivery; /* private */
 
-/* A Pyroscope takes no profile that began over an hour ago: what to set max_age_ns to. */
-#define DELIVERY_AGE_PYROSCOPE_NS (50 * 60 * NS_PER_S)
-
 /*
  * Makes a delivery without exporters; with a `spool` unless it is NULL, whose path is copied.
  * One that cannot be used now is told in the log and tried again later, but for one that

@@ -110,7 +110,7 @@ static bool read_headers(struct otel *otel, const char *text)
         explicit_bzero(value, strlen(value));
         if (hidden)
             otel->headers[otel->header_count++] =
-                (struct exporter_secret_header){.name = pairs.items[i].name, .text = hidden};
+                (struct exporter_secret_header){pairs.items[i].name, {.text = hidden}};
     }
     return good;
 }
@@ -147,9 +147,8 @@ static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
     value = look_twice(lookup, "TIMEOUT", name);
     if (value && !read_timeout(value, &otel->timeout_ns))
         return refuse_variable(err, name, "1 to 600000 milliseconds");
-    value = look_twice(lookup, "COMPRESSION", name);
-    otel->plain = value && strcmp(value, "none") == 0;
-    if (value && !otel->plain && strcmp(value, "gzip") != 0)
+    value = otel->compression = look_twice(lookup, "COMPRESSION", name);
+    if (value && strcmp(value, "none") != 0 && strcmp(value, "gzip") != 0)
         return refuse_variable(err, name, "gzip or none");
     value = look_twice(lookup, "PROTOCOL", name);
     if (value && otel->endpoint && strcmp(value, "http/protobuf") != 0)
@@ -185,17 +184,17 @@ bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *
 static bool has_headers(const struct exporter_settings *settings)
 {
     return settings->header_count > 0 || settings->secret_header_count > 0 || settings->user ||
-           settings->token || settings->token_file;
+           settings->token.text || settings->token.file;
 }
 
-void otel_fill(const struct otel *otel, bool packing_is_set, struct exporter_settings *settings)
+void otel_fill(const struct otel *otel, struct exporter_settings *settings)
 {
     if (!settings->url) {
         settings->url = otel->endpoint;
         settings->url_is_whole = otel->endpoint_is_whole;
     }
-    if (!packing_is_set)
-        settings->plain = otel->plain;
+    if (!settings->compression)
+        settings->compression = otel->compression;
     if (settings->timeout_ns == 0)
         settings->timeout_ns = otel->timeout_ns;
     if (!has_headers(settings)) {
@@ -215,7 +214,7 @@ void otel_finish(struct otel *otel)
     size_t i;
 
     for (i = 0; i < otel->header_count; i++)
-        exporter_forget((char *)(uintptr_t)otel->headers[i].text);
+        exporter_forget((char *)(uintptr_t)otel->headers[i].value.text);
     otel->header_count = 0;
     arena_finish(&otel->arena);
 }

@@ -25,8 +25,8 @@ struct otel {
     const char *endpoint; /* NULL: none is named. These are the environment's */
     bool endpoint_is_whole;
     const char *certificate, *client_certificate, *client_key;
+    const char *compression;                               /* "gzip", "none"; NULL: not named */
     uint64_t timeout_ns;                                   /* 0: none is named */
-    bool plain;                                            /* bodies go out unpacked */
     struct exporter_secret_header headers[OTEL_PAIRS_MAX]; /* texts owned: exporter_hide */
     size_t header_count;
     struct otel_pairs attributes; /* of all resources; their service.name is not ours to take */
@@ -44,11 +44,8 @@ bool otel_makes_exporter(char *(*lookup)(const char *name));
  */
 MUST_CHECK bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *err);
 
-/*
- * Fills in what the settings of an exporter leave open; `packing_is_set` says that they do not
- * leave `plain` open. Lends until otel_finish.
- */
-void otel_fill(const struct otel *otel, bool packing_is_set, struct exporter_settings *settings);
+/* Fills in what the settings of an exporter leave open. Lends until otel_finish. */
+void otel_fill(const struct otel *otel, struct exporter_settings *settings);
 
 void otel_finish(struct otel *otel);
 

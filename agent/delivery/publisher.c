@@ -37,48 +37,6 @@ static void world_log(void *ctx, enum delivery_level level, const char *line)
     log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
 }
 
-/* Opens one exporter by what its section and the environment say. */
-static bool open_by(const struct otel *otel, const struct conf_exporter *conf,
-                    struct exporter **out, struct err *err)
-{
-    struct exporter_settings settings = {
-        .name = conf->name,
-        .type = conf->type,
-        .path = conf->path,
-        .pattern = conf->pattern,
-        .max_size_bytes = conf->max_size_bytes,
-        .max_age_ns = conf->max_age_ns,
-        .url = conf->url,
-        .user = conf->user,
-        .proxy = conf->proxy,
-        .tenant = conf->tenant,
-        .headers = conf->headers,
-        .header_count = conf->header_count,
-        .ca_file = conf->ca_file,
-        .cert_file = conf->cert_file,
-        .key_file = conf->key_file,
-        .timeout_ns = conf->timeout_ns,
-        .connect_timeout_ns = conf->connect_timeout_ns,
-        .stall_timeout_ns = conf->stall_timeout_ns,
-        .legacy = conf->legacy,
-        .gil = conf->gil,
-        .plain = conf->compression && strcmp(conf->compression, "none") == 0,
-        .user_agent = version_agent,
-    };
-    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
-    struct secrets secrets;
-
-    if (secrets_fetch(conf, &settings, &secrets, err)) {
-        if (strcmp(conf->type, "otlp") == 0)
-            otel_fill(otel, conf->compression != NULL, &settings);
-        rc = exporter_open(&settings, out, err);
-    }
-    secrets_release(&secrets);
-    if (rc != EXPORTER_OK)
-        err_within(err, "exporter %s", conf->name);
-    return rc == EXPORTER_OK;
-}
-
 /* Puts a meter around the sink; it is the next exporter's. */
 static bool add_meter(struct publisher *publisher, struct delivery_sink *sink)
 {
@@ -88,10 +46,31 @@ static bool add_meter(struct publisher *publisher, struct delivery_sink *sink)
     return true;
 }
 
-bool publisher_exporter(const struct conf_exporter *conf, struct exporter **out, struct err *err)
+/* Opens one exporter by what its section and the environment say. */
+static bool open_by(const struct otel *otel, const struct exporter_settings *section,
+                    struct exporter **out, struct err *err)
+{
+    struct exporter_settings settings = *section;
+    enum exporter_rc rc = EXPORTER_BAD_CONFIG;
+    struct secrets secrets;
+
+    settings.user_agent = version_agent;
+    if (secrets_fetch(&settings, &secrets, err)) {
+        if (settings.type->reads_otel)
+            otel_fill(otel, &settings);
+        rc = exporter_open(&settings, out, err);
+    }
+    secrets_release(&secrets);
+    if (rc != EXPORTER_OK)
+        err_within(err, "exporter %s", section->name);
+    return rc == EXPORTER_OK;
+}
+
+bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
+                        struct err *err)
 {
     struct otel otel = {0};
-    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, conf, out, err);
+    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, section, out, err);
 
     otel_finish(&otel);
     return good;
@@ -102,47 +81,48 @@ static uint64_t send_jitter_of(const struct conf *conf)
     return conf->agent.interval_ns < SEND_JITTER_NS ? conf->agent.interval_ns : SEND_JITTER_NS;
 }
 
-static struct delivery_limits limits_of(const struct conf_exporter *conf, uint64_t send_jitter_ns)
+static struct delivery_limits limits_of(const struct exporter_settings *section,
+                                        uint64_t send_jitter_ns)
 {
-    struct delivery_limits limits = {.queue_profiles = conf->queue,
-                                     .retry_ns = conf->retry_ns > 0 ? conf->retry_ns : 1};
-
-    if (strcmp(conf->type, "pyroscope") == 0) /* it takes no old ones */
-        limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
-    if (!conf->path && !conf->pattern) /* a server that many agents share, not a disk */
-        limits.send_jitter_ns = send_jitter_ns;
-    return limits;
+    return (struct delivery_limits){
+        .queue_profiles = section->queue,
+        .retry_ns = section->retry_ns > 0 ? section->retry_ns : 1,
+        .max_age_ns = section->type->max_age_ns,
+        .send_jitter_ns = section->type->spread ? send_jitter_ns : 0,
+    };
 }
 
 /* Opens one exporter and gives it its thread; with a `change` as one of those there will be. */
 static bool open_exporter(struct publisher *publisher, struct delivery_change *change,
-                          const struct conf_exporter *conf, struct err *err)
+                          const struct exporter_settings *section, struct err *err)
 {
-    const struct delivery_limits limits = limits_of(conf, publisher->send_jitter_ns);
+    const struct delivery_limits limits = limits_of(section, publisher->send_jitter_ns);
     struct exporter *exporter;
     struct delivery_sink sink;
     enum exporter_form form;
 
-    if (!open_by(&publisher->otel, conf, &exporter, err))
+    if (!open_by(&publisher->otel, section, &exporter, err))
         return false;
     form = exporter_form(exporter);
     sink = delivery_sink_of(exporter);
     if (!add_meter(publisher, &sink)) {
         sink.close(sink.ctx);
-        err_set(err, "exporter %s: out of memory", conf->name);
+        err_set(err, "exporter %s: out of memory", section->name);
         return false;
     }
-    if (change ? delivery_change_add(change, conf->name, form, &sink, &limits)
-               : delivery_add(publisher->delivery, conf->name, form, &sink, &limits))
+    if (change ? delivery_change_add(change, section->name, form, &sink, &limits)
+               : delivery_add(publisher->delivery, section->name, form, &sink, &limits))
         return true;
-    err_set(err, "exporter %s: out of memory or threads", conf->name);
+    err_set(err, "exporter %s: out of memory or threads", section->name);
     return false;
 }
 
-size_t publisher_wanted(const struct conf *conf, const struct conf_exporter **out)
+size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out)
 {
-    static const struct conf_exporter by_environment = {
-        .name = "otel", .type = "otlp", .queue = 32, .retry_ns = 300 * NS_PER_S};
+    static const struct exporter_settings by_environment = {.name = "otel",
+                                                            .type = &exporter_types[EXPORTER_OTLP],
+                                                            .queue = 32,
+                                                            .retry_ns = 300 * NS_PER_S};
 
     *out = conf->exporter_count > 0 ? conf->exporters : &by_environment;
     if (conf->exporter_count > 0)
@@ -206,7 +186,7 @@ static void drop_meters(struct publisher *publisher)
 bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
                     struct err *err)
 {
-    const struct conf_exporter *wanted = NULL;
+    const struct exporter_settings *wanted = NULL;
     size_t i, count = 0;
     bool good;
 
@@ -257,7 +237,7 @@ static bool prepare_publisher_change(struct publisher *publisher, const struct c
                                      const struct conf *conf, struct publisher *next,
                                      struct delivery_change *change, struct err *err)
 {
-    const struct conf_exporter *wanted;
+    const struct exporter_settings *wanted;
     size_t i, at, count = publisher_wanted(conf, &wanted);
     bool good;
 

@@ -51,10 +51,10 @@ MUST_CHECK bool publisher_change(struct publisher *publisher, const struct conf 
  *
  * Gives: how many. Lends *out until the settings end.
  */
-size_t publisher_wanted(const struct conf *conf, const struct conf_exporter **out);
+size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out);
 
 /* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
-MUST_CHECK bool publisher_exporter(const struct conf_exporter *conf, struct exporter **out,
+MUST_CHECK bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
                                    struct err *err);
 
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */

@@ -70,32 +70,25 @@ char *secrets_getenv(const char *name)
     return (char *)(uintptr_t)taken_value(name, &nomem); /* nobody writes there */
 }
 
-/* Gives: false if there is no such variable. Without a name there is nothing to do. */
-static bool from_env(const char *name, const char **out, struct err *err)
+/* Puts the variable that a secret names into its text. */
+static bool from_env(struct exporter_secret *secret, struct err *err)
 {
-    const char *value;
     bool nomem;
 
-    if (!name)
-        return true;
-    value = taken_value(name, &nomem);
-    if (value)
-        *out = value;
-    else if (nomem)
-        err_set(err, "out of memory for the environment variable %s", name);
-    else
-        err_set(err, "there is no environment variable %s", name);
-    return value != NULL;
+    secret->text = taken_value(secret->env, &nomem);
+    if (nomem)
+        err_set(err, "out of memory for the environment variable %s", secret->env);
+    else if (!secret->text)
+        err_set(err, "there is no environment variable %s", secret->env);
+    return secret->text != NULL;
 }
 
-static bool from_systemd(const char *name, const char **out, struct secrets *secrets,
-                         struct err *err)
+/* Puts the path of the credential that a secret names into its file. */
+static bool from_systemd(struct exporter_secret *secret, struct secrets *secrets, struct err *err)
 {
-    const char *directory = name ? getenv("CREDENTIALS_DIRECTORY") : NULL;
+    const char *directory = getenv("CREDENTIALS_DIRECTORY"), *name = secret->credential;
     char *path;
 
-    if (!name)
-        return true;
     if (!directory || directory[0] != '/') {
         err_set(err,
                 "there is no credential %s: systemd gives it with LoadCredential=%s:/PATH in the "
@@ -108,46 +101,39 @@ static bool from_systemd(const char *name, const char **out, struct secrets *sec
         return false;
     }
     secrets->paths[secrets->path_count++] = path;
-    *out = path;
+    secret->file = path;
     return true;
 }
 
-static bool fetch_headers(const struct conf_exporter *conf, struct exporter_settings *settings,
-                          struct secrets *secrets, struct err *err)
+static bool fetch(struct exporter_secret *secret, struct secrets *secrets, struct err *err)
 {
-    secrets->headers = calloc(conf->secret_header_count + 1, sizeof(*secrets->headers));
+    return (!secret->env || from_env(secret, err)) &&
+           (!secret->credential || from_systemd(secret, secrets, err));
+}
+
+static bool fetch_headers(struct exporter_settings *settings, struct secrets *secrets,
+                          struct err *err)
+{
+    bool good = true;
+
+    secrets->headers = calloc(settings->secret_header_count + 1, sizeof(*secrets->headers));
     if (!secrets->headers) {
         err_set(err, "out of memory");
         return false;
     }
-    for (size_t i = 0; i < conf->secret_header_count; i++) {
-        const struct conf_secret_header *from = &conf->secret_headers[i];
-        struct exporter_secret_header *to = &secrets->headers[i];
-
-        *to = (struct exporter_secret_header){.name = from->name, .file = from->file};
-        if (!from_env(from->env, &to->text, err) ||
-            !from_systemd(from->credential, &to->file, secrets, err))
-            return false;
+    for (size_t i = 0; good && i < settings->secret_header_count; i++) {
+        secrets->headers[i] = settings->secret_headers[i];
+        good = fetch(&secrets->headers[i].value, secrets, err);
     }
     settings->secret_headers = secrets->headers;
-    settings->secret_header_count = conf->secret_header_count;
-    return true;
+    return good;
 }
 
-bool secrets_fetch(const struct conf_exporter *conf, struct exporter_settings *settings,
-                   struct secrets *out, struct err *err)
+bool secrets_fetch(struct exporter_settings *settings, struct secrets *out, struct err *err)
 {
     *out = (struct secrets){0};
-    settings->password_file = conf->password_file;
-    settings->token_file = conf->token_file;
-    settings->proxy_login_file = conf->proxy_login_file;
-    return from_env(conf->password_env, &settings->password, err) &&
-           from_env(conf->token_env, &settings->token, err) &&
-           from_env(conf->proxy_login_env, &settings->proxy_login, err) &&
-           from_systemd(conf->password_credential, &settings->password_file, out, err) &&
-           from_systemd(conf->token_credential, &settings->token_file, out, err) &&
-           from_systemd(conf->proxy_login_credential, &settings->proxy_login_file, out, err) &&
-           fetch_headers(conf, settings, out, err);
+    return fetch(&settings->password, out, err) && fetch(&settings->token, out, err) &&
+           fetch(&settings->proxy_login, out, err) && fetch_headers(settings, out, err);
 }
 
 void secrets_release(struct secrets *secrets)

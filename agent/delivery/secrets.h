@@ -9,7 +9,6 @@
 #ifndef AGENT_DELIVERY_SECRETS_H
 #define AGENT_DELIVERY_SECRETS_H
 
-#include "conf/conf.h"
 #include "exporters/exporter.h"
 
 enum { SECRETS_PATHS_MAX = 40 };
@@ -22,14 +21,14 @@ struct secrets {
 };
 
 /*
- * Sets the secrets of `settings` as `conf` says. A variable is taken out of the
- * environment with its first use, and remembered for later ones.
+ * Gives the secrets of `settings` the text or the file that they name. A variable is taken out
+ * of the environment with its first use, and remembered for later ones.
  *
  * Gives:  *out, ended with secrets_release, on failure too.
  * Errors: false; `err` says what is missing.
  */
-MUST_CHECK bool secrets_fetch(const struct conf_exporter *conf, struct exporter_settings *settings,
-                              struct secrets *out, struct err *err);
+MUST_CHECK bool secrets_fetch(struct exporter_settings *settings, struct secrets *out,
+                              struct err *err);
 
 void secrets_release(struct secrets *secrets);
 

@@ -232,7 +232,7 @@ static void add_durations(const struct state *s, struct buf *out)
     }
 }
 
-/* The answers of servers. A store and files have none. */
+/* The answers of servers. */
 static void add_codes(const struct state *s, struct buf *out)
 {
     static const char name[] = "pystrobe_push_responses_total";
@@ -244,7 +244,7 @@ static void add_codes(const struct state *s, struct buf *out)
          "Pushes by the status of the server's answer; none: it gave no answer.");
     for (i = 0; i < s->exporter_count; i++) {
         e = &s->exporters[i];
-        if (strcmp(e->type, "store") == 0 || strcmp(e->type, "file") == 0)
+        if (e->type && !e->type->needs_url)
             continue;
         for (k = 0; k < e->pushes.code_count; k++) {
             (void)snprintf(code, sizeof(code), "%ld", e->pushes.codes[k].code);

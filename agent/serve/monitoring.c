@@ -179,8 +179,7 @@ static void add_exporter_states(struct state *state, const struct monitoring_sou
         push_meter_counts(publisher->meters[i], &exporter->pushes);
         for (k = 0; k < conf->exporter_count; k++)
             if (strcmp(conf->exporters[k].name, exporter->name) == 0)
-                (void)snprintf(exporter->type, sizeof(exporter->type), "%s",
-                               conf->exporters[k].type);
+                exporter->type = conf->exporters[k].type;
     }
 }
 

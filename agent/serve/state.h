@@ -42,7 +42,7 @@ struct state_target {
 
 struct state_exporter {
     char name[STATE_NAME_MAX];
-    char type[32];
+    const struct exporter_type *type; /* static; NULL: not known */
     struct delivery_stats delivery;
     struct push_counts pushes;
 };

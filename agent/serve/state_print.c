@@ -119,7 +119,7 @@ static void exporters_text(const struct state *state, struct buf *out)
         buf_add_str(out, "exporter: ");
         escape_add_str(out, exporter->name);
         buf_add_str(out, " (");
-        escape_add_str(out, exporter->type);
+        buf_add_str(out, exporter->type ? exporter->type->name : "");
         buf_add_fmt(out,
                     "), %" PRIu64 " sent, %zu wait, %" PRIu64 " tries failed, %" PRIu64
                     " refused, %" PRIu64 " dropped",
@@ -309,7 +309,7 @@ static void exporters_json(const struct state *state, struct buf *out)
         const struct delivery_stats *d = &exporter->delivery;
 
         escape_json(out, i ? ", {\"name\": " : "{\"name\": ", exporter->name);
-        escape_json(out, ", \"type\": ", exporter->type);
+        escape_json(out, ", \"type\": ", exporter->type ? exporter->type->name : "");
         buf_add_fmt(out,
                     ", \"sent\": %" PRIu64 ", \"sent_bytes\": %" PRIu64 ", \"retried\": %" PRIu64
                     ", \"refused\": %" PRIu64 ", \"dropped\": {\"full\": %" PRIu64

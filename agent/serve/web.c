@@ -325,7 +325,7 @@ static const char *store_of(const struct conf *conf)
     size_t i;
 
     for (i = 0; i < conf->exporter_count; i++)
-        if (strcmp(conf->exporters[i].type, "store") == 0)
+        if (conf->exporters[i].type->is_store)
             return conf->exporters[i].path;
     return NULL;
 }

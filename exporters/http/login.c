@@ -31,14 +31,14 @@ struct http_login {
     size_t header_count;
 };
 
-static enum exporter_rc hold(struct held *held, const char *what, const char *file,
-                             const char *text, struct err *err)
+static enum exporter_rc hold(struct held *held, const char *what,
+                             const struct exporter_secret *from, struct err *err)
 {
-    if (file) {
-        held->file = strdup(file);
-        return held->file ? secret_read(file, &held->text, err) : EXPORTER_NOMEM;
+    if (from->file) {
+        held->file = strdup(from->file);
+        return held->file ? secret_read(from->file, &held->text, err) : EXPORTER_NOMEM;
     }
-    return text ? secret_copy(what, text, &held->text, err) : EXPORTER_OK;
+    return from->text ? secret_copy(what, from->text, &held->text, err) : EXPORTER_OK;
 }
 
 static void free_held_secret(struct held *held)
@@ -49,8 +49,8 @@ static void free_held_secret(struct held *held)
 
 static const char *why_bad(const struct exporter_settings *settings)
 {
-    bool password = settings->password_file || settings->password;
-    bool token = settings->token_file || settings->token;
+    bool password = settings->password.file || settings->password.text;
+    bool token = settings->token.file || settings->token.text;
 
     if (settings->user && token)
         return "user and token_file: only one way to log in can be used";
@@ -79,8 +79,7 @@ static enum exporter_rc hold_headers(struct http_login *login,
         struct held_header *held = &login->headers[login->header_count++];
 
         held->name = strdup(header->name);
-        rc = held->name ? hold(&held->value, header->name, header->file, header->text, err)
-                        : EXPORTER_NOMEM;
+        rc = held->name ? hold(&held->value, header->name, &header->value, err) : EXPORTER_NOMEM;
     }
     return rc;
 }
@@ -95,12 +94,11 @@ static enum exporter_rc hold_all(struct http_login *login, const struct exporter
         if (!login->user)
             return EXPORTER_NOMEM;
     }
-    rc = hold(&login->password, "password", settings->password_file, settings->password, err);
+    rc = hold(&login->password, "password", &settings->password, err);
     if (rc == EXPORTER_OK)
-        rc = hold(&login->token, "token", settings->token_file, settings->token, err);
+        rc = hold(&login->token, "token", &settings->token, err);
     if (rc == EXPORTER_OK)
-        rc = hold(&login->proxy, "proxy_login", settings->proxy_login_file, settings->proxy_login,
-                  err);
+        rc = hold(&login->proxy, "proxy_login", &settings->proxy_login, err);
     if (rc == EXPORTER_OK && login->proxy.text && !strchr(login->proxy.text, ':')) {
         err_set(err, "proxy_login: must be USER:PASSWORD");
         rc = EXPORTER_BAD_CONFIG;

@@ -196,7 +196,7 @@ static enum exporter_rc check_header(const struct exporter_settings *settings,
     else if (is_ours(header->name))
         wrong = "pystrobe sets this header itself";
     else if (strcasecmp(header->name, "Authorization") == 0 &&
-             (settings->user || settings->token_file || settings->token))
+             (settings->user || settings->token.file || settings->token.text))
         wrong = "user and token_file set this header too: keep one of them";
     else if (strcasecmp(header->name, "X-Scope-OrgID") == 0 && settings->tenant)
         wrong = "tenant sets this header too: keep one of them";

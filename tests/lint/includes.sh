@@ -27,9 +27,9 @@ unwind/tasks:       unwind/read unwind/layouts unwind/objects unwind/fast unwind
 unwind:             unwind/read unwind/layouts unwind/objects unwind/fast unwind/stack unwind/locate unwind/tasks
 pprof:
 formats:            pprof
-conf:
 exporters/http:
 exporters:          exporters/http
+conf:               exporters
 agent/host:
 agent/proc:         agent/host
 agent/child:        agent/host agent/proc
@@ -48,7 +48,7 @@ agent/commands:     agent/host agent/proc agent/child agent/discover agent/dump 
 
 # The headers of the libraries that other folders may include.
 PUBLIC='unwind/cpy.h pprof/pprof.h pprof/feed.h pprof/otlp.h pprof/stacks.h formats/format.h
-conf/conf.h exporters/exporter.h exporters/spool.h exporters/store_name.h'
+conf/conf.h exporters/exporter.h exporters/settings.h exporters/spool.h exporters/store_name.h'
 
 FILES_MAX=45 # C and header files in a folder
 failed=0

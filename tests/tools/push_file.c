@@ -46,24 +46,35 @@ static bool set(struct exporter_settings *settings, const char *argument)
         const char *key;
         const char **into;
     } keys[] = {
-        {"type=", &settings->type},
         {"path=", &settings->path},
         {"url=", &settings->url},
         {"user=", &settings->user},
-        {"password_file=", &settings->password_file},
-        {"token_file=", &settings->token_file},
+        {"password_file=", &settings->password.file},
+        {"token_file=", &settings->token.file},
         {"tenant=", &settings->tenant},
         {"ca_file=", &settings->ca_file},
         {"cert_file=", &settings->cert_file},
         {"key_file=", &settings->key_file},
         {"proxy=", &settings->proxy},
-        {"proxy_login_file=", &settings->proxy_login_file},
+        {"proxy_login_file=", &settings->proxy_login.file},
         {"legacy=", &settings->legacy},
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strncmp(argument, keys[i].key, strlen(keys[i].key)) == 0) {
             *keys[i].into = argument + strlen(keys[i].key);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes type=NAME. False: it is another key, or there is no such type. */
+static bool set_type(struct exporter_settings *settings, const char *argument)
+{
+    for (size_t i = 0; strncmp(argument, "type=", 5) == 0 && i < EXPORTER_TYPES; i++) {
+        if (strcmp(argument + 5, exporter_types[i].name) == 0) {
+            settings->type = &exporter_types[i];
             return true;
         }
     }
@@ -150,9 +161,12 @@ int main(int argc, char **argv)
     if (argc < 2 || !read_file(argv[1], &file))
         return fail("cannot read the file");
     for (int i = 2; i < argc; i++) {
-        if (!set(&settings, argv[i]) && !set_own(&settings, &times, argv[i]))
+        if (!set(&settings, argv[i]) && !set_type(&settings, argv[i]) &&
+            !set_own(&settings, &times, argv[i]))
             return fail(argv[i]);
     }
+    if (!settings.type)
+        return fail("type= is missing");
     if (exporter_global_init(NULL) != EXPORTER_OK)
         return fail("libcurl");
     rc = run(&settings, &file, times);

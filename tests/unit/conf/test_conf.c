@@ -120,11 +120,11 @@ static void keeps_targets_in_the_order_of_the_file(void **state)
 static void gives_a_store_its_defaults(void **state)
 {
     struct conf *conf = conf_must_parse("[exporter local]\ntype = store\n");
-    const struct conf_exporter *store = &conf->exporters[0];
+    const struct exporter_settings *store = &conf->exporters[0];
 
     (void)state;
     assert_string_equal(store->name, "local");
-    assert_string_equal(store->type, "store");
+    assert_ptr_equal(store->type, &exporter_types[EXPORTER_STORE]);
     assert_string_equal(store->path, "/var/lib/pystrobe/store");
     assert_int_equal(store->max_size_bytes, 256 << 20);
     assert_int_equal(store->max_age_ns, 7 * 86400 * second);
@@ -161,12 +161,12 @@ static void reads_every_setting_of_a_pyroscope(void **state)
         conf_must_parse("[exporter far]\nurl = http://[::1]:4040/x\nheader.X-A = b; c\n"
                         "type = pyroscope\ntenant = t\ntoken_file = /t\nca_file = /c\n"
                         "timeout = 2s\nqueue = 3\nretry = 1m\nheader.X-B = d\n");
-    const struct conf_exporter *far = &conf->exporters[0];
+    const struct exporter_settings *far = &conf->exporters[0];
 
     (void)state;
     assert_string_equal(far->url, "http://[::1]:4040/x");
     assert_string_equal(far->tenant, "t");
-    assert_string_equal(far->token_file, "/t");
+    assert_string_equal(far->token.file, "/t");
     assert_string_equal(far->ca_file, "/c");
     assert_int_equal(far->timeout_ns, 2 * second);
     assert_int_equal(far->queue, 3);

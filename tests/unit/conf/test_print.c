@@ -66,18 +66,19 @@ static void assert_same_target(const struct conf_target *a, const struct conf_ta
     assert_int_equal(a->split, b->split);
 }
 
-static void assert_same_exporter(const struct conf_exporter *a, const struct conf_exporter *b)
+static void assert_same_exporter(const struct exporter_settings *a,
+                                 const struct exporter_settings *b)
 {
     assert_same(a->name, b->name);
-    assert_same(a->type, b->type);
+    assert_ptr_equal(a->type, b->type);
     assert_same(a->path, b->path);
     assert_int_equal(a->max_size_bytes, b->max_size_bytes);
     assert_int_equal(a->max_age_ns, b->max_age_ns);
     assert_same(a->url, b->url);
     assert_same(a->tenant, b->tenant);
     assert_same(a->user, b->user);
-    assert_same(a->password_file, b->password_file);
-    assert_same(a->token_file, b->token_file);
+    assert_same(a->password.file, b->password.file);
+    assert_same(a->token.file, b->token.file);
     assert_same(a->ca_file, b->ca_file);
     assert_int_equal(a->header_count, b->header_count);
     assert_int_equal(a->timeout_ns, b->timeout_ns);
@@ -336,7 +337,7 @@ static void has_a_default_and_bounds_for_each_key_that_are_values_themselves(voi
 {
     struct arena arena;
     struct err err;
-    char room[sizeof(struct conf_exporter) + sizeof(struct conf_target)];
+    char room[sizeof(struct exporter_settings) + sizeof(struct conf_target)];
     size_t i;
 
     (void)state;

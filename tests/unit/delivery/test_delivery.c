@@ -305,7 +305,7 @@ static void drops_what_a_server_would_not_take_any_more(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    fix->limits.max_age_ns = exporter_types[EXPORTER_PYROSCOPE].max_age_ns;
     atomic_store(&fix->utc_ns, 10000 * (int64_t)NS_PER_S);
     add(fix);
     put_at(fix, "old", 10000 * (int64_t)NS_PER_S - 3001 * (int64_t)NS_PER_S);

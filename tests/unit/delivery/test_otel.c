@@ -41,10 +41,10 @@ static void a_general_endpoint_is_a_base(void **state)
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca");
     assert_true(otel_read(look, &otel, NULL));
     assert_true(otel_makes_exporter(look));
-    otel_fill(&otel, false, &settings);
+    otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://h:4318");
     assert_false(settings.url_is_whole);
-    assert_true(settings.plain);
+    assert_string_equal(settings.compression, "none");
     assert_int_equal(settings.timeout_ns, 2500000000);
     assert_string_equal(settings.ca_file, "/ca");
     otel_finish(&otel);
@@ -60,12 +60,12 @@ static void what_is_for_profiles_wins(void **state)
         "http://p/x", "OTEL_EXPORTER_OTLP_HEADERS", "a=1", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS",
         "b=2");
     assert_true(otel_read(look, &otel, NULL));
-    otel_fill(&otel, false, &settings);
+    otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://p/x");
     assert_true(settings.url_is_whole);
     assert_int_equal(settings.secret_header_count, 1);
     assert_string_equal(settings.secret_headers[0].name, "b");
-    assert_string_equal(settings.secret_headers[0].text, "2");
+    assert_string_equal(settings.secret_headers[0].value.text, "2");
     otel_finish(&otel);
 }
 
@@ -83,7 +83,7 @@ static void settings_that_are_there_stay(void **state)
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
         "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca", "OTEL_EXPORTER_OTLP_HEADERS", "a=1");
     assert_true(otel_read(look, &otel, NULL));
-    otel_fill(&otel, false, &settings);
+    otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://mine");
     assert_int_equal(settings.timeout_ns, 1);
     assert_string_equal(settings.ca_file, "/mine");
@@ -102,10 +102,12 @@ static void what_a_section_leaves_open_is_filled_in(void **state)
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_HEADERS", "a=1",
         "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
     assert_true(otel_read(look, &otel, NULL));
-    otel_fill(&otel, true, &settings);
-    assert_false(settings.plain);
-    otel_fill(&otel, false, &settings);
-    assert_true(settings.plain);
+    settings.compression = "gzip";
+    otel_fill(&otel, &settings);
+    assert_string_equal(settings.compression, "gzip");
+    settings.compression = NULL;
+    otel_fill(&otel, &settings);
+    assert_string_equal(settings.compression, "none");
     assert_int_equal(settings.timeout_ns, 5000000);
     assert_int_equal(settings.secret_header_count, 1);
     assert_string_equal(settings.cert_file, "/mine");
@@ -115,9 +117,9 @@ static void what_a_section_leaves_open_is_filled_in(void **state)
 
 static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **state)
 {
-    static const struct exporter_secret_header secret = {.name = "X-Key", .text = "k"};
-    const struct exporter_settings with[] = {{.token = "t"},
-                                             {.token_file = "/t"},
+    static const struct exporter_secret_header secret = {.name = "X-Key", .value.text = "k"};
+    const struct exporter_settings with[] = {{.token.text = "t"},
+                                             {.token.file = "/t"},
                                              {.user = "u"},
                                              {.secret_headers = &secret, .secret_header_count = 1}};
     struct exporter_settings settings;
@@ -129,7 +131,7 @@ static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **
     assert_true(otel_read(look, &otel, NULL));
     for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
         settings = with[i];
-        otel_fill(&otel, false, &settings);
+        otel_fill(&otel, &settings);
         assert_ptr_equal(settings.secret_headers, with[i].secret_headers);
     }
     otel_finish(&otel);

@@ -464,7 +464,7 @@ static void drops_nothing_because_a_clock_was_set(void **state)
     size_t count = sizeof(days) / sizeof(days[0]);
 
     fix->spool.max_age_ns = 24 * 3600 * NS_PER_S;
-    fix->limits.max_age_ns = DELIVERY_AGE_PYROSCOPE_NS;
+    fix->limits.max_age_ns = exporter_types[EXPORTER_PYROSCOPE].max_age_ns;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     open_delivery(fix, 1);
     for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ struct fixture {
 };
 
 /* Gives *state; ended by teardown. */
-static inline int http_fixture_begin(void **state, const char *type)
+static inline int http_fixture_begin(void **state, enum exporter_type_id type)
 {
     struct fixture *fix = calloc(1, sizeof(*fix));
 
@@ -35,7 +35,7 @@ static inline int http_fixture_begin(void **state, const char *type)
     fix->server.answers[0] = OK;
     fix->settings = (struct exporter_settings){
         .name = "remote",
-        .type = type,
+        .type = &exporter_types[type],
         .timeout_ns = HANG_LIMIT_NS, /* of a server that answers, which is far sooner */
         .user_agent = "pystrobe/1.2.3",
     };

@@ -35,7 +35,8 @@ static int setup(void **state)
     assert_non_null(mkdtemp(place->path));
     (void)snprintf(place->pattern, sizeof(place->pattern), "%s/out/{service}-{type}-{start}.pb.gz",
                    place->path);
-    place->settings = (struct exporter_settings){.name = "f", .type = "file"};
+    place->settings =
+        (struct exporter_settings){.name = "f", .type = &exporter_types[EXPORTER_FILE]};
     *state = place;
     return 0;
 }

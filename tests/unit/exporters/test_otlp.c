@@ -16,7 +16,7 @@ enum { PACKED_SIZE = sizeof(packed) - 1 };
 
 static int setup(void **state)
 {
-    return http_fixture_begin(state, "otlp");
+    return http_fixture_begin(state, EXPORTER_OTLP);
 }
 
 static enum exporter_rc send_one(struct fixture *fix)
@@ -55,7 +55,7 @@ static void posts_plainly_to_a_whole_url_where_asked(void **state)
     char url[128];
 
     fix->settings.url_is_whole = true;
-    fix->settings.plain = true;
+    fix->settings.compression = "none";
     fix->settings.gil = true;
     assert_true(server_start(&fix->server));
     (void)snprintf(url, sizeof(url), "%s/custom", fix->server.url);
@@ -121,11 +121,11 @@ static void the_words_of_a_text_are_told(void **state)
 static void what_a_server_repeats_of_secrets_is_not_told(void **state)
 {
     struct fixture *fix = *state;
-    const struct exporter_secret_header header = {.name = "X-Key", .text = "a-key-of-ours"};
+    const struct exporter_secret_header header = {.name = "X-Key", .value.text = "a-key-of-ours"};
 
-    fix->settings.token = "our-token";
+    fix->settings.token.text = "our-token";
     fix->settings.proxy = "none";
-    fix->settings.proxy_login = "user:proxy-word";
+    fix->settings.proxy_login.text = "user:proxy-word";
     fix->settings.secret_headers = &header;
     fix->settings.secret_header_count = 1;
 

@@ -11,7 +11,7 @@
 
 static int setup(void **state)
 {
-    return http_fixture_begin(state, "pyroscope");
+    return http_fixture_begin(state, EXPORTER_PYROSCOPE);
 }
 
 static enum exporter_rc send_bytes(struct fixture *fix, const void *bytes, size_t size)
@@ -186,7 +186,7 @@ static void follows_no_redirect_and_shows_no_other_server_its_secret(void **stat
     (void)snprintf(location, sizeof(location), "Location: %s/x\r\n", other.url);
     answer_with(fix, 307, location, "");
     write_secret(fix, "the-token\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     start(fix);
     assert_int_equal(send_one(fix), EXPORTER_REFUSED);
     server_stop(&other);
@@ -202,7 +202,7 @@ static void logs_in_with_user_and_password(void **state)
 
     write_secret(fix, "open sesame \t\r\nsecond line\n", 0640);
     fix->settings.user = "Aladdin";
-    fix->settings.password_file = fix->secret;
+    fix->settings.password.file = fix->secret;
     start(fix);
     assert_int_equal(send_one(fix), EXPORTER_OK);
 
@@ -216,7 +216,7 @@ static void reads_a_renewed_secret_when_refused(void **state)
     fix->server.answers[0] = "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
     fix->server.answers[1] = OK;
     write_secret(fix, "old\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     start(fix);
     write_secret(fix, "new\n", 0600);
     assert_int_equal(send_one(fix), EXPORTER_OK);
@@ -231,7 +231,7 @@ static void waits_when_the_secret_is_the_same(void **state)
 
     fix->server.answers[0] = "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
     write_secret(fix, "old\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     start(fix);
     assert_int_equal(send_one(fix), EXPORTER_RETRY);
     assert_true(fix->answer.denied);
@@ -246,7 +246,7 @@ static void waits_when_the_renewed_secret_is_refused_too(void **state)
 
     fix->server.answers[0] = "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
     write_secret(fix, "old\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     start(fix);
     write_secret(fix, "new\n", 0600);
 
@@ -273,14 +273,14 @@ static void passes_on_how_long_the_server_wants_to_be_left_alone(void **state)
 static void sends_headers_and_tokens_that_are_secrets(void **state)
 {
     struct fixture *fix = *state;
-    struct exporter_secret_header headers[] = {{.name = "X-One", .text = "first-secret"},
+    struct exporter_secret_header headers[] = {{.name = "X-One", .value.text = "first-secret"},
                                                {.name = "X-Two"}};
 
     write_secret(fix, "second-secret\n", 0600);
-    headers[1].file = fix->secret;
+    headers[1].value.file = fix->secret;
     fix->settings.secret_headers = headers;
     fix->settings.secret_header_count = 2;
-    fix->settings.token = "from-the-environment";
+    fix->settings.token.text = "from-the-environment";
     start(fix);
     assert_int_equal(send_one(fix), EXPORTER_OK);
 
@@ -292,7 +292,7 @@ static void sends_headers_and_tokens_that_are_secrets(void **state)
 static void reads_a_renewed_header_when_refused(void **state)
 {
     struct fixture *fix = *state;
-    struct exporter_secret_header header = {.name = "X-Key", .file = fix->secret};
+    struct exporter_secret_header header = {.name = "X-Key", .value.file = fix->secret};
 
     fix->server.answers[0] = "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
     fix->server.answers[1] = OK;
@@ -313,7 +313,7 @@ static void goes_through_a_proxy_with_its_own_login(void **state)
     assert_true(server_start(&fix->server));
     fix->settings.url = "http://pyroscope.invalid:4040";
     fix->settings.proxy = fix->server.url;
-    fix->settings.proxy_login = "ala:ddin:open";
+    fix->settings.proxy_login.text = "ala:ddin:open";
     assert_int_equal(exporter_open(&fix->settings, &fix->exporter, &fix->err), EXPORTER_OK);
     assert_int_equal(send_one(fix), EXPORTER_OK);
 
@@ -664,10 +664,10 @@ static void refuses_two_ways_to_log_in(void **state)
 
     fix->settings.user = "a";
     expect_bad_config(fix, "user: needs password_file");
-    fix->settings.token_file = "b";
+    fix->settings.token.file = "b";
     expect_bad_config(fix, "only one way");
-    fix->settings.token_file = NULL;
-    fix->settings.password_file = "b";
+    fix->settings.token.file = NULL;
+    fix->settings.password.file = "b";
     fix->settings.user = "a:b";
     expect_bad_config(fix, "no colon");
     fix->settings.user = NULL;
@@ -679,7 +679,7 @@ static void refuses_secrets_that_everybody_may_read(void **state)
     struct fixture *fix = *state;
 
     write_secret(fix, "the-secret\n", 0644);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     expect_bad_config(fix, "chmod o-r");
     assert_null(strstr(fix->err.text, "the-secret"));
 }
@@ -688,12 +688,12 @@ static void refuses_secrets_that_are_none(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->settings.token_file = "/tmp/there-is-no-such-file";
+    fix->settings.token.file = "/tmp/there-is-no-such-file";
     expect_bad_config(fix, "No such file");
-    fix->settings.token_file = "/dev/null";
+    fix->settings.token.file = "/dev/null";
     expect_bad_config(fix, "not a regular file");
     write_secret(fix, " \t\nsecond\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     expect_bad_config(fix, "nothing in its first line");
     write_secret(fix,
                  "a\x01"
@@ -716,13 +716,13 @@ static void refuses_proxies_and_client_keys_that_cannot_work(void **state)
     expect_bad_config(fix, "proxy_login_file");
     assert_null(strstr(fix->err.text, "pa55"));
     fix->settings.proxy = "none";
-    fix->settings.proxy_login = "nocolon";
+    fix->settings.proxy_login.text = "nocolon";
     expect_bad_config(fix, "must be USER:PASSWORD");
     assert_null(strstr(fix->err.text, "nocolon"));
-    fix->settings.proxy_login = NULL;
-    fix->settings.token = "a\x01z";
+    fix->settings.proxy_login.text = NULL;
+    fix->settings.token.text = "a\x01z";
     expect_bad_config(fix, "token");
-    fix->settings.token = NULL;
+    fix->settings.token.text = NULL;
     write_secret(fix, "key\n", 0644);
     fix->settings.key_file = fix->secret;
     expect_bad_config(fix, "key_file: needs cert_file");
@@ -736,17 +736,6 @@ static void refuses_a_ca_file_that_is_not_there(void **state)
 
     fix->settings.ca_file = "/tmp/there-is-no-such-file";
     expect_bad_config(fix, "ca_file: ");
-}
-
-static void refuses_a_type_that_it_does_not_know(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->settings.type = "parca";
-    expect_bad_config(fix,
-                      "type: \"parca\" is not known; it is one of those: store pyroscope file");
-    fix->settings.type = NULL;
-    expect_bad_config(fix, "type: ");
 }
 
 static void wants_each_type_on_its_own(void **state)
@@ -766,7 +755,7 @@ static void opens_or_says_why_when_an_allocation_fails(void **state)
     enum exporter_rc rc = EXPORTER_NOMEM;
 
     write_secret(fix, "token\n", 0600);
-    fix->settings.token_file = fix->secret;
+    fix->settings.token.file = fix->secret;
     fix->settings.tenant = "team-a";
     fix->settings.url = "http://127.0.0.1:1";
     for (unsigned long n = 1; rc != EXPORTER_OK; n++) {
@@ -837,7 +826,6 @@ int main(void)
         WITH_SERVER(refuses_secrets_that_are_none),
         WITH_SERVER(refuses_proxies_and_client_keys_that_cannot_work),
         WITH_SERVER(refuses_a_ca_file_that_is_not_there),
-        WITH_SERVER(refuses_a_type_that_it_does_not_know),
         WITH_SERVER(wants_each_type_on_its_own),
         WITH_SERVER(opens_or_says_why_when_an_allocation_fails),
     };

@@ -37,7 +37,7 @@ static int setup(void **state)
     assert_non_null(mkdtemp(place->path));
     place->settings = (struct exporter_settings){
         .name = "local",
-        .type = "store",
+        .type = &exporter_types[EXPORTER_STORE],
         .path = place->path,
     };
     *state = place;
@@ -208,7 +208,7 @@ static void leaves_the_mode_of_a_directory_that_is_there(void **state)
 
 static void refuses_settings_without_a_path(void **state)
 {
-    struct exporter_settings settings = {.name = "local", .type = "store"};
+    struct exporter_settings settings = {.name = "local", .type = &exporter_types[EXPORTER_STORE]};
     struct exporter *exporter = NULL;
     struct err err = {""};
 

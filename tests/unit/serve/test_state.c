@@ -46,7 +46,7 @@ static struct state *make_state(void)
     exporter = state_add_exporter(s);
     assert_non_null(exporter);
     (void)snprintf(exporter->name, sizeof(exporter->name), "far");
-    (void)snprintf(exporter->type, sizeof(exporter->type), "otlp");
+    exporter->type = &exporter_types[EXPORTER_OTLP];
     exporter->delivery.sent = 9;
     exporter->delivery.queued = 4;
     err_set(&exporter->delivery.last_error, "503\nnot now");

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings.h - what an [exporter NAME] section sets, and how the types of exporter differ.
+ *
+ * The option table (conf/options.c) fills struct exporter_settings, and the exporter reads it.
+ * To add a key: a field here, a row in conf/options.c, its use in the exporter.
+ * To add a type: an id here, a row in types.c, its functions (ops.h) and their line in exporter.c.
+ */
+#ifndef EXPORTERS_SETTINGS_H
+#define EXPORTERS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/label.h"
+
+/* What an exporter wants to be given for an interval. */
+enum exporter_form {
+    EXPORTER_WHOLE,        /* one pprof with all value types */
+    EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
+    EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
+    EXPORTER_REQUEST,      /* a gzip'd OTLP request of all services; no service, no type */
+    EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
+};
+
+/* The rows of exporter_types, in the order in which messages and manuals list them. */
+enum exporter_type_id {
+    EXPORTER_STORE,
+    EXPORTER_PYROSCOPE,
+    EXPORTER_FILE,
+    EXPORTER_OTLP,
+    EXPORTER_TYPES
+};
+
+/* A type of exporter. Who asks how types differ reads a column, and compares no names. */
+struct exporter_type {
+    const char *name;            /* as in `type = NAME` */
+    enum exporter_form form;     /* what it wants; `pattern` may say otherwise */
+    enum exporter_form gil_form; /* the same with gil = on */
+    uint64_t max_age_ns;         /* it takes no profile that began before that; 0: any */
+    bool needs_url;              /* it sends to a server, by libcurl */
+    bool spread;                 /* many agents share it: they send at different times */
+    bool is_store;               /* the page reads what it has written */
+    bool reads_otel;             /* OTEL_EXPORTER_OTLP_... variables hold where keys are absent */
+};
+
+extern const struct exporter_type exporter_types[EXPORTER_TYPES];
+
+/*
+ * Where a secret comes from. Exporters read `file` and `text` alone: who opens them puts what
+ * `env` and `credential` name there. All NULL: there is no such secret.
+ */
+struct exporter_secret {
+    const char *file;       /* its first line is the secret */
+    const char *text;       /* the secret itself, where there is no file */
+    const char *env;        /* the name of an environment variable */
+    const char *credential; /* the name of a systemd credential */
+};
+
+/* A header whose value is a secret. */
+struct exporter_secret_header {
+    const char *name;
+    struct exporter_secret value;
+};
+
+/* An [exporter NAME] section. All is borrowed. What is absent or not for the type is NULL or 0. */
+struct exporter_settings {
+    const char *name;
+    const struct exporter_type *type; /* a row of exporter_types */
+
+    const char *path;    /* store: the directory, made if absent (0700) */
+    const char *pattern; /* file: see file_name.h */
+    uint64_t max_size_bytes;
+    uint64_t max_age_ns;
+
+    const char *url;    /* of a server: scheme, host, port and a path prefix if any */
+    bool url_is_whole;  /* otlp: nothing is put behind url. No key: OTEL_... variables say it */
+    const char *tenant; /* X-Scope-OrgID */
+    const char *user;   /* of basic authentication */
+    struct exporter_secret password;    /* of user */
+    struct exporter_secret token;       /* a bearer token */
+    const char *proxy;                  /* SCHEME://HOST:PORT, "none"; NULL: by the environment */
+    struct exporter_secret proxy_login; /* USER:PASSWORD */
+    const struct label *headers;        /* header.NAME = value */
+    size_t header_count;
+    const struct exporter_secret_header *secret_headers; /* header_file.NAME = path, ... */
+    size_t secret_header_count;
+    const char *ca_file;
+    const char *cert_file;       /* of the client, in PEM */
+    const char *key_file;        /* NULL: the key is in cert_file */
+    uint64_t timeout_ns;         /* of one try */
+    uint64_t connect_timeout_ns; /* until the connection stands, TLS included */
+    uint64_t stall_timeout_ns;   /* without a byte either way */
+    const char *user_agent;      /* no key: it names this program */
+
+    const char *legacy;      /* pyroscope: "ingest" for a server without Push; NULL: push */
+    const char *compression; /* otlp: "none"; "gzip" or NULL: as profiles are given */
+    bool gil;                /* profiles of the time that the GIL was held, too */
+
+    size_t queue;      /* profiles that wait at most: for who calls exporter_send */
+    uint64_t retry_ns; /* a profile is tried for this long; 0: once. The same */
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_types.c - each row of the table of exporter types is whole, and its columns are true. */
+#include <string.h>
+
+#include "exporters/exporter.h"
+#include "tests/unit/unit_test.h"
+
+static void each_type_has_a_name_of_its_own(void **state)
+{
+    size_t i, k;
+
+    (void)state;
+    for (i = 0; i < EXPORTER_TYPES; i++) {
+        assert_non_null(exporter_types[i].name);
+        for (k = 0; k < i; k++)
+            assert_string_not_equal(exporter_types[i].name, exporter_types[k].name);
+    }
+}
+
+static void those_that_need_a_url_ask_for_it(void **state)
+{
+    struct exporter *exporter = NULL;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < EXPORTER_TYPES; i++) {
+        const struct exporter_settings empty = {.name = "x", .type = &exporter_types[i]};
+        struct err err = {""};
+
+        assert_int_equal(exporter_open(&empty, &exporter, &err), EXPORTER_BAD_CONFIG);
+        assert_int_equal(strstr(err.text, "url: is not set") != NULL, empty.type->needs_url);
+    }
+    assert_null(exporter);
+}
+
+static void what_is_said_of_servers_is_not_said_of_folders(void **state)
+{
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < EXPORTER_TYPES; i++) {
+        const struct exporter_type *type = &exporter_types[i];
+
+        assert_true(type->needs_url || (!type->spread && !type->reads_otel));
+        assert_false(type->needs_url && type->is_store);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_type_has_a_name_of_its_own),
+        cmocka_unit_test(those_that_need_a_url_ask_for_it),
+        cmocka_unit_test(what_is_said_of_servers_is_not_said_of_folders),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
