@@ -113,6 +113,27 @@ def test_a_folder_whose_headers_do_not_say_what_it_knows_fails(tree):
     assert status == 1 and 'not one header of agent/dump, but 0, begins with "Folder agent/dump: knows' in text
 
 
+def check_types(tree):
+    return run("bash", os.path.join(LINT, "types.sh"), str(tree))
+
+
+def test_no_type_of_exporter_is_compared_outside_exporters(tree):
+    assert check_types(tree) == (0, "")
+
+
+@pytest.mark.parametrize("comparison", [
+    'strcmp(type->name, "otlp") == 0',
+    'strncmp(conf->exporters[i].type->name,\n            "pyroscope", 9)',
+    "type == &exporter_types[EXPORTER_STORE]",
+])
+def test_a_type_of_exporter_that_is_compared_fails(tree, comparison):
+    add_line(tree / "agent" / "serve" / "web.c", "bool f(void) { return %s; }" % comparison)
+
+    status, text = check_types(tree)
+
+    assert status == 1 and "agent/serve/web.c compares a type of exporter" in text
+
+
 def compile_files(folder, files):
     """Writes {path: C text} to the folder and compiles it to object files below build/; gives what cycles.py says."""
     for path, text in files.items():
