@@ -110,17 +110,22 @@ void options_log(const struct conf *conf)
     log_init(level);
 }
 
-bool options_flag(struct options_flags *flags, int option, const char *value)
+static bool add_flag(struct options_flags *flags, const char *name, const char *key,
+                     const char *value)
 {
-    static const struct conf_flag known[] = {{"--log-level", "log_level", NULL},
-                                             {"--log-format", "log_format", NULL}};
-    const struct conf_flag *flag = &known[option == OPTION_LOG_FORMAT];
-
-    if (option != OPTION_LOG_LEVEL && option != OPTION_LOG_FORMAT)
-        return false;
     if (flags->count < sizeof(flags->flags) / sizeof(flags->flags[0]))
-        flags->flags[flags->count++] = (struct conf_flag){flag->name, flag->key, value};
+        flags->flags[flags->count++] = (struct conf_flag){name, key, value};
     return true;
+}
+
+bool options_log_level(const char *value, void *flags)
+{
+    return add_flag(flags, "--log-level", "log_level", value);
+}
+
+bool options_log_format(const char *value, void *flags)
+{
+    return add_flag(flags, "--log-format", "log_format", value);
 }
 
 struct conf_source options_source(const char *path, const struct options_flags *flags)

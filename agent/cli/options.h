@@ -54,17 +54,9 @@ struct options_flags {
     size_t count;
 };
 
-/* What getopt_long gives for the options of OPTIONS_LOG. */
-enum { OPTION_LOG_LEVEL = 256, OPTION_LOG_FORMAT };
-
-#define OPTIONS_LOG                                              \
-    {"log-level", required_argument, NULL, OPTION_LOG_LEVEL},    \
-    {                                                            \
-        "log-format", required_argument, NULL, OPTION_LOG_FORMAT \
-    }
-
-/* Takes one of them; false: `option` is none. */
-MUST_CHECK bool options_flag(struct options_flags *flags, int option, const char *value);
+/* Take the value of --log-level and --log-format into a struct options_flags. */
+bool options_log_level(const char *value, void *flags);
+bool options_log_format(const char *value, void *flags);
 
 /* Where the settings of an ini file (NULL: none) come from: drop-ins, environment, `flags`. */
 struct conf_source options_source(const char *path, const struct options_flags *flags);

@@ -15,7 +15,7 @@ struct record_request {
     struct target_selection selection; /* whom */
     uint64_t duration_ns;              /* 0: not given */
     double rate_hz;
-    const char *output;
+    const char *output, *format_name; /* NULL: no format was given */
     bool each;                        /* `output` has RECORD_EACH in it: a file for each process */
     const struct format *format;      /* static */
     enum service_value modes[VALUES]; /* what the profile has, the one that is shown first; */
@@ -31,9 +31,10 @@ struct record_request {
 /*
  * Reads the command line, and says what is wrong with it.
  *
- * Gives: the exit status; *wants_help: nothing but help is asked for.
+ * Gives: true: go on. False: `help` was printed, or what is wrong was said; *status is the exit
+ *        status.
  */
-MUST_CHECK int record_request_read(int argc, char **argv, struct record_request *out,
-                                   bool *wants_help);
+MUST_CHECK bool record_request_read(int argc, char **argv, const char *help,
+                                    struct record_request *out, int *status);
 
 #endif

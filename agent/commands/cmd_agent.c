@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/cli/preview.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/run.h"
@@ -36,7 +35,7 @@ static const char help[] =
 /* What exporters have after SIGTERM, beside the samplers' last second: all is over within 5 s. */
 #define STOP_NS (1500 * NS_PER_MS)
 
-enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20, OPTION_DRY_RUN = 512 };
+enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20 };
 
 static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat,
                               struct target_profile *out)
@@ -238,39 +237,41 @@ static int run_with_exporters(struct run *run)
     return status;
 }
 
+struct request {
+    const char *path;
+    bool dry_run;
+    struct options_flags flags;
+};
+
+#define FIELD(field) OPTION_FIELD(struct request, field)
+
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_TEXT, FIELD(path)},
+    {"dry-run", 0, OPTION_FLAG, FIELD(dry_run)},
+    OPTION_LOG_ROWS(struct request, flags),
+    {.name = NULL},
+};
+
 int cmd_agent(int argc, char **argv)
 {
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-                                          OPTIONS_LOG,
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct options_flags flags = {.count = 0};
-    const char *path = NULL;
+    static const struct option_table table = {
+        .rows = rows, .help = help, .ends_at_word = true, .help_at_once = true};
+    struct request request = {.path = NULL};
     struct run run = {0};
-    bool dry = false;
-    int c, status;
+    int status;
 
-    while ((c = getopt_long(argc, argv, "+c:h", longs, NULL)) != -1) {
-        if (c == 'h')
-            return options_help(help);
-        if (options_flag(&flags, c, optarg))
-            continue;
-        if (c != 'c' && c != OPTION_DRY_RUN)
-            return options_usage("agent");
-        dry = dry || c == OPTION_DRY_RUN;
-        path = c == 'c' ? optarg : path;
-    }
-    if (optind < argc || !path) {
+    if (!option_table_read(&table, argc, argv, &request, &status))
+        return status;
+    if (optind < argc || !request.path) {
         (void)fprintf(stderr, "pystrobe: agent needs -c FILE%s\n",
                       optind < argc ? " and nothing else" : "");
         return options_usage("agent");
     }
-    run.source = options_source(path, &flags);
+    run.source = options_source(request.path, &request.flags);
     status = options_conf(&run.source, &run.conf);
     if (!run.conf) /* as options_conf says, unless all is well */
         return status;
-    status = dry ? show_preview(run.conf) : run_with_exporters(&run);
+    status = request.dry_run ? show_preview(run.conf) : run_with_exporters(&run);
     conf_free(run.conf);
     return status;
 }

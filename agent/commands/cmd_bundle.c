@@ -2,13 +2,12 @@
 /* cmd_bundle.c - `pystrobe bundle`: what somebody who is to help has to know, as one text. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 
 static const char help[] =
@@ -25,42 +24,22 @@ static const char help[] =
     "Example:\n"
     "  pystrobe bundle -o pystrobe-bundle.txt\n";
 
-enum { WORDS_MAX = 8, OPTION_SOCKET = 512 };
+enum { WORDS_MAX = 8 };
 
 static const char self[] = "/proc/self/exe";
 
 struct request {
     const char *config, *output, *socket;
-    bool help;
 };
 
-/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_bundle_arguments(int argc, char **argv, struct request *request)
-{
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"socket", required_argument, NULL, OPTION_SOCKET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-    while ((c = getopt_long(argc, argv, "c:o:h", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->config = optarg;
-        else if (c == 'o')
-            request->output = optarg;
-        else if (c == OPTION_SOCKET)
-            request->socket = optarg;
-        else if (c == 'h')
-            request->help = true;
-        else
-            return options_usage("bundle");
-    }
-    if (optind == argc)
-        return EXIT_OK;
-    (void)fprintf(stderr, "pystrobe: bundle takes no argument '%s'\n", argv[optind]);
-    return options_usage("bundle");
-}
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_TEXT, FIELD(config)},
+    {"output", 'o', OPTION_TEXT, FIELD(output)},
+    {"socket", 0, OPTION_TEXT, FIELD(socket)},
+    {.name = NULL},
+};
 
 /* In the child: its errors are part of what is told. */
 static void exec_bundle_command(const char *const *words)
@@ -147,13 +126,12 @@ static bool redirect(const char *path)
 
 int cmd_bundle(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .no_words = true};
     struct request request = {.config = "/etc/pystrobe/pystrobe.ini"};
-    int status = parse_bundle_arguments(argc, argv, &request);
+    int status;
 
-    if (status != EXIT_OK)
+    if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
-    if (request.help)
-        return options_help(help);
     if (request.output && !redirect(request.output))
         return EXIT_FAILED;
     (void)printf("What pystrobe bundle has found. Read it before you send it.\n");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_check.c - `pystrobe check`: would an agent start with this ini file? */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
 #include "exporters/exporter.h"
@@ -22,38 +21,18 @@ static const char help[] =
     "Example:\n"
     "  pystrobe check -c pystrobe.ini && systemctl reload pystrobe\n";
 
-enum { OPTION_NO_ENVIRONMENT = 512 };
-
 struct request {
     const char *file;
-    bool alone, help;
+    bool alone;
 };
 
-/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_check_arguments(int argc, char **argv, struct request *request)
-{
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"no-environment", no_argument, NULL, OPTION_NO_ENVIRONMENT},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
-    int c;
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-    while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->file = optarg;
-        else if (c == OPTION_NO_ENVIRONMENT)
-            request->alone = true;
-        else if (c == 'h')
-            request->help = true;
-        else
-            return options_usage("check");
-    }
-    if (optind == argc)
-        return EXIT_OK;
-    (void)fprintf(stderr, "pystrobe: check takes no argument '%s'\n", argv[optind]);
-    return options_usage("check");
-}
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_TEXT, FIELD(file)},
+    {"no-environment", 0, OPTION_FLAG, FIELD(alone)},
+    {.name = NULL},
+};
 
 /* Makes the exporters that speak with servers; those of folders would make these. */
 static int check_exporters(const struct conf *conf)
@@ -104,10 +83,11 @@ static int check_conf_and_exporters(const struct request *request)
 
 int cmd_check(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .no_words = true};
     struct request request = {.file = "/etc/pystrobe/pystrobe.ini"};
-    int status = parse_check_arguments(argc, argv, &request);
+    int status;
 
-    if (status != EXIT_OK)
+    if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
-    return request.help ? options_help(help) : check_conf_and_exporters(&request);
+    return check_conf_and_exporters(&request);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_config.c - `pystrobe config`: what an ini file comes to, or every mistake in it. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "conf/conf.h"
 
@@ -27,37 +26,16 @@ static const char help[] =
 
 struct request {
     const char *file; /* borrowed from argv; NULL: defaults */
-    bool sample, help;
+    bool sample;
 };
 
-/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_config_arguments(int argc, char **argv, struct request *request)
-{
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"sample", no_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-    optind = 0; /* from the start, whoever used getopt before */
-    while ((c = getopt_long(argc, argv, "c:h", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->file = optarg;
-        else if (c == 's')
-            request->sample = true;
-        else if (c == 'h')
-            request->help = true;
-        else
-            return options_usage("config");
-    }
-    if (optind < argc)
-        (void)fprintf(stderr, "pystrobe: config takes no argument '%s'\n", argv[optind]);
-    else if (request->sample && request->file)
-        (void)fprintf(stderr, "pystrobe: --sample takes no FILE, it shows the defaults\n");
-    else
-        return EXIT_OK;
-    return options_usage("config");
-}
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_TEXT, FIELD(file)},
+    {"sample", 0, OPTION_FLAG, FIELD(sample)},
+    {.name = NULL},
+};
 
 /* Writes all of `text` and tells if it did not arrive: a full disk must not look like success. */
 static int write_conf_text(const struct buf *text, FILE *to)
@@ -116,10 +94,15 @@ static int print_conf(const struct request *request)
 
 int cmd_config(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .no_words = true};
     struct request request = {0};
-    int status = parse_config_arguments(argc, argv, &request);
+    int status;
 
-    if (status != EXIT_OK)
+    if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
-    return request.help ? options_help(help) : print_conf(&request);
+    if (request.sample && request.file) {
+        (void)fprintf(stderr, "pystrobe: --sample takes no FILE, it shows the defaults\n");
+        return options_usage("config");
+    }
+    return print_conf(&request);
 }

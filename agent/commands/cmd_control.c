@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_control.c - `pystrobe status`, `reload` and `burst`: ask the agent that runs. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/serve/control_socket.h"
 #include "agent/serve/control_text.h"
@@ -44,7 +43,7 @@ static const char burst_help[] =
     "Example:\n"
     "  pystrobe burst -r 500Hz -d 30s web\n";
 
-enum { FIRST_LINE_MAX = 16, ANSWER_S = 40, OPTION_SOCKET = 512, OPTION_JSON };
+enum { FIRST_LINE_MAX = 16, ANSWER_S = 40 };
 
 /* Sends the request; false: the agent is gone. */
 static bool send_all(int fd, const char *text)
@@ -135,39 +134,25 @@ static int ask(const char *path, const struct control_request *request)
 struct asked {
     const char *socket;
     struct control_request request;
-    bool help;
 };
 
-/* Takes one option; false: it is wrong. */
-static bool parse_control_option(struct asked *asked, int c)
-{
-    if (c == OPTION_SOCKET)
-        asked->socket = optarg;
-    else if (c == OPTION_JSON)
-        asked->request.kind = CONTROL_STATUS_JSON;
-    else if (c == 'h')
-        asked->help = true;
-    else if (c == 'r')
-        return options_rate(optarg, &asked->request.rate_hz);
-    else if (c == 'd')
-        return options_duration(optarg, &asked->request.duration_ns);
-    else
-        return false;
-    return true;
-}
+#define FIELD(field) OPTION_FIELD(struct asked, field)
 
-/* Reads the arguments of `command` and asks; gives the exit status. */
-static int run_control_command(int argc, char **argv, struct asked *asked, const char *shorts,
-                               const struct option *longs, const char *help)
+/* What each of the commands takes. */
+#define SOCKET_ROW                              \
+    {                                           \
+        "socket", 0, OPTION_TEXT, FIELD(socket) \
+    }
+
+/* Reads the arguments of a command and asks; gives the exit status. */
+static int run_control_command(int argc, char **argv, const struct option_table *table,
+                               struct asked *asked)
 {
     int arguments = asked->request.kind == CONTROL_BURST ? 1 : 0;
-    int c;
+    int status;
 
-    while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1)
-        if (!parse_control_option(asked, c))
-            return options_usage(argv[0]);
-    if (asked->help)
-        return options_help(help);
+    if (!option_table_read(table, argc, argv, asked, &status))
+        return status;
     if (argc - optind != arguments) {
         (void)fprintf(stderr, "pystrobe: %s takes %s\n", argv[0],
                       arguments ? "one TARGET" : "no argument");
@@ -184,35 +169,38 @@ static int run_control_command(int argc, char **argv, struct asked *asked, const
 
 int cmd_status(int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, OPTION_JSON},
-                                          {"socket", required_argument, NULL, OPTION_SOCKET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option_row rows[] = {
+        {"json", 0, OPTION_SET, FIELD(request.kind), CONTROL_STATUS_JSON},
+        SOCKET_ROW,
+        {.name = NULL},
+    };
+    static const struct option_table table = {.rows = rows, .help = status_help};
     struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_STATUS};
 
-    return run_control_command(argc, argv, &asked, "h", longs, status_help);
+    return run_control_command(argc, argv, &table, &asked);
 }
 
 int cmd_reload(int argc, char **argv)
 {
-    static const struct option longs[] = {{"socket", required_argument, NULL, OPTION_SOCKET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option_row rows[] = {SOCKET_ROW, {.name = NULL}};
+    static const struct option_table table = {.rows = rows, .help = reload_help};
     struct asked asked = {.socket = CONTROL_DEFAULT, .request.kind = CONTROL_RELOAD};
 
-    return run_control_command(argc, argv, &asked, "h", longs, reload_help);
+    return run_control_command(argc, argv, &table, &asked);
 }
 
 int cmd_burst(int argc, char **argv)
 {
-    static const struct option longs[] = {{"rate", required_argument, NULL, 'r'},
-                                          {"duration", required_argument, NULL, 'd'},
-                                          {"socket", required_argument, NULL, OPTION_SOCKET},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option_row rows[] = {
+        {"rate", 'r', OPTION_RATE, FIELD(request.rate_hz)},
+        {"duration", 'd', OPTION_DURATION, FIELD(request.duration_ns)},
+        SOCKET_ROW,
+        {.name = NULL},
+    };
+    static const struct option_table table = {.rows = rows, .help = burst_help};
     struct asked asked = {
         .socket = CONTROL_DEFAULT,
         .request = {.kind = CONTROL_BURST, .rate_hz = 200, .duration_ns = 60 * NS_PER_S}};
 
-    return run_control_command(argc, argv, &asked, "r:d:h", longs, burst_help);
+    return run_control_command(argc, argv, &table, &asked);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_doctor.c - `pystrobe doctor`: tries what pystrobe needs, and tells what stops it. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/commands/examine.h"
 #include "agent/delivery/publisher.h"
@@ -36,34 +35,17 @@ static const char usual[] = "/etc/pystrobe/pystrobe.ini";
 struct request {
     const char *config; /* NULL: none */
     pid_t pid;          /* 0: none */
-    bool json, help;
+    bool json;
 };
 
-/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_doctor_arguments(int argc, char **argv, struct request *request)
-{
-    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-    while ((c = getopt_long(argc, argv, "p:c:jh", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->config = optarg;
-        else if (c == 'j')
-            request->json = true;
-        else if (c == 'h')
-            request->help = true;
-        else if (c != 'p' || !options_pid(optarg, &request->pid))
-            return options_usage("doctor");
-    }
-    if (optind == argc)
-        return EXIT_OK;
-    (void)fprintf(stderr, "pystrobe: doctor takes no argument '%s'\n", argv[optind]);
-    return options_usage("doctor");
-}
+static const struct option_row rows[] = {
+    {"pid", 'p', OPTION_PID, FIELD(pid)},
+    {"config", 'c', OPTION_TEXT, FIELD(config)},
+    {"json", 'j', OPTION_FLAG, FIELD(json)},
+    {.name = NULL},
+};
 
 static void examine_settings(struct findings *out, const char *path, const struct conf *conf)
 {
@@ -93,16 +75,15 @@ static int examine_all(const struct request *request, const struct conf *conf)
 
 int cmd_doctor(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .no_words = true};
     struct err err = {""};
     struct request request = {0};
     struct conf_source source;
     struct conf *conf = NULL;
-    int status = parse_doctor_arguments(argc, argv, &request);
+    int status = EXIT_OK;
 
-    if (status != EXIT_OK)
+    if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
-    if (request.help)
-        return options_help(help);
     (void)signal(SIGPIPE, SIG_IGN);
     if (!request.config && !request.pid && access(usual, F_OK) == 0)
         request.config = usual;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_dump.c - `pystrobe dump`: the stacks of a process as they are now. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/async.h"
 #include "agent/dump/dump.h"
@@ -46,10 +45,10 @@ enum { OUTPUT_MAX = 256 << 20 };
 /* What the command line asks for. */
 struct request {
     struct dump_request take;
-    bool json, no_source, colour;
-    bool colour_always;           /* asked for, not found out */
-    bool some_threads, some_mode; /* less than all was asked for */
-    uint32_t tasks;               /* enum async_what */
+    bool json, no_source;
+    uint32_t colour;        /* enum colour_when */
+    uint32_t threads, mode; /* CPY_STATUS_ bits; 0: all */
+    uint32_t tasks;         /* enum async_what */
 };
 
 /* Which asyncio tasks are wanted instead of stacks. */
@@ -66,7 +65,7 @@ static const struct options_word mode_words[] = {{"wall", 0},
                                                  {"exception", CPY_STATUS_EXCEPTION},
                                                  {NULL, 0}};
 
-enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+enum colour_when { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
 static const struct options_word colour_words[] = {
     {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS}, {"never", COLOUR_NEVER}, {NULL, 0}};
@@ -105,7 +104,8 @@ static int show_snapshot(const struct request *request, const struct cpy_info *i
                         .threads = taken->snapshot.threads,
                         .thread_count = taken->snapshot.count,
                         .frames = request->take.options.frames,
-                        .colour = request->colour};
+                        .colour = request->colour == COLOUR_ALWAYS ||
+                                  (request->colour == COLOUR_AUTO && options_colour())};
     int status;
 
     proc_command_line(pid, command);
@@ -150,78 +150,23 @@ static int dump_process(const struct request *request)
     return status;
 }
 
-enum {
-    OPTION_POSITIONS = 256,
-    OPTION_OPCODES,
-    OPTION_PAUSE,
-    OPTION_NO_SOURCE,
-    OPTION_COLOUR,
-    OPTION_ASYNC
+#define FIELD(field) OPTION_FIELD(struct request, field)
+
+static const struct option_row rows[] = {
+    {"pid", 'p', OPTION_PID, FIELD(take.pid)},
+    {"json", 'j', OPTION_FLAG, FIELD(json)},
+    {"threads", 't', OPTION_WORD_BITS, FIELD(threads), .words = thread_words},
+    {"mode", 'm', OPTION_WORD_BITS, FIELD(mode), .words = mode_words},
+    {"native", 'n', OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_NATIVE},
+    {"gc", 'g', OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_GC},
+    {"positions", 0, OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_POSITIONS},
+    {"opcodes", 0, OPTION_BITS, FIELD(take.options.frames), CPY_FRAME_OPCODES},
+    {"pause", 0, OPTION_FLAG, FIELD(take.pause)},
+    {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
+    {"color", 0, OPTION_WORD, FIELD(colour), .words = colour_words},
+    {"async", 0, OPTION_WORD, FIELD(tasks), .words = async_words},
+    {.name = NULL},
 };
-
-/* The options without an argument. False: it is none of them. */
-static bool set_dump_flag(struct request *request, int option)
-{
-    switch (option) {
-    case 'j':
-        request->json = true;
-        break;
-    case 'n':
-        request->take.options.frames |= CPY_FRAME_NATIVE;
-        break;
-    case 'g':
-        request->take.options.frames |= CPY_FRAME_GC;
-        break;
-    case OPTION_POSITIONS:
-        request->take.options.frames |= CPY_FRAME_POSITIONS;
-        break;
-    case OPTION_OPCODES:
-        request->take.options.frames |= CPY_FRAME_OPCODES;
-        break;
-    case OPTION_PAUSE:
-        request->take.pause = true;
-        break;
-    case OPTION_NO_SOURCE:
-        request->no_source = true;
-        break;
-    default:
-        return false;
-    }
-    return true;
-}
-
-/* The options with an argument; says what is wrong with it. */
-static bool set_value(struct request *request, int option, const char *text)
-{
-    uint32_t value = 0;
-
-    switch (option) {
-    case 'p':
-        return options_pid(text, &request->take.pid);
-    case 't':
-        if (!options_word("threads", text, thread_words, &value))
-            return false;
-        request->some_threads |= value != 0;
-        request->take.options.only |= value;
-        return true;
-    case 'm':
-        if (!options_word("mode", text, mode_words, &value))
-            return false;
-        request->some_mode |= value != 0;
-        request->take.options.only |= value;
-        return true;
-    case OPTION_ASYNC:
-        return options_word("async", text, async_words, &request->tasks);
-    case OPTION_COLOUR:
-        if (!options_word("color", text, colour_words, &value))
-            return false;
-        request->colour_always = value == COLOUR_ALWAYS;
-        request->colour = value == COLOUR_ALWAYS || (value == COLOUR_AUTO && options_colour());
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* False: an option was given that is about threads' stacks, but tasks are asked for; says so. */
 static bool goes_with_async(const struct request *request)
@@ -231,14 +176,14 @@ static bool goes_with_async(const struct request *request)
         const char *option;
         bool given;
     } stack_options[] = {
-        {"--threads", request->some_threads},
-        {"--mode", request->some_mode},
+        {"--threads", request->threads != 0},
+        {"--mode", request->mode != 0},
         {"--native", options->frames & CPY_FRAME_NATIVE},
         {"--gc", options->frames & CPY_FRAME_GC},
         {"--positions", options->frames & CPY_FRAME_POSITIONS},
         {"--opcodes", options->frames & CPY_FRAME_OPCODES},
         {"--pause", request->take.pause},
-        {"--color always", request->colour_always},
+        {"--color always", request->colour == COLOUR_ALWAYS},
     };
     size_t i;
 
@@ -255,33 +200,15 @@ static bool goes_with_async(const struct request *request)
 
 int cmd_dump(int argc, char **argv)
 {
-    static const struct option longs[] = {{"pid", required_argument, NULL, 'p'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"mode", required_argument, NULL, 'm'},
-                                          {"native", no_argument, NULL, 'n'},
-                                          {"gc", no_argument, NULL, 'g'},
-                                          {"positions", no_argument, NULL, OPTION_POSITIONS},
-                                          {"opcodes", no_argument, NULL, OPTION_OPCODES},
-                                          {"pause", no_argument, NULL, OPTION_PAUSE},
-                                          {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
-                                          {"color", required_argument, NULL, OPTION_COLOUR},
-                                          {"async", required_argument, NULL, OPTION_ASYNC},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option_table table = {
+        .rows = rows, .help = help, .ends_at_word = true, .help_at_once = true};
     struct request request = {.take.options.status =
-                                  CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT,
-                              .colour = options_colour()};
-    int c;
+                                  CPY_STATUS_CPU | CPY_STATUS_EXCEPTION | CPY_STATUS_GIL_WAIT};
+    int status;
 
-    while ((c = getopt_long(argc, argv, "+p:jt:m:ngh", longs, NULL)) != -1) {
-        if (c == 'h')
-            return options_help(help);
-        if (c == '?')
-            return options_usage("dump");
-        if (!set_dump_flag(&request, c) && !set_value(&request, c, optarg))
-            return EXIT_USAGE;
-    }
+    if (!option_table_read(&table, argc, argv, &request, &status))
+        return status;
+    request.take.options.only = request.threads | request.mode;
     if (optind < argc || request.take.pid == 0) {
         (void)fprintf(stderr, "pystrobe: dump needs --pid PID%s\n",
                       optind < argc ? " and nothing else" : "");

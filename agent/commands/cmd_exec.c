@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_exec.c - `pystrobe exec`: runs a command and profiles it and its Python descendants. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/child/confine.h"
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
 #include "agent/discover/lineage.h"
@@ -54,7 +53,7 @@ static const char help[] =
 /* Time between two heartbeats for the exec parent. */
 #define HEARTBEAT_NS (2 * NS_PER_S)
 
-enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192, OPTION_STRICT = 512 };
+enum { PATH_MAX_BYTES = 4096, INI_MAX = 8192 };
 
 struct request {
     char config[PATH_MAX_BYTES], store[PATH_MAX_BYTES]; /* absolute; "": not given */
@@ -162,8 +161,8 @@ static void report_exec_hang(void *ctx, const struct engine_hang *hang)
     buf_finish(&dump);
 }
 
-/* For the profiler, which works in no folder of the command's. */
-static bool make_absolute(const char *path, char out[PATH_MAX_BYTES])
+/* For the profiler, which works in no folder of the command's. `out` has PATH_MAX_BYTES. */
+static bool make_absolute(const char *path, void *out)
 {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     int used = snprintf(out, PATH_MAX_BYTES, "%s%s%s", here ? here : "", here ? "/" : "", path);
@@ -371,68 +370,44 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
     return status;
 }
 
-/* Takes an option with a value; false: it has said what is wrong, or getopt_long has. */
-static bool parse_exec_option(struct request *request, int c)
-{
-    if (c == 'c')
-        return make_absolute(optarg, request->config);
-    if (c == 's')
-        return make_absolute(optarg, request->store);
-    if (c == 'r')
-        return options_rate(optarg, &request->rate_hz);
-    if (c == 'n')
-        request->service = optarg;
-    return c == 'n' || options_flag(&request->flags, c, optarg);
-}
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-/* Reads the arguments; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_exec_arguments(int argc, char **argv, struct request *request, bool *wants_help)
-{
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"store", required_argument, NULL, 's'},
-                                          {"service", required_argument, NULL, 'n'},
-                                          {"rate", required_argument, NULL, 'r'},
-                                          {"group", no_argument, NULL, 'g'},
-                                          {"strict", no_argument, NULL, OPTION_STRICT},
-                                          OPTIONS_LOG,
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int c;
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_READ, FIELD(config), .read = make_absolute},
+    {"store", 's', OPTION_READ, FIELD(store), .read = make_absolute},
+    {"service", 'n', OPTION_TEXT, FIELD(service)},
+    {"rate", 'r', OPTION_RATE, FIELD(rate_hz)},
+    {"group", 'g', OPTION_FLAG, FIELD(group)},
+    {"strict", 0, OPTION_FLAG, FIELD(strict)},
+    OPTION_LOG_ROWS(struct request, flags),
+    {.name = NULL},
+};
 
-    while ((c = getopt_long(argc, argv, "+c:s:n:r:gh", longs, NULL)) != -1) {
-        if (c == 'h')
-            *wants_help = true;
-        else if (c == 'g')
-            request->group = true;
-        else if (c == OPTION_STRICT)
-            request->strict = true;
-        else if (!parse_exec_option(request, c))
-            return options_usage("exec");
-    }
-    request->command = argv + optind;
-    if (*wants_help)
-        return EXIT_OK;
-    if (optind == argc) {
+/* Says what is wrong with the words as a whole. */
+static bool check_exec_arguments(const struct request *request)
+{
+    if (!request->command[0])
         (void)fprintf(stderr, "pystrobe: exec needs a command: pystrobe exec -- COMMAND\n");
-        return options_usage("exec");
-    }
-    if (request->config[0] && request->store[0]) {
+    else if (request->config[0] && request->store[0])
         (void)fprintf(stderr, "pystrobe: --store goes without -c, which names the exporters\n");
-        return options_usage("exec");
-    }
-    return EXIT_OK;
+    else
+        return true;
+    return false;
 }
 
 int cmd_exec(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .ends_at_word = true};
     struct request request = {.rate_hz = 0};
     struct exec_parent parent = {.profile = profile, .ctx = &request};
-    bool wants_help = false;
     struct conf *conf = NULL;
-    int status = parse_exec_arguments(argc, argv, &request, &wants_help);
+    int status = EXIT_OK;
 
-    if (status != EXIT_OK || wants_help)
-        return status != EXIT_OK ? status : options_help(help);
+    if (!option_table_read(&table, argc, argv, &request, &status))
+        return status;
+    request.command = argv + optind;
+    if (!check_exec_arguments(&request))
+        return options_usage("exec");
     log_init(LOG_LEVEL_WARNING);
     if (request.strict)
         status = read_exec_conf(&request, &conf);

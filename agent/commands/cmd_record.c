@@ -396,11 +396,10 @@ int cmd_record(int argc, char **argv)
     struct record_request request = {.rate_hz = 100, .output = "profile.pb.gz"};
     struct run run = {.request = &request, .selection = &request.selection};
     struct err err = {""};
-    bool wants_help = false;
-    int status = record_request_read(argc, argv, &request, &wants_help);
+    int status;
 
-    if (status != EXIT_OK || wants_help)
-        return status != EXIT_OK ? status : options_help(help);
+    if (!record_request_read(argc, argv, help, &request, &status))
+        return status;
     if (!output_check(request.output, &err)) { /* now, and not after an hour */
         (void)fprintf(stderr, "pystrobe: %s\n", err.text);
         return EXIT_FAILED;

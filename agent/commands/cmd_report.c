@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_report.c - `pystrobe report`: pprof files as tables, call trees, graphs and other formats. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/cli/output.h"
 #include "agent/commands/commands.h"
 #include "agent/host/clock.h"
@@ -239,7 +238,7 @@ static int report_store(const struct request *request)
     return status;
 }
 
-static bool read_count(const char *text, size_t *out)
+static bool read_count(const char *text, void *out)
 {
     char *end;
     unsigned long number;
@@ -250,65 +249,44 @@ static bool read_count(const char *text, size_t *out)
         (void)fprintf(stderr, "pystrobe: '%s' is no number of functions\n", text);
         return false;
     }
-    *out = number;
+    *(size_t *)out = number;
     return true;
 }
 
-enum { OPTION_VALUE = 256, OPTION_SINCE, OPTION_NO_SOURCE };
-
-static const struct option longs[] = {
-    {"top", required_argument, NULL, 'n'},
-    {"type", required_argument, NULL, 't'},
-    {"value", required_argument, NULL, 't'},
-    {"format", required_argument, NULL, 'f'},
-    {"output", required_argument, NULL, 'o'},
-    {"diff", no_argument, NULL, 'd'},
-    {"store", optional_argument, NULL, 's'},
-    {"service", required_argument, NULL, 'S'},
-    {"since", required_argument, NULL, OPTION_SINCE},
-    {"no-source", no_argument, NULL, OPTION_NO_SOURCE},
-    {"json", no_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* Takes one option in. False: it is wrong. */
-static bool parse_report_option(int c, struct request *request)
+/* Takes --store and its directory, if it has one. */
+static bool read_store(const char *text, void *out)
 {
-    switch (c) {
-    case 'n':
-        return read_count(optarg, &request->top);
-    case 't':
-        request->type = optarg;
-        return true;
-    case 'f':
-        request->format_name = optarg;
-        return true;
-    case 'o':
-        request->output = optarg;
-        return true;
-    case 'd':
-        request->diff = true;
-        return true;
-    case 's':
-        request->wants_store = true;
-        request->store = optarg;
-        return true;
-    case 'S':
-        request->service = optarg;
-        return true;
-    case OPTION_SINCE:
-        return options_duration(optarg, &request->since_ns);
-    case OPTION_NO_SOURCE:
-        request->no_source = true;
-        return true;
-    case 'j':
-        request->format_name = "json";
-        return true;
-    default:
-        return false;
-    }
+    struct request *request = out;
+
+    request->wants_store = true;
+    request->store = text;
+    return true;
 }
+
+/* --json is --format json. */
+static bool read_json(const char *text, void *format_name)
+{
+    (void)text;
+    *(const char **)format_name = "json";
+    return true;
+}
+
+#define FIELD(field) OPTION_FIELD(struct request, field)
+
+static const struct option_row rows[] = {
+    {"top", 'n', OPTION_READ, FIELD(top), .read = read_count},
+    {"type", 't', OPTION_TEXT, FIELD(type)},
+    {"value", 0, OPTION_TEXT, FIELD(type)},
+    {"format", 'f', OPTION_TEXT, FIELD(format_name)},
+    {"output", 'o', OPTION_TEXT, FIELD(output)},
+    {"diff", 'd', OPTION_FLAG, FIELD(diff)},
+    {"store", 's', OPTION_READ, .read = read_store, .optional = true},
+    {"service", 'S', OPTION_TEXT, FIELD(service)},
+    {"since", 0, OPTION_DURATION, FIELD(since_ns)},
+    {"no-source", 0, OPTION_FLAG, FIELD(no_source)},
+    {"json", 'j', OPTION_CALL, FIELD(format_name), .read = read_json},
+    {.name = NULL},
+};
 
 /* Finds the format by its name or by the output's. False: it is wrong, which was said. */
 static bool choose_report_format(struct request *request)
@@ -380,16 +358,13 @@ static int print_report_help(void)
 
 int cmd_report(int argc, char **argv)
 {
+    static const struct option_table table = {
+        .rows = rows, .print_help = print_report_help, .help_at_once = true};
     struct request request = {.top = TOP_DEFAULT};
-    int c;
+    int status;
 
-    optind = 0; /* glibc: begin anew, whoever parsed before */
-    while ((c = getopt_long(argc, argv, "n:t:f:o:ds::S:jh", longs, NULL)) != -1) {
-        if (c == 'h')
-            return print_report_help();
-        if (!parse_report_option(c, &request))
-            return options_usage("report");
-    }
+    if (!option_table_read(&table, argc, argv, &request, &status))
+        return status;
     argv += optind;
     argc -= optind;
     if (!check_report_arguments(&request, argc) || !choose_store(&request, argv, argc) ||

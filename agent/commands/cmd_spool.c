@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_spool.c - `pystrobe spool`: looks at the profiles that wait, sends or removes some by hand.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
 #include "agent/host/clock.h"
@@ -41,7 +40,7 @@ enum { LINE_MAX_BYTES = 256 * 1024 };
 
 struct request {
     const char *file, *dir, *output; /* borrowed from argv */
-    bool json, all, yes, help;
+    bool json, all, yes;
     char **words; /* what follows the options */
     int count;
     struct conf *conf;   /* owned; NULL: no file */
@@ -341,39 +340,17 @@ static int run_push(struct request *request, const struct spool_list *list)
     return status;
 }
 
-/* Reads the options; EXIT_OK, or EXIT_USAGE when it has said what is wrong. */
-static int parse_spool_arguments(int argc, char **argv, struct request *request)
-{
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'}, {"dir", required_argument, NULL, 'd'},
-        {"output", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'j'},
-        {"all", no_argument, NULL, 'a'},          {"yes", no_argument, NULL, 'y'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    int c;
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-    optind = 0; /* from the start, whoever used getopt before */
-    while ((c = getopt_long(argc, argv, "c:d:o:ayh", longs, NULL)) != -1) {
-        if (c == 'c')
-            request->file = optarg;
-        else if (c == 'd')
-            request->dir = optarg;
-        else if (c == 'o')
-            request->output = optarg;
-        else if (c == 'j')
-            request->json = true;
-        else if (c == 'a')
-            request->all = true;
-        else if (c == 'y')
-            request->yes = true;
-        else if (c == 'h')
-            request->help = true;
-        else
-            return options_usage("spool");
-    }
-    request->words = argv + optind;
-    request->count = argc - optind;
-    return EXIT_OK;
-}
+static const struct option_row rows[] = {
+    {"config", 'c', OPTION_TEXT, FIELD(file)},
+    {"dir", 'd', OPTION_TEXT, FIELD(dir)},
+    {"output", 'o', OPTION_TEXT, FIELD(output)},
+    {"json", 0, OPTION_FLAG, FIELD(json)},
+    {"all", 'a', OPTION_FLAG, FIELD(all)},
+    {"yes", 'y', OPTION_FLAG, FIELD(yes)},
+    {.name = NULL},
+};
 
 static int run_spool_command(struct request *request)
 {
@@ -405,17 +382,17 @@ static int run_spool_command(struct request *request)
 
 int cmd_spool(int argc, char **argv)
 {
-    struct options_flags flags = {.count = 0};
+    static const struct option_table table = {.rows = rows, .help = help};
     struct request request = {0};
     struct conf_source source;
-    int status = parse_spool_arguments(argc, argv, &request);
+    int status;
 
-    if (status != EXIT_OK)
+    if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
-    if (request.help)
-        return options_help(help);
+    request.words = argv + optind;
+    request.count = argc - optind;
     if (request.file) {
-        source = options_source(request.file, &flags);
+        source = options_source(request.file, NULL);
         status = options_conf(&source, &request.conf);
         if (status != EXIT_OK)
             return status;

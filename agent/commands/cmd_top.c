@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_top.c - `pystrobe top`: where processes spend their time, live on a terminal. */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
+#include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/read_watchdog.h"
 #include "agent/host/clock.h"
@@ -316,55 +315,29 @@ static int run_top(struct run *run)
     return command_wait(&run->selection->child) ? run->selection->child.exit_status : status;
 }
 
-static bool read_iterations(const char *text, unsigned long *out)
+static bool read_iterations(const char *text, void *out)
 {
     char *end;
+    unsigned long count = strtoul(text, &end, 10);
 
-    *out = strtoul(text, &end, 10);
-    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && *out > 0 && *out <= ITERATIONS_MAX)
+    *(unsigned long *)out = count;
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && count > 0 && count <= ITERATIONS_MAX)
         return true;
     (void)fprintf(stderr, "pystrobe: '%s' is no number of updates\n", text);
     return false;
 }
 
-enum { OPTION_TARGET = 256 };
+#define FIELD(field) OPTION_FIELD(struct request, field)
 
-static const struct option longs[] = {
-    {"pid", required_argument, NULL, 'p'},
-    {"children", no_argument, NULL, 'c'},
-    {"target", required_argument, NULL, OPTION_TARGET},
-    {"delay", required_argument, NULL, 'd'},
-    {"rate", required_argument, NULL, 'r'},
-    {"iterations", required_argument, NULL, 'n'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+static const struct option_row rows[] = {
+    {"pid", 'p', OPTION_PID, FIELD(selection.pid)},
+    {"children", 'c', OPTION_FLAG, FIELD(selection.children)},
+    {"target", 0, OPTION_TEXT, FIELD(selection.target)},
+    {"delay", 'd', OPTION_DURATION, FIELD(delay_ns)},
+    {"rate", 'r', OPTION_RATE, FIELD(rate_hz)},
+    {"iterations", 'n', OPTION_READ, FIELD(iterations), .read = read_iterations},
+    {.name = NULL},
 };
-
-/* Takes one option in. False: it is wrong. */
-static bool parse_top_option(int c, struct request *request, bool *wants_help)
-{
-    switch (c) {
-    case 'p':
-        return options_pid(optarg, &request->selection.pid);
-    case 'c':
-        request->selection.children = true;
-        return true;
-    case OPTION_TARGET:
-        request->selection.target = optarg;
-        return true;
-    case 'd':
-        return options_duration(optarg, &request->delay_ns);
-    case 'r':
-        return options_rate(optarg, &request->rate_hz);
-    case 'n':
-        return read_iterations(optarg, &request->iterations);
-    case 'h':
-        *wants_help = true;
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* Says what is wrong if there is no terminal to show it on. */
 static bool has_terminal(const struct request *request)
@@ -377,31 +350,20 @@ static bool has_terminal(const struct request *request)
     return false;
 }
 
-static int parse_top_arguments(int argc, char **argv, struct request *request, bool *wants_help)
-{
-    int c;
-
-    while ((c = getopt_long(argc, argv, "+p:cd:r:n:h", longs, NULL)) != -1)
-        if (!parse_top_option(c, request, wants_help))
-            return options_usage("top");
-    request->selection.command = optind < argc ? argv + optind : NULL;
-    if (!*wants_help &&
-        (!target_selection_fits(&request->selection, "top") || !has_terminal(request)))
-        return options_usage("top");
-    if (request->delay_ns < DELAY_MIN_NS)
-        request->delay_ns = DELAY_MIN_NS;
-    return EXIT_OK;
-}
-
 int cmd_top(int argc, char **argv)
 {
+    static const struct option_table table = {.rows = rows, .help = help, .ends_at_word = true};
     struct request request = {.delay_ns = NS_PER_S, .rate_hz = 100};
     struct run run = {.request = &request, .selection = &request.selection};
-    bool wants_help = false;
-    int status = parse_top_arguments(argc, argv, &request, &wants_help);
+    int status;
 
-    if (status != EXIT_OK || wants_help)
-        return status != EXIT_OK ? status : options_help(help);
+    if (!option_table_read(&table, argc, argv, &request, &status))
+        return status;
+    request.selection.command = optind < argc ? argv + optind : NULL;
+    if (!target_selection_fits(&request.selection, "top") || !has_terminal(&request))
+        return options_usage("top");
+    if (request.delay_ns < DELAY_MIN_NS)
+        request.delay_ns = DELAY_MIN_NS;
     log_init(LOG_LEVEL_ERROR);
     request.selection.profile =
         (struct target_profile){.rate_hz = request.rate_hz, .split = SPLIT_THREAD};
