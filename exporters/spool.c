@@ -20,6 +20,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/durable.h"
 
 enum {
@@ -171,16 +172,8 @@ static uint64_t rounded(uint64_t size)
 
 static bool append_spool_item(struct spool_list *list, const struct spool_item *item)
 {
-    size_t capacity = list->capacity > 0 ? list->capacity * 2 : 64;
-    struct spool_item *items;
-
-    if (list->count == list->capacity) {
-        items = realloc(list->items, capacity * sizeof(items[0]));
-        if (!items)
-            return false;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(list->items, list->capacity, list->count + 1))
+        return false;
     list->items[list->count++] = *item;
     return true;
 }

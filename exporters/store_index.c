@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROWTH = 256 };
+#include "base/array.h"
 
 void store_index_init(struct store_index *index)
 {
@@ -55,14 +55,9 @@ static size_t find_slot(const struct store_index *index, const char *name)
 
 static bool add_slot(struct store_index *index)
 {
-    size_t count = index->service_count + 1;
-    struct store_service *services = realloc(index->services, count * sizeof(*services));
-
-    if (!services)
+    if (!ARRAY_RESERVE(index->services, index->service_capacity, index->service_count + 1))
         return false;
-    services[index->service_count] = (struct store_service){0};
-    index->services = services;
-    index->service_count = count;
+    index->services[index->service_count++] = (struct store_service){0};
     return true;
 }
 
@@ -93,27 +88,12 @@ bool store_index_service(struct store_index *index, const char *name, uint32_t *
     return true;
 }
 
-static bool grow_store_index(struct store_index *index)
-{
-    size_t capacity = index->capacity + index->capacity / 2 + GROWTH;
-    struct store_entry *heap;
-
-    if (index->count < index->capacity)
-        return true;
-    heap = realloc(index->heap, capacity * sizeof(*heap));
-    if (!heap)
-        return false;
-    index->heap = heap;
-    index->capacity = capacity;
-    return true;
-}
-
 bool store_index_add(struct store_index *index, const struct store_entry *entry)
 {
     struct store_entry *heap;
     size_t at = index->count;
 
-    if (!grow_store_index(index))
+    if (!ARRAY_RESERVE(index->heap, index->capacity, index->count + 1))
         return false;
     heap = index->heap;
     while (at > 0 && is_older(entry, &heap[(at - 1) / 2])) {

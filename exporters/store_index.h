@@ -32,8 +32,9 @@ struct store_index {
     size_t count, capacity;
     struct store_service *services; /* owned */
     size_t service_count;           /* slots, free ones too */
-    size_t recent;                  /* the slot that was asked for last */
-    uint64_t bytes;                 /* of all entries */
+    size_t service_capacity;
+    size_t recent;  /* the slot that was asked for last */
+    uint64_t bytes; /* of all entries */
 };
 
 /* Makes an index empty; allocates nothing. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/protobuf_wire.h"
 #include "pprof/feed_record.h"
 #include "pprof/profile.h"
@@ -100,20 +101,13 @@ static bool give_table(const struct pprof *profile, const struct table *table, u
 static bool grow_encoder_values(struct pprof_delta_encoder *encoder, const struct pprof *profile)
 {
     size_t row_bytes = profile->type_count * sizeof(*encoder->values);
-    size_t capacity = encoder->capacity ? encoder->capacity : 64;
-    int64_t *wider;
+    size_t before = encoder->capacity;
 
-    if (profile->rows.count <= encoder->capacity)
-        return true;
-    while (capacity < profile->rows.count)
-        capacity *= 2;
-    wider = realloc(encoder->values, capacity * row_bytes + 1); /* +1: never a size of 0 */
-    if (!wider)
+    if (!array_grow(&encoder->values, &encoder->capacity, profile->rows.count, row_bytes))
         return false;
-    memset((char *)wider + encoder->capacity * row_bytes, 0,
-           (capacity - encoder->capacity) * row_bytes);
-    encoder->values = wider;
-    encoder->capacity = capacity;
+    if (encoder->capacity > before)
+        memset((char *)encoder->values + before * row_bytes, 0,
+               (encoder->capacity - before) * row_bytes);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/protobuf_wire.h"
 #include "pprof/feed.h"
 #include "pprof/feed_record.h"
@@ -11,7 +12,7 @@
 /* Stands for what `into` had no room for. */
 #define LOST UINT32_MAX
 
-enum { NUMBERS_MAX = 1 << 22, NUMBERS_FIRST = 64 };
+enum { NUMBERS_MAX = 1 << 22 };
 
 struct taking {
     struct pprof_delta_decoder *decoder;
@@ -23,18 +24,10 @@ struct taking {
 /* The next of their numbers stands for `ours`. */
 static enum pprof_rc map_next_number(struct pprof_numbers *numbers, uint32_t ours)
 {
-    size_t capacity = numbers->capacity ? numbers->capacity * 2 : NUMBERS_FIRST;
-    uint32_t *wider;
-
     if (numbers->count == NUMBERS_MAX)
         return PPROF_BAD;
-    if (numbers->count == numbers->capacity) {
-        wider = realloc(numbers->ours, capacity * sizeof(*wider));
-        if (!wider)
-            return PPROF_NOMEM;
-        numbers->ours = wider;
-        numbers->capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(numbers->ours, numbers->capacity, numbers->count + 1))
+        return PPROF_NOMEM;
     numbers->ours[numbers->count++] = ours;
     return PPROF_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/protobuf_wire.h"
 #include "base/utf8.h"
 #include "pprof/gzip.h"
@@ -11,7 +12,7 @@
 #include "pprof/profile.h"
 
 /* The specification tells clients to refuse more than this. */
-enum { MEMORY_MAX = 64 << 20, ROWS_FIRST = 64 };
+enum { MEMORY_MAX = 64 << 20 };
 
 /* The fields that are written without protobuf-c, from pprof/otlp.proto. */
 enum {
@@ -93,25 +94,6 @@ size_t otlp_size(const struct otlp *o)
     return o->request.size + otlp_dictionary_size(&o->dictionary);
 }
 
-/* Room for the values of one more row. */
-static bool grow_otlp_values(struct otlp *o)
-{
-    size_t needed = (o->rows.count + 1) * o->type_count;
-    size_t capacity = o->values_capacity ? o->values_capacity : ROWS_FIRST;
-    int64_t *values;
-
-    if (needed <= o->values_capacity)
-        return true;
-    while (capacity < needed)
-        capacity *= 2;
-    values = realloc(o->values, capacity * sizeof(*values));
-    if (!values)
-        return false;
-    o->values = values;
-    o->values_capacity = capacity;
-    return true;
-}
-
 static void sort_numbers(uint32_t *numbers, size_t count)
 {
     uint32_t number;
@@ -135,7 +117,7 @@ enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute
     size_t i;
 
     sort_numbers(row->attributes, attribute_count);
-    if (!grow_otlp_values(o))
+    if (!ARRAY_RESERVE(o->values, o->values_capacity, (o->rows.count + (size_t)1) * o->type_count))
         return PPROF_NOMEM;
     rc = table_intern(&o->rows, row, size, &number);
     if (rc != PPROF_OK)

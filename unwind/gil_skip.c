@@ -2,26 +2,10 @@
 /* gil_skip.c - see gil_skip.h. */
 #include "unwind/gil_skip.h"
 
-#include <stdlib.h>
-
+#include "base/array.h"
 #include "unwind/thread_list.h"
 
 enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
-
-/* Room for so many sets. */
-static bool grow_gil_skip_sets(struct cpy_target *t, size_t count)
-{
-    struct prefetch_set **wider;
-
-    if (count <= t->sets.capacity)
-        return true;
-    wider = realloc(t->sets.list, 2 * count * sizeof(struct prefetch_set *));
-    if (!wider)
-        return false;
-    t->sets.list = wider;
-    t->sets.capacity = 2 * count;
-    return true;
-}
 
 /* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
 static size_t add_awaiters(struct cpy_target *t, size_t count)
@@ -58,7 +42,8 @@ void gil_skip_fetch_all(struct cpy_target *t)
     size_t i, count = 0;
 
     find_sleepers(t);
-    if (t->cache.threads.count == 0 || !grow_gil_skip_sets(t, t->cache.threads.count + 2)) {
+    if (t->cache.threads.count == 0 ||
+        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->cache.threads.count + 2)) {
         prefetch_fetch(&t->prefetch, &common, 1);
     } else {
         t->sets.list[count++] = common; /* first, before the stacks: see gil_skip.h */
@@ -235,21 +220,6 @@ bool gil_skip_gil_is_free(struct cpy_target *t)
     return false;
 }
 
-/* Room to mark all threads. */
-static bool make_room_to_mark(struct cpy_target *t)
-{
-    size_t *wider;
-
-    if (t->list.thread_count <= t->gil_skip.ran_capacity)
-        return true;
-    wider = realloc(t->gil_skip.ran, t->list.thread_capacity * sizeof(*wider));
-    if (!wider)
-        return false;
-    t->gil_skip.ran = wider;
-    t->gil_skip.ran_capacity = t->list.thread_capacity;
-    return true;
-}
-
 /* True if all that a GIL-skip sample needs is known after a full sample. */
 static bool is_gil_skip_ready(struct cpy_target *t)
 {
@@ -257,7 +227,8 @@ static bool is_gil_skip_ready(struct cpy_target *t)
     size_t i;
 
     if (t->list.thread_count == 0 || t->options.only != 0 ||
-        !grow_gil_skip_sets(t, t->list.thread_count + 2) || !make_room_to_mark(t))
+        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->list.thread_count + 2) ||
+        !ARRAY_RESERVE(t->gil_skip.ran, t->gil_skip.ran_capacity, t->list.thread_count))
         return false;
     for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++)
         if (!thread->cached->whole || thread->joined || thread->outer != 0)

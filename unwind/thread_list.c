@@ -2,8 +2,9 @@
 /* thread_list.c - see thread_list.h. */
 #include "unwind/thread_list.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 enum { LIST_TRIES = 8 };
 
@@ -159,35 +160,13 @@ enum cpy_rc thread_list_read_interp(struct cpy_target *t, const struct interp *t
     return rc == CPY_OK ? read_gil(t, now) : rc;
 }
 
-/* Makes room for one more of `size` bytes. */
-static enum cpy_rc grow_list_array(void **items, size_t *capacity, size_t count, size_t most,
-                                   size_t size)
-{
-    size_t wanted = *capacity ? *capacity * 2 : 16;
-    void *wider;
-
-    if (count >= most)
-        return CPY_RACED; /* more likely a list that loops */
-    if (count < *capacity)
-        return CPY_OK;
-    wider = realloc(*items, wanted * size);
-    if (!wider)
-        return CPY_NOMEM;
-    *items = wider;
-    *capacity = wanted;
-    return CPY_OK;
-}
-
 static enum cpy_rc add_listed_thread(struct cpy_target *t, const struct thread_words *words,
                                      struct cached *cached)
 {
-    void *items = t->list.threads;
-    enum cpy_rc rc = grow_list_array(&items, &t->list.thread_capacity, t->list.thread_count,
-                                     CPY_THREADS_MAX, sizeof(*t->list.threads));
-
-    t->list.threads = items;
-    if (rc != CPY_OK)
-        return rc;
+    if (t->list.thread_count == CPY_THREADS_MAX)
+        return CPY_RACED; /* more likely a list that loops */
+    if (!ARRAY_RESERVE(t->list.threads, t->list.thread_capacity, t->list.thread_count + 1))
+        return CPY_NOMEM;
     t->list.threads[t->list.thread_count++] = (struct listed){
         .words = *words, .cached = cached, .interp = (uint32_t)t->list.interp_count - 1};
     if (cached->thread_id != words->thread_id || cached->native_id != words->native_thread_id) {
@@ -239,25 +218,29 @@ static void begin_common(struct cpy_target *t)
     t->prefetch.now = t->sets.only ? t->sets.only : &t->sets.common;
 }
 
+static enum cpy_rc add_listed_interp(struct cpy_target *t, const struct interp *interp)
+{
+    if (t->list.interp_count == CPY_INTERPRETERS_MAX)
+        return CPY_RACED; /* more likely a list that loops */
+    if (!ARRAY_RESERVE(t->list.interps, t->list.interp_capacity, t->list.interp_count + 1))
+        return CPY_NOMEM;
+    t->list.interps[t->list.interp_count++] = *interp;
+    return CPY_OK;
+}
+
 static enum cpy_rc list_interps(struct cpy_target *t, cpy_addr addr)
 {
     struct interp interp;
     enum cpy_rc rc = CPY_OK;
-    void *items;
 
     t->list.interp_count = t->list.thread_count = 0;
     for (; addr != 0 && rc == CPY_OK; addr = interp.next) {
         begin_common(t);
         rc = read_interp(t, addr, &interp);
-        items = t->list.interps;
         if (rc == CPY_OK)
-            rc = grow_list_array(&items, &t->list.interp_capacity, t->list.interp_count,
-                                 CPY_INTERPRETERS_MAX, sizeof(*t->list.interps));
-        t->list.interps = items;
-        if (rc != CPY_OK)
-            break;
-        t->list.interps[t->list.interp_count++] = interp;
-        rc = list_threads(t, &interp);
+            rc = add_listed_interp(t, &interp);
+        if (rc == CPY_OK)
+            rc = list_threads(t, &interp);
     }
     return rc;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { KIB = 1024 };
 
 void delivery_index_finish(struct delivery_index *index)
@@ -15,23 +17,12 @@ void delivery_index_finish(struct delivery_index *index)
 
 static bool grow_index(struct delivery_index *index)
 {
-    size_t capacity = index->capacity > 0 ? index->capacity + index->capacity / 2 : 64;
-    struct delivery_entry *entries;
-
-    if (index->first + index->count < index->capacity)
-        return true;
-    if (index->first > index->capacity / 2) {
+    if (index->first + index->count == index->capacity && index->first > index->capacity / 2) {
         memmove(index->entries, index->entries + index->first,
                 index->count * sizeof(index->entries[0]));
         index->first = 0;
-        return true;
     }
-    entries = realloc(index->entries, capacity * sizeof(entries[0]));
-    if (!entries)
-        return false;
-    index->entries = entries;
-    index->capacity = capacity;
-    return true;
+    return ARRAY_RESERVE(index->entries, index->capacity, index->first + index->count + 1);
 }
 
 static bool is_stale(const struct delivery_entry *entry)

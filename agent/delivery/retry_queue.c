@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/time_units.h"
 
 enum {
@@ -90,23 +91,11 @@ static void lose_at(struct retry_queue *queue, size_t i, enum delivery_loss why)
 
 static bool grow_retry_queue(struct retry_queue *queue)
 {
-    size_t capacity = queue->capacity;
-    struct delivery_item *items;
-
-    if (queue->first + queue->count < capacity)
-        return true;
-    if (queue->first > capacity / 2) {
+    if (queue->first + queue->count == queue->capacity && queue->first > queue->capacity / 2) {
         memmove(queue->items, at(queue, 0), queue->count * sizeof(queue->items[0]));
         queue->first = 0;
-        return true;
     }
-    capacity = capacity > 0 ? capacity + capacity / 2 : 32;
-    items = realloc(queue->items, capacity * sizeof(items[0]));
-    if (!items)
-        return false;
-    queue->items = items;
-    queue->capacity = capacity;
-    return true;
+    return ARRAY_RESERVE(queue->items, queue->capacity, queue->first + queue->count + 1);
 }
 
 static void lose_oldest_in_memory(struct retry_queue *queue)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { BYTES_MAX = 256 << 20 };
 
 void async_tasks_init(struct async_tasks *tasks)
@@ -29,30 +31,14 @@ static const char *copy_task_text(struct async_tasks *tasks, const char *text)
     return copy;
 }
 
-/* Makes room for one more item; gives where the items are now, NULL: out of memory. */
-static void *grow_task_array(void *items, size_t count, size_t *capacity, size_t size)
-{
-    size_t more = *capacity ? *capacity * 2 : 64;
-    void *wider;
-
-    if (count < *capacity)
-        return items;
-    wider = realloc(items, more * size);
-    if (wider)
-        *capacity = more;
-    return wider;
-}
-
 static void add_async_thread(void *ctx, const struct cpy_thread *thread)
 {
     struct async_tasks *tasks = ctx;
-    struct async_thread *wider = grow_task_array(tasks->threads, tasks->thread_count,
-                                                 &tasks->thread_capacity, sizeof(*tasks->threads));
 
-    tasks->nomem |= !wider;
-    if (!wider)
+    if (!ARRAY_RESERVE(tasks->threads, tasks->thread_capacity, tasks->thread_count + 1)) {
+        tasks->nomem = true;
         return;
-    tasks->threads = wider;
+    }
     tasks->threads[tasks->thread_count++] =
         (struct async_thread){thread->state, thread->tid, copy_task_text(tasks, thread->name)};
 }
@@ -104,15 +90,12 @@ static void set_thread(const struct async_tasks *tasks, struct async_task *task)
 static void copy_async_task(void *ctx, const struct cpy_task *from)
 {
     struct async_tasks *tasks = ctx;
-    struct async_task *task, *wider;
+    struct async_task *task;
 
-    wider = tasks->nomem ? NULL
-                         : grow_task_array(tasks->tasks, tasks->count, &tasks->capacity,
-                                           sizeof(*tasks->tasks));
-    tasks->nomem |= !wider;
-    if (!wider)
+    if (tasks->nomem || !ARRAY_RESERVE(tasks->tasks, tasks->capacity, tasks->count + 1)) {
+        tasks->nomem = true;
         return;
-    tasks->tasks = wider;
+    }
     task = &tasks->tasks[tasks->count++];
     *task = (struct async_task){.id = from->id, .state = from->state};
     task->running = from->running;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { CODES_LEAST = 256 };
 
 void snapshot_init(struct snapshot *snapshot)
@@ -111,21 +113,6 @@ static bool intern_frames(struct snapshot *snapshot, struct cpy_thread *thread)
     return frames != NULL;
 }
 
-static bool widen_threads(struct snapshot *snapshot)
-{
-    size_t capacity = snapshot->capacity ? snapshot->capacity * 2 : 16;
-    struct cpy_thread *wider;
-
-    if (snapshot->count < snapshot->capacity)
-        return true;
-    wider = realloc(snapshot->threads, capacity * sizeof(*wider));
-    if (!wider)
-        return false;
-    snapshot->threads = wider;
-    snapshot->capacity = capacity;
-    return true;
-}
-
 void snapshot_add(void *ctx, const struct cpy_thread *thread)
 {
     struct snapshot *snapshot = ctx;
@@ -139,7 +126,8 @@ void snapshot_add(void *ctx, const struct cpy_thread *thread)
         if (!copy.name)
             return;
     }
-    if (!intern_frames(snapshot, &copy) || !widen_threads(snapshot))
+    if (!intern_frames(snapshot, &copy) ||
+        !ARRAY_RESERVE(snapshot->threads, snapshot->capacity, snapshot->count + 1))
         return;
     snapshot->threads[snapshot->count++] = copy;
     snapshot->torn += thread->torn;

@@ -12,31 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/time_units.h"
 #include "exporters/store_name.h"
 
-enum { READ_STEP = 65536, FILES_FIRST = 64, SERVICE_SIZE = 256 };
+enum { READ_STEP = 65536, SERVICE_SIZE = 256 };
 
 static bool add_report_path(struct report_files *files, const char *path, struct err *err)
 {
-    size_t capacity = files->capacity ? files->capacity * 2 : FILES_FIRST;
-    char **paths = files->paths;
-
     if (files->count >= REPORT_FILES_MAX) {
         err_set(err, "more than %d files", REPORT_FILES_MAX);
         return false;
     }
-    if (files->count == files->capacity) {
-        paths = realloc(files->paths, capacity * sizeof(*paths));
-        if (!paths) {
-            err_set(err, "out of memory");
-            return false;
-        }
-        files->paths = paths;
-        files->capacity = capacity;
-    }
-    paths[files->count] = strdup(path);
-    if (!paths[files->count]) {
+    if (!ARRAY_RESERVE(files->paths, files->capacity, files->count + 1) ||
+        !(files->paths[files->count] = strdup(path))) {
         err_set(err, "out of memory");
         return false;
     }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { BYTES_MAX = 64 << 20, NAME_MAX_BYTES = 128, CHAIN_MAX = 1024 };
 
 void async_stacks_init(struct async_stacks *stacks)
@@ -34,32 +36,19 @@ static void make_task_frame_name(const struct cpy_task *task, char out[NAME_MAX_
         (void)snprintf(out, NAME_MAX_BYTES, "<task %.100s>", name);
 }
 
-static struct async_stack *new_task(struct async_stacks *stacks)
-{
-    size_t capacity = stacks->capacity ? stacks->capacity * 2 : 64;
-    struct async_stack *wider;
-
-    if (stacks->count == stacks->capacity) {
-        wider = realloc(stacks->tasks, capacity * sizeof(*wider));
-        if (!wider)
-            return NULL;
-        stacks->tasks = wider;
-        stacks->capacity = capacity;
-    }
-    return &stacks->tasks[stacks->count++];
-}
-
 static void add_task_stack(void *ctx, const struct cpy_task *from)
 {
     struct async_stacks *stacks = ctx;
     struct service_stack stack = {arena_alloc(&stacks->arena, (from->depth + 2) * sizeof(uint32_t)),
                                   0};
-    struct async_stack *task = stack.locations ? new_task(stacks) : NULL;
+    struct async_stack *task;
     char name[NAME_MAX_BYTES];
 
-    stacks->failed |= !task;
-    if (!task)
+    if (!stack.locations || !ARRAY_RESERVE(stacks->tasks, stacks->capacity, stacks->count + 1)) {
+        stacks->failed = true;
         return;
+    }
+    task = &stacks->tasks[stacks->count++];
     make_task_frame_name(from, name);
     if (service_stack_frames(stacks->service, &stack, from->frames, from->depth) != PPROF_OK ||
         service_stack_name(stacks->service, &stack, name) != PPROF_OK) {
@@ -112,16 +101,11 @@ static void find_awaited_tasks(struct async_stacks *stacks)
 /* Remembers which tasks there were. */
 static void note_before(struct async_stacks *stacks)
 {
-    cpy_addr *wider;
     size_t i;
 
-    if (stacks->count > stacks->before_capacity) {
-        wider = realloc(stacks->before, stacks->capacity * sizeof(*wider));
-        stacks->failed |= !wider;
-        if (!wider)
-            return;
-        stacks->before = wider;
-        stacks->before_capacity = stacks->capacity;
+    if (!ARRAY_RESERVE(stacks->before, stacks->before_capacity, stacks->count)) {
+        stacks->failed = true;
+        return;
     }
     for (i = 0; i < stacks->count; i++)
         stacks->before[i] = stacks->tasks[i].id;

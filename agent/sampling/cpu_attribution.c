@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void cpu_attribution_init(struct cpu_attribution *cpu_attribution)
 {
     *cpu_attribution = (struct cpu_attribution){0};
@@ -13,23 +15,6 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
 {
     free(cpu_attribution->items);
     cpu_attribution_init(cpu_attribution);
-}
-
-static bool grow_attribution_items(struct cpu_attribution *cpu_attribution)
-{
-    size_t capacity = cpu_attribution->capacity ? cpu_attribution->capacity * 2 : 8;
-    struct cpu_attribution_item *wider;
-
-    if (cpu_attribution->count < cpu_attribution->capacity)
-        return true;
-    if (cpu_attribution->count == CPU_ATTRIBUTION_MAX)
-        return false;
-    wider = realloc(cpu_attribution->items, capacity * sizeof(*wider));
-    if (!wider)
-        return false;
-    cpu_attribution->items = wider;
-    cpu_attribution->capacity = capacity;
-    return true;
 }
 
 bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight)
@@ -42,7 +27,9 @@ bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, 
             cpu_attribution->total += weight;
             return true;
         }
-    if (!grow_attribution_items(cpu_attribution))
+    if (cpu_attribution->count == CPU_ATTRIBUTION_MAX ||
+        !ARRAY_RESERVE(cpu_attribution->items, cpu_attribution->capacity,
+                       cpu_attribution->count + 1))
         return false;
     cpu_attribution->items[cpu_attribution->count++] = (struct cpu_attribution_item){row, weight};
     cpu_attribution->total += weight;

@@ -12,6 +12,7 @@
 #include "agent/sampling/clock_step.h"
 #include "agent/sampling/engine_internal.h"
 #include "agent/sampling/stats.h"
+#include "base/array.h"
 
 /* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
 #define NAME_RETRY_FIRST_NS (2 * NS_PER_S)
@@ -105,21 +106,6 @@ void engine_drop(struct engine *e, struct proc_id id)
         }
 }
 
-static bool grow_sampling_list(struct engine *e)
-{
-    size_t capacity = e->sampling_capacity ? e->sampling_capacity * 2 : 16;
-    struct target **wider;
-
-    if (e->stats.sampling < e->sampling_capacity)
-        return true;
-    wider = realloc(e->sampling, capacity * sizeof(*wider));
-    if (!wider)
-        return false;
-    e->sampling = wider;
-    e->sampling_capacity = capacity;
-    return true;
-}
-
 void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
                          const struct err *err)
 {
@@ -193,8 +179,8 @@ static struct target *new_target(struct engine *e, struct proc_id id,
     t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     /* The identity is checked once the pidfd holds it. */
-    if (grow_sampling_list(e) && is_same_process(id) &&
-        (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
+    if (ARRAY_RESERVE(e->sampling, e->sampling_capacity, e->stats.sampling + 1) &&
+        is_same_process(id) && (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
         ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns))
         return t;
     if (t->pidfd >= 0)

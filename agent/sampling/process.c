@@ -8,6 +8,7 @@
 
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/idle.h"
+#include "base/array.h"
 
 void process_init(struct process *p, struct proc_id id, struct cpy_target *target,
                   struct service *service, enum service_split split, uint64_t now_ns)
@@ -289,16 +290,10 @@ static struct process_thread *new_thread(const struct sampling *sampling,
                                          const struct cpy_thread *seen)
 {
     struct process *p = sampling->process;
-    size_t capacity = p->thread_capacity ? p->thread_capacity * 2 : 8;
-    struct process_thread *wider, *thread;
+    struct process_thread *thread;
 
-    if (p->thread_count == p->thread_capacity) {
-        wider = realloc(p->threads, capacity * sizeof(*wider));
-        if (!wider)
-            return NULL;
-        p->threads = wider;
-        p->thread_capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(p->threads, p->thread_capacity, p->thread_count + 1))
+        return NULL;
     thread = &p->threads[p->thread_count];
     *thread = (struct process_thread){
         .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
@@ -391,23 +386,18 @@ static void put_aside(struct sampling *sampling, const struct process_thread *th
                       const struct cpy_thread *seen, uint32_t row)
 {
     struct process *p = sampling->process;
-    size_t capacity = p->pending_capacity ? p->pending_capacity * 2 : 4;
-    struct process_pending *wider;
+    struct process_pending *pending;
 
-    if (p->pending_count == p->pending_capacity) {
-        wider = realloc(p->pending, capacity * sizeof(*wider));
-        p->failed |= !wider;
-        if (!wider)
-            return;
-        p->pending = wider;
-        p->pending_capacity = capacity;
+    if (!ARRAY_RESERVE(p->pending, p->pending_capacity, p->pending_count + 1)) {
+        p->failed = true;
+        return;
     }
-    wider = &p->pending[p->pending_count++];
-    *wider = (struct process_pending){.thread = (size_t)(thread - p->threads),
-                                      .state = seen->state,
-                                      .status = seen->status,
-                                      .row = row};
-    (void)snprintf(wider->name, sizeof(wider->name), "%s", seen->name ? seen->name : "");
+    pending = &p->pending[p->pending_count++];
+    *pending = (struct process_pending){.thread = (size_t)(thread - p->threads),
+                                        .state = seen->state,
+                                        .status = seen->status,
+                                        .row = row};
+    (void)snprintf(pending->name, sizeof(pending->name), "%s", seen->name ? seen->name : "");
 }
 
 /* Counts a thread's stack, or puts it aside. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/time_units.h"
 
 /* A wake-up is put off by a quarter of the shortest period or 13 ms, on average; up to twice that,
@@ -105,22 +106,9 @@ static void update_due_time(struct ticks *ticks, const struct tick *tick)
 
 static bool grow_tick_heap(struct ticks *ticks)
 {
-    size_t capacity = ticks->capacity ? ticks->capacity * 2 : 16;
-    struct tick_due *heap;
-    struct tick_in *in;
-
-    if (ticks->count < ticks->capacity)
-        return true;
-    if (capacity > UINT32_MAX)
-        return false;
-    heap = realloc(ticks->heap, capacity * sizeof(*heap));
-    ticks->heap = heap ? heap : ticks->heap;
-    in = heap ? realloc(ticks->in, capacity * sizeof(*in)) : NULL;
-    if (!in)
-        return false;
-    ticks->in = in;
-    ticks->capacity = capacity;
-    return true;
+    return ticks->count < UINT32_MAX &&
+           ARRAY_RESERVE(ticks->heap, ticks->heap_capacity, ticks->count + 1) &&
+           ARRAY_RESERVE(ticks->in, ticks->in_capacity, ticks->count + 1);
 }
 
 bool ticks_add(struct ticks *ticks, struct tick *tick, void *of, uint64_t period_ns,

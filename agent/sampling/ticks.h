@@ -57,7 +57,7 @@ struct tick_in {
 struct ticks {
     struct tick_due *heap; /* owned: the one that is due first on top */
     struct tick_in *in;    /* owned: as many */
-    size_t count, capacity;
+    size_t count, heap_capacity, in_capacity;
     double factor;        /* periods are up to so many times as long as asked for: 1 or more */
     uint64_t shortest_ns; /* of all periods; 0: to be looked for */
     uint64_t random;      /* state of the generator, never 0 */

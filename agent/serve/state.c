@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/host/clock.h"
+#include "base/array.h"
 #include "base/time_units.h"
 
 struct state *state_new(void)
@@ -29,31 +31,10 @@ void state_drop(struct state *state)
     free(state);
 }
 
-/* Room for one more of `size` bytes in an array that has `count`. */
-static bool grow_state_array(void **array, size_t count, size_t *room, size_t size)
-{
-    size_t wider = *room ? *room * 2 : 16;
-    void *moved;
-
-    if (count < *room)
-        return true;
-    moved = realloc(*array, wider * size);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = wider;
-    return true;
-}
-
 struct state_target *state_add_target(struct state *state)
 {
-    void *array = state->targets;
-    bool room =
-        state->target_count < STATE_TARGETS_MAX &&
-        grow_state_array(&array, state->target_count, &state->target_room, sizeof(*state->targets));
-
-    state->targets = array;
-    if (!room)
+    if (state->target_count == STATE_TARGETS_MAX ||
+        !ARRAY_RESERVE(state->targets, state->target_room, state->target_count + 1))
         return NULL;
     state->targets[state->target_count] = (struct state_target){0};
     return &state->targets[state->target_count++];
@@ -61,12 +42,7 @@ struct state_target *state_add_target(struct state *state)
 
 struct state_exporter *state_add_exporter(struct state *state)
 {
-    void *array = state->exporters;
-    bool room = grow_state_array(&array, state->exporter_count, &state->exporter_room,
-                                 sizeof(*state->exporters));
-
-    state->exporters = array;
-    if (!room)
+    if (!ARRAY_RESERVE(state->exporters, state->exporter_room, state->exporter_count + 1))
         return NULL;
     state->exporters[state->exporter_count] = (struct state_exporter){0};
     return &state->exporters[state->exporter_count++];

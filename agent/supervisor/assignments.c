@@ -4,21 +4,17 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct assignment *assignments_add(struct assignments *assignments, struct proc_id id,
                                    const struct target_profile *profile,
                                    struct sampler_process *sampler,
                                    struct sampler_process *quarantine_sampler)
 {
-    size_t capacity = assignments->capacity ? assignments->capacity * 2 : 16;
-    struct assignment *wider, *assignment;
+    struct assignment *assignment;
 
-    if (assignments->count == assignments->capacity) {
-        wider = realloc(assignments->items, capacity * sizeof(*wider));
-        if (!wider)
-            return NULL;
-        assignments->items = wider;
-        assignments->capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(assignments->items, assignments->capacity, assignments->count + 1))
+        return NULL;
     assignment = &assignments->items[assignments->count++];
     *assignment = (struct assignment){.id = id, .profile = *profile};
     assignment->sampler =

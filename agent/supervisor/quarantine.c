@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "agent/host/clock.h"
+#include "base/array.h"
 #include "base/time_units.h"
 
 /* A host that was out of memory for a moment blocks reads, too: the first wait is short. */
@@ -37,8 +39,7 @@ uint64_t quarantine_next_ns(const struct quarantine_entry *entry)
 /* Room for one more; where there may be no more, that of the oldest. */
 static struct quarantine_entry *get_free_quarantine_entry(struct quarantine *quarantine)
 {
-    size_t i, oldest = 0, capacity = quarantine->capacity ? quarantine->capacity * 2 : 8;
-    struct quarantine_entry *wider;
+    size_t i, oldest = 0;
 
     if (quarantine->count == QUARANTINE_MAX) {
         for (i = 1; i < quarantine->count; i++)
@@ -46,13 +47,8 @@ static struct quarantine_entry *get_free_quarantine_entry(struct quarantine *qua
                 oldest = i;
         return &quarantine->items[oldest];
     }
-    if (quarantine->count == quarantine->capacity) {
-        wider = realloc(quarantine->items, capacity * sizeof(*wider));
-        if (!wider)
-            return NULL;
-        quarantine->items = wider;
-        quarantine->capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(quarantine->items, quarantine->capacity, quarantine->count + 1))
+        return NULL;
     return &quarantine->items[quarantine->count++];
 }
 

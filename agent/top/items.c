@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
-
-enum { FIRST_CAPACITY = 256 };
 
 static size_t hash_top_key(const struct top_key *key)
 {
@@ -38,23 +37,19 @@ static size_t find_bucket(const struct top_items *items, const struct top_key *k
 /* Makes room for one more item, with at least half of the places free. False: out of memory. */
 static bool grow_top_items(struct top_items *items)
 {
-    size_t capacity = items->capacity ? items->capacity * 2 : FIRST_CAPACITY, i;
-    struct top_item *wider;
     uint32_t *buckets;
+    size_t i;
 
-    if (items->count < items->capacity)
-        return true;
-    wider = realloc(items->items, capacity * sizeof(*wider));
-    if (!wider)
+    if (!ARRAY_RESERVE(items->items, items->capacity, items->count + 1))
         return false;
-    items->items = wider;
-    buckets = calloc(2 * capacity, sizeof(*buckets));
+    if (items->bucket_count == 2 * items->capacity)
+        return true;
+    buckets = calloc(2 * items->capacity, sizeof(*buckets));
     if (!buckets)
         return false;
     free(items->buckets);
     items->buckets = buckets;
-    items->bucket_count = 2 * capacity;
-    items->capacity = capacity;
+    items->bucket_count = 2 * items->capacity;
     for (i = 1; i < items->count; i++)
         buckets[find_bucket(items, &items->items[i].key)] = (uint32_t)i;
     return true;

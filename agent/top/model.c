@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* What one thing has of a slice. */
 struct part {
     enum top_kind kind;
@@ -137,18 +139,11 @@ static struct top_sum *share_of(struct top_model *model, enum top_kind kind, uin
 {
     struct top_slice *slice = slice_at(model, model->slice_count - 1);
     struct top_item *item = &model->tables[kind].items[index];
-    size_t capacity = slice->capacity ? slice->capacity * 2 : 64;
-    struct part *wider;
 
     if (item->slice == model->number)
         return &slice->parts[item->part].sum;
-    if (slice->count == slice->capacity) {
-        wider = realloc(slice->parts, capacity * sizeof(*wider));
-        if (!wider)
-            return NULL;
-        slice->parts = wider;
-        slice->capacity = capacity;
-    }
+    if (!ARRAY_RESERVE(slice->parts, slice->capacity, slice->count + 1))
+        return NULL;
     item->slice = model->number;
     item->part = (uint32_t)slice->count;
     item->doing_ns = -1;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum {
     GAP_MAX = 16,  /* unused bytes between two pieces that become one: another compare costs more */
     AGE_MAX = 256, /* passes after which an unused result is freed */
@@ -15,19 +17,12 @@ enum {
 
 static void note_memo_piece(struct memos *memos, cpy_addr from, size_t size)
 {
-    size_t capacity = memos->piece_capacity ? memos->piece_capacity * 2 : 64;
-    struct memo_piece *wider;
-
     if (size == 0 || (from >= memos->excluded && from - memos->excluded < memos->excluded_size))
         return;
-    if (memos->piece_count == memos->piece_capacity) {
-        wider =
-            capacity <= MEMO_PIECES_MAX ? realloc(memos->pieces, capacity * sizeof(*wider)) : NULL;
-        memos->recording &= wider != NULL;
-        if (!wider)
-            return;
-        memos->pieces = wider;
-        memos->piece_capacity = capacity;
+    if (memos->piece_count == MEMO_PIECES_MAX ||
+        !ARRAY_RESERVE(memos->pieces, memos->piece_capacity, memos->piece_count + 1)) {
+        memos->recording = false;
+        return;
     }
     memos->pieces[memos->piece_count++] = (struct memo_piece){.from = from, .size = (uint32_t)size};
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum {
     RANGES_MAX = 1 << 16, /* of a set */
     RANGE_MAX = 4 << 20,  /* bytes of a range */
@@ -135,16 +137,8 @@ static bool widen(struct prefetch_range *range, cpy_addr from, size_t size)
 
 static void append_range(struct prefetch_set *set, cpy_addr from, size_t size, enum mem_when when)
 {
-    uint32_t capacity = set->capacity ? set->capacity * 2 : 8;
-    struct prefetch_range *wider;
-
-    if (set->count == set->capacity) {
-        wider = set->count < RANGES_MAX ? realloc(set->ranges, capacity * sizeof(*wider)) : NULL;
-        if (!wider)
-            return; /* then it is not fetched, and read each time */
-        set->ranges = wider;
-        set->capacity = capacity;
-    }
+    if (set->count == RANGES_MAX || !ARRAY_RESERVE(set->ranges, set->capacity, set->count + 1))
+        return; /* then it is not fetched, and read each time */
     set->ranges[set->count++] = (struct prefetch_range){.from = from,
                                                         .size = (uint32_t)size,
                                                         .used = (uint32_t)size,

@@ -42,7 +42,8 @@ struct prefetch_range {
 /* Ranges that are fetched together. */
 struct prefetch_set {
     struct prefetch_range *ranges; /* owned */
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
     uint32_t sorted;               /* number of ranges in order, if by_address */
     uint32_t hints[MEM_AGAIN + 1]; /* index of the range that is likely read next, for each enum
                                       mem_when; without by_address only [0] */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { WAIT_FIRST = 1, WAIT_MAX = 512 };
 
 void names_init(struct names *names)
@@ -66,16 +68,9 @@ static const char *find_thread_name(struct names *names, cpy_addr interp, uint64
 static void add_thread_name(struct names *names, cpy_addr interp, uint64_t thread_id,
                             const char *text)
 {
-    size_t capacity = names->capacity ? names->capacity * 2 : 16;
-    struct name *wider;
-
-    if (names->count == names->capacity) {
-        wider = names->count < NAMES_MAX ? realloc(names->names, capacity * sizeof(*wider)) : NULL;
-        if (!wider)
-            return;
-        names->names = wider;
-        names->capacity = capacity;
-    }
+    if (names->count == NAMES_MAX ||
+        !ARRAY_RESERVE(names->names, names->capacity, names->count + 1))
+        return;
     names->names[names->count] = (struct name){interp, thread_id, 0, strdup(text)};
     if (names->names[names->count].text)
         names->count++;

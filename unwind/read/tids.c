@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /* The innermost id on the NSpid line of the status file `name`; `count`: ids on the line. */
 static pid_t innermost(int dir_fd, const char *name, int *count)
 {
@@ -49,18 +51,9 @@ void tids_finish(struct tids *tids)
 
 static void add_tid_pair(struct tids *tids, pid_t inner, pid_t outer)
 {
-    size_t capacity = tids->capacity ? tids->capacity * 2 : 16;
-    struct tid_pair *wider;
-
-    if (tids->count == tids->capacity) {
-        wider =
-            tids->count < CPY_THREADS_MAX ? realloc(tids->pairs, capacity * sizeof(*wider)) : NULL;
-        if (!wider)
-            return;
-        tids->pairs = wider;
-        tids->capacity = capacity;
-    }
-    tids->pairs[tids->count++] = (struct tid_pair){inner, outer};
+    if (tids->count < CPY_THREADS_MAX &&
+        ARRAY_RESERVE(tids->pairs, tids->capacity, tids->count + 1))
+        tids->pairs[tids->count++] = (struct tid_pair){inner, outer};
 }
 
 static void rescan(struct tids *tids)

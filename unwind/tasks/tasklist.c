@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { REPAIRS_MAX = 4096, NODE_SIZE = 16 };
 
 struct node {
@@ -38,19 +40,7 @@ static enum cpy_rc read_node(const struct reader *reader, cpy_addr at, struct no
 
 static enum cpy_rc grow_tasklist(struct tasklist *list, size_t count)
 {
-    size_t capacity = list->capacity ? list->capacity : 64;
-    cpy_addr *wider;
-
-    if (count <= list->capacity)
-        return CPY_OK;
-    while (capacity < count)
-        capacity *= 2;
-    wider = realloc(list->nodes, capacity * sizeof(*wider));
-    if (!wider)
-        return CPY_NOMEM;
-    list->nodes = wider;
-    list->capacity = capacity;
-    return CPY_OK;
+    return ARRAY_RESERVE(list->nodes, list->capacity, count) ? CPY_OK : CPY_NOMEM;
 }
 
 static enum cpy_rc push(struct tasklist *list, cpy_addr node)
