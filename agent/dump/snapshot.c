@@ -7,8 +7,6 @@
 
 #include "base/array.h"
 
-enum { CODES_LEAST = 256 };
-
 void snapshot_init(struct snapshot *snapshot)
 {
     *snapshot = (struct snapshot){0};
@@ -20,81 +18,34 @@ void snapshot_finish(struct snapshot *snapshot)
     if (!snapshot)
         return;
     free(snapshot->threads);
-    free(snapshot->codes);
+    pointer_table_finish(&snapshot->codes);
     arena_finish(&snapshot->arena);
     snapshot_init(snapshot);
 }
 
 void snapshot_reset(struct snapshot *snapshot)
 {
-    snapshot->count = snapshot->torn = snapshot->code_count = 0;
+    snapshot->count = snapshot->torn = 0;
     snapshot->failed = false;
-    if (snapshot->codes)
-        memset(snapshot->codes, 0, snapshot->code_capacity * sizeof(*snapshot->codes));
+    pointer_table_clear(&snapshot->codes);
     arena_reset(&snapshot->arena);
-}
-
-/* True if both are the same; the ids alone would do for what is a code object. */
-static bool is_same_code(const struct cpy_code *one, const struct cpy_code *other)
-{
-    return one->id == other->id && strcmp(one->func, other->func) == 0 &&
-           strcmp(one->file, other->file) == 0;
-}
-
-/* The slot that holds a code object, or an empty one. */
-static size_t find_code_copy_slot(const struct snapshot *snapshot, const struct cpy_code *code)
-{
-    size_t mask = snapshot->code_capacity - 1;
-    size_t slot = (size_t)(code->id * 0x9E3779B97F4A7C15U >> 32) & mask;
-
-    while (snapshot->codes[slot] && !is_same_code(snapshot->codes[slot], code))
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-/* Makes room for one more code object. */
-static bool widen_codes(struct snapshot *snapshot)
-{
-    const struct cpy_code **before = snapshot->codes;
-    size_t i, capacity = snapshot->code_capacity;
-
-    if (snapshot->code_count < capacity / 2)
-        return true;
-    snapshot->code_capacity = capacity ? capacity * 2 : CODES_LEAST;
-    snapshot->codes = calloc(snapshot->code_capacity, sizeof(*snapshot->codes));
-    if (!snapshot->codes) {
-        snapshot->codes = before;
-        snapshot->code_capacity = capacity;
-        return false;
-    }
-    for (i = 0; i < capacity; i++)
-        if (before[i])
-            snapshot->codes[find_code_copy_slot(snapshot, before[i])] = before[i];
-    free(before);
-    return true;
 }
 
 /* A copy of the code object, the same one for the same. NULL: out of memory. */
 static const struct cpy_code *intern_code(struct snapshot *snapshot, const struct cpy_code *code)
 {
-    struct cpy_code *copy;
-    size_t slot;
+    struct cpy_code *copy = pointer_table_find(&snapshot->codes, code->id);
 
-    if (!widen_codes(snapshot))
-        return NULL;
-    slot = find_code_copy_slot(snapshot, code);
-    if (snapshot->codes[slot])
-        return snapshot->codes[slot];
+    if (copy)
+        return copy;
     copy = arena_alloc(&snapshot->arena, sizeof(*copy));
     if (!copy)
         return NULL;
     *copy = *code;
     copy->func = arena_strndup(&snapshot->arena, code->func, strlen(code->func));
     copy->file = arena_strndup(&snapshot->arena, code->file, strlen(code->file));
-    if (!copy->func || !copy->file)
+    if (!copy->func || !copy->file || !pointer_table_put(&snapshot->codes, code->id, copy))
         return NULL;
-    snapshot->codes[slot] = copy;
-    snapshot->code_count++;
     return copy;
 }
 

@@ -9,6 +9,7 @@
 #define AGENT_DUMP_SNAPSHOT_H
 
 #include "base/arena.h"
+#include "base/pointer_table.h"
 #include "unwind/cpy.h"
 
 enum { SNAPSHOT_BYTES_MAX = 256 << 20 };
@@ -17,10 +18,9 @@ struct snapshot {
     struct cpy_thread *threads; /* owned; what they point to lies in the arena */
     size_t count, capacity;
     struct arena arena;
-    const struct cpy_code **codes; /* owned, open addressing: copied already; NULL: empty */
-    size_t code_count, code_capacity;
-    size_t torn; /* threads whose stack did not hold still */
-    bool failed; /* out of memory */
+    struct pointer_table codes; /* struct cpy_code in the arena, by id: those copied already */
+    size_t torn;                /* threads whose stack did not hold still */
+    bool failed;                /* out of memory */
 };
 
 void snapshot_init(struct snapshot *snapshot);
@@ -31,7 +31,8 @@ void snapshot_finish(struct snapshot *snapshot);
 /* Forgets all threads. */
 void snapshot_reset(struct snapshot *snapshot);
 
-/* Copies a thread into the snapshot `ctx`; made to be handed to cpy_sample. */
+/* Copies a thread into the snapshot `ctx`; made to be handed to cpy_sample. All are of one target,
+ * whose code objects have ids of their own. */
 void snapshot_add(void *ctx, const struct cpy_thread *thread);
 
 #endif

@@ -46,9 +46,7 @@ bool service_begin(struct service *service, int64_t utc_ns, uint64_t now_ns)
     service->start_utc_ns = utc_ns;
     service->start_ns = now_ns;
     service->overflow = 0;
-    service->split.count = 0;
-    if (service->split.keys)
-        memset(service->split.keys, 0, service->split.capacity * sizeof(*service->split.keys));
+    pointer_table_clear(&service->split.numbers);
     return made_up_row(service, service_unseen, &service->unseen_row) &&
            made_up_row(service, overflow_name, &service->overflow_row);
 }
@@ -58,7 +56,7 @@ static void service_free(struct service *service)
     if (!service)
         return;
     pprof_free(service->profile);
-    free(service->split.keys);
+    pointer_table_finish(&service->split.numbers);
     free(service->name);
     free(service);
 }
@@ -212,36 +210,12 @@ static enum pprof_rc make_thread_stack(struct service *service, const struct cpy
     return rc == PPROF_OK && made_up ? service_stack_name(service, stack, made_up) : rc;
 }
 
-/* Makes the set of keys when the first comes. */
-static bool make_set(struct split_set *set)
-{
-    size_t capacity = 16;
-
-    while (capacity < 2 * set->max)
-        capacity *= 2;
-    set->keys = set->keys ? set->keys : calloc(capacity, sizeof(*set->keys));
-    set->capacity = capacity;
-    return set->keys != NULL;
-}
-
 /* True if the profile tells this process or thread apart, or has room to do so. */
-static bool is_split(struct split_set *set, uint64_t key)
+static bool is_split(struct split_set *set, uint64_t number)
 {
-    size_t bucket;
-
-    if (set->max == 0)
+    if (set->max == 0 || pointer_table_find(&set->numbers, number))
         return true;
-    if (!make_set(set))
-        return false;
-    bucket = (size_t)(key * 0x9e3779b97f4a7c15U >> 32) & (set->capacity - 1);
-    for (; set->keys[bucket]; bucket = (bucket + 1) & (set->capacity - 1))
-        if (set->keys[bucket] == key)
-            return true;
-    if (set->count >= set->max)
-        return false;
-    set->keys[bucket] = key;
-    set->count++;
-    return true;
+    return set->numbers.count < set->max && pointer_table_put(&set->numbers, number, set);
 }
 
 enum { TAG_LABELS = 4 };

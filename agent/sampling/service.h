@@ -6,6 +6,7 @@
 #define AGENT_SAMPLING_SERVICE_H
 
 #include "agent/discover/target_profile.h"
+#include "base/pointer_table.h"
 #include "pprof/pprof.h"
 #include "unwind/cpy.h"
 
@@ -28,8 +29,8 @@ enum { SERVICE_PROFILE_MAX = 48 << 20 }; /* bytes that one profile may take */
 
 /* Processes or threads that a profile tells apart: a set of numbers. */
 struct split_set {
-    uint64_t *keys;              /* owned: `capacity` places, 0: free */
-    size_t capacity, count, max; /* max 0: no limit, and no set */
+    struct pointer_table numbers; /* those that are in have some value */
+    size_t max;                   /* 0: no limit, and no set */
 };
 
 struct service {

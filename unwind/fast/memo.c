@@ -109,52 +109,20 @@ void memos_finish(struct memos *memos)
     for (i = 0; i < memos->count; i++)
         free_memo(memos, memos->all[i]);
     free(memos->all);
-    free(memos->slots);
+    pointer_table_finish(&memos->by_key);
     free(memos->pieces);
     memos_init(memos, memos->prefetch, memos->set);
 }
 
-/* The slot where `key` is or would be; the table is never full. */
-static struct memo **find_memo_slot(struct memos *memos, struct memo_key key)
+/* The number of a key in the table. A target can make two keys that have the same number. */
+static uint64_t memo_number(struct memo_key key)
 {
-    uint64_t hash = ((key.addr >> 4) ^ key.owner) * UINT64_C(0x9E3779B97F4A7C15);
-    size_t i = (size_t)(hash >> 20) & (memos->slot_count - 1);
-
-    while (memos->slots[i] &&
-           (memos->slots[i]->key.addr != key.addr || memos->slots[i]->key.owner != key.owner))
-        i = (i + 1) & (memos->slot_count - 1);
-    return &memos->slots[i];
+    return key.addr + key.owner * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static void fill_memo_slots(struct memos *memos)
+static bool has_memo_key(const struct memo *memo, struct memo_key key)
 {
-    size_t i;
-
-    memset(memos->slots, 0, memos->slot_count * sizeof(struct memo *));
-    for (i = 0; i < memos->count; i++)
-        *find_memo_slot(memos, memos->all[i]->key) = memos->all[i];
-}
-
-/* Room for one more; there are twice as many slots. */
-static bool grow_memo_table(struct memos *memos)
-{
-    size_t capacity = memos->capacity ? memos->capacity * 2 : 16;
-    struct memo **all, **slots;
-
-    if (memos->count < memos->capacity)
-        return true;
-    all = realloc(memos->all, capacity * sizeof(struct memo *));
-    if (!all)
-        return false;
-    memos->all = all;
-    slots = realloc(memos->slots, 2 * capacity * sizeof(struct memo *));
-    if (!slots)
-        return false;
-    memos->slots = slots;
-    memos->slot_count = 2 * capacity;
-    memos->capacity = capacity;
-    fill_memo_slots(memos);
-    return true;
+    return memo && memo->key.addr == key.addr && memo->key.owner == key.owner;
 }
 
 /* Things are looked up in nearly the same order in each pass. */
@@ -162,25 +130,32 @@ static struct memo *lookup_memo(struct memos *memos, struct memo_key key)
 {
     struct memo *memo = memos->next < memos->count ? memos->all[memos->next] : NULL;
 
-    if (memo && memo->key.addr == key.addr && memo->key.owner == key.owner) {
+    if (has_memo_key(memo, key)) {
         memos->next++;
         return memo;
     }
-    return memos->slot_count > 0 ? *find_memo_slot(memos, key) : NULL;
+    memo = pointer_table_find(&memos->by_key, memo_number(key));
+    return has_memo_key(memo, key) ? memo : NULL;
 }
 
+/* NULL: no memory, too many, or another key has the number of this one. */
 static struct memo *add_memo(struct memos *memos, struct memo_key key)
 {
-    struct memo *memo = NULL;
+    struct memo *memo;
 
-    if (memos->count < MEMOS_MAX && grow_memo_table(memos))
-        memo = memos->spare ? take_spare(memos) : calloc(1, sizeof(*memo));
+    if (memos->count == MEMOS_MAX || pointer_table_find(&memos->by_key, memo_number(key)) ||
+        !ARRAY_RESERVE(memos->all, memos->capacity, memos->count + 1))
+        return NULL;
+    memo = memos->spare ? take_spare(memos) : calloc(1, sizeof(*memo));
     if (!memo)
         return NULL;
+    if (!pointer_table_put(&memos->by_key, memo_number(key), memo)) {
+        put_away(memos, memo);
+        return NULL;
+    }
     memo->key = key;
     memo->good = false;
     memos->all[memos->count++] = memo;
-    *find_memo_slot(memos, key) = memo;
     return memo;
 }
 
@@ -201,17 +176,16 @@ void memos_end(struct memos *memos)
     if (!is_short && memos->pass % AGE_MAX != 0)
         return;
     for (i = 0; i < memos->count; i++) {
-        if (memos->pass - memos->all[i]->pass <= age)
+        if (memos->pass - memos->all[i]->pass <= age) {
             memos->all[count++] = memos->all[i];
-        else
+        } else {
+            pointer_table_remove(&memos->by_key, memo_number(memos->all[i]->key));
             put_away(memos, memos->all[i]);
+        }
     }
     while (is_short && memos->spare)
         free_memo(memos, take_spare(memos));
-    if (count == memos->count)
-        return;
     memos->count = count;
-    fill_memo_slots(memos);
 }
 
 void memos_forget(struct memos *memos)

@@ -16,6 +16,7 @@
 #ifndef UNWIND_FAST_MEMO_H
 #define UNWIND_FAST_MEMO_H
 
+#include "base/pointer_table.h"
 #include "unwind/fast/prefetch.h"
 
 enum {
@@ -52,9 +53,8 @@ struct memos {
     struct prefetch_set *set;  /* borrowed: the copies */
     struct memo **all;         /* owned; each owned */
     size_t count, capacity;
-    struct memo **slots; /* owned: open addressing by key; NULL: empty */
-    size_t slot_count;
-    struct memo *spare; /* owned: list of unused ones */
+    struct pointer_table by_key; /* the same, by a number made of the key */
+    struct memo *spare;          /* owned: list of unused ones */
     size_t spare_count;
     size_t next;  /* index of the one that is likely looked up next */
     size_t given; /* used in this pass */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_MAX = 1024, BATCH = 128, FIRST_CAPACITY = 64 };
+enum { HEAD_MAX = 1024, BATCH = 128 };
 
 /* The words of a code object that an entry is made of and compared by. */
 struct head {
@@ -35,81 +35,41 @@ static void free_code_entries(struct codes *codes)
 {
     size_t i;
 
-    for (i = 0; i < codes->capacity; i++) {
-        free(codes->slots[i]);
-        codes->slots[i] = NULL;
-    }
-    codes->count = codes->bytes = 0;
+    for (i = 0; i < codes->by_addr.slot_count; i++)
+        free(codes->by_addr.slots[i].value);
+    pointer_table_clear(&codes->by_addr);
+    codes->bytes = 0;
 }
 
 void codes_finish(struct codes *codes)
 {
     free_dead(codes);
     free_code_entries(codes);
-    free(codes->slots);
+    pointer_table_finish(&codes->by_addr);
     buf_finish(&codes->text);
 }
 
 void codes_sweep(struct codes *codes)
 {
     free_dead(codes);
-    if (codes->count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX) {
-        codes->evicted += codes->count;
+    if (codes->by_addr.count >= CODES_MAX || codes->bytes >= CODES_BYTES_MAX) {
+        codes->evicted += codes->by_addr.count;
         free_code_entries(codes);
     }
 }
 
-/* The slot where `addr` is or would be; the table is never full. */
-static size_t find_code_slot(const struct codes *codes, cpy_addr addr)
-{
-    size_t i = (size_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (codes->capacity - 1);
-
-    while (codes->slots[i] && codes->slots[i]->addr != addr)
-        i = (i + 1) & (codes->capacity - 1);
-    return i;
-}
-
-const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr)
-{
-    return codes->capacity ? codes->slots[find_code_slot(codes, addr)] : NULL;
-}
-
-static enum cpy_rc grow_code_table(struct codes *codes)
-{
-    struct codes wider = {.capacity = codes->capacity ? codes->capacity * 2 : FIRST_CAPACITY};
-    size_t i;
-
-    if (codes->count * 2 < codes->capacity)
-        return CPY_OK;
-    wider.slots = calloc(wider.capacity, sizeof(struct code_entry *));
-    if (!wider.slots)
-        return CPY_NOMEM;
-    for (i = 0; i < codes->capacity; i++)
-        if (codes->slots[i])
-            wider.slots[find_code_slot(&wider, codes->slots[i]->addr)] = codes->slots[i];
-    free(codes->slots);
-    codes->slots = wider.slots;
-    codes->capacity = wider.capacity;
-    return CPY_OK;
-}
-
 static enum cpy_rc put_code_entry(struct codes *codes, struct code_entry *entry)
 {
-    enum cpy_rc rc = grow_code_table(codes);
-    struct code_entry **slot;
+    struct code_entry *before = pointer_table_find(&codes->by_addr, entry->addr);
 
-    if (rc != CPY_OK)
-        return rc;
-    slot = &codes->slots[find_code_slot(codes, entry->addr)];
-    if (*slot) { /* its strings may be lent: it goes with the next sweep */
+    if (!pointer_table_put(&codes->by_addr, entry->addr, entry))
+        return CPY_NOMEM;
+    if (before) { /* its strings may be lent: it goes with the next sweep */
         codes->replaced++;
-        (*slot)->next_dead = codes->dead;
-        codes->dead = *slot;
-        codes->bytes -= (*slot)->bytes;
-    } else {
-        codes->count++;
+        before->next_dead = codes->dead;
+        codes->dead = before;
+        codes->bytes -= before->bytes;
     }
-    *slot = entry;
     codes->bytes += entry->bytes;
     return CPY_OK;
 }
@@ -247,15 +207,15 @@ static enum cpy_rc check_heads(struct codes *codes, const struct reader *reader,
 
     for (i = 0; i < count; i++) {
         parse_head(reader->layout, bytes + i * size, &head);
-        if (head.type != codes->code_type || !codes_find(codes, addrs[i]) ||
-            !is_same_code_head(codes_find(codes, addrs[i]), &head)) {
+        entry = pointer_table_find(&codes->by_addr, addrs[i]);
+        if (head.type != codes->code_type || !entry || !is_same_code_head(entry, &head)) {
             reader->mem->once = true;
             rc = decode_code_object(codes, reader, addrs[i], &head);
             reader->mem->once = false;
             if (rc != CPY_OK)
                 return rc;
+            entry = pointer_table_find(&codes->by_addr, addrs[i]);
         }
-        entry = codes->slots[find_code_slot(codes, addrs[i])];
         entry->generation = generation;
         entry->checked = codes->pass;
     }

@@ -12,6 +12,7 @@
 #ifndef UNWIND_OBJECTS_CODE_H
 #define UNWIND_OBJECTS_CODE_H
 
+#include "base/pointer_table.h"
 #include "unwind/objects/object.h"
 
 enum { CODES_MAX = 65536, CODES_BYTES_MAX = 32 << 20 }; /* cached at most; then all are dropped */
@@ -32,10 +33,10 @@ struct code_entry {
 };
 
 struct codes {
-    struct code_entry **slots; /* owned, open addressing by addr; NULL: empty */
-    size_t capacity, count, bytes;
-    struct code_entry *dead; /* owned: replaced during this sample, still lent */
-    struct buf text;         /* owned: scratch for decoding */
+    struct pointer_table by_addr; /* struct code_entry, owned */
+    size_t bytes;                 /* of all of them */
+    struct code_entry *dead;      /* owned: replaced during this sample, still lent */
+    struct buf text;              /* owned: scratch for decoding */
     uint64_t next_id, pass;
     uint64_t decoded, replaced, evicted; /* how many so far */
     cpy_addr code_type;
@@ -59,6 +60,9 @@ MUST_CHECK enum cpy_rc codes_check(struct codes *codes, const struct reader *rea
                                    const cpy_addr *addrs, size_t count, uint64_t generation);
 
 /* An entry that codes_check has seen. Lends until codes_sweep; NULL: was never checked. */
-const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr);
+static inline const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr)
+{
+    return pointer_table_find(&codes->by_addr, addr);
+}
 
 #endif

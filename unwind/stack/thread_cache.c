@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { ROOM_LEAST = 8 }; /* frames of a stack */
 
 void thread_cache_init(struct thread_cache *thread_cache)
@@ -30,66 +32,35 @@ void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *pre
     for (i = 0; i < thread_cache->count; i++)
         free_cached(thread_cache, prefetch, thread_cache->all[i]);
     free(thread_cache->all);
-    free(thread_cache->slots);
+    pointer_table_finish(&thread_cache->by_state);
     thread_cache_init(thread_cache);
 }
 
-/* The slot where `state` is or would be; the table is never full. */
-static struct cached **find_thread_slot(struct thread_cache *thread_cache, cpy_addr state)
+/* Adds an entry to the array and the table. False: no memory. */
+static bool add_cached(struct thread_cache *thread_cache, struct cached *cached)
 {
-    size_t i = (size_t)((state >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) &
-               (thread_cache->slot_count - 1);
-
-    while (thread_cache->slots[i] && thread_cache->slots[i]->state != state)
-        i = (i + 1) & (thread_cache->slot_count - 1);
-    return &thread_cache->slots[i];
-}
-
-static void fill_thread_slots(struct thread_cache *thread_cache)
-{
-    size_t i;
-
-    memset(thread_cache->slots, 0, thread_cache->slot_count * sizeof(struct cached *));
-    for (i = 0; i < thread_cache->count; i++)
-        *find_thread_slot(thread_cache, thread_cache->all[i]->state) = thread_cache->all[i];
-}
-
-/* Room for one more; there are twice as many slots. */
-static bool grow_thread_cache(struct thread_cache *thread_cache)
-{
-    size_t capacity = thread_cache->capacity ? thread_cache->capacity * 2 : 8;
-    struct cached **all, **slots;
-
-    if (thread_cache->count < thread_cache->capacity)
-        return true;
-    all = realloc(thread_cache->all, capacity * sizeof(struct cached *));
-    if (!all)
+    if (!ARRAY_RESERVE(thread_cache->all, thread_cache->capacity, thread_cache->count + 1) ||
+        !pointer_table_put(&thread_cache->by_state, cached->state, cached))
         return false;
-    thread_cache->all = all;
-    slots = realloc(thread_cache->slots, 2 * capacity * sizeof(struct cached *));
-    if (!slots)
-        return false;
-    thread_cache->slots = slots;
-    thread_cache->slot_count = 2 * capacity;
-    thread_cache->capacity = capacity;
-    fill_thread_slots(thread_cache);
+    thread_cache->all[thread_cache->count++] = cached;
     return true;
 }
 
 struct cached *thread_cache_get(struct thread_cache *thread_cache, cpy_addr state)
 {
-    struct cached *cached =
-        thread_cache->slot_count > 0 ? *find_thread_slot(thread_cache, state) : NULL;
+    struct cached *cached = pointer_table_find(&thread_cache->by_state, state);
 
     if (!cached) {
-        cached = grow_thread_cache(thread_cache) ? calloc(1, sizeof(*cached)) : NULL;
+        cached = calloc(1, sizeof(*cached));
         if (!cached)
             return NULL;
         cached->state = state;
         prefetch_set_init(&cached->set, false);
         sched_idle_init(&cached->sched_idle);
-        thread_cache->all[thread_cache->count++] = cached;
-        *find_thread_slot(thread_cache, state) = cached;
+        if (!add_cached(thread_cache, cached)) {
+            free(cached);
+            return NULL;
+        }
     }
     cached->seen = thread_cache->lists;
     return cached;
@@ -102,18 +73,19 @@ void thread_cache_begin_list(struct thread_cache *thread_cache)
 
 void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *prefetch)
 {
+    struct cached *cached;
     size_t i, count = 0;
 
     for (i = 0; i < thread_cache->count; i++) {
-        if (thread_cache->all[i]->seen == thread_cache->lists)
-            thread_cache->all[count++] = thread_cache->all[i];
-        else
-            free_cached(thread_cache, prefetch, thread_cache->all[i]);
+        cached = thread_cache->all[i];
+        if (cached->seen == thread_cache->lists) {
+            thread_cache->all[count++] = cached;
+        } else {
+            pointer_table_remove(&thread_cache->by_state, cached->state);
+            free_cached(thread_cache, prefetch, cached);
+        }
     }
-    if (count == thread_cache->count)
-        return;
     thread_cache->count = count;
-    fill_thread_slots(thread_cache);
 }
 
 void thread_cache_forget_stacks(struct thread_cache *thread_cache)

@@ -9,6 +9,7 @@
 #ifndef UNWIND_STACK_THREAD_CACHE_H
 #define UNWIND_STACK_THREAD_CACHE_H
 
+#include "base/pointer_table.h"
 #include "unwind/fast/prefetch.h"
 #include "unwind/fast/sched_idle.h"
 #include "unwind/stack/walk.h"
@@ -47,10 +48,9 @@ struct cached {
 struct thread_cache {
     struct cached **all; /* owned; each owned */
     size_t count, capacity;
-    struct cached **slots; /* owned: open addressing by state; NULL: empty */
-    size_t slot_count;
-    size_t frames;  /* room of all stacks */
-    uint64_t lists; /* lists begun so far */
+    struct pointer_table by_state; /* the same */
+    size_t frames;                 /* room of all stacks */
+    uint64_t lists;                /* lists begun so far */
 };
 
 void thread_cache_init(struct thread_cache *thread_cache);

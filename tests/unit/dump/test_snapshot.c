@@ -60,28 +60,12 @@ static void keeps_a_code_object_once(void **state)
         add_passing_thread(&snapshot, i % FUNCTIONS, 1);
 
     assert_false(snapshot.failed);
-    assert_int_equal(snapshot.code_count, FUNCTIONS);
+    assert_int_equal(snapshot.codes.count, FUNCTIONS);
     for (i = 0; i < FUNCTIONS; i++) {
         assert_int_equal(snapshot.threads[i].frames[0].code->id, i);
         assert_ptr_equal(snapshot.threads[i].frames[0].code,
                          snapshot.threads[i + FUNCTIONS].frames[0].code);
     }
-    snapshot_finish(&snapshot);
-}
-
-static void tells_apart_what_has_the_same_id(void **state)
-{
-    const struct cpy_code codes[] = {{0, "<native>", "", 0}, {0, "<GC>", "", 0}};
-    const struct cpy_frame frames[] = {{.code = &codes[0]}, {.code = &codes[1]}};
-    const struct cpy_thread thread = {.depth = 2, .frames = frames};
-    struct snapshot snapshot;
-
-    (void)state;
-    snapshot_init(&snapshot);
-    snapshot_add(&snapshot, &thread);
-
-    assert_string_equal(snapshot.threads[0].frames[0].code->func, "<native>");
-    assert_string_equal(snapshot.threads[0].frames[1].code->func, "<GC>");
     snapshot_finish(&snapshot);
 }
 
@@ -131,7 +115,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_what_is_gone_afterwards),
         cmocka_unit_test(keeps_a_code_object_once),
-        cmocka_unit_test(tells_apart_what_has_the_same_id),
         cmocka_unit_test(begins_anew_after_a_reset),
         cmocka_unit_test(says_that_memory_ran_out),
     };

@@ -310,6 +310,25 @@ static void bounds_how_many_processes_it_tells_apart(void **state)
                          service_unseen_row(shop, TAG(4, SPLIT_PROCESS)));
 }
 
+static void tells_more_processes_apart_when_the_bound_is_raised(void **state)
+{
+    struct service *shop = services_get(*state, "raised", 5, 6);
+    uint32_t others, row, last;
+    pid_t pid;
+
+    assert_non_null(shop);
+    shop->split.max = 1;
+    last = service_unseen_row(shop, TAG(1, SPLIT_PROCESS));
+    others = service_unseen_row(shop, TAG(2, SPLIT_PROCESS));
+    shop->split.max = 300;
+    for (pid = 2; pid <= 300; pid++, last = row) {
+        row = service_unseen_row(shop, TAG(pid, SPLIT_PROCESS));
+        assert_int_not_equal(row, last);
+        assert_int_not_equal(row, others);
+    }
+    assert_int_equal(service_unseen_row(shop, TAG(301, SPLIT_PROCESS)), others);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -320,6 +339,7 @@ int main(void)
         TEST(ends_services_that_nobody_uses),
         TEST(holds_the_profile_of_a_hang_for_one_end_of_an_interval),
         TEST(bounds_how_many_processes_it_tells_apart),
+        TEST(tells_more_processes_apart_when_the_bound_is_raised),
         TEST(puts_all_into_one_row_without_a_split),
         TEST(tells_processes_apart),
         TEST(tells_threads_apart),

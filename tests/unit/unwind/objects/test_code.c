@@ -302,7 +302,7 @@ static void empties_a_cache_that_is_too_large(void **state)
     codes_sweep(&f->codes);
 
     assert_null(codes_find(&f->codes, at));
-    assert_int_equal(f->codes.count, 0);
+    assert_int_equal(f->codes.by_addr.count, 0);
     assert_int_equal(f->codes.bytes, 0);
     assert_int_equal(check(f, at, 5), CPY_OK);
     assert_int_not_equal(codes_find(&f->codes, at)->code.id, id);
