@@ -30,11 +30,6 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static char lower_variable_char(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* A letter of a name as a variable has it. */
 static char in_variable(char c)
 {
@@ -124,7 +119,7 @@ static void write_key(const struct way *way, char out[NAME_ROOM])
 
     (void)snprintf(out, NAME_ROOM, "%s%s", prefix, way->key);
     for (c = out + strlen(prefix); *c && !as_it_is; c++)
-        *c = header && *c == '_' ? '-' : lower_variable_char(*c);
+        *c = header && *c == '_' ? '-' : conf_lower(*c);
 }
 
 /* Where the key of a section without a name, or of no known key, begins. */
@@ -167,7 +162,7 @@ static void take_named(struct conf_build *build, enum conf_kind kind, const char
     }
     (void)snprintf(name, sizeof(name), "%.*s", (int)best.name_size, rest);
     for (i = 0; name[i]; i++)
-        name[i] = lower_variable_char(name[i]);
+        name[i] = conf_lower(name[i]);
     write_key(&best, key);
     conf_build_open(build, kind, best.existing ? best.existing : name, best.option != NULL);
     conf_build_pair(build, build->file, key, value);
@@ -233,7 +228,7 @@ static void apply_variable(struct conf_build *build, const char *variable, const
 
     (void)snprintf(word, sizeof(word), "%.*s", (int)size, rest);
     for (i = 0; word[i]; i++)
-        word[i] = lower_variable_char(word[i]);
+        word[i] = conf_lower(word[i]);
     for (kind = 0; kind < CONF_KINDS && !stands_for(rest, size, conf_kinds[kind].word); kind++)
         ;
     if (!rest[size] || !rest[size + 1])

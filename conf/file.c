@@ -6,10 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "conf/conf.h"
 #include "conf/settings.h"
-
-enum { STEP = 16 * 1024 };
 
 /*
  * Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait for a writer.
@@ -36,35 +35,16 @@ static int open_regular(const char *path, struct err *err)
     return -1;
 }
 
-/* Appends what is in the file; false: `err` says why not. */
-static bool read_conf_bytes(int fd, struct buf *text, struct err *err)
-{
-    unsigned char step[STEP];
-    ssize_t size;
-
-    while (!buf_failed(text)) {
-        size = read(fd, step, sizeof(step));
-        if (size == 0)
-            return true;
-        if (size > 0)
-            buf_add(text, step, (size_t)size);
-        else if (errno != EINTR) {
-            err_set(err, "cannot be read: %s", strerror(errno));
-            return false;
-        }
-    }
-    return true; /* too long, or out of memory: the caller asks */
-}
-
 static enum conf_rc read_conf_within_limit(int fd, struct buf *text, struct err *err)
 {
-    if (!read_conf_bytes(fd, text, err))
-        return CONF_BAD;
-    if (!buf_failed(text))
+    if (file_read_all(fd, text))
         return CONF_OK;
-    if (text->size <= CONF_TEXT_MAX - STEP)
+    if (errno == ENOMEM)
         return CONF_NOMEM;
-    err_set(err, "is too large; allowed: up to 1 MiB");
+    if (errno == EFBIG)
+        err_set(err, "is too large; allowed: up to 1 MiB");
+    else
+        err_set(err, "cannot be read: %s", strerror(errno));
     return CONF_BAD;
 }
 

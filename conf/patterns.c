@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "conf/text.h"
 #include "conf/values.h"
 
@@ -356,7 +357,7 @@ enum conf_rc conf_name_check(const char *text, struct err *err)
 enum conf_rc conf_file_pattern_check(const char *text, struct err *err)
 {
     static const char *const parts[] = {"{service}", "{type}", "{start}"};
-    const char *last = strrchr(text, '/'), *at = last ? last + 1 : text;
+    const char *at = file_base_name(text);
     size_t i;
 
     if (*text != '/')

@@ -56,7 +56,7 @@ const char *conf_quote(char out[CONF_QUOTE_MAX], const char *text)
 
 enum { WORD_MAX = 32 }; /* longer words are not compared */
 
-static char lower_ascii(char c)
+char conf_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -82,10 +82,10 @@ static unsigned distance(const char *a, const char *b)
                 continue;
             }
             rows[i][j] = least(rows[i - 1][j], rows[i][j - 1]) + 1;
-            rows[i][j] = least(rows[i][j], rows[i - 1][j - 1] +
-                                               (lower_ascii(a[i - 1]) != lower_ascii(b[j - 1])));
-            if (i > 1 && j > 1 && lower_ascii(a[i - 1]) == lower_ascii(b[j - 2]) &&
-                lower_ascii(a[i - 2]) == lower_ascii(b[j - 1]))
+            rows[i][j] = least(rows[i][j],
+                               rows[i - 1][j - 1] + (conf_lower(a[i - 1]) != conf_lower(b[j - 1])));
+            if (i > 1 && j > 1 && conf_lower(a[i - 1]) == conf_lower(b[j - 2]) &&
+                conf_lower(a[i - 2]) == conf_lower(b[j - 1]))
                 rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
         }
     return rows[m][n];

@@ -23,6 +23,9 @@ MUST_CHECK enum conf_rc conf_text_check(const char *bytes, size_t size, struct e
 /* Writes `text` in double quotes, cut when long, with control characters escaped. Returns out. */
 const char *conf_quote(char out[CONF_QUOTE_MAX], const char *text);
 
+/* A letter of ASCII in lower case; any other character as it is. */
+char conf_lower(char c);
+
 /* The nearest of the words that were tried so far. */
 struct conf_nearest {
     const char *word;  /* borrowed: what was written */

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/durable.h"
+#include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/file_name.h"
 #include "exporters/ops.h"
@@ -79,7 +80,7 @@ static enum exporter_rc
 prepare_file_exporter(struct file *file, const struct exporter_settings *settings, struct err *err)
 {
     const char *pattern = settings->pattern ? settings->pattern : "";
-    const char *wrong = file_name_check(pattern), *last = file_name_last(pattern);
+    const char *wrong = file_name_check(pattern), *last = file_base_name(pattern);
     int dir;
 
     if (wrong) {
@@ -218,12 +219,9 @@ static void add_found_file(const struct file *file, int dir, const char *name, s
 /* Lists the directory; what there is no memory for is passed over, the next look sees it. */
 static void list_directory(const struct file *file, int dir, struct arena *names, struct buf *list)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *stream = file_open_dir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const struct dirent *entry;
 
-    if (!stream && copy >= 0)
-        (void)close(copy);
     while (stream && (entry = readdir(stream)))
         add_found_file(file, dir, entry->d_name, names, list);
     if (stream)

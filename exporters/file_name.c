@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/store_name.h"
 
@@ -36,16 +37,9 @@ static enum part part_at(const char *text)
     return (enum part)i;
 }
 
-const char *file_name_last(const char *pattern)
-{
-    const char *slash = strrchr(pattern, '/');
-
-    return slash ? slash + 1 : pattern;
-}
-
 const char *file_name_check(const char *pattern)
 {
-    const char *last = file_name_last(pattern), *at;
+    const char *last = file_base_name(pattern), *at;
 
     if (pattern[0] != '/')
         return "must be an absolute path";
@@ -66,7 +60,7 @@ const char *file_name_check(const char *pattern)
 
 bool file_name_has_type(const char *pattern)
 {
-    return strstr(file_name_last(pattern), parts[PART_TYPE].text) != NULL;
+    return strstr(file_base_name(pattern), parts[PART_TYPE].text) != NULL;
 }
 
 /* Where the number goes: before the first dot after the last part in braces. */
@@ -118,7 +112,7 @@ static void add_name_part(struct buf *out, enum part part, const struct exporter
 bool file_name_write(const char *pattern, const struct exporter_profile *profile, unsigned number,
                      char out[FILE_NAME_SIZE])
 {
-    const char *last = file_name_last(pattern), *place = find_number_position(last);
+    const char *last = file_base_name(pattern), *place = find_number_position(last);
     struct buf name;
     bool good;
 
@@ -146,7 +140,7 @@ bool file_name_write(const char *pattern, const struct exporter_profile *profile
 
 bool file_name_matcher(const char *pattern, regex_t *out)
 {
-    const char *last = file_name_last(pattern), *place = find_number_position(last);
+    const char *last = file_base_name(pattern), *place = find_number_position(last);
     struct buf text;
     bool good;
 

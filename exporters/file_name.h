@@ -20,9 +20,6 @@ enum { FILE_NAME_SIZE = 256 }; /* room for any name that a directory takes */
 /* NULL when the pattern can be used; else what is wrong with it. */
 const char *file_name_check(const char *pattern);
 
-/* Lends: the pattern's last part. */
-const char *file_name_last(const char *pattern);
-
 /* True if the files are one a type. */
 bool file_name_has_type(const char *pattern);
 

@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/durable.h"
+#include "base/file.h"
 
 enum {
     DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -154,17 +155,6 @@ void spool_unlock(struct spool *spool)
     spool->lock = -1;
 }
 
-/* Gives: a stream over a directory of the spool; NULL and errno. */
-static DIR *open_spool_stream(const struct spool *spool, const char *name)
-{
-    int fd = openat(spool->dir, name, DIR_FLAGS | O_NOFOLLOW);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    return dir;
-}
-
 static uint64_t rounded(uint64_t size)
 {
     return (size + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
@@ -215,7 +205,7 @@ static int by_order(const void *a, const void *b)
 
 enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err)
 {
-    DIR *dir = open_spool_stream(spool, ".");
+    DIR *dir = file_open_dir(openat(spool->dir, ".", DIR_FLAGS));
     enum spool_rc rc = SPOOL_OK;
     struct spool_list list = {0};
     const struct dirent *item;
@@ -272,7 +262,7 @@ enum spool_rc spool_write(struct spool *spool, const struct spool_name *name,
 static enum spool_rc find_current_name(struct spool *spool, struct spool_name *name,
                                        struct err *err)
 {
-    DIR *dir = open_spool_stream(spool, ".");
+    DIR *dir = file_open_dir(openat(spool->dir, ".", DIR_FLAGS));
     enum spool_rc rc = SPOOL_GONE;
     const struct dirent *item;
     struct spool_name got;
@@ -332,25 +322,16 @@ static enum spool_rc open_item(struct spool *spool, const struct spool_name *nam
 static enum spool_rc read_bytes(const struct spool *spool, struct spool_held *held, size_t size,
                                 struct err *err)
 {
-    size_t done = 0;
+    size_t done;
 
     free(held->bytes);
     held->size = size;
     held->bytes = malloc(size > 0 ? size : 1);
     if (!held->bytes)
         return SPOOL_NOMEM;
-    while (done < size) {
-        ssize_t got = pread(held->fd, held->bytes + done, size - done, (off_t)done);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return judge(spool, err);
-        if (got == 0)
-            return SPOOL_CORRUPT; /* it shrank */
-        done += (size_t)got;
-    }
-    return SPOOL_OK;
+    if (!file_read(held->fd, held->bytes, size, &done))
+        return judge(spool, err);
+    return done == size ? SPOOL_OK : SPOOL_CORRUPT; /* it shrank */
 }
 
 /* Reads and decodes the first `size` bytes. */
@@ -476,7 +457,7 @@ static void make_room_in_bad(struct spool *spool, int bad)
     DIR *dir;
 
     for (unsigned i = 0; i <= SPOOL_BAD_MAX; i++) {
-        dir = open_spool_stream(spool, bad_name);
+        dir = file_open_dir(openat(spool->dir, bad_name, DIR_FLAGS | O_NOFOLLOW));
         oldest[0] = '\0';
         count = 0;
         while (dir && (item = readdir(dir))) {

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/durable.h"
+#include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/ops.h"
 #include "exporters/store_index.h"
@@ -134,19 +135,9 @@ static enum exporter_rc visit_file(struct store *store, DIR *dir, const char *se
     return remember(store, service, &file, (uint64_t)info.st_size, err);
 }
 
-/* Gives: a stream over an open directory, which is closed with it, and also on failure. */
-static DIR *open_fd_stream(int fd)
-{
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    return dir;
-}
-
 static enum exporter_rc scan_service(struct store *store, const char *service, struct err *err)
 {
-    DIR *dir = open_fd_stream(open_service(store, service));
+    DIR *dir = file_open_dir(open_service(store, service));
     enum exporter_rc rc = EXPORTER_OK;
     const struct dirent *item;
 
@@ -164,7 +155,7 @@ static enum exporter_rc scan_service(struct store *store, const char *service, s
 
 static enum exporter_rc scan_all(struct store *store, struct err *err)
 {
-    DIR *dir = open_fd_stream(openat(store->root, ".", DIR_FLAGS));
+    DIR *dir = file_open_dir(openat(store->root, ".", DIR_FLAGS));
     enum exporter_rc rc = EXPORTER_OK;
     const struct dirent *item;
 

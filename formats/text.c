@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 
 static const char *entity_of(unsigned char c)
@@ -82,9 +83,9 @@ void text_plain(struct buf *out, const char *text)
 
 const char *text_base(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *name = file_base_name(path);
 
-    return slash && slash[1] ? slash + 1 : path;
+    return *name ? name : path;
 }
 
 double text_seconds(const char *unit)

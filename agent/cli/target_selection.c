@@ -9,6 +9,7 @@
 #include "agent/discover/naming.h"
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
+#include "base/file.h"
 
 bool target_selection_fits(const struct target_selection *selection, const char *command)
 {
@@ -26,11 +27,9 @@ bool target_selection_fits(const struct target_selection *selection, const char 
 /* What --target means: of the path of a script, that which its processes are called by. */
 static void name_target(const char *target, char *out, size_t size)
 {
-    const char *name = strrchr(target, '/');
-    size_t length;
+    const char *name = file_base_name(target);
+    size_t length = strlen(name);
 
-    name = name ? name + 1 : target;
-    length = strlen(name);
     if (length > 3 && strcmp(name + length - 3, ".py") == 0)
         (void)snprintf(out, size, "%.*s", (int)length - 3, name);
     else

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+
 enum { ANCESTORS_MAX = 256 };
 
 /* Programs that run another in their place, or start it and wait: none has a Python in it. */
@@ -17,13 +19,6 @@ static const char *const launchers[] = {
     "prlimit",   "timeout",   "stdbuf",      "nohup",        "setsid",    "setarch",
     "unshare",   "xargs",     "flock",       "uv",           NULL};
 
-static const char *find_program_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* The program of a process: its file, or where we may not see that, the first word of its line. */
 static void program_of(struct proc_info *info, char *out, size_t size)
 {
@@ -33,7 +28,7 @@ static void program_of(struct proc_info *info, char *out, size_t size)
         path = proc_info_command_line(info);
     path = path[0] == '-' ? path + 1 : path; /* a login shell */
     (void)snprintf(out, size, "%.*s", (int)strcspn(path, " "), path);
-    memmove(out, find_program_base_name(out), strlen(find_program_base_name(out)) + 1);
+    memmove(out, file_base_name(out), strlen(file_base_name(out)) + 1);
 }
 
 static bool is_python(const char *program)

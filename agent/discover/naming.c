@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/discover/otel_context.h"
+#include "base/file.h"
 
 const struct naming naming_usual = {
     .env_allow = "",
@@ -147,13 +148,6 @@ static const char *user_name(struct run *run)
     return run->value;
 }
 
-static const char *find_exe_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static const char *lookup_template_name(void *ctx, const char *name)
 {
     struct run *run = ctx;
@@ -165,7 +159,7 @@ static const char *lookup_template_name(void *ctx, const char *name)
     if (strcmp(name, "script") == 0)
         return proc_info_script(run->info);
     if (strcmp(name, "exe") == 0)
-        return find_exe_base_name(proc_info_exe(run->info));
+        return file_base_name(proc_info_exe(run->info));
     if (strcmp(name, "user") == 0)
         return user_name(run);
     if (strcmp(name, "systemd_unit") == 0)

@@ -2,7 +2,6 @@
 /* source.c - see source.h. */
 #include "agent/dump/source.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 /* Where every so many lines begin is noted, so that no lookup scans more. */
 enum { STRIDE = 256 };
@@ -98,22 +99,6 @@ static int open_inside(const struct source *source, const char *name, size_t *si
     return fd;
 }
 
-/* Reads `size` bytes, less if the file has become shorter. False: it cannot be read. */
-static bool read_source_bytes(int fd, char *text, size_t *size)
-{
-    size_t got = 0;
-    ssize_t n = 1;
-
-    while (got < *size && n != 0) {
-        n = read(fd, text + got, *size - got);
-        if (n < 0 && errno != EINTR)
-            return false;
-        got += n > 0 ? (size_t)n : 0;
-    }
-    *size = got;
-    return true;
-}
-
 /* Makes \n of all ends of lines, as Python does, and drops a byte order mark. */
 static void clean(struct file *file)
 {
@@ -165,7 +150,7 @@ static bool load_source_file(const struct source *source, struct file *file)
         return false;
     if (file->size <= SOURCE_BYTES_MAX - source->bytes)
         file->text = malloc(file->size + 1);
-    done = file->text && read_source_bytes(fd, file->text, &file->size);
+    done = file->text && file_read(fd, file->text, file->size, &file->size);
     (void)close(fd);
     if (!done)
         return false;

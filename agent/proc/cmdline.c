@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+
 /* Programs that run the app of somebody else, which has the better name. */
 static const char *const servers[] = {"gunicorn", "uvicorn",        "hypercorn", "granian",
                                       "daphne",   "waitress-serve", "celery",    NULL};
@@ -24,9 +26,9 @@ static const struct {
 
 static const char *find_argument_base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *name = file_base_name(path);
 
-    return slash && slash[1] ? slash + 1 : path;
+    return *name ? name : path;
 }
 
 /* The script or module that a Python runs, and what comes after it; NULL: -c, stdin, a prompt. */

@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/store_name.h"
 
-enum { READ_STEP = 65536, SERVICE_SIZE = 256 };
+enum { SERVICE_SIZE = 256 };
 
 static bool add_report_path(struct report_files *files, const char *path, struct err *err)
 {
@@ -164,19 +165,13 @@ void report_files_finish(struct report_files *files)
 
 static bool read_profile_bytes(int fd, struct buf *out, struct err *err)
 {
-    unsigned char step[READ_STEP];
-    ssize_t size;
-
-    do {
-        size = read(fd, step, sizeof(step));
-        if (size > 0)
-            buf_add(out, step, (size_t)size);
-    } while ((size > 0 && !buf_failed(out)) || (size < 0 && errno == EINTR));
-    if (size < 0)
-        err_set(err, "%s", strerror(errno));
-    else if (buf_failed(out))
+    if (file_read_all(fd, out))
+        return true;
+    if (errno == EFBIG)
         err_set(err, "larger than %zu bytes", out->max);
-    return size == 0 && !buf_failed(out);
+    else
+        err_set(err, "%s", strerror(errno));
+    return false;
 }
 
 bool report_read(const char *path, struct buf *out, struct err *err)

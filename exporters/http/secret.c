@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "exporters/http/hidden.h"
 
 /* NULL when fit. Symbolic links are: Kubernetes mounts secrets that way. */
@@ -25,23 +25,6 @@ static const char *why_unfit(int fd)
     if ((info.st_mode & S_IROTH) != 0)
         return "holds a secret and may be read by everybody: chmod o-r it";
     return NULL;
-}
-
-/* Fills `text` as far as the file goes; it may have grown since it was looked at. */
-static bool read_secret_bytes(int fd, char *text, size_t capacity, size_t *size)
-{
-    *size = 0;
-    while (*size < capacity) {
-        ssize_t got = read(fd, text + *size, capacity - *size);
-
-        if (got == 0)
-            return true;
-        if (got < 0 && errno != EINTR)
-            return false;
-        if (got > 0)
-            *size += (size_t)got;
-    }
-    return true;
 }
 
 static size_t first_line(const char *text, size_t size)
@@ -90,7 +73,7 @@ static enum exporter_rc take_line(int fd, const char *path, char *text, struct e
     const char *wrong;
     size_t size;
 
-    if (!read_secret_bytes(fd, text, SECRET_FILE_MAX, &size)) {
+    if (!file_read(fd, text, SECRET_FILE_MAX, &size)) { /* it may have grown since why_unfit */
         err_set(err, "%s: %s", path, strerror(errno));
         return EXPORTER_BAD_CONFIG;
     }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "exporters/http/curl_api.h"
 #include "exporters/http/hidden.h"
 
@@ -89,16 +90,9 @@ CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
 static bool read_hidden(int fd, size_t size, struct curl_blob *out)
 {
     char *data = hidden_malloc(size + 1);
-    size_t used = 0;
-    ssize_t got = data ? 1 : -1;
+    size_t used;
 
-    while (got != 0 && used < size && data) {
-        got = read(fd, data + used, size - used);
-        if (got < 0 && errno != EINTR)
-            break;
-        used += got > 0 ? (size_t)got : 0;
-    }
-    if (got < 0) {
+    if (!data || !file_read(fd, data, size, &used)) {
         hidden_free(data);
         return false;
     }

@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 bool loaded_is_start(const struct map *map)
 {
@@ -17,9 +18,7 @@ bool loaded_is_start(const struct map *map)
 
 const char *loaded_name(const struct map *map)
 {
-    const char *slash = strrchr(map->path, '/');
-
-    return slash ? slash + 1 : map->path;
+    return file_base_name(map->path);
 }
 
 int loaded_open(int proc_fd, const struct map *map)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 
 /* The innermost id on the NSpid line of the status file `name`; `count`: ids on the line. */
 static pid_t innermost(int dir_fd, const char *name, int *count)
@@ -58,15 +59,13 @@ static void add_tid_pair(struct tids *tids, pid_t inner, pid_t outer)
 
 static void rescan(struct tids *tids)
 {
-    int count, fd = openat(tids->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    DIR *dir = file_open_dir(openat(tids->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct dirent *entry;
     char name[sizeof(entry->d_name) + 8];
     pid_t inner;
+    int count;
 
     tids->count = 0;
-    if (!dir && fd >= 0)
-        (void)close(fd);
     while (dir && (entry = readdir(dir))) {
         if (entry->d_name[0] == '.')
             continue;
