@@ -26,6 +26,7 @@
 #ifndef AGENT_DELIVERY_DELIVERY_H
 #define AGENT_DELIVERY_DELIVERY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,8 @@ struct delivery_world {
     int64_t (*utc_ns)(void *ctx);
     void (*log)(void *ctx, enum delivery_level level, const char *line); /* without a newline */
     void *ctx;
-    unsigned speed; /* so many times faster than CLOCK_MONOTONIC is now_ns; 0: as fast */
+    /* Waits for `cond` until `deadline_ns` of now_ns; may return early. NULL: by CLOCK_MONOTONIC. */
+    void (*wait)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 };
 
 /* Where profiles go: an exporter, or a test's own. */

@@ -161,7 +161,7 @@ static bool open_otlp(struct publisher *publisher, struct err *err)
 static bool open_delivery(struct publisher *publisher, const struct conf_agent *conf, bool held,
                           struct err *err)
 {
-    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, 0};
+    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, NULL};
     const struct delivery_spool spool = {
         .path = conf->spool,
         .max_size_bytes = conf->spool_max_size_bytes,

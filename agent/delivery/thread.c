@@ -41,10 +41,12 @@ void delivery_thread_wait(const struct delivery_world *world, pthread_cond_t *co
     uint64_t left = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     struct timespec until;
 
+    if (world->wait) {
+        world->wait(world->ctx, cond, lock, deadline_ns);
+        return;
+    }
     if (left > WAIT_MAX_NS)
         left = WAIT_MAX_NS;
-    if (world->speed > 1)
-        left /= world->speed;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until = timespec_of_ns(timespec_to_ns(until) + left);
     (void)pthread_cond_timedwait(cond, lock, &until);
