@@ -154,9 +154,9 @@ $(BUILD)/linked/%.o: %.c | $(PB_H) $(PAGES)
 $(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(APIS:%=$(BUILD)/linked/%.o) $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libagent.a $(LINK_LIBS) $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN)
 
-# What several kinds of tests use: memory images.
+# What several kinds of tests use: memory images, and processes made by hand.
 TEST_LIB := $(BUILD)/libtests.a
-$(TEST_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images))
+$(TEST_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images) $(call sources,tests/fakes))
 	@rm -f $@
 	$(AR) qcs $@ $^
 

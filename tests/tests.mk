@@ -24,7 +24,7 @@ SPOOL ?=
 WEIGHTS ?=
 TRUTH_RUN = PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/truth/run.py --build $(BUILD) --check
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
-C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/images tests/fuzz tests/tools tests/bench,$(call sources,$(folder)))
+C_FILES = $(foreach folder,$(LIBRARIES) agent tests/unit tests/images tests/fakes tests/fuzz tests/tools tests/bench,$(call sources,$(folder)))
 
 # A sanitizer's own build, with its name as the folder. Tests marked `timing` measure the program's
 # own speed, those marked `tools` run no code that others do not; both are left out there. Each test

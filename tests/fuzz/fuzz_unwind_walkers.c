@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/unwind/made_fields.h"
-#include "unwind/target.h"
+#include "tests/fakes/fake_process.h"
 
 enum { HEAD = 6, WINDOW = 1 << 18, READS_MAX = 20000, ROWS = 7, LAYOUTS = 14, THREADS_MARKED = 4 };
 #define BASE UINT64_C(0x7f0000000000)
@@ -87,12 +86,12 @@ static struct memory *memory_new(const uint8_t *data, size_t size)
 /* Finds the version that the input asks for in its memory. */
 static enum cpy_rc accept(struct cpy_target *t, unsigned profile, struct err *err)
 {
-    unsigned char table[MADE_TABLE];
+    unsigned char table[FAKE_DEBUG_OFFSETS];
     unsigned debug = profile - ROWS; /* 3.13 to 3.15, then those without the GIL, then its own */
 
-    if (profile < ROWS || debug >= 2 * MADE_MINORS)
+    if (profile < ROWS || debug >= 2 * FAKE_MINORS)
         return find_accept(t->process.mem, 3U << 24 | (6 + profile % ROWS) << 16, &t->found, err);
-    made_table(MADE_FIRST_MINOR + debug % MADE_MINORS, debug >= MADE_MINORS, table);
+    fake_debug_offsets(FAKE_FIRST_MINOR + debug % FAKE_MINORS, debug >= FAKE_MINORS, table);
     return layout_from_debug_offsets(table, &t->found.layout, &t->found.hexversion, err);
 }
 

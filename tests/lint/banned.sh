@@ -54,7 +54,7 @@ while read -r file; do
     case $file in
     base/* | unwind/* | pprof/* | formats/* | conf/* | exporters/*) check_names "$file" "$code" "$libraries" ;;
     esac
-done < <(find base unwind pprof formats conf exporters agent tests/{unit,images,fuzz,tools,bench} -name '*.[ch]')
+done < <(find base unwind pprof formats conf exporters agent tests/{unit,images,fakes,fuzz,tools,bench} -name '*.[ch]')
 # Of the files that are there now: a build folder may have objects of others.
 while read -r file; do
     object=${BUILD:-build}/${file%.c}.o

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/fakes/fake_process.h"
 #include "tests/images/image.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 
 enum { VERSION = 0x030c01f0, HEAD = 32, RANGE_HEAD = 16 };
 

@@ -2,255 +2,255 @@
 /* test_gil_skip.c - a GIL-skip sample reads the threads that can have run, and gives the others as
  * they were.
  */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/gil_skip.h"
 #include "tests/unit/unwind/thread.h"
 #include "unwind/gil_skip.h"
 
 static void reads_only_the_last_holder_while_nobody_else_takes_the_gil(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct cpy_stats before;
 
-    make_threads(f);
+    fake_make_threads(f);
     before = *cpy_stats(f->target);
-    move_all(f, "new");
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "old old new ");
-    hold_gil(f, 0);
-    assert_int_equal(sample(f), CPY_OK);
-    hold_gil(f, threads[2]); /* taken again: it does not count */
-    assert_int_equal(sample(f), CPY_OK);
+    fake_move_threads(f, "new");
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "old old new ");
+    fake_hold_gil(f, 0);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    fake_hold_gil(f, f->states[2]); /* taken again: it does not count */
+    assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_string_equal(functions(f), "old old new ");
-    assert_int_equal(gil_skip_samples(f), before.gil_skips + 3);
-    assert_int_equal(cpy_stats(f->target)->threads, before.threads + 3 * THREADS);
+    assert_string_equal(fake_functions(f), "old old new ");
+    assert_int_equal(fake_gil_skips(f), before.gil_skips + 3);
+    assert_int_equal(cpy_stats(f->target)->threads, before.threads + 3 * FAKE_THREADS);
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 3 * 2);
 }
 
 static void takes_one_system_call_once_warm(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     uint64_t reads;
 
-    make_threads(f);
-    for (int i = 0; i < 2 * LIST_LOOKS; i++)
-        assert_int_equal(sample(f), CPY_OK);
+    fake_make_threads(f);
+    for (int i = 0; i < 2 * FAKE_LIST_LOOKS; i++)
+        assert_int_equal(fake_sample(f), CPY_OK);
     reads = cpy_stats(f->target)->reads;
-    for (int i = 0; i < LIST_LOOKS; i++)
-        assert_int_equal(sample(f), CPY_OK);
+    for (int i = 0; i < FAKE_LIST_LOOKS; i++)
+        assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_in_range(cpy_stats(f->target)->reads - reads, LIST_LOOKS, LIST_LOOKS + 1);
+    assert_in_range(cpy_stats(f->target)->reads - reads, FAKE_LIST_LOOKS, FAKE_LIST_LOOKS + 1);
 }
 
 static void reads_both_threads_of_a_hand_over(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     uint64_t gil_skips, kept_before;
 
-    make_threads(f);
-    gil_skips = gil_skip_samples(f);
+    fake_make_threads(f);
+    gil_skips = fake_gil_skips(f);
     kept_before = cpy_stats(f->target)->threads_kept;
-    hold_gil(f, threads[0]);
-    move_all(f, "new");
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "new old new ");
+    fake_hold_gil(f, f->states[0]);
+    fake_move_threads(f, "new");
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "new old new ");
     assert_int_equal(cpy_stats(f->target)->threads_kept, kept_before + 1);
-    move_all(f, "newer");
-    assert_int_equal(sample(f), CPY_OK);
+    fake_move_threads(f, "newer");
+    assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_string_equal(functions(f), "newer old new ");
-    assert_int_equal(gil_skip_samples(f), gil_skips + 2);
+    assert_string_equal(fake_functions(f), "newer old new ");
+    assert_int_equal(fake_gil_skips(f), gil_skips + 2);
 }
 
 static void reads_all_after_more_than_one_hand_over(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
-    hold_gil(f, threads[1]);
-    hold_gil(f, threads[2]);
-    move_all(f, "new");
-    assert_full_once(f);
+    fake_make_threads(f);
+    fake_hold_gil(f, f->states[1]);
+    fake_hold_gil(f, f->states[2]);
+    fake_move_threads(f, "new");
+    fake_assert_full_once(f);
 
-    assert_string_equal(functions(f), "new new new ");
+    assert_string_equal(fake_functions(f), "new new new ");
 }
 
 static void reads_all_if_the_gil_went_to_a_thread_that_is_not_listed(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
-    hold_gil(f, NOWHERE);
-    move_all(f, "new");
-    assert_never_gil_skip(f);
+    fake_make_threads(f);
+    fake_hold_gil(f, NOWHERE);
+    fake_move_threads(f, "new");
+    fake_assert_never_gil_skip(f);
 
-    assert_string_equal(functions(f), "new new new ");
+    assert_string_equal(fake_functions(f), "new new new ");
 }
 
 static void reads_all_once_a_thread_came(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
-    (void)add_thread(f, stack_of(f, "came", 5));
-    assert_full_once(f);
+    fake_make_threads(f);
+    (void)fake_add_thread(f, fake_stack(f, "came", 5));
+    fake_assert_full_once(f);
 
-    assert_string_equal(functions(f), "came old old old ");
+    assert_string_equal(fake_functions(f), "came old old old ");
 }
 
 static void leaves_out_a_thread_that_has_ended(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     uint64_t gil_skips;
 
-    make_threads(f);
-    gil_skips = gil_skip_samples(f);
-    fake_put32(f->fake, threads[2] + f->fake->layout.thread.status,
-               CHAIN_STATUS_BOUND | f->fake->layout.status_cleared);
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "old old ");
-    hold_gil(f, threads[1]);
-    assert_int_equal(sample(f), CPY_OK);
-    assert_int_equal(gil_skip_samples(f), gil_skips); /* nobody that is there has held the GIL */
+    fake_make_threads(f);
+    gil_skips = fake_gil_skips(f);
+    fake_put32(f->fake, f->states[2] + f->fake->layout.thread.status,
+               FAKE_BOUND | f->fake->layout.status_cleared);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "old old ");
+    fake_hold_gil(f, f->states[1]);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_int_equal(fake_gil_skips(f), gil_skips); /* nobody that is there has held the GIL */
     for (int i = 0; i < 8; i++)
-        assert_int_equal(sample(f), CPY_OK);
-    assert_true(gil_skip_samples(f) > gil_skips);
+        assert_int_equal(fake_sample(f), CPY_OK);
+    assert_true(fake_gil_skips(f) > gil_skips);
 }
 
 static void knows_a_thread_whose_state_was_that_of_another(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
-    fake_put64(f->fake, threads[2] + f->fake->layout.thread.native_thread_id, 999);
-    assert_full_once(f);
+    fake_make_threads(f);
+    fake_put64(f->fake, f->states[2] + f->fake->layout.thread.native_thread_id, 999);
+    fake_assert_full_once(f);
 
     assert_int_equal(f->seen[2].tid, 999);
 }
 
 static void sees_a_code_object_that_was_replaced(void **state)
 {
-    struct fixture *f = *state;
-    cpy_addr code = new_code(f, "before");
+    struct fake_process *f = *state;
+    cpy_addr code = fake_function(f, "before");
     uint64_t gil_skips;
 
-    make_threads(f);
-    put_stack(f, threads[2], chain_frame(f->fake, code, 5, chain_shim(f->fake, 0)));
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "old old before ");
-    gil_skips = gil_skip_samples(f);
+    fake_make_threads(f);
+    fake_put_stack(f->fake, f->states[2], fake_frame(f->fake, code, 5, fake_shim(f->fake, 0)));
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "old old before ");
+    gil_skips = fake_gil_skips(f);
     fake_put64(f->fake, code + f->fake->layout.code.qualname, fake_str(f->fake, "after"));
-    assert_int_equal(sample(f), CPY_OK);
+    assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_string_equal(functions(f), "old old after ");
-    assert_int_equal(gil_skip_samples(f), gil_skips + 1);
+    assert_string_equal(fake_functions(f), "old old after ");
+    assert_int_equal(fake_gil_skips(f), gil_skips + 1);
     assert_int_equal(cpy_stats(f->target)->codes_stale, 1);
-    assert_full_once(f); /* the names of the one before are freed */
+    fake_assert_full_once(f); /* the names of the one before are freed */
 }
 
 static void reads_all_once_other_things_are_asked_for(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
+    fake_make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.frames = CPY_FRAME_POSITIONS});
-    assert_full_once(f);
+    fake_assert_full_once(f);
 }
 
 static void reads_all_where_it_is_asked_who_waits_for_the_gil(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
+    fake_make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.status = CPY_STATUS_GIL_WAIT});
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
 }
 
 static void reads_all_where_only_some_are_asked_for(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
+    fake_make_threads(f);
     cpy_set_options(f->target, &(const struct cpy_options){.only = CPY_STATUS_GIL});
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
 
     assert_int_equal(f->count, 1);
-    assert_int_equal(f->seen[0].state, threads[2]);
+    assert_int_equal(f->seen[0].state, f->states[2]);
 }
 
 static void reads_all_where_there_is_no_gil(void **state)
 {
     enum { ENABLED_AT = 48 };
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
 
-    make_threads(f);
+    fake_make_threads(f);
     f->target->found.layout.gil.enabled = ENABLED_AT;
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
     fake_put32(f->fake, f->gil + ENABLED_AT, 1);
-    assert_full_once(f);
+    fake_assert_full_once(f);
 }
 
 static void reads_all_where_nobody_counts_who_takes_the_gil(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct found *found = &f->target->found;
     const struct found known = *found;
 
-    make_threads(f);
+    fake_make_threads(f);
     found->layout.gil.switch_number = NO_FIELD;
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
     *found = known;
     found->layout.interp.gil = NO_FIELD;
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
     *found = known;
     found->gil_current = f->gil;
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
     *found = known;
     fake_put32(f->fake, f->gil + known.layout.gil.locked, UINT32_MAX); /* not made yet */
-    assert_never_gil_skip(f);
+    fake_assert_never_gil_skip(f);
 }
 
 static void finds_an_interpreter_that_came(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     const struct layout *l = &f->fake->layout;
     cpy_addr first = f->interp;
     int samples;
 
-    make_threads(f);
+    fake_make_threads(f);
     f->interp = fake_room(f->fake, l->interp.size);
     f->gil = fake_room(f->fake, 64);
     fake_put64(f->fake, f->interp + l->interp.gil, f->gil);
     fake_put64(f->fake, f->interp + l->interp.id, 1);
     fake_put64(f->fake, f->interp + l->interp.next, first);
-    hold_gil(f, add_thread(f, stack_of(f, "within", 5)));
+    fake_hold_gil(f, fake_add_thread(f, fake_stack(f, "within", 5)));
     fake_put64(f->fake, f->runtime + l->runtime.interpreters_head, f->interp);
-    for (samples = 0; samples < LIST_LOOKS && f->count == THREADS; samples++)
-        assert_int_equal(sample(f), CPY_OK);
+    for (samples = 0; samples < FAKE_LIST_LOOKS && f->count == FAKE_THREADS; samples++)
+        assert_int_equal(fake_sample(f), CPY_OK);
 
-    assert_string_equal(functions(f), "within old old old ");
+    assert_string_equal(fake_functions(f), "within old old old ");
     assert_int_equal(f->seen[0].interpreter, 1);
     fake_put64(f->fake, f->interp + l->interp.next, 0); /* gone: seen at once */
-    assert_full_once(f);
-    assert_string_equal(functions(f), "within ");
+    fake_assert_full_once(f);
+    assert_string_equal(fake_functions(f), "within ");
 }
 
 static void waits_for_an_interpreter_that_ends(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     enum cpy_rc rc = CPY_OK;
 
-    make_threads(f);
+    fake_make_threads(f);
     fake_put64(f->fake, f->runtime + f->fake->layout.runtime.finalizing, 1);
-    for (int i = 0; i < LIST_LOOKS && rc == CPY_OK; i++)
-        rc = sample(f);
+    for (int i = 0; i < FAKE_LIST_LOOKS && rc == CPY_OK; i++)
+        rc = fake_sample(f);
 
     assert_int_equal(rc, CPY_STARTING);
 }
 
 /* Lets a sleeping thread of this process stand in for the one that had the GIL last. */
-static struct thread *lay_to_sleep(struct fixture *f)
+static struct thread *lay_to_sleep(struct fake_process *f)
 {
     struct cpy_target *t = f->target;
     struct sched_idle *sched_idle = &t->list.threads[t->list.interps[0].runner].cached->sched_idle;
@@ -263,12 +263,12 @@ static struct thread *lay_to_sleep(struct fixture *f)
     return thread;
 }
 
-static void assert_nothing_is_read(struct fixture *f, const char *expected)
+static void assert_nothing_is_read(struct fake_process *f, const char *expected)
 {
     const struct cpy_stats before = *cpy_stats(f->target);
 
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), expected);
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), expected);
     assert_int_equal(cpy_stats(f->target)->reads, before.reads);
     assert_int_equal(cpy_stats(f->target)->gil_skips, before.gil_skips + 1);
     assert_int_equal(cpy_stats(f->target)->threads_kept, before.threads_kept + 1);
@@ -276,10 +276,10 @@ static void assert_nothing_is_read(struct fixture *f, const char *expected)
 
 static void rests_until_the_last_holder_wakes_up(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct thread *thread;
 
-    make_threads(f);
+    fake_make_threads(f);
     assert_false(gil_skip_all_idle(f->target)); /* nobody knows of any thread that it sleeps */
     thread = lay_to_sleep(f);
     assert_true(gil_skip_all_idle(f->target));
@@ -291,24 +291,24 @@ static void rests_until_the_last_holder_wakes_up(void **state)
 
 static void rests_no_more_once_another_thread_had_the_gil(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct thread *thread;
 
-    make_threads(f);
+    fake_make_threads(f);
     thread = lay_to_sleep(f);
-    hold_gil(f, threads[1]);
+    fake_hold_gil(f, f->states[1]);
     assert_false(gil_skip_all_idle(f->target));
     thread_free(thread);
 }
 
 static void rests_no_more_once_a_thread_came(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct thread *thread;
 
-    make_threads(f);
+    fake_make_threads(f);
     thread = lay_to_sleep(f);
-    (void)add_thread(f, stack_of(f, "new", 5));
+    (void)fake_add_thread(f, fake_stack(f, "new", 5));
     assert_false(gil_skip_all_idle(f->target));
     thread_free(thread);
 }
@@ -316,63 +316,63 @@ static void rests_no_more_once_a_thread_came(void **state)
 /* A stack that has changed all the same shows whether it was read. */
 static void reads_nothing_while_the_only_thread_of_the_process_sleeps(void **state)
 {
-    struct fixture *f = *state;
-    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct fake_process *f = *state;
+    cpy_addr only = fake_add_thread(f, fake_stack(f, "old", 5));
     struct sched_idle *sched_idle;
     struct thread *thread;
 
-    hold_gil(f, only);
+    fake_hold_gil(f, only);
     f->target->cache.names.last_thread_count = 1;
     f->target->cache.names.next_refresh = UINT64_MAX;
-    assert_int_equal(sample(f), CPY_OK);
+    assert_int_equal(fake_sample(f), CPY_OK);
     thread = lay_to_sleep(f);
-    assert_int_equal(sample(f), CPY_OK); /* from now on it was read asleep */
+    assert_int_equal(fake_sample(f), CPY_OK); /* from now on it was read asleep */
     sched_idle = &f->target->list.threads[0].cached->sched_idle;
     assert_true(sched_idle->read);
     assert_false(sched_idle->only_thread); /* the test itself is one more */
-    put_stack(f, only, stack_of(f, "new", 5));
+    fake_put_stack(f->fake, only, fake_stack(f, "new", 5));
     sched_idle->only_thread = true;
     assert_nothing_is_read(f, "old ");
     assert_nothing_is_read(f, "old ");
     thread_wake(thread);
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "new ");
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "new ");
     thread_free(thread);
 }
 
 /* Another thread may run, and come to Python. */
 static void reads_who_is_there_while_a_thread_sleeps_that_is_not_the_only_one(void **state)
 {
-    struct fixture *f = *state;
-    cpy_addr only = add_thread(f, stack_of(f, "old", 5));
+    struct fake_process *f = *state;
+    cpy_addr only = fake_add_thread(f, fake_stack(f, "old", 5));
     struct thread *thread;
 
-    hold_gil(f, only);
+    fake_hold_gil(f, only);
     f->target->cache.names.last_thread_count = 1;
     f->target->cache.names.next_refresh = UINT64_MAX;
-    assert_int_equal(sample(f), CPY_OK);
+    assert_int_equal(fake_sample(f), CPY_OK);
     thread = lay_to_sleep(f);
-    assert_int_equal(sample(f), CPY_OK);
-    (void)add_thread(f, stack_of(f, "new", 5));
-    assert_int_equal(sample(f), CPY_OK);
-    assert_string_equal(functions(f), "new old ");
+    assert_int_equal(fake_sample(f), CPY_OK);
+    (void)fake_add_thread(f, fake_stack(f, "new", 5));
+    assert_int_equal(fake_sample(f), CPY_OK);
+    assert_string_equal(fake_functions(f), "new old ");
     thread_free(thread);
 }
 
 static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
 {
-    struct fixture *f = *state;
+    struct fake_process *f = *state;
     struct cpy_target *t = f->target;
     cpy_addr current = fake_room(f->fake, 8);
     struct thread *thread;
 
-    make_threads(f);
+    fake_make_threads(f);
     assert_false(gil_skip_gil_is_free(t)); /* there is no such word */
     t->found.gil_current = current;
     thread = lay_to_sleep(f);
     t->running.last_ran = t->list.threads[t->list.interps[0].runner].cached->out.tid;
     assert_true(gil_skip_gil_is_free(t));
-    fake_put64(f->fake, current, threads[1]);
+    fake_put64(f->fake, current, f->states[1]);
     assert_false(gil_skip_gil_is_free(t));
     fake_put64(f->fake, current, 0);
     assert_true(gil_skip_gil_is_free(t));
@@ -385,7 +385,8 @@ static void lets_go_where_nobody_counts_while_the_gil_is_free(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, fake_process_set_up, fake_process_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(reads_only_the_last_holder_while_nobody_else_takes_the_gil),
         TEST(takes_one_system_call_once_warm),

@@ -7,9 +7,10 @@
  * target with the same memory, of which all samples are full, must have given the same.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/target.h"
 
 enum { STATES = 10, STACKS = 24, NAMES = 8, DEPTH_MAX = 6, STEPS = 3000, TEXT = 256 };
 
@@ -20,7 +21,7 @@ struct given {
 };
 
 struct game {
-    struct fixture *gil_skips, *full;
+    struct fake_process *gil_skips, *full;
     uint64_t random;
     cpy_addr states[STATES], own_code[STATES], own_stack[STATES], stacks[STACKS], names[NAMES];
     bool lives[STATES];
@@ -36,14 +37,6 @@ static size_t pick(struct game *g, size_t count)
     return (size_t)(g->random >> 33) % count;
 }
 
-static uint64_t word_at(const struct game *g, cpy_addr at)
-{
-    uint64_t word;
-
-    memcpy(&word, g->gil_skips->fake->bytes + (at - FAKE_BASE), sizeof(word));
-    return word;
-}
-
 /* A new thread, in a state that may have been that of another one: at the head of the list. */
 static void start_thread(struct game *g, size_t i)
 {
@@ -51,12 +44,12 @@ static void start_thread(struct game *g, size_t i)
     struct fake *fake = g->gil_skips->fake;
     cpy_addr head = g->gil_skips->interp + l->interp.threads_head, state = g->states[i];
 
-    fake_put32(fake, state + l->thread.status, CHAIN_STATUS_BOUND);
+    fake_put32(fake, state + l->thread.status, FAKE_BOUND);
     fake_put64(fake, state + l->thread.native_thread_id, ++g->next_tid);
     fake_put64(fake, state + l->thread.thread_id, 500 + i);
-    fake_put64(fake, state + l->thread.next, word_at(g, head));
+    fake_put64(fake, state + l->thread.next, fake_get64(g->gil_skips->fake, head));
     fake_put64(fake, head, state);
-    put_stack(g->gil_skips, state, 0);
+    fake_put_stack(g->gil_skips->fake, state, 0);
     g->lives[i] = true;
 }
 
@@ -66,13 +59,12 @@ static void end_thread(struct game *g)
     const struct layout *l = &g->gil_skips->fake->layout;
     cpy_addr at = g->gil_skips->interp + l->interp.threads_head, state = g->states[g->holder];
 
-    while (word_at(g, at) != state)
-        at = word_at(g, at) + l->thread.next;
-    fake_put64(g->gil_skips->fake, at, word_at(g, state + l->thread.next));
-    fake_put32(g->gil_skips->fake, state + l->thread.status,
-               CHAIN_STATUS_BOUND | l->status_cleared);
+    while (fake_get64(g->gil_skips->fake, at) != state)
+        at = fake_get64(g->gil_skips->fake, at) + l->thread.next;
+    fake_put64(g->gil_skips->fake, at, fake_get64(g->gil_skips->fake, state + l->thread.next));
+    fake_put32(g->gil_skips->fake, state + l->thread.status, FAKE_BOUND | l->status_cleared);
     g->lives[g->holder] = false;
-    hold_gil(g->gil_skips, 0);
+    fake_hold_gil(g->gil_skips, 0);
     g->holder = STATES;
 }
 
@@ -81,7 +73,7 @@ static void replace_code(struct game *g)
 {
     const struct layout *l = &g->gil_skips->target->found.layout;
 
-    put_stack(g->gil_skips, g->states[g->holder], g->own_stack[g->holder]);
+    fake_put_stack(g->gil_skips->fake, g->states[g->holder], g->own_stack[g->holder]);
     fake_put64(g->gil_skips->fake, g->own_code[g->holder] + l->code.qualname,
                g->names[pick(g, NAMES)]);
     if (l->interp.code_generation != NO_FIELD)
@@ -96,7 +88,7 @@ static void take_gil(struct game *g)
     while (!g->lives[i])
         i = (i + 1) % STATES;
     g->holder = i;
-    hold_gil(g->gil_skips, g->states[i]);
+    fake_hold_gil(g->gil_skips, g->states[i]);
 }
 
 /* Does one thing that CPython can do. */
@@ -110,7 +102,7 @@ static void move(struct game *g)
     if (g->holder == STATES || what < 3)
         take_gil(g);
     else if (what < 5) {
-        hold_gil(g->gil_skips, 0);
+        fake_hold_gil(g->gil_skips, 0);
         g->holder = STATES;
     } else if (what == 5 && !g->lives[i])
         start_thread(g, i);
@@ -122,7 +114,7 @@ static void move(struct game *g)
         fake_put32(g->gil_skips->fake, g->gil_skips->interp + l->interp.collecting,
                    (uint32_t)pick(g, 2));
     else
-        put_stack(g->gil_skips, g->states[g->holder], g->stacks[pick(g, STACKS)]);
+        fake_put_stack(g->gil_skips->fake, g->states[g->holder], g->stacks[pick(g, STACKS)]);
 }
 
 static void move_within(struct fake *fake)
@@ -160,7 +152,7 @@ static void write_down(void *ctx, const struct cpy_thread *thread)
                    thread->torn ? " torn" : "", thread->status, text);
 }
 
-static enum cpy_rc take(struct fixture *f, struct record *record)
+static enum cpy_rc take(struct fake_process *f, struct record *record)
 {
     record->text[0] = '\0';
     return cpy_sample(f->target, write_down, record);
@@ -174,19 +166,19 @@ static void make_stacks(struct game *g)
 
     for (size_t i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof(name), "f%zu", i);
-        codes[i] = new_code(g->gil_skips, name);
+        codes[i] = fake_function(g->gil_skips, name);
         g->names[i] = fake_str(fake, name);
     }
     for (size_t i = 0; i < STACKS; i++) {
-        g->stacks[i] = chain_shim(fake, 0);
+        g->stacks[i] = fake_shim(fake, 0);
         for (size_t depth = 1 + pick(g, DEPTH_MAX); depth > 0; depth--)
             g->stacks[i] =
-                chain_frame(fake, codes[pick(g, NAMES)], 5 + (int64_t)pick(g, 9), g->stacks[i]);
+                fake_frame(fake, codes[pick(g, NAMES)], 5 + (int64_t)pick(g, 9), g->stacks[i]);
     }
     for (size_t i = 0; i < STATES; i++) {
-        g->own_code[i] = new_code(g->gil_skips, "own");
-        g->own_stack[i] = chain_frame(fake, g->own_code[i], 5, chain_shim(fake, 0));
-        g->states[i] = chain_thread(fake, 0);
+        g->own_code[i] = fake_function(g->gil_skips, "own");
+        g->own_stack[i] = fake_frame(fake, g->own_code[i], 5, fake_shim(fake, 0));
+        g->states[i] = fake_thread(fake, 0);
         fake_put64(fake, g->states[i] + fake->layout.thread.interp, g->gil_skips->interp);
     }
 }
@@ -194,14 +186,14 @@ static void make_stacks(struct game *g)
 /* Two targets with the same memory; `counts`: they count their code objects, as 3.14 does. */
 static void begin(struct game *g, bool counts)
 {
-    struct fixture **both[] = {&g->gil_skips, &g->full};
+    struct fake_process **both[] = {&g->gil_skips, &g->full};
     void *own;
 
     *g = (struct game){.random = 1 + counts, .holder = STATES};
     for (size_t i = 0; i < 2; i++) {
         struct layout *l;
 
-        assert_int_equal(set_up(&own), 0);
+        assert_int_equal(fake_process_set_up(&own), 0);
         *both[i] = own;
         l = &(*both[i])->target->found.layout;
         l->interp.code_generation = counts ? l->interp.size - 8 : NO_FIELD;
@@ -218,8 +210,8 @@ static void finish(struct game *g)
 {
     void *own[] = {g->gil_skips, g->full};
 
-    tear_down(&own[0]);
-    tear_down(&own[1]);
+    fake_process_tear_down(&own[0]);
+    fake_process_tear_down(&own[1]);
 }
 
 static void play(struct game *g, bool counts)

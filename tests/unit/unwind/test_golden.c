@@ -11,7 +11,6 @@
 
 #include "tests/images/image.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 
 enum { THREADS = 16, TEXT_MAX = 1 << 20, IMAGES_MAX = 32, HEAD = 32, RANGE_HEAD = 16 };

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_resolve.c - frames get the names and lines of their code, and only new ones are
  * decoded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 #include "unwind/resolve.h"
 
 enum { UNITS = 10, FIRST_TRACEABLE = 3, CODES = 4 };
@@ -21,34 +24,31 @@ static void put_code(struct fixture *f, cpy_addr at, const char *func, uint32_t 
     /* One unit a record, the line one further each time, no columns. */
     static const unsigned char table[] = {0xe8, 0, 0xe8, 2, 0xe8, 2, 0xe8, 2, 0xe8, 2,
                                           0xe8, 2, 0xe8, 2, 0xe8, 2, 0xe8, 2, 0xe8, 2};
-    const struct layout *l = &f->fake->layout;
 
-    fake_put64(f->fake, at + l->object.ob_type, f->type);
-    fake_put64(f->fake, at + l->object.ob_size, UNITS);
-    fake_put64(f->fake, at + l->code.qualname, fake_str(f->fake, func));
-    fake_put64(f->fake, at + l->code.filename, fake_str(f->fake, "/srv/app.py"));
-    fake_put64(f->fake, at + l->code.linetable, fake_bytes(f->fake, table, sizeof(table)));
-    fake_put32(f->fake, at + l->code.firstlineno, first_line);
-    fake_put32(f->fake, at + l->code.firsttraceable, FIRST_TRACEABLE);
+    fake_put_code(f->fake, at,
+                  &(struct fake_code){.type = f->type,
+                                      .func = func,
+                                      .units = UNITS,
+                                      .first_line = first_line,
+                                      .first_traceable = FIRST_TRACEABLE,
+                                      .table = table,
+                                      .table_size = sizeof(table)});
 }
 
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct layout layout = fake_layout(14);
+    struct fake_process process = fake_process_make(14);
     uint32_t i;
 
     assert_non_null(f);
-    f->fake = fake_new(&layout);
-    f->type = fake_type(f->fake, "code");
+    f->fake = process.fake;
+    f->target = process.target;
+    f->type = process.code_type;
     for (i = 0; i < CODES; i++) {
-        f->codes[i] = fake_room(f->fake, layout.code.size + 2 * UNITS);
+        f->codes[i] = fake_room(f->fake, f->fake->layout.code.size + 2 * UNITS);
         put_code(f, f->codes[i], (const char[]){'f', (char)('0' + i), '\0'}, 100 * (i + 1));
     }
-    f->target = target_new();
-    assert_non_null(f->target);
-    f->target->process.mem = &f->fake->mem;
-    f->target->found.layout = layout;
     f->target->process.reads_limit = UINT64_MAX;
     f->stack = &thread_cache_get(&f->target->cache.threads, FAKE_BASE)->stack;
     *state = f;

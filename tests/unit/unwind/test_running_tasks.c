@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_running_tasks.c - cpy_running_tasks follows what runs to all that wait for it. */
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/world.h"
 
 static void ignore_thread(void *ctx, const struct cpy_thread *thread)
 {
@@ -11,39 +13,39 @@ static void ignore_thread(void *ctx, const struct cpy_thread *thread)
 }
 
 /* A sample, then the tasks that its threads run. */
-static enum cpy_rc read_running(struct world *w, struct seen *seen)
+static enum cpy_rc read_running(struct fake_process *w, struct fake_tasks_text *seen)
 {
-    *seen = (struct seen){.count = 0};
+    *seen = (struct fake_tasks_text){.count = 0};
     assert_int_equal(cpy_sample(w->target, ignore_thread, NULL), CPY_OK);
-    return cpy_running_tasks(w->target, see, seen);
+    return cpy_running_tasks(w->target, fake_tell_task, seen);
 }
 
 /* Two tasks wait for `task`. */
-static void wait_both(struct world *w, cpy_addr task, cpy_addr one, cpy_addr other)
+static void wait_both(struct fake_process *w, cpy_addr task, cpy_addr one, cpy_addr other)
 {
     const struct layout *l = &w->fake->layout;
-    cpy_addr set = tasks_set(w->fake, 8);
+    cpy_addr set = fake_set(w->fake, 8);
 
-    tasks_set_put(w->fake, set, 1, one, 1);
-    tasks_set_put(w->fake, set, 2, other, 2);
+    fake_set_put(w->fake, set, 1, one, 1);
+    fake_set_put(w->fake, set, 2, other, 2);
     fake_put8(w->fake, task + l->asyncio.awaited_by_is_set, 1);
     fake_put64(w->fake, task + l->asyncio.awaited_by, set);
 }
 
-static cpy_addr put_named(struct world *w, const char *name, cpy_addr waiter)
+static cpy_addr put_named(struct fake_process *w, const char *name, cpy_addr waiter)
 {
-    return put_task(w, thread_ring(w), put_name(w, name), waiter);
+    return fake_put_task(w, fake_thread_ring(w), fake_name(w, name), waiter);
 }
 
 static void gives_the_running_task_then_those_that_wait_for_it(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr outer = put_named(&w, "outer", 0), inner = put_named(&w, "inner", outer);
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
     (void)put_named(&w, "idle", 0);
-    run_task(&w, put_named(&w, "busy", inner));
+    fake_run_task(&w, put_named(&w, "busy", inner));
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<1;inner waits main/1<1;outer waits main/1<0;");
@@ -52,14 +54,14 @@ static void gives_the_running_task_then_those_that_wait_for_it(void **state)
 
 static void gives_a_task_once_that_waits_for_two(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr all = put_named(&w, "all", 0), busy = put_named(&w, "busy", 0);
     cpy_addr left = put_named(&w, "left", all), right = put_named(&w, "right", all);
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
     wait_both(&w, busy, left, right);
-    run_task(&w, busy);
+    fake_run_task(&w, busy);
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<2;left waits main/1<1;"
@@ -69,13 +71,13 @@ static void gives_a_task_once_that_waits_for_two(void **state)
 
 static void ends_on_tasks_that_wait_for_each_other(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr outer = put_named(&w, "outer", 0), busy = put_named(&w, "busy", outer);
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
     fake_put64(w.fake, outer + w.fake->layout.asyncio.awaited_by, busy);
-    run_task(&w, busy);
+    fake_run_task(&w, busy);
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<1;outer waits main/1<1;");
@@ -84,16 +86,16 @@ static void ends_on_tasks_that_wait_for_each_other(void **state)
 
 static void leaves_out_a_task_that_has_ended_and_goes_on(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     const struct layout *l = &w.fake->layout;
     cpy_addr busy = put_named(&w, "busy", 0), done = put_named(&w, "done", 0);
     cpy_addr other = put_named(&w, "other", 0);
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
     fake_put64(w.fake, done + l->asyncio.node + l->llist.next, 0); /* in no list */
     wait_both(&w, busy, done, other);
-    run_task(&w, busy);
+    fake_run_task(&w, busy);
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<2;other waits main/1<0;");
@@ -103,13 +105,13 @@ static void leaves_out_a_task_that_has_ended_and_goes_on(void **state)
 
 static void leaves_out_and_counts_a_task_that_cannot_be_read(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr bad = put_named(&w, "bad", put_named(&w, "outer", 0));
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
     fake_put64(w.fake, bad + w.fake->layout.asyncio.coro, NOWHERE);
-    run_task(&w, put_named(&w, "busy", bad));
+    fake_run_task(&w, put_named(&w, "busy", bad));
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<1;");
@@ -124,18 +126,18 @@ static void count_task(void *ctx, const struct cpy_task *task)
 
 static void follows_so_many_tasks_and_no_more(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     const struct layout *l = &w.fake->layout;
-    cpy_addr coro = tasks_generator(w.fake, w.coroutine, w.code, 1, 0), task = 0;
+    cpy_addr coro = fake_generator(w.fake, w.coroutine, w.code, 1, 0), task = 0;
     size_t count = 0;
 
     (void)state;
     for (int i = 0; i < CPY_AWAITERS_MAX + 10; i++) {
-        task = tasks_task(w.fake, true, task);
+        task = fake_task(w.fake, true, task);
         fake_put64(w.fake, task + l->asyncio.coro, coro);
-        tasks_append(w.fake, thread_ring(&w), task + l->asyncio.node);
+        fake_ring_add(w.fake, fake_thread_ring(&w), task + l->asyncio.node);
     }
-    run_task(&w, task);
+    fake_run_task(&w, task);
     assert_int_equal(cpy_sample(w.target, ignore_thread, NULL), CPY_OK);
     assert_int_equal(cpy_running_tasks(w.target, count_task, &count), CPY_OK);
 
@@ -145,31 +147,31 @@ static void follows_so_many_tasks_and_no_more(void **state)
 
 static void gives_nothing_where_no_task_runs(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
 
     (void)state;
     (void)put_named(&w, "waits", put_named(&w, "outer", 0));
     assert_int_equal(read_running(&w, &seen), CPY_OK);
     assert_int_equal(seen.count, 0);
     w.target->tasks.asyncio.table = 0;
-    assert_int_equal(cpy_running_tasks(w.target, see, &seen), CPY_FOREIGN);
+    assert_int_equal(cpy_running_tasks(w.target, fake_tell_task, &seen), CPY_FOREIGN);
     cpy_close(w.target);
 }
 
 static void gives_the_task_that_the_last_sample_has_seen(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr first = put_named(&w, "first", 0), second = put_named(&w, "second", 0);
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
-    run_task(&w, first);
+    fake_run_task(&w, first);
     assert_int_equal(read_running(&w, &seen), CPY_OK);
     assert_string_equal(seen.text, "first runs leaf/2<0;");
-    run_task(&w, second);
-    seen = (struct seen){.count = 0};
-    assert_int_equal(cpy_running_tasks(w.target, see, &seen), CPY_OK);
+    fake_run_task(&w, second);
+    seen = (struct fake_tasks_text){.count = 0};
+    assert_int_equal(cpy_running_tasks(w.target, fake_tell_task, &seen), CPY_OK);
     assert_null(strstr(seen.text, "second"));
     assert_int_equal(read_running(&w, &seen), CPY_OK);
 
@@ -179,20 +181,20 @@ static void gives_the_task_that_the_last_sample_has_seen(void **state)
 
 static void takes_one_system_call_and_no_memory_once_warm(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
     unsigned long allocations;
     uint64_t reads;
     enum cpy_rc rc;
 
     (void)state;
-    run_task(&w, put_named(&w, "busy", put_named(&w, "inner", put_named(&w, "outer", 0))));
+    fake_run_task(&w, put_named(&w, "busy", put_named(&w, "inner", put_named(&w, "outer", 0))));
     for (int i = 0; i < 5; i++)
         assert_int_equal(read_running(&w, &seen), CPY_OK);
-    seen = (struct seen){.count = 0};
+    seen = (struct fake_tasks_text){.count = 0};
     reads = w.fake->mem.reads;
     alloc_fail_all();
-    rc = cpy_running_tasks(w.target, see, &seen);
+    rc = cpy_running_tasks(w.target, fake_tell_task, &seen);
     allocations = alloc_fail_stop();
 
     assert_int_equal(rc, CPY_OK);
@@ -205,18 +207,18 @@ static void takes_one_system_call_and_no_memory_once_warm(void **state)
 static void fails_cleanly_at_any_allocation(void **state)
 {
     unsigned long n, allocations = ULONG_MAX, failed = 0;
-    struct seen seen;
+    struct fake_tasks_text seen;
     enum cpy_rc rc;
 
     (void)state;
     for (n = 1; n <= allocations; n++) {
-        struct world w = make_world();
+        struct fake_process w = fake_process_with_tasks();
 
-        run_task(&w, put_named(&w, "busy", put_named(&w, "outer", 0)));
+        fake_run_task(&w, put_named(&w, "busy", put_named(&w, "outer", 0)));
         assert_int_equal(cpy_sample(w.target, ignore_thread, NULL), CPY_OK);
-        seen = (struct seen){.count = 0};
+        seen = (struct fake_tasks_text){.count = 0};
         alloc_fail_at(n);
-        rc = cpy_running_tasks(w.target, see, &seen);
+        rc = cpy_running_tasks(w.target, fake_tell_task, &seen);
         allocations = alloc_fail_stop();
         assert_true(rc == CPY_NOMEM || rc == CPY_OK);
         failed += rc == CPY_NOMEM;

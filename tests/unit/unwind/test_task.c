@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task.c - a task is one task, whenever the target puts another in its place. */
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/world.h"
 
 enum { WARM = 12, MOMENTS_MAX = 400, APART = 1 << 15 /* bytes: ranges of their own */ };
 
 /* Memory in which, before some range is copied, another task takes the place of the first. */
 struct moving {
     struct mem mem;
-    struct world *w;
+    struct fake_process *w;
     cpy_addr task, coro, name, codes[2], waiter;
     unsigned ranges, change_at; /* 0: never */
 };
@@ -48,24 +50,23 @@ static void moving_close(struct mem *mem)
     (void)mem; /* the test's */
 }
 
-static struct moving make_moving(struct world *w)
+static struct moving make_moving(struct fake_process *w)
 {
     struct moving moving = {.mem = {.read = moving_read, .close = moving_close}, .w = w};
 
-    moving.codes[0] = put_code(w->fake, w->code_type, "alpha");
-    moving.codes[1] = put_code(w->fake, w->code_type, "beta");
+    moving.codes[0] = fake_coroutine_code(w, "alpha");
+    moving.codes[1] = fake_coroutine_code(w, "beta");
     (void)fake_room(w->fake, APART);
-    moving.name = put_name(w, "? name");
+    moving.name = fake_name(w, "? name");
     (void)fake_room(w->fake, APART);
-    moving.task = put_task(w, thread_ring(w), moving.name, 0);
-    moving.waiter = put_task(w, thread_ring(w), put_name(w, "waiter"), 0);
-    memcpy(&moving.coro, w->fake->bytes + (moving.task + w->fake->layout.asyncio.coro - FAKE_BASE),
-           sizeof(moving.coro));
+    moving.task = fake_put_task(w, fake_thread_ring(w), moving.name, 0);
+    moving.waiter = fake_put_task(w, fake_thread_ring(w), fake_name(w, "waiter"), 0);
+    moving.coro = fake_get64(w->fake, moving.task + w->fake->layout.asyncio.coro);
     return moving;
 }
 
 /* Reads all tasks while the second takes the place of the first at some moment. */
-static void read_at(struct moving *moving, unsigned moment, struct seen *seen)
+static void read_at(struct moving *moving, unsigned moment, struct fake_tasks_text *seen)
 {
     struct cpy_target *target = moving->w->target;
     int i;
@@ -73,27 +74,27 @@ static void read_at(struct moving *moving, unsigned moment, struct seen *seen)
     put(moving, false);
     moving->change_at = 0;
     for (i = 0; i < WARM; i++) {
-        *seen = (struct seen){.count = 0};
-        assert_int_equal(cpy_tasks(target, see, seen), CPY_OK);
+        *seen = (struct fake_tasks_text){.count = 0};
+        assert_int_equal(cpy_tasks(target, fake_tell_task, seen), CPY_OK);
     }
     assert_string_equal(seen->text, "a name waits alpha/1<0;waiter waits alpha/1<0;");
     moving->ranges = 0;
     moving->change_at = moment;
-    *seen = (struct seen){.count = 0};
-    assert_int_equal(cpy_tasks(target, see, seen), CPY_OK);
+    *seen = (struct fake_tasks_text){.count = 0};
+    assert_int_equal(cpy_tasks(target, fake_tell_task, seen), CPY_OK);
 }
 
 static void never_mixes_two_tasks_that_are_at_one_address(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     struct moving moving = make_moving(&w);
     unsigned moment, first = 0, second = 0;
     const struct layout *l = &w.fake->layout;
-    struct seen seen;
+    struct fake_tasks_text seen;
     cpy_addr other;
 
     (void)state;
-    memcpy(&other, w.fake->bytes + (moving.waiter + l->asyncio.coro - FAKE_BASE), sizeof(other));
+    other = fake_get64(w.fake, moving.waiter + l->asyncio.coro);
     fake_put64(w.fake, other + l->generator.iframe + l->frame.executable, moving.codes[0]);
     fake_put64(w.fake, other + l->generator.iframe + l->frame.instr,
                moving.codes[0] + l->code.bytecode + 2);

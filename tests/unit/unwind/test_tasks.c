@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tasks.c - cpy_tasks gives each task whole, or leaves it out and counts it. */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/world.h"
 
 static struct layout layout_15(void)
 {
@@ -14,7 +14,7 @@ static void takes_the_words_of_an_asyncio_debug_table(void **state)
     uint64_t words[LAYOUT_ASYNCIO_WORDS];
 
     (void)state;
-    tasks_words(&l, words);
+    fake_asyncio_words(&l, words);
     assert_true(layout_add_asyncio(&l, words));
     assert_int_equal(l.asyncio.task_size, 168);
     assert_int_equal(l.asyncio.node, 152);
@@ -32,7 +32,7 @@ static void refuses_each_word_that_cannot_be(void **state)
             struct layout l = layout_15(), before = l;
             uint64_t words[LAYOUT_ASYNCIO_WORDS];
 
-            tasks_words(&l, words);
+            fake_asyncio_words(&l, words);
             words[i] = bad[k];
             assert_false(layout_add_asyncio(&l, words));
             assert_memory_equal(&l, &before, sizeof(l));
@@ -48,28 +48,28 @@ static void refuses_offsets_at_the_very_end(void **state)
         struct layout l = layout_15();
         uint64_t words[LAYOUT_ASYNCIO_WORDS];
 
-        tasks_words(&l, words);
+        fake_asyncio_words(&l, words);
         words[words_of_8[i]] = words[words_of_8[i] < 7 ? 0 : 9] - 7;
         assert_false(layout_add_asyncio(&l, words));
     }
 }
 
-static enum cpy_rc read_tasks(struct world *w, struct seen *seen)
+static enum cpy_rc read_tasks(struct fake_process *w, struct fake_tasks_text *seen)
 {
-    *seen = (struct seen){.count = 0};
-    return cpy_tasks(w->target, see, seen);
+    *seen = (struct fake_tasks_text){.count = 0};
+    return cpy_tasks(w->target, fake_tell_task, seen);
 }
 
 static void gives_the_tasks_of_threads_and_those_left_behind(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr left = w.interp + w.fake->layout.asyncio.interp_tasks;
-    cpy_addr first = put_task(&w, thread_ring(&w), put_name(&w, "first"), 0);
-    struct seen seen;
+    cpy_addr first = fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "first"), 0);
+    struct fake_tasks_text seen;
 
     (void)state;
-    (void)put_task(&w, thread_ring(&w), put_number(&w, 17), first);
-    (void)put_task(&w, left, put_name(&w, "left"), 0);
+    (void)fake_put_task(&w, fake_thread_ring(&w), fake_number(&w, 17), first);
+    (void)fake_put_task(&w, left, fake_name(&w, "left"), 0);
     assert_int_equal(read_tasks(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text,
@@ -80,12 +80,12 @@ static void gives_the_tasks_of_threads_and_those_left_behind(void **state)
 
 static void leaves_out_and_counts_a_task_that_cannot_be_read(void **state)
 {
-    struct world w = make_world();
-    cpy_addr bad = put_task(&w, thread_ring(&w), put_name(&w, "bad"), 0);
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    cpy_addr bad = fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "bad"), 0);
+    struct fake_tasks_text seen;
 
     (void)state;
-    (void)put_task(&w, thread_ring(&w), put_name(&w, "good"), 0);
+    (void)fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "good"), 0);
     fake_put64(w.fake, bad + w.fake->layout.asyncio.coro, NOWHERE);
     assert_int_equal(read_tasks(&w, &seen), CPY_OK);
 
@@ -96,11 +96,11 @@ static void leaves_out_and_counts_a_task_that_cannot_be_read(void **state)
 
 static void leaves_out_a_task_whose_coroutine_has_ended(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     const struct layout *l = &w.fake->layout;
-    cpy_addr done = put_task(&w, thread_ring(&w), put_name(&w, "done"), 0);
-    cpy_addr coro = tasks_generator(w.fake, w.coroutine, w.code, 1, 0);
-    struct seen seen;
+    cpy_addr done = fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "done"), 0);
+    cpy_addr coro = fake_generator(w.fake, w.coroutine, w.code, 1, 0);
+    struct fake_tasks_text seen;
 
     (void)state;
     fake_put8(w.fake, coro + l->generator.frame_state, (uint8_t)l->generator.cleared);
@@ -114,13 +114,13 @@ static void leaves_out_a_task_whose_coroutine_has_ended(void **state)
 
 static void does_not_know_a_name_that_is_no_str_and_no_int(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
 
     (void)state;
-    (void)put_task(&w, thread_ring(&w), 0, 0);
-    (void)put_task(&w, thread_ring(&w), NOWHERE, 0);
-    (void)put_task(&w, thread_ring(&w), w.coroutine, 0);
+    (void)fake_put_task(&w, fake_thread_ring(&w), 0, 0);
+    (void)fake_put_task(&w, fake_thread_ring(&w), NOWHERE, 0);
+    (void)fake_put_task(&w, fake_thread_ring(&w), w.coroutine, 0);
     assert_int_equal(read_tasks(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "? waits main/1<0;? waits main/1<0;? waits main/1<0;");
@@ -129,11 +129,11 @@ static void does_not_know_a_name_that_is_no_str_and_no_int(void **state)
 
 static void gives_a_running_task_the_stack_down_to_its_coroutine(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
 
     (void)state;
-    run_task(&w, put_task(&w, thread_ring(&w), put_name(&w, "busy"), 0));
+    fake_run_task(&w, fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "busy"), 0));
     assert_int_equal(read_tasks(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "busy runs leaf/2<0;");
@@ -142,16 +142,16 @@ static void gives_a_running_task_the_stack_down_to_its_coroutine(void **state)
 
 static void gives_a_running_task_that_is_in_no_list(void **state)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     cpy_addr ring = fake_room(w.fake, 16);
     cpy_addr task;
-    struct seen seen;
+    struct fake_tasks_text seen;
 
     (void)state;
-    tasks_init_ring(w.fake, ring);
-    task = put_task(&w, ring, put_name(&w, "eager"), 0);
+    fake_ring_init(w.fake, ring);
+    task = fake_put_task(&w, ring, fake_name(&w, "eager"), 0);
     fake_put64(w.fake, task + w.fake->layout.asyncio.node, 0);
-    run_task(&w, task);
+    fake_run_task(&w, task);
     assert_int_equal(read_tasks(&w, &seen), CPY_OK);
 
     assert_string_equal(seen.text, "eager runs leaf/2<0;");
@@ -165,13 +165,13 @@ static void cache_task(void *ctx, const struct cpy_thread *thread)
 
 static void a_sample_tells_the_running_task_of_a_thread(void **state)
 {
-    struct world w = make_world();
-    cpy_addr task = put_task(&w, thread_ring(&w), put_name(&w, "busy"), 0), got = 1;
+    struct fake_process w = fake_process_with_tasks();
+    cpy_addr task = fake_put_task(&w, fake_thread_ring(&w), fake_name(&w, "busy"), 0), got = 1;
 
     (void)state;
     assert_int_equal(cpy_sample(w.target, cache_task, &got), CPY_OK);
     assert_int_equal(got, 0);
-    run_task(&w, task);
+    fake_run_task(&w, task);
     assert_int_equal(cpy_sample(w.target, cache_task, &got), CPY_OK);
     assert_int_equal(got, task);
     fake_put64(w.fake, w.thread + w.fake->layout.asyncio.running_loop, 0);
@@ -182,8 +182,8 @@ static void a_sample_tells_the_running_task_of_a_thread(void **state)
 
 static void says_so_where_there_is_no_asyncio(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
 
     (void)state;
     w.target->tasks.asyncio.table = 0;
@@ -193,11 +193,11 @@ static void says_so_where_there_is_no_asyncio(void **state)
 
 static void fails_on_a_list_that_is_no_ring(void **state)
 {
-    struct world w = make_world();
-    struct seen seen;
+    struct fake_process w = fake_process_with_tasks();
+    struct fake_tasks_text seen;
 
     (void)state;
-    fake_put64(w.fake, thread_ring(&w), NOWHERE);
+    fake_put64(w.fake, fake_thread_ring(&w), NOWHERE);
     assert_int_equal(read_tasks(&w, &seen), CPY_RACED);
     cpy_close(w.target);
 }

@@ -3,15 +3,18 @@
  * test_memo.c - tasks that are given again without being decoded are those that decoding
  * gives: a target that has seen all that came before is compared with one that has seen nothing.
  */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/world.h"
 
 enum { TASKS = 8, STEPS = 6000, UNITS = 2, WARM = 12 };
 
 /* Tasks that can be changed in all ways that a program changes them. */
 struct scene {
-    struct world w;
+    struct fake_process w;
     struct cpy_target *other; /* of the same memory */
     cpy_addr tasks[TASKS], coros[TASKS], inner[TASKS], running_coros[TASKS], sets[TASKS];
     cpy_addr names[3], functions[2], codes[2], loop, leaf;
@@ -73,7 +76,7 @@ static void read_again(struct scene *s, struct text *out)
 }
 
 /* Another target of the same memory, that has seen nothing. */
-static struct cpy_target *make_other(const struct world *w)
+static struct cpy_target *make_other(const struct fake_process *w)
 {
     struct cpy_target *other = target_new();
 
@@ -123,9 +126,7 @@ static void set_awaited(struct scene *s, cpy_addr coro, cpy_addr awaited)
     const struct layout *l = &s->w.fake->layout;
     cpy_addr top;
 
-    memcpy(&top,
-           s->w.fake->bytes + (coro + l->generator.iframe + l->generator.stackpointer - FAKE_BASE),
-           sizeof(top));
+    top = fake_get64(s->w.fake, coro + l->generator.iframe + l->generator.stackpointer);
     fake_put64(s->w.fake, top - l->generator.awaited, awaited);
     fake_put8(s->w.fake, coro + l->generator.frame_state,
               (uint8_t)(awaited ? l->generator.delegates_first : l->generator.delegates_first - 1));
@@ -157,11 +158,11 @@ static void list(struct scene *s, int which, bool listed)
         return;
     s->listed[which] = listed;
     if (listed) {
-        tasks_append(s->w.fake, thread_ring(&s->w), node);
+        fake_ring_add(s->w.fake, fake_thread_ring(&s->w), node);
         return;
     }
-    memcpy(&next, s->w.fake->bytes + (node + l->llist.next - FAKE_BASE), sizeof(next));
-    memcpy(&prev, s->w.fake->bytes + (node + l->llist.prev - FAKE_BASE), sizeof(prev));
+    next = fake_get64(s->w.fake, node + l->llist.next);
+    prev = fake_get64(s->w.fake, node + l->llist.prev);
     fake_put64(s->w.fake, prev + l->llist.next, next);
     fake_put64(s->w.fake, next + l->llist.prev, prev);
 }
@@ -175,11 +176,11 @@ static void set_waiter(struct scene *s, int which, unsigned random)
     if (many) { /* of a set that another change adds to */
         waiter = s->sets[which];
         if (random % 2)
-            tasks_set_put(s->w.fake, waiter, random / 6 % 4, s->tasks[random / 24 % TASKS], 1);
+            fake_set_put(s->w.fake, waiter, random / 6 % 4, s->tasks[random / 24 % TASKS], 1);
         /* A slot that is taken twice counts once. */
         fake_put64(s->w.fake, waiter + l->set.used, 0);
         for (size_t i = 0; i < 4; i++)
-            tasks_set_put(s->w.fake, waiter, i, s->tasks[(random / 24 + i * 3) % TASKS], 1);
+            fake_set_put(s->w.fake, waiter, i, s->tasks[(random / 24 + i * 3) % TASKS], 1);
     }
     fake_put8(s->w.fake, s->tasks[which] + l->asyncio.awaited_by_is_set, many);
     fake_put64(s->w.fake, s->tasks[which] + l->asyncio.awaited_by, waiter);
@@ -189,10 +190,8 @@ static void rename_code(struct scene *s, unsigned random)
 {
     const struct layout *l = &s->w.fake->layout;
     const cpy_addr at = s->w.interp + l->interp.code_generation;
-    uint64_t generation;
 
-    memcpy(&generation, s->w.fake->bytes + (at - FAKE_BASE), sizeof(generation));
-    fake_put64(s->w.fake, at, generation + 1);
+    fake_put64(s->w.fake, at, fake_get64(s->w.fake, at) + 1);
     if (random % 2)
         fake_put64(s->w.fake, s->codes[random / 2 % 2] + l->code.qualname,
                    s->functions[random / 4 % 2]);
@@ -253,13 +252,13 @@ static void make_frames(struct scene *s)
     int i;
 
     fake_put64(fake, s->w.thread + l->thread.base_frame, base);
-    chain_put_frame(fake, base, &(struct chain_frame){.owner = OWNER_SHIM});
-    s->loop = chain_frame(fake, s->codes[1], 1, base);
-    s->leaf = chain_frame(fake, s->codes[0], 1, 0);
+    fake_put_frame(fake, base, &(struct fake_frame){.owner = OWNER_SHIM});
+    s->loop = fake_frame(fake, s->codes[1], 1, base);
+    s->leaf = fake_frame(fake, s->codes[0], 1, 0);
     for (i = 0; i < TASKS; i++) {
-        cpy_addr coro = tasks_generator(fake, s->w.coroutine, s->codes[i % 2], 1, 0);
+        cpy_addr coro = fake_generator(fake, s->w.coroutine, s->codes[i % 2], 1, 0);
 
-        fake_put8(fake, coro + l->generator.frame_state, TASK_STATE_EXECUTING_15);
+        fake_put8(fake, coro + l->generator.frame_state, FAKE_EXECUTING_15);
         fake_put64(fake, coro + l->generator.iframe + l->frame.previous, s->loop);
         s->running_coros[i] = coro;
     }
@@ -268,7 +267,7 @@ static void make_frames(struct scene *s)
 
 static void make_scene(struct scene *s)
 {
-    struct world w = make_world();
+    struct fake_process w = fake_process_with_tasks();
     const struct layout *l = &w.fake->layout;
     cpy_addr gil = fake_room(w.fake, 64);
     int i;
@@ -277,18 +276,18 @@ static void make_scene(struct scene *s)
     fake_put64(w.fake, w.interp + l->interp.gil, gil);
     fake_put64(w.fake, gil + l->gil.last_holder, w.thread);
     fake_put32(w.fake, gil + l->gil.locked, 1);
-    s->names[0] = put_name(&s->w, "first");
-    s->names[1] = put_name(&s->w, "second");
-    s->names[2] = put_number(&s->w, 17);
-    s->functions[0] = put_name(&s->w, "other");
-    s->functions[1] = put_name(&s->w, "another");
-    s->codes[0] = put_code(w.fake, w.code_type, "one");
-    s->codes[1] = put_code(w.fake, w.code_type, "two");
+    s->names[0] = fake_name(&s->w, "first");
+    s->names[1] = fake_name(&s->w, "second");
+    s->names[2] = fake_number(&s->w, 17);
+    s->functions[0] = fake_name(&s->w, "other");
+    s->functions[1] = fake_name(&s->w, "another");
+    s->codes[0] = fake_coroutine_code(&w, "one");
+    s->codes[1] = fake_coroutine_code(&w, "two");
     for (i = 0; i < TASKS; i++) {
-        s->tasks[i] = put_task(&s->w, thread_ring(&s->w), s->names[i % 3], 0);
-        s->coros[i] = tasks_generator(w.fake, w.coroutine, s->codes[0], 1, 0);
-        s->inner[i] = tasks_generator(w.fake, w.coroutine, s->codes[1], 0, 0);
-        s->sets[i] = tasks_set(w.fake, 8);
+        s->tasks[i] = fake_put_task(&s->w, fake_thread_ring(&s->w), s->names[i % 3], 0);
+        s->coros[i] = fake_generator(w.fake, w.coroutine, s->codes[0], 1, 0);
+        s->inner[i] = fake_generator(w.fake, w.coroutine, s->codes[1], 0, 0);
+        s->sets[i] = fake_set(w.fake, 8);
         fake_put64(w.fake, s->tasks[i] + l->asyncio.coro, s->coros[i]);
         s->listed[i] = true;
     }

@@ -4,7 +4,6 @@
 
 #include "tests/images/image.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 #include "tests/unit/unwind/images.h"
 
 enum { VERSIONS = 5 };

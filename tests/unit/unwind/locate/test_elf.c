@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/elf_blob.h"
-#include "tests/unit/unwind/fake.h"
 #include "unwind/locate/elf.h"
 #include "unwind/locate/maps.h"
 

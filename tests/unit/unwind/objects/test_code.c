@@ -2,9 +2,10 @@
 /* test_code.c - code objects are decoded once, and an address that is used again is noticed.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 
 /* A cache and a target with code objects. */
 struct fixture {
@@ -16,11 +17,10 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct layout layout = fake_layout(14);
 
     assert_non_null(f);
-    f->fake = fake_new(&layout);
-    f->type = fake_type(f->fake, "code");
+    f->fake = fake_of(14);
+    f->type = fake_type(f->fake, "code", 0);
     codes_init(&f->codes);
     *state = f;
     return 0;
@@ -39,15 +39,14 @@ static int tear_down(void **state)
 /* Writes a code object over whatever is at `at`. */
 static void put_code(struct fixture *f, cpy_addr at, const char *func, int32_t first_line)
 {
-    const struct layout *l = &f->fake->layout;
-
-    fake_put64(f->fake, at + l->object.ob_type, f->type);
-    fake_put64(f->fake, at + l->object.ob_size, 10);
-    fake_put64(f->fake, at + l->code.qualname, fake_str(f->fake, func));
-    fake_put64(f->fake, at + l->code.filename, fake_str(f->fake, "/srv/app.py"));
-    fake_put64(f->fake, at + l->code.linetable, fake_bytes(f->fake, "\x87\x01", 2));
-    fake_put32(f->fake, at + l->code.firstlineno, (uint32_t)first_line);
-    fake_put32(f->fake, at + l->code.firsttraceable, 3);
+    fake_put_code(f->fake, at,
+                  &(struct fake_code){.type = f->type,
+                                      .func = func,
+                                      .units = 10,
+                                      .first_line = (uint32_t)first_line,
+                                      .first_traceable = 3,
+                                      .table = "\x87\x01",
+                                      .table_size = 2});
 }
 
 static cpy_addr new_code(struct fixture *f, const char *func, int32_t first_line)
@@ -180,7 +179,7 @@ static void refuses_what_is_no_code_object(void **state)
     struct fixture *f = *state;
     cpy_addr at = new_code(f, "f", 1), other = new_code(f, "g", 1);
 
-    fake_put64(f->fake, other + f->fake->layout.object.ob_type, fake_type(f->fake, "function"));
+    fake_put64(f->fake, other + f->fake->layout.object.ob_type, fake_type(f->fake, "function", 0));
     assert_int_equal(check(f, other, 0), CPY_RACED);
     assert_null(codes_find(&f->codes, other));
     assert_int_equal(check(f, at, 0), CPY_OK); /* now the type is known ... */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_instr.c - a frame's instruction is named, whatever stands in the inline caches. */
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 #include "unwind/layouts/opcodes.h"
 #include "unwind/objects/instr.h"
 

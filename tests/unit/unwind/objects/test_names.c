@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_names.c - Python's names of threads are found, and never told of another thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/objects.h"
 #include "unwind/objects/names.h"
 
 /* Idents, as pthread_t are: two digits of 30 bits. */
@@ -17,11 +20,10 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct layout layout = fake_layout(14);
 
     assert_non_null(f);
-    f->fake = fake_new(&layout);
-    f->interp = fake_room(f->fake, layout.interp.size);
+    f->fake = fake_of(14);
+    f->interp = fake_room(f->fake, f->fake->layout.interp.size);
     names_init(&f->names);
     *state = f;
     return 0;
@@ -37,23 +39,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-static cpy_addr put_ident(struct fake *fake, uint64_t ident)
-{
-    cpy_addr integer = fake_room(fake, fake->layout.integer.digit + 12);
-    const uint32_t digits[] = {ident & 0x3fffffff, (uint32_t)(ident >> 30)};
-
-    fake_put64(fake, integer + fake->layout.integer.tag, 2 << 3);
-    fake_put(fake, integer + fake->layout.integer.digit, digits, sizeof(digits));
-    return integer;
-}
-
 /* A Thread object with its attributes inline. */
 static cpy_addr put_thread(struct fake *fake, const char *name)
 {
-    struct item keys[] = {{fake_str(fake, "_target"), 0}, {fake_str(fake, "_name"), 0}};
-    cpy_addr type = objects_class(fake, TYPE_MANAGED_DICT | TYPE_INLINE_VALUES, -1,
-                                  objects_keys(fake, KEYS_SPLIT, keys, 2));
-    cpy_addr thread = objects_instance(fake, type);
+    struct fake_item keys[] = {{fake_str(fake, "_target"), 0}, {fake_str(fake, "_name"), 0}};
+    cpy_addr type = fake_class(fake, TYPE_MANAGED_DICT | TYPE_INLINE_VALUES, -1,
+                               fake_keys(fake, KEYS_SPLIT, keys, 2));
+    cpy_addr thread = fake_instance(fake, type);
 
     fake_put8(fake, thread + TYPE_BASICSIZE + 3, 1);
     fake_put64(fake, thread + TYPE_BASICSIZE + 8 + 8, fake_str(fake, name));
@@ -64,20 +56,20 @@ static cpy_addr put_thread(struct fake *fake, const char *name)
 static void put_active(struct fixture *f, cpy_addr interp, const char *name_a, const char *name_b)
 {
     struct fake *fake = f->fake;
-    struct item active[2] = {{0, 0}, {0, 0}}, modules, threading;
+    struct fake_item active[2] = {{0, 0}, {0, 0}}, modules, threading;
     cpy_addr module;
 
     if (name_a)
-        active[0] = (struct item){put_ident(fake, IDENT_A), put_thread(fake, name_a)};
+        active[0] = (struct fake_item){fake_int(fake, IDENT_A), put_thread(fake, name_a)};
     if (name_b)
-        active[1] = (struct item){put_ident(fake, IDENT_B), put_thread(fake, name_b)};
+        active[1] = (struct fake_item){fake_int(fake, IDENT_B), put_thread(fake, name_b)};
     threading =
-        (struct item){fake_str(fake, "_active"), objects_dict(fake, KEYS_GENERAL, active, 2)};
-    module = objects_instance(fake, objects_class(fake, 0, 16, 0));
-    fake_put64(fake, module + 16, objects_dict(fake, KEYS_UNICODE, &threading, 1));
-    modules = (struct item){fake_str(fake, "threading"), module};
+        (struct fake_item){fake_str(fake, "_active"), fake_dict(fake, KEYS_GENERAL, active, 2)};
+    module = fake_instance(fake, fake_class(fake, 0, 16, 0));
+    fake_put64(fake, module + 16, fake_dict(fake, KEYS_UNICODE, &threading, 1));
+    modules = (struct fake_item){fake_str(fake, "threading"), module};
     fake_put64(fake, interp + fake->layout.interp.modules,
-               objects_dict(fake, KEYS_UNICODE, &modules, 1));
+               fake_dict(fake, KEYS_UNICODE, &modules, 1));
 }
 
 static const char *name_in(struct fixture *f, cpy_addr interp, uint64_t ident, uint64_t native)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_object.c - str, bytes and int objects are read as Python has them, or refused. */
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/fake.h"
 
 static int make_fake(void **state)
 {
-    struct layout layout = fake_layout(15);
-
-    *state = fake_new(&layout);
+    *state = fake_of(15);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static void refuses_a_str_of_an_unknown_kind(void **state)
         if (kind == 1 || kind == 2 || kind == 4)
             continue;
         str = fake_str(fake, "x");
-        fake_put32(fake, str + fake->layout.unicode.state, kind << 2 | FAKE_COMPACT | FAKE_ASCII);
+        fake_put32(fake, str + fake->layout.unicode.state, (kind | FAKE_COMPACT | FAKE_ASCII) << 2);
         assert_no_str(fake, str);
     }
 }
@@ -146,7 +146,7 @@ static void refuses_a_str_that_is_not_compact(void **state)
     struct fake *fake = *state;
     cpy_addr str = fake_str(fake, "x");
 
-    fake_put32(fake, str + fake->layout.unicode.state, 1 << 2 | FAKE_ASCII);
+    fake_put32(fake, str + fake->layout.unicode.state, (1 | FAKE_ASCII) << 2);
     assert_no_str(fake, str);
 }
 
@@ -290,13 +290,14 @@ static void refuses_ints_that_are_no_64_bit_number(void **state)
 static void knows_types_by_their_exact_name(void **state)
 {
     struct fake *fake = *state;
-    cpy_addr type = fake_type(fake, "code");
+    cpy_addr type = fake_type(fake, "code", 0);
 
     assert_true(object_type_is(&fake->reader, type, "code"));
     assert_false(object_type_is(&fake->reader, type, "cod"));
     assert_false(object_type_is(&fake->reader, type, "code2"));
     assert_false(object_type_is(&fake->reader, NOWHERE, "code"));
-    assert_false(object_type_is(&fake->reader, fake_type(fake, "a_name_of_more_than_31_characters"),
+    assert_false(object_type_is(&fake->reader,
+                                fake_type(fake, "a_name_of_more_than_31_characters", 0),
                                 "a_name_of_more_than_31_characters"));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_before.c - a stack is compared with the one before, and is what a whole walk gives.
  */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/chain.h"
 
 enum {
     CHUNK_HEAD = 24,
@@ -42,9 +42,9 @@ static cpy_addr caller_of(const struct stack *s, size_t i)
 
 static void put_frame(struct stack *s, size_t i, int64_t unit, cpy_addr previous)
 {
-    chain_put_frame(
+    fake_put_frame(
         s->fake, frame_at(s, i),
-        &(struct chain_frame){.code = CHAIN_CODE + 64 * i, .unit = unit, .previous = previous});
+        &(struct fake_frame){.code = FAKE_CODE + 64 * i, .unit = unit, .previous = previous});
 }
 
 /* What the thread says of how many Python frames it has. */
@@ -60,38 +60,28 @@ static void count_frames(struct stack *s, int32_t count)
 static void stand_at(struct stack *s, size_t leaf)
 {
     fake_put64(s->fake, s->thread + s->fake->layout.thread.current_frame, frame_at(s, leaf));
-    chain_set_data_stack(s->fake, s->thread, s->chunk, frame_at(s, leaf + 1));
+    fake_set_data_stack(s->fake, s->thread, s->chunk, frame_at(s, leaf + 1));
 }
 
 static enum cpy_rc walk(struct stack *s, const struct raw_before *before, struct raw_stack *out)
 {
-    struct walk_scratch *scratch = walk_scratch_new();
-    struct thread_words words;
-    enum cpy_rc rc;
-
-    assert_non_null(scratch);
-    rc = walk_read_thread(&s->fake->reader, s->thread, &words);
-    if (rc == CPY_OK)
-        rc = walk_stack(&s->fake->reader, scratch, &words, &(const struct walk_marks){0}, before, 0,
-                        out, NULL);
-    walk_scratch_free(scratch);
-    return rc;
+    return fake_walk(s->fake, s->thread, before, out);
 }
 
 static struct stack make_stack(void)
 {
-    struct layout layout = fake_layout(15);
-    struct stack s = {.fake = fake_new(&layout)};
+    struct stack s = {.fake = fake_of(15)};
+    const struct layout *l = &s.fake->layout;
     size_t i;
 
     s.fake->mem.is_late = is_late;
     late = true;
-    s.thread = chain_thread(s.fake, 0);
-    s.base = chain_shim(s.fake, 0);
-    fake_put64(s.fake, s.thread + layout.thread.base_frame, s.base);
-    s.chunk = fake_room(s.fake, CHUNK_HEAD + (FRAMES + 2) * layout.frame.size);
-    s.root_entry = chain_shim(s.fake, s.base);
-    s.entry = chain_shim(s.fake, frame_at(&s, ENTERED - 1));
+    s.thread = fake_thread(s.fake, 0);
+    s.base = fake_shim(s.fake, 0);
+    fake_put64(s.fake, s.thread + l->thread.base_frame, s.base);
+    s.chunk = fake_room(s.fake, CHUNK_HEAD + (FRAMES + 2) * l->frame.size);
+    s.root_entry = fake_shim(s.fake, s.base);
+    s.entry = fake_shim(s.fake, frame_at(&s, ENTERED - 1));
     for (i = 0; i < FRAMES; i++)
         put_frame(&s, i, (int64_t)i, caller_of(&s, i));
     stand_at(&s, FRAMES - 1);
@@ -192,10 +182,10 @@ static cpy_addr put_generator(struct stack *s)
 {
     cpy_addr generator = fake_room(s->fake, s->fake->layout.frame.size);
 
-    chain_put_frame(s->fake, generator,
-                    &(struct chain_frame){.code = CHAIN_CODE + 4096,
-                                          .previous = frame_at(s, ENTERED - 1),
-                                          .owner = OWNER_GENERATOR});
+    fake_put_frame(s->fake, generator,
+                   &(struct fake_frame){.code = FAKE_CODE + 4096,
+                                        .previous = frame_at(s, ENTERED - 1),
+                                        .owner = OWNER_GENERATOR});
     fake_put64(s->fake, s->entry + s->fake->layout.frame.previous, generator);
     return generator;
 }
@@ -256,9 +246,9 @@ static void older_versions_compare_and_read_their_entry_frames(void **state)
     uint64_t reads;
 
     (void)state;
-    s.thread = chain_thread(fake, 0);
+    s.thread = fake_thread(fake, 0);
     s.chunk = fake_room(fake, CHUNK_HEAD + FRAMES * layout.frame.size);
-    s.root_entry = chain_shim(fake, 0);
+    s.root_entry = fake_shim(fake, 0);
     for (size_t i = 0; i < 4; i++)
         put_frame(&s, i, 1, i == 0 ? s.root_entry : frame_at(&s, i - 1));
     stand_at(&s, 3);

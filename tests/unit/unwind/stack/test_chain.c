@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_chain.c - chains of coroutines are followed as far as they go, and no further. */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/tasks.h"
 
 static struct chain got;
 
@@ -14,12 +14,12 @@ struct world {
 
 static struct world make_world(unsigned minor)
 {
-    struct world w = {.fake = tasks_fake(minor)};
+    struct world w = {.fake = fake_of_tasks(minor)};
 
-    w.coroutine = tasks_type(w.fake, "coroutine", 0);
-    w.generator = tasks_type(w.fake, "generator", 0);
-    w.asend = tasks_type(w.fake, "async_generator_asend", 0);
-    w.future = tasks_type(w.fake, "_asyncio.FutureIter", TASK_FLAG_HEAP);
+    w.coroutine = fake_type(w.fake, "coroutine", 0);
+    w.generator = fake_type(w.fake, "generator", 0);
+    w.asend = fake_type(w.fake, "async_generator_asend", 0);
+    w.future = fake_type(w.fake, "_asyncio.FutureIter", TYPE_HEAP);
     return w;
 }
 
@@ -39,11 +39,11 @@ static void gives_each_coroutine_innermost_first(void **state)
     (void)state;
     for (size_t m = 0; m < 2; m++) {
         struct world w = make_world(minors[m]);
-        cpy_addr at = tasks_object(w.fake, w.future, 0);
+        cpy_addr at = fake_object(w.fake, w.future, 0);
 
-        at = tasks_generator(w.fake, w.generator, CHAIN_CODE + 32, 3, at);
-        at = tasks_generator(w.fake, w.coroutine, CHAIN_CODE + 16, 2, at | 1); /* tagged */
-        at = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 1, at);
+        at = fake_generator(w.fake, w.generator, FAKE_CODE + 32, 3, at);
+        at = fake_generator(w.fake, w.coroutine, FAKE_CODE + 16, 2, at | 1); /* tagged */
+        at = fake_generator(w.fake, w.coroutine, FAKE_CODE, 1, at);
         assert_int_equal(chain_read(&w.fake->reader, &w.kinds, at, &got), CPY_OK);
         assert_int_equal(chain_verify(&w.fake->reader, &got), CPY_OK);
         mem_close(&w.fake->mem);
@@ -51,7 +51,7 @@ static void gives_each_coroutine_innermost_first(void **state)
 
         assert_int_equal(frames.depth, 3);
         for (uint32_t i = 0; i < 3; i++) {
-            assert_int_equal(frames.frames[i].code, CHAIN_CODE + 16 * (2 - i));
+            assert_int_equal(frames.frames[i].code, FAKE_CODE + 16 * (2 - i));
             assert_int_equal(frames.frames[i].unit, 3 - i);
             assert_int_equal(frames.frames[i].kind, RAW_GENERATOR);
         }
@@ -62,11 +62,11 @@ static void gives_each_coroutine_innermost_first(void **state)
 static void goes_through_what_stands_for_a_generator(void **state)
 {
     struct world w = make_world(15);
-    cpy_addr inner = tasks_generator(w.fake, w.generator, CHAIN_CODE + 16, 0, 0);
-    cpy_addr helper = tasks_object(w.fake, w.asend, inner);
+    cpy_addr inner = fake_generator(w.fake, w.generator, FAKE_CODE + 16, 0, 0);
+    cpy_addr helper = fake_object(w.fake, w.asend, inner);
 
     (void)state;
-    assert_int_equal(read_and_end(&w, tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, helper)),
+    assert_int_equal(read_and_end(&w, fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, helper)),
                      CPY_OK);
 
     assert_int_equal(got.depth, 2);
@@ -76,11 +76,11 @@ static void goes_through_what_stands_for_a_generator(void **state)
 static void ends_at_a_class_that_is_only_called_coroutine(void **state)
 {
     struct world w = make_world(15);
-    cpy_addr type = tasks_type(w.fake, "coroutine", TASK_FLAG_HEAP);
-    cpy_addr other = tasks_generator(w.fake, type, CHAIN_CODE + 16, 0, 0);
+    cpy_addr type = fake_type(w.fake, "coroutine", TYPE_HEAP);
+    cpy_addr other = fake_generator(w.fake, type, FAKE_CODE + 16, 0, 0);
 
     (void)state;
-    assert_int_equal(read_and_end(&w, tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, other)),
+    assert_int_equal(read_and_end(&w, fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, other)),
                      CPY_OK);
 
     assert_int_equal(got.depth, 1);
@@ -91,7 +91,7 @@ static void is_empty_for_what_is_no_coroutine(void **state)
     struct world w = make_world(15);
 
     (void)state;
-    assert_int_equal(read_and_end(&w, tasks_object(w.fake, w.future, 0)), CPY_OK);
+    assert_int_equal(read_and_end(&w, fake_object(w.fake, w.future, 0)), CPY_OK);
 
     assert_int_equal(got.depth, 0);
     assert_false(got.finished);
@@ -100,7 +100,7 @@ static void is_empty_for_what_is_no_coroutine(void **state)
 static void says_that_a_coroutine_has_ended_or_runs(void **state)
 {
     struct world w = make_world(15);
-    cpy_addr coro = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, 0);
+    cpy_addr coro = fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, 0);
 
     (void)state;
     fake_put8(w.fake, coro + w.fake->layout.generator.frame_state,
@@ -108,7 +108,7 @@ static void says_that_a_coroutine_has_ended_or_runs(void **state)
     assert_int_equal(chain_read(&w.fake->reader, &w.kinds, coro, &got), CPY_OK);
     assert_true(got.finished);
     assert_int_equal(got.depth, 0);
-    fake_put8(w.fake, coro + w.fake->layout.generator.frame_state, TASK_STATE_EXECUTING_15);
+    fake_put8(w.fake, coro + w.fake->layout.generator.frame_state, FAKE_EXECUTING_15);
     assert_int_equal(read_and_end(&w, coro), CPY_OK);
     assert_true(got.executing);
     assert_int_equal(got.depth, 1);
@@ -118,10 +118,10 @@ static void says_that_a_coroutine_has_ended_or_runs(void **state)
 static cpy_addr put_loop(struct world *w, size_t length)
 {
     const struct layout *l = &w->fake->layout;
-    cpy_addr last = tasks_generator(w->fake, w->coroutine, CHAIN_CODE, 0, 8), first = last;
+    cpy_addr last = fake_generator(w->fake, w->coroutine, FAKE_CODE, 0, 8), first = last;
 
     while (--length > 0)
-        first = tasks_generator(w->fake, w->coroutine, CHAIN_CODE, 0, first);
+        first = fake_generator(w->fake, w->coroutine, FAKE_CODE, 0, first);
     fake_put64(w->fake, last + l->generator.size + 32 - l->generator.awaited, first);
     return first;
 }
@@ -139,12 +139,11 @@ static void refuses_coroutines_that_await_each_other_in_a_loop(void **state)
 static void refuses_helpers_that_stand_for_each_other(void **state)
 {
     struct world w = make_world(15);
-    cpy_addr first = tasks_object(w.fake, w.asend, 0),
-             second = tasks_object(w.fake, w.asend, first);
+    cpy_addr first = fake_object(w.fake, w.asend, 0), second = fake_object(w.fake, w.asend, first);
 
     (void)state;
     fake_put64(w.fake, first + w.fake->layout.generator.held, second);
-    assert_int_equal(read_and_end(&w, tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, first)),
+    assert_int_equal(read_and_end(&w, fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, first)),
                      CPY_RACED);
 }
 
@@ -155,7 +154,7 @@ static void cuts_a_chain_that_is_too_long(void **state)
 
     (void)state;
     for (size_t i = 0; i < CPY_DEPTH_MAX + 1; i++)
-        at = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, at);
+        at = fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, at);
     assert_int_equal(chain_read(&w.fake->reader, &w.kinds, at, &got), CPY_OK);
     assert_true(got.cut);
     assert_int_equal(got.depth, CPY_DEPTH_MAX);
@@ -171,7 +170,7 @@ static void refuses_a_stack_pointer_outside_of_the_generator(void **state)
     for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
         struct world w = make_world(15);
         const struct layout *l = &w.fake->layout;
-        cpy_addr coro = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, FAKE_BASE);
+        cpy_addr coro = fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, FAKE_BASE);
 
         fake_put64(w.fake, coro + l->generator.iframe + l->generator.stackpointer,
                    coro + offsets[i]);
@@ -183,7 +182,7 @@ static void refuses_a_generator_that_does_not_own_its_frame(void **state)
 {
     struct world w = make_world(15);
     const struct layout *l = &w.fake->layout;
-    cpy_addr coro = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, 0);
+    cpy_addr coro = fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, 0);
 
     (void)state;
     fake_put8(w.fake, coro + l->generator.iframe + l->frame.owner, OWNER_THREAD);
@@ -199,7 +198,7 @@ static void refuses_what_is_not_mapped_or_not_aligned(void **state)
     (void)state;
     assert_int_equal(chain_read(&w.fake->reader, &w.kinds, NOWHERE, &got), CPY_RACED);
     assert_int_equal(chain_read(&w.fake->reader, &w.kinds, FAKE_BASE + 4, &got), CPY_RACED);
-    assert_int_equal(read_and_end(&w, tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 0, NOWHERE)),
+    assert_int_equal(read_and_end(&w, fake_generator(w.fake, w.coroutine, FAKE_CODE, 0, NOWHERE)),
                      CPY_RACED);
 }
 
@@ -207,8 +206,8 @@ static void notices_that_a_coroutine_has_moved_since(void **state)
 {
     struct world w = make_world(15);
     const struct layout *l = &w.fake->layout;
-    cpy_addr inner = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 1, 0);
-    cpy_addr outer = tasks_generator(w.fake, w.coroutine, CHAIN_CODE, 1, inner);
+    cpy_addr inner = fake_generator(w.fake, w.coroutine, FAKE_CODE, 1, 0);
+    cpy_addr outer = fake_generator(w.fake, w.coroutine, FAKE_CODE, 1, inner);
     cpy_addr slot = outer + l->generator.size + 32 - l->generator.awaited;
 
     (void)state;
@@ -218,7 +217,7 @@ static void notices_that_a_coroutine_has_moved_since(void **state)
     fake_put64(w.fake, slot, inner);
     assert_int_equal(chain_verify(&w.fake->reader, &got), CPY_OK);
     fake_put64(w.fake, inner + l->generator.iframe + l->frame.instr,
-               CHAIN_CODE + l->code.bytecode + 4);
+               FAKE_CODE + l->code.bytecode + 4);
     assert_int_equal(chain_verify(&w.fake->reader, &got), CPY_RACED);
     mem_close(&w.fake->mem);
 }

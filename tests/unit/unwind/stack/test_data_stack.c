@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_stack.c - a thread's data stack is copied within bounds, whatever it claims. */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/chain.h"
 
 enum { CHUNK_HEAD = 24, CHUNK_SIZE = 8, CHUNK_TOP = 16 };
 
@@ -23,7 +23,7 @@ static cpy_addr frame_in(struct fake *fake, cpy_addr chunk, size_t i, cpy_addr p
 {
     cpy_addr at = chunk + CHUNK_HEAD + i * fake->layout.frame.size;
 
-    chain_put_frame(fake, at, &(struct chain_frame){.code = CHAIN_CODE, .previous = previous});
+    fake_put_frame(fake, at, &(struct fake_frame){.code = FAKE_CODE, .previous = previous});
     return at;
 }
 
@@ -42,18 +42,18 @@ static struct stack make_stack(void)
     s.older = put_chunk(s.fake, 0, 2);
     s.newer = put_chunk(s.fake, s.older, 2);
     s.top = s.newer + CHUNK_HEAD + 2 * s.fake->layout.frame.size;
-    frame = frame_in(s.fake, s.older, 0, chain_shim(s.fake, 0));
+    frame = frame_in(s.fake, s.older, 0, fake_shim(s.fake, 0));
     frame = frame_in(s.fake, s.older, 1, frame);
     frame = frame_in(s.fake, s.newer, 0, frame);
     frame = frame_in(s.fake, s.newer, 1, frame);
-    s.thread = chain_thread(s.fake, frame);
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.top);
+    s.thread = fake_thread(s.fake, frame);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.top);
     return s;
 }
 
 static enum cpy_rc walk_and_end(struct stack *s)
 {
-    enum cpy_rc rc = chain_walk(s->fake, s->thread, &got);
+    enum cpy_rc rc = fake_walk(s->fake, s->thread, NULL, &got);
 
     mem_close(&s->fake->mem);
     return rc;
@@ -64,7 +64,7 @@ static void reads_a_chunk_at_once_and_not_frame_by_frame(void **state)
     struct stack s = make_stack();
 
     (void)state;
-    assert_int_equal(chain_walk(s.fake, s.thread, &got), CPY_OK);
+    assert_int_equal(fake_walk(s.fake, s.thread, NULL, &got), CPY_OK);
 
     assert_int_equal(got.depth, 4);
     /* The thread, its cframe, two chunks and the older one's head, the shim, the end. */
@@ -77,10 +77,10 @@ static void refuses_a_top_before_its_chunk(void **state)
     struct stack s = make_stack();
 
     (void)state;
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.newer - 8);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.newer - 8);
     assert_int_equal(walk_and_end(&s), CPY_RACED);
     s = make_stack();
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.newer + CHUNK_HEAD - 8);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.newer + CHUNK_HEAD - 8);
     assert_int_equal(walk_and_end(&s), CPY_RACED);
 }
 
@@ -92,7 +92,7 @@ static void refuses_a_newest_chunk_of_a_size_that_cannot_be(void **state)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct stack s = make_stack();
 
-        chain_set_data_stack(s.fake, s.thread, s.newer, s.newer + sizes[i]);
+        fake_set_data_stack(s.fake, s.thread, s.newer, s.newer + sizes[i]);
         assert_int_equal(walk_and_end(&s), CPY_RACED);
     }
 }
@@ -109,15 +109,15 @@ static void copies_nothing_between_two_chunks_when_the_top_is_in_the_older_one(v
     (void)fake_room(s.fake, BETWEEN);
     s.older = put_chunk(s.fake, 0, 2);
     fake_put64(s.fake, s.newer, s.older);
-    frame = frame_in(s.fake, s.older, 0, chain_shim(s.fake, 0));
+    frame = frame_in(s.fake, s.older, 0, fake_shim(s.fake, 0));
     frame = frame_in(s.fake, s.older, 1, frame);
-    s.thread = chain_thread(s.fake, frame);
+    s.thread = fake_thread(s.fake, frame);
     s.top = s.older + CHUNK_HEAD + 2 * s.fake->layout.frame.size;
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.top);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.top);
 
-    assert_int_equal(chain_walk(s.fake, s.thread, &got), CPY_RACED);
+    assert_int_equal(fake_walk(s.fake, s.thread, NULL, &got), CPY_RACED);
     assert_true(s.fake->mem.bytes < BETWEEN / 10);
-    chain_set_data_stack(s.fake, s.thread, s.older, s.top); /* a moment later */
+    fake_set_data_stack(s.fake, s.thread, s.older, s.top); /* a moment later */
     assert_int_equal(walk_and_end(&s), CPY_OK);
     assert_int_equal(got.depth, 2);
 }
@@ -129,11 +129,11 @@ static void reads_a_chunk_that_one_frame_made_larger(void **state)
 
     (void)state;
     s.newer = put_chunk(s.fake, 0, 500);
-    frame = frame_in(s.fake, s.newer, 0, chain_shim(s.fake, 0));
+    frame = frame_in(s.fake, s.newer, 0, fake_shim(s.fake, 0));
     frame = frame_in(s.fake, s.newer, 499, frame);
-    s.thread = chain_thread(s.fake, frame);
+    s.thread = fake_thread(s.fake, frame);
     s.top = s.newer + CHUNK_HEAD + 500 * s.fake->layout.frame.size;
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.top);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.top);
 
     assert_int_equal(walk_and_end(&s), CPY_OK);
     assert_int_equal(got.depth, 2);
@@ -170,7 +170,7 @@ static void refuses_chunks_that_are_not_mapped(void **state)
     fake_put64(s.fake, s.newer, NOWHERE);
     assert_int_equal(walk_and_end(&s), CPY_RACED);
     s = make_stack();
-    chain_set_data_stack(s.fake, s.thread, NOWHERE, NOWHERE + 64);
+    fake_set_data_stack(s.fake, s.thread, NOWHERE, NOWHERE + 64);
     assert_int_equal(walk_and_end(&s), CPY_RACED);
 }
 
@@ -179,7 +179,7 @@ static void refuses_a_frame_that_reaches_over_the_used_part(void **state)
     struct stack s = make_stack();
 
     (void)state;
-    chain_set_data_stack(s.fake, s.thread, s.newer, s.top - 8);
+    fake_set_data_stack(s.fake, s.thread, s.newer, s.top - 8);
     assert_int_equal(walk_and_end(&s), CPY_RACED);
 }
 
@@ -198,7 +198,7 @@ static void reads_frames_one_by_one_where_chunks_loop(void **state)
 
     (void)state;
     fake_put64(s.fake, s.older, s.newer);
-    assert_int_equal(chain_walk(s.fake, s.thread, &got), CPY_OK);
+    assert_int_equal(fake_walk(s.fake, s.thread, NULL, &got), CPY_OK);
 
     assert_int_equal(got.depth, 4);
     assert_true(s.fake->mem.reads < 1000);
@@ -213,11 +213,10 @@ static void stops_copying_a_loop_of_large_chunks(void **state)
 
     (void)state;
     fake_put64(fake, chunk, chunk);
-    thread = chain_thread(fake, frame_in(fake, chunk, 0, chain_shim(fake, 0)));
-    chain_set_data_stack(fake, thread, chunk,
-                         chunk + CHUNK_HEAD + FRAMES * fake->layout.frame.size);
+    thread = fake_thread(fake, frame_in(fake, chunk, 0, fake_shim(fake, 0)));
+    fake_set_data_stack(fake, thread, chunk, chunk + CHUNK_HEAD + FRAMES * fake->layout.frame.size);
 
-    assert_int_equal(chain_walk(fake, thread, &got), CPY_OK);
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
     assert_int_equal(got.depth, 1);
     assert_true(fake->mem.bytes < 5 << 20);
     mem_close(&fake->mem);
@@ -227,7 +226,7 @@ static void reads_what_lies_beyond_the_greatest_number_of_chunks(void **state)
 {
     enum { CHUNKS = 300 };
     struct fake *fake = fake_new(layout_of_version(0x030c0000));
-    cpy_addr chunk = 0, frame = chain_shim(fake, 0), thread;
+    cpy_addr chunk = 0, frame = fake_shim(fake, 0), thread;
     size_t i;
 
     (void)state;
@@ -235,10 +234,10 @@ static void reads_what_lies_beyond_the_greatest_number_of_chunks(void **state)
         chunk = put_chunk(fake, chunk, 1);
         frame = frame_in(fake, chunk, 0, frame);
     }
-    thread = chain_thread(fake, frame);
-    chain_set_data_stack(fake, thread, chunk, chunk + CHUNK_HEAD + fake->layout.frame.size);
+    thread = fake_thread(fake, frame);
+    fake_set_data_stack(fake, thread, chunk, chunk + CHUNK_HEAD + fake->layout.frame.size);
 
-    assert_int_equal(chain_walk(fake, thread, &got), CPY_OK);
+    assert_int_equal(fake_walk(fake, thread, NULL, &got), CPY_OK);
     assert_int_equal(got.depth, CHUNKS);
     mem_close(&fake->mem);
 }
@@ -252,7 +251,7 @@ static void never_shows_frames_of_a_walk_with_a_hole_in_it(void **state)
     for (at = FAKE_BASE; at < end; at += 8) {
         s.fake->hole = at;
         s.fake->hole_end = at + 8;
-        if (chain_walk(s.fake, s.thread, &got) == CPY_OK)
+        if (fake_walk(s.fake, s.thread, NULL, &got) == CPY_OK)
             assert_int_equal(got.depth, 4);
         else
             s.fake->change_at++; /* counts those that failed: no change is set */

@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_walk.c - a chain of frames is taken whole or not at all, however it is broken. */
+#include <string.h>
+
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/chain.h"
 
 static struct raw_stack got;
-
-static struct fake *fake_of(unsigned minor)
-{
-    struct layout layout = fake_layout(minor);
-
-    return fake_new(&layout);
-}
 
 /* Walks a chain that begins at `current` and ends the fake. */
 static enum cpy_rc walk_from(struct fake *fake, cpy_addr current)
 {
-    enum cpy_rc rc = chain_walk(fake, chain_thread(fake, current), &got);
+    enum cpy_rc rc = fake_walk(fake, fake_thread(fake, current), NULL, &got);
 
     mem_close(&fake->mem);
     return rc;
 }
 
-/* `count` frames, code i at CHAIN_CODE + 16 * i, unit i, called by `root`; gives the innermost. */
+/* `count` frames, code i at FAKE_CODE + 16 * i, unit i, called by `root`; gives the innermost. */
 static cpy_addr put_chain(struct fake *fake, size_t count, cpy_addr root)
 {
     while (count-- > 0)
-        root = chain_frame(fake, CHAIN_CODE + 16 * count, (int64_t)count, root);
+        root = fake_frame(fake, FAKE_CODE + 16 * count, (int64_t)count, root);
     return root;
 }
 
@@ -34,12 +29,12 @@ static void gives_the_frames_innermost_first(void **state)
     struct fake *fake = fake_of(12);
 
     (void)state;
-    assert_int_equal(walk_from(fake, put_chain(fake, 3, chain_shim(fake, 0))), CPY_OK);
+    assert_int_equal(walk_from(fake, put_chain(fake, 3, fake_shim(fake, 0))), CPY_OK);
 
     assert_int_equal(got.depth, 3);
     assert_false(got.cut);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(got.frames[i].code, CHAIN_CODE + 16 * i);
+        assert_int_equal(got.frames[i].code, FAKE_CODE + 16 * i);
         assert_int_equal(got.frames[i].unit, i);
         assert_int_equal(got.frames[i].kind, RAW_FRAME);
     }
@@ -62,20 +57,20 @@ static void gives_no_frames_for_a_thread_without_any(void **state)
 static void takes_the_tag_off_an_executable(void **state)
 {
     struct fake *fake = fake_of(14);
-    cpy_addr frame = chain_frame(fake, CHAIN_CODE, 5, chain_shim(fake, 0));
+    cpy_addr frame = fake_frame(fake, FAKE_CODE, 5, fake_shim(fake, 0));
 
     (void)state;
-    fake_put64(fake, frame + fake->layout.frame.executable, CHAIN_CODE | 1);
+    fake_put64(fake, frame + fake->layout.frame.executable, FAKE_CODE | 1);
     assert_int_equal(walk_from(fake, frame), CPY_OK);
 
-    assert_int_equal(got.frames[0].code, CHAIN_CODE);
+    assert_int_equal(got.frames[0].code, FAKE_CODE);
     assert_int_equal(got.frames[0].unit, 5);
 }
 
 static void keeps_a_generator_frame_that_has_not_started(void **state)
 {
     struct fake *fake = fake_of(12);
-    cpy_addr frame = chain_frame(fake, CHAIN_CODE, -1, chain_shim(fake, 0));
+    cpy_addr frame = fake_frame(fake, FAKE_CODE, -1, fake_shim(fake, 0));
 
     (void)state;
     fake_put8(fake, frame + fake->layout.frame.owner, OWNER_GENERATOR);
@@ -89,16 +84,16 @@ static void keeps_a_generator_frame_that_has_not_started(void **state)
 static void passes_over_shims_and_frames_without_code(void **state)
 {
     struct fake *fake = fake_of(12);
-    cpy_addr at = put_chain(fake, 1, chain_shim(fake, 0));
+    cpy_addr at = put_chain(fake, 1, fake_shim(fake, 0));
 
     (void)state;
-    at = chain_frame(fake, 0, 0, at); /* being taken down */
-    at = chain_shim(fake, at);
-    assert_int_equal(walk_from(fake, chain_frame(fake, CHAIN_CODE + 64, 0, at)), CPY_OK);
+    at = fake_frame(fake, 0, 0, at); /* being taken down */
+    at = fake_shim(fake, at);
+    assert_int_equal(walk_from(fake, fake_frame(fake, FAKE_CODE + 64, 0, at)), CPY_OK);
 
     assert_int_equal(got.depth, 2);
-    assert_int_equal(got.frames[0].code, CHAIN_CODE + 64);
-    assert_int_equal(got.frames[1].code, CHAIN_CODE);
+    assert_int_equal(got.frames[0].code, FAKE_CODE + 64);
+    assert_int_equal(got.frames[1].code, FAKE_CODE);
 }
 
 static void ends_on_a_loop_of_frames(void **state)
@@ -108,7 +103,7 @@ static void ends_on_a_loop_of_frames(void **state)
     (void)state;
     for (size_t length = 1; length <= LENGTH_MAX; length++) {
         struct fake *fake = fake_of(12);
-        cpy_addr last = chain_frame(fake, CHAIN_CODE, 0, 0);
+        cpy_addr last = fake_frame(fake, FAKE_CODE, 0, 0);
         cpy_addr first = put_chain(fake, length - 1, last);
 
         fake_put64(fake, last + fake->layout.frame.previous, first);
@@ -119,7 +114,7 @@ static void ends_on_a_loop_of_frames(void **state)
 static void ends_on_a_loop_of_shims_alone(void **state)
 {
     struct fake *fake = fake_of(12);
-    cpy_addr first = chain_shim(fake, 0), second = chain_shim(fake, first);
+    cpy_addr first = fake_shim(fake, 0), second = fake_shim(fake, first);
 
     (void)state;
     fake_put64(fake, first + fake->layout.frame.previous, second);
@@ -133,8 +128,8 @@ static void refuses_a_frame_at_an_odd_address(void **state)
         struct fake *fake = fake_of(12);
         cpy_addr room = fake_room(fake, 2 * fake->layout.frame.size) + off;
 
-        chain_put_frame(fake, room,
-                        &(struct chain_frame){.code = CHAIN_CODE, .previous = chain_shim(fake, 0)});
+        fake_put_frame(fake, room,
+                       &(struct fake_frame){.code = FAKE_CODE, .previous = fake_shim(fake, 0)});
         assert_int_equal(walk_from(fake, room), CPY_RACED);
     }
 }
@@ -146,12 +141,11 @@ static void refuses_a_code_object_at_an_odd_address(void **state)
     (void)state;
     for (cpy_addr off = 1; off < 8; off++) {
         fake = fake_of(12);
-        assert_int_equal(
-            walk_from(fake, chain_frame(fake, CHAIN_CODE + off, 0, chain_shim(fake, 0))),
-            CPY_RACED);
+        assert_int_equal(walk_from(fake, fake_frame(fake, FAKE_CODE + off, 0, fake_shim(fake, 0))),
+                         CPY_RACED);
     }
     fake = fake_of(14); /* two bits are a tag, the third is none */
-    assert_int_equal(walk_from(fake, chain_frame(fake, CHAIN_CODE + 4, 0, chain_shim(fake, 0))),
+    assert_int_equal(walk_from(fake, fake_frame(fake, FAKE_CODE + 4, 0, fake_shim(fake, 0))),
                      CPY_RACED);
 }
 
@@ -159,10 +153,10 @@ static void refuses_a_code_object_at_an_odd_address(void **state)
 static enum cpy_rc walk_instruction(int64_t bytes)
 {
     struct fake *fake = fake_of(12);
-    cpy_addr frame = chain_frame(fake, CHAIN_CODE, 0, chain_shim(fake, 0));
+    cpy_addr frame = fake_frame(fake, FAKE_CODE, 0, fake_shim(fake, 0));
 
     fake_put64(fake, frame + fake->layout.frame.instr,
-               CHAIN_CODE + fake->layout.code.bytecode + (uint64_t)bytes);
+               FAKE_CODE + fake->layout.code.bytecode + (uint64_t)bytes);
     return walk_from(fake, frame);
 }
 
@@ -188,12 +182,12 @@ static void refuses_an_instruction_between_two_units(void **state)
 static void takes_3_11_chains_that_end_at_an_entry_frame_only(void **state)
 {
     struct fake *fake = fake_of(11);
-    cpy_addr root = chain_frame(fake, CHAIN_CODE, 0, 0);
+    cpy_addr root = fake_frame(fake, FAKE_CODE, 0, 0);
 
     (void)state;
     assert_int_equal(walk_from(fake, root), CPY_RACED);
     fake = fake_of(11);
-    root = chain_frame(fake, CHAIN_CODE, 0, 0);
+    root = fake_frame(fake, FAKE_CODE, 0, 0);
     fake_put8(fake, root + fake->layout.frame.is_entry, 1);
     assert_int_equal(walk_from(fake, put_chain(fake, 2, root)), CPY_OK);
     assert_int_equal(got.depth, 3);
@@ -206,19 +200,19 @@ static void takes_3_12_chains_that_end_at_a_shim_only(void **state)
     (void)state;
     assert_int_equal(walk_from(fake, put_chain(fake, 2, 0)), CPY_RACED);
     fake = fake_of(12);
-    assert_int_equal(walk_from(fake, put_chain(fake, 2, chain_shim(fake, 0))), CPY_OK);
+    assert_int_equal(walk_from(fake, put_chain(fake, 2, fake_shim(fake, 0))), CPY_OK);
     assert_int_equal(got.depth, 2);
 }
 
 static enum cpy_rc walk_3_15(bool ends_at_base)
 {
     struct fake *fake = fake_of(15);
-    cpy_addr base = chain_shim(fake, 0), other = chain_shim(fake, 0);
-    cpy_addr thread = chain_thread(fake, put_chain(fake, 2, ends_at_base ? base : other));
+    cpy_addr base = fake_shim(fake, 0), other = fake_shim(fake, 0);
+    cpy_addr thread = fake_thread(fake, put_chain(fake, 2, ends_at_base ? base : other));
     enum cpy_rc rc;
 
     fake_put64(fake, thread + fake->layout.thread.base_frame, base);
-    rc = chain_walk(fake, thread, &got);
+    rc = fake_walk(fake, thread, NULL, &got);
     mem_close(&fake->mem);
     return rc;
 }
@@ -244,7 +238,7 @@ static void takes_a_stack_of_exactly_the_greatest_depth_whole(void **state)
     struct fake *fake = fake_of(12);
 
     (void)state;
-    assert_int_equal(walk_from(fake, put_chain(fake, CPY_DEPTH_MAX, chain_shim(fake, 0))), CPY_OK);
+    assert_int_equal(walk_from(fake, put_chain(fake, CPY_DEPTH_MAX, fake_shim(fake, 0))), CPY_OK);
 
     assert_int_equal(got.depth, CPY_DEPTH_MAX);
     assert_false(got.cut);
@@ -255,13 +249,13 @@ static void cuts_a_deeper_stack_at_the_root_and_says_so(void **state)
     struct fake *fake = fake_of(12);
 
     (void)state;
-    assert_int_equal(walk_from(fake, put_chain(fake, CPY_DEPTH_MAX + 1, chain_shim(fake, 0))),
+    assert_int_equal(walk_from(fake, put_chain(fake, CPY_DEPTH_MAX + 1, fake_shim(fake, 0))),
                      CPY_OK);
 
     assert_int_equal(got.depth, CPY_DEPTH_MAX);
     assert_true(got.cut);
-    assert_int_equal(got.frames[0].code, CHAIN_CODE);
-    assert_int_equal(got.frames[CPY_DEPTH_MAX - 1].code, CHAIN_CODE + 16 * (CPY_DEPTH_MAX - 1));
+    assert_int_equal(got.frames[0].code, FAKE_CODE);
+    assert_int_equal(got.frames[CPY_DEPTH_MAX - 1].code, FAKE_CODE + 16 * (CPY_DEPTH_MAX - 1));
 }
 
 static cpy_addr thread_to_change;
@@ -272,7 +266,7 @@ static void call_another_function(struct fake *fake)
     cpy_addr at = thread_to_change, now;
 
     if (l->thread.cframe != NO_FIELD)
-        memcpy(&at, fake->bytes + (at + l->thread.cframe - FAKE_BASE), sizeof(at));
+        at = fake_get64(fake, at + l->thread.cframe);
     memcpy(&now,
            fake->bytes +
                (at +
@@ -282,22 +276,22 @@ static void call_another_function(struct fake *fake)
     fake_put64(
         fake,
         at + (l->thread.cframe != NO_FIELD ? l->cframe.current_frame : l->thread.current_frame),
-        chain_frame(fake, CHAIN_CODE, 0, now));
+        fake_frame(fake, FAKE_CODE, 0, now));
 }
 
 /* Walks with a call made before read `change_at`; *reads: how many reads there were. */
 static enum cpy_rc walk_with_a_call(unsigned minor, uint64_t change_at, uint64_t *reads)
 {
     struct fake *fake = fake_of(minor);
-    cpy_addr base = chain_shim(fake, 0);
+    cpy_addr base = fake_shim(fake, 0);
     enum cpy_rc rc;
 
-    thread_to_change = chain_thread(fake, put_chain(fake, 4, base));
+    thread_to_change = fake_thread(fake, put_chain(fake, 4, base));
     if (fake->layout.thread.base_frame != NO_FIELD)
         fake_put64(fake, thread_to_change + fake->layout.thread.base_frame, base);
     fake->change = call_another_function;
     fake->change_at = change_at;
-    rc = chain_walk(fake, thread_to_change, &got);
+    rc = fake_walk(fake, thread_to_change, NULL, &got);
     *reads = fake->mem.reads;
     mem_close(&fake->mem);
     return rc;
@@ -321,9 +315,8 @@ static void notices_a_call_made_during_the_walk(void **state)
 
 static void change_the_cframe(struct fake *fake)
 {
-    cpy_addr field = thread_to_change + fake->layout.thread.cframe, old;
+    cpy_addr field = thread_to_change + fake->layout.thread.cframe;
 
-    memcpy(&old, fake->bytes + (field - FAKE_BASE), sizeof(old));
     fake_put64(fake, field, fake_room(fake, 64));
 }
 
@@ -332,11 +325,11 @@ static void notices_a_cframe_that_is_another_one_after_the_walk(void **state)
     struct fake *fake = fake_of(12);
 
     (void)state;
-    thread_to_change = chain_thread(fake, put_chain(fake, 4, chain_shim(fake, 0)));
+    thread_to_change = fake_thread(fake, put_chain(fake, 4, fake_shim(fake, 0)));
     fake->change = change_the_cframe; /* the old one stays as it was */
     fake->change_at = 4;
 
-    assert_int_equal(chain_walk(fake, thread_to_change, &got), CPY_RACED);
+    assert_int_equal(fake_walk(fake, thread_to_change, NULL, &got), CPY_RACED);
     mem_close(&fake->mem);
 }
 
@@ -344,7 +337,7 @@ static void reads_the_generation_after_the_frames(void **state)
 {
     struct fake *fake = fake_of(14);
     struct walk_scratch *scratch = walk_scratch_new();
-    cpy_addr thread = chain_thread(fake, put_chain(fake, 2, chain_shim(fake, 0)));
+    cpy_addr thread = fake_thread(fake, put_chain(fake, 2, fake_shim(fake, 0)));
     cpy_addr generation_at = fake_room(fake, 8);
     const struct walk_marks marks = {0};
     struct thread_words words;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tasklist.c - the ring of tasks is read whole while it changes, and never for ever. */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/tasks.h"
 
 enum { NODE = 16 };
 
@@ -13,13 +13,13 @@ struct ring {
 
 static struct ring make_ring(size_t count)
 {
-    struct ring r = {.fake = tasks_fake(15)};
+    struct ring r = {.fake = fake_of_tasks(15)};
 
     tasklist_init(&r.list);
     r.head = fake_room(r.fake, NODE);
-    tasks_init_ring(r.fake, r.head);
+    fake_ring_init(r.fake, r.head);
     while (count-- > 0)
-        tasks_append(r.fake, r.head, fake_room(r.fake, NODE));
+        fake_ring_add(r.fake, r.head, fake_room(r.fake, NODE));
     return r;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_waiters.c - the waiters of a task are found within bounds, whatever their set claims.
  */
+#include "tests/fakes/fake_process.h"
 #include "tests/unit/unit_test.h"
-#include "tests/unit/unwind/tasks.h"
 
 static struct waiters got;
 
@@ -16,8 +16,8 @@ static enum cpy_rc read_and_end(struct fake *fake, cpy_addr by, bool is_set)
 
 static void gives_nobody_one_or_a_set(void **state)
 {
-    struct fake *fake = tasks_fake(14);
-    cpy_addr one = tasks_task(fake, true, 0), two = tasks_task(fake, true, 0), set;
+    struct fake *fake = fake_of_tasks(14);
+    cpy_addr one = fake_task(fake, true, 0), two = fake_task(fake, true, 0), set;
 
     (void)state;
     assert_int_equal(waiters_read(&fake->reader, &(struct awaited){0}, &got), CPY_OK);
@@ -26,10 +26,10 @@ static void gives_nobody_one_or_a_set(void **state)
                      CPY_OK);
     assert_int_equal(got.count, 1);
     assert_int_equal(got.tasks[0], one);
-    set = tasks_set(fake, 8);
-    tasks_set_put(fake, set, 1, two, 5);
-    tasks_set_put(fake, set, 3, NOWHERE, -1); /* was taken out */
-    tasks_set_put(fake, set, 7, one, 6);
+    set = fake_set(fake, 8);
+    fake_set_put(fake, set, 1, two, 5);
+    fake_set_put(fake, set, 3, NOWHERE, -1); /* was taken out */
+    fake_set_put(fake, set, 7, one, 6);
     assert_int_equal(read_and_end(fake, set, true), CPY_OK);
     assert_int_equal(got.count, 2);
     assert_int_equal(got.tasks[0], one);
@@ -44,10 +44,10 @@ static void refuses_a_set_whose_counts_cannot_be(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        struct fake *fake = tasks_fake(15);
-        cpy_addr set = tasks_set(fake, 8);
+        struct fake *fake = fake_of_tasks(15);
+        cpy_addr set = fake_set(fake, 8);
 
-        tasks_set_put(fake, set, 0, tasks_task(fake, true, 0), 1);
+        fake_set_put(fake, set, 0, fake_task(fake, true, 0), 1);
         fake_put64(fake, set + fake->layout.set.mask, masks[i]);
         assert_int_equal(waiters_read(&fake->reader, &(struct awaited){set, true, true}, &got),
                          CPY_RACED);
@@ -59,26 +59,26 @@ static void refuses_a_set_whose_counts_cannot_be(void **state)
 
 static void refuses_what_is_not_mapped(void **state)
 {
-    struct fake *fake = tasks_fake(15);
-    cpy_addr set = tasks_set(fake, 8);
+    struct fake *fake = fake_of_tasks(15);
+    cpy_addr set = fake_set(fake, 8);
 
     (void)state;
     assert_int_equal(waiters_read(&fake->reader, &(struct awaited){NOWHERE, true, true}, &got),
                      CPY_RACED);
     assert_int_equal(waiters_read(&fake->reader, &(struct awaited){NOWHERE, false, true}, &got),
                      CPY_RACED);
-    tasks_set_put(fake, set, 0, NOWHERE, 1);
+    fake_set_put(fake, set, 0, NOWHERE, 1);
     assert_int_equal(read_and_end(fake, set, true), CPY_RACED);
 }
 
 static void marks_as_cut_what_has_too_many(void **state)
 {
-    struct fake *fake = tasks_fake(15);
-    cpy_addr task = tasks_task(fake, true, 0), set = tasks_set(fake, 16384);
+    struct fake *fake = fake_of_tasks(15);
+    cpy_addr task = fake_task(fake, true, 0), set = fake_set(fake, 16384);
 
     (void)state;
     for (size_t i = 0; i < 5000; i++)
-        tasks_set_put(fake, set, i, task, 1);
+        fake_set_put(fake, set, i, task, 1);
     assert_int_equal(read_and_end(fake, set, true), CPY_OK);
 
     assert_true(got.cut);
@@ -87,11 +87,11 @@ static void marks_as_cut_what_has_too_many(void **state)
 
 static void looks_through_futures_that_wait(void **state)
 {
-    struct fake *fake = tasks_fake(15);
-    cpy_addr task = tasks_task(fake, true, 0), future = tasks_task(fake, false, task);
+    struct fake *fake = fake_of_tasks(15);
+    cpy_addr task = fake_task(fake, true, 0), future = fake_task(fake, false, task);
 
     (void)state;
-    future = tasks_task(fake, false, future);
+    future = fake_task(fake, false, future);
     assert_int_equal(read_and_end(fake, future, false), CPY_OK);
 
     assert_int_equal(got.count, 1);
@@ -100,8 +100,8 @@ static void looks_through_futures_that_wait(void **state)
 
 static void ends_on_futures_that_wait_for_each_other(void **state)
 {
-    struct fake *fake = tasks_fake(15);
-    cpy_addr first = tasks_task(fake, false, 0), second = tasks_task(fake, false, first);
+    struct fake *fake = fake_of_tasks(15);
+    cpy_addr first = fake_task(fake, false, 0), second = fake_task(fake, false, first);
 
     (void)state;
     fake_put64(fake, first + fake->layout.asyncio.awaited_by, second);
@@ -113,12 +113,12 @@ static void ends_on_futures_that_wait_for_each_other(void **state)
 
 static void marks_as_cut_what_waits_behind_too_many_futures(void **state)
 {
-    struct fake *fake = tasks_fake(15);
-    cpy_addr at = tasks_task(fake, true, 0);
+    struct fake *fake = fake_of_tasks(15);
+    cpy_addr at = fake_task(fake, true, 0);
 
     (void)state;
     for (size_t i = 0; i < WAITERS_FUTURES_MAX + 1; i++)
-        at = tasks_task(fake, false, at);
+        at = fake_task(fake, false, at);
     assert_int_equal(read_and_end(fake, at, false), CPY_OK);
 
     assert_true(got.cut);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* frames.c - threads and chains of frames of a fake process. */
+#include "tests/fakes/fake_process.h"
+#include "tests/unit/unit_test.h"
+
+void fake_put_frame(struct fake *fake, cpy_addr at, const struct fake_frame *frame)
+{
+    const struct layout *l = &fake->layout;
+
+    fake_put64(fake, at + l->frame.executable, frame->code);
+    fake_put64(fake, at + l->frame.previous, frame->previous);
+    fake_put64(fake, at + l->frame.instr,
+               frame->code + l->code.bytecode + (uint64_t)(frame->unit * 2));
+    fake_put8(fake, at + l->frame.owner, frame->owner);
+    if (l->frame.is_entry != NO_FIELD)
+        fake_put8(fake, at + l->frame.is_entry, frame->is_entry);
+}
+
+cpy_addr fake_frame(struct fake *fake, cpy_addr code, int64_t unit, cpy_addr previous)
+{
+    cpy_addr at = fake_room(fake, fake->layout.frame.size);
+
+    fake_put_frame(fake, at, &(struct fake_frame){code, previous, unit, OWNER_THREAD, false});
+    return at;
+}
+
+cpy_addr fake_shim(struct fake *fake, cpy_addr previous)
+{
+    cpy_addr at = fake_room(fake, fake->layout.frame.size);
+
+    fake_put_frame(fake, at, &(struct fake_frame){FAKE_CODE, previous, 0, OWNER_SHIM, false});
+    return at;
+}
+
+cpy_addr fake_thread(struct fake *fake, cpy_addr current_frame)
+{
+    const struct layout *l = &fake->layout;
+    cpy_addr thread = fake_room(fake, l->thread.size);
+
+    if (l->thread.status != NO_FIELD)
+        fake_put32(fake, thread + l->thread.status, FAKE_BOUND);
+    if (l->thread.cframe != NO_FIELD)
+        fake_put64(fake, thread + l->thread.cframe, fake_room(fake, 64));
+    fake_put_stack(fake, thread, current_frame);
+    return thread;
+}
+
+void fake_put_stack(struct fake *fake, cpy_addr thread, cpy_addr current_frame)
+{
+    const struct layout *l = &fake->layout;
+
+    if (l->thread.cframe == NO_FIELD)
+        fake_put64(fake, thread + l->thread.current_frame, current_frame);
+    else
+        fake_put64(fake, fake_get64(fake, thread + l->thread.cframe) + l->cframe.current_frame,
+                   current_frame);
+}
+
+void fake_set_data_stack(struct fake *fake, cpy_addr thread, cpy_addr chunk, cpy_addr top)
+{
+    fake_put64(fake, thread + fake->layout.thread.datastack_chunk, chunk);
+    fake_put64(fake, thread + fake->layout.thread.datastack_chunk + 8, top);
+}
+
+enum cpy_rc fake_walk(struct fake *fake, cpy_addr thread, const struct raw_before *before,
+                      struct raw_stack *out)
+{
+    struct walk_scratch *scratch = walk_scratch_new();
+    struct thread_words words;
+    enum cpy_rc rc;
+
+    assert_non_null(scratch);
+    rc = walk_read_thread(&fake->reader, thread, &words);
+    if (rc == CPY_OK)
+        rc = walk_stack(&fake->reader, scratch, &words, &(const struct walk_marks){0},
+                        before ? before : &(const struct raw_before){0}, 0, out, NULL);
+    walk_scratch_free(scratch);
+    return rc;
+}
