@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,12 +27,146 @@
 /* The heartbeat of a child that reads nothing counts several times a second. */
 #define SILENT_NS (3 * NS_PER_S)
 
-enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, REAP_MS = 200, REAP_STEP_NS = NS_PER_MS };
+/* A killed child that has not ended after that time is blocked in the kernel. */
+#define UNKILLABLE_NS NS_PER_S
+
+enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, STATUS_STEPS = 200, STATUS_STEP_NS = 1000000 };
+enum { CHILD_FDS = CHILD_PROCESS_HEARTBEAT_FD + 1 };
+/* Steps of reading captured output. READS_MAX reads are as much as a pipe holds. */
+enum { READ_BYTES = 65536, READS_MAX = 16, LOOK_MS = 200, LOOK_ENDING_MS = 5 };
 
 static const char *const passed_variables[] = {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
                                                "TSAN_OPTIONS", "LSAN_OPTIONS"};
 
 enum { PASSED = sizeof(passed_variables) / sizeof(passed_variables[0]) };
+
+/* One child that is not reaped. */
+struct unreaped {
+    pid_t pid; /* 0: a free place; -1: it is being started */
+    bool captured;
+    uint64_t killed_ns; /* monotonic; 0: it was not killed */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct unreaped all[CHILD_PROCESS_MAX];
+    uint64_t captured_cpu_ns;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t nanoseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+}
+
+/* Frees the place of a child that has ended, or that another part of this process has reaped.
+ * False: it has not ended. */
+static bool reap_one(struct unreaped *child)
+{
+    struct rusage used = {0};
+    int status = 0;
+
+    if (wait4(child->pid, &status, WNOHANG, &used) == 0 || WIFSTOPPED(status)) /* if we trace it */
+        return false;
+    if (child->captured)
+        table.captured_cpu_ns += nanoseconds(&used.ru_utime) + nanoseconds(&used.ru_stime);
+    *child = (struct unreaped){0};
+    return true;
+}
+
+/* child_process_reap, with the lock held. */
+static size_t reap_killed(uint64_t now_ns)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        if (table.all[i].killed_ns && !reap_one(&table.all[i]))
+            count += now_ns >= table.all[i].killed_ns + UNKILLABLE_NS;
+    return count;
+}
+
+size_t child_process_reap(uint64_t now_ns)
+{
+    size_t count;
+
+    (void)pthread_mutex_lock(&table.lock);
+    count = reap_killed(now_ns);
+    (void)pthread_mutex_unlock(&table.lock);
+    return count;
+}
+
+/* The place of that pid; with the lock held. NULL: there is none. */
+static struct unreaped *find_unreaped(pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        if (table.all[i].pid == pid)
+            return &table.all[i];
+    return NULL;
+}
+
+/* Takes a place for a child before it is started. NULL: there is none. */
+static struct unreaped *reserve_place(bool captured)
+{
+    struct unreaped *place;
+
+    (void)pthread_mutex_lock(&table.lock);
+    (void)reap_killed(0);
+    place = find_unreaped(0);
+    if (place)
+        *place = (struct unreaped){.pid = -1, .captured = captured};
+    (void)pthread_mutex_unlock(&table.lock);
+    return place;
+}
+
+/* Records the child that was started, or none (0). */
+static void fill_place(struct unreaped *place, pid_t pid)
+{
+    struct unreaped *old;
+
+    (void)pthread_mutex_lock(&table.lock);
+    old = pid ? find_unreaped(pid) : NULL;
+    if (old) /* reaped by another part of this process: the number is free again */
+        *old = (struct unreaped){0};
+    place->pid = pid;
+    (void)pthread_mutex_unlock(&table.lock);
+}
+
+/* Kills a child unless it has ended: as long as it is not reaped its number is no other's. */
+static void kill_and_reap(pid_t pid, uint64_t now_ns)
+{
+    struct unreaped *child;
+
+    (void)pthread_mutex_lock(&table.lock);
+    child = find_unreaped(pid);
+    if (child && !reap_one(child)) {
+        (void)kill(pid, SIGKILL);
+        child->killed_ns = now_ns;
+    }
+    (void)pthread_mutex_unlock(&table.lock);
+}
+
+uint64_t child_process_captured_cpu_ns(void)
+{
+    uint64_t cpu_ns;
+
+    (void)pthread_mutex_lock(&table.lock);
+    cpu_ns = table.captured_cpu_ns;
+    (void)pthread_mutex_unlock(&table.lock);
+    return cpu_ns;
+}
+
+size_t child_process_captured(pid_t out[CHILD_PROCESS_MAX])
+{
+    size_t count = 0, i;
+
+    (void)pthread_mutex_lock(&table.lock);
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        if (table.all[i].captured && table.all[i].pid > 0)
+            out[count++] = table.all[i].pid;
+    (void)pthread_mutex_unlock(&table.lock);
+    return count;
+}
 
 /* What a process of ours needs of our environment, NULL behind it. */
 static void take_environment(char *out[PASSED + 1])
@@ -45,8 +181,10 @@ static void take_environment(char *out[PASSED + 1])
     out[count] = NULL;
 }
 
-int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
-                        const posix_spawn_file_actions_t *files)
+/* Starts a process with these files: in a group of its own, with all signals at their defaults and
+ * none blocked, and just what it needs of our environment, as the rest may hold secrets. */
+static int spawn(pid_t *pid, const char *program, char *const *argv,
+                 const posix_spawn_file_actions_t *files)
 {
     char *environment[PASSED + 1];
     posix_spawnattr_t attributes;
@@ -68,30 +206,56 @@ int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
     return cause;
 }
 
-/* Starts the process: `fds` are its ends of the channel and of the heartbeat. Gives errno. */
-static int spawn_with_channels(pid_t *pid, const char *program, char *const *argv, const int fds[2])
+/* The same with a place in the table. Gives errno; EBUSY: there is no place. */
+static int spawn_in_table(struct child_process *child, const char *program, char *const *argv,
+                          const posix_spawn_file_actions_t *files)
+{
+    struct unreaped *place = reserve_place(!child->heartbeat); /* captured: it has none */
+    pid_t pid = 0;
+    int cause;
+
+    if (!place)
+        return EBUSY;
+    cause = spawn(&pid, program, argv, files);
+    child->pid = cause ? 0 : pid;
+    fill_place(place, child->pid);
+    if (child->pid)
+        child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    return cause;
+}
+
+/* Starts a process whose descriptors 0, 1, ... are these; -1: /dev/null. Gives errno. */
+static int start_process(struct child_process *child, const char *program, char *const *argv,
+                         const int *fds, int count)
 {
     posix_spawn_file_actions_t files;
-    int cause = posix_spawn_file_actions_init(&files);
+    int i, cause = posix_spawn_file_actions_init(&files);
 
     if (cause)
         return cause;
-    (void)posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[0], CHILD_PROCESS_CHANNEL_FD);
-    (void)posix_spawn_file_actions_adddup2(&files, fds[1], CHILD_PROCESS_HEARTBEAT_FD);
-    cause = child_process_spawn(pid, program, argv, &files);
+    for (i = 0; i < count; i++)
+        if (fds[i] < 0)
+            (void)posix_spawn_file_actions_addopen(&files, i, "/dev/null",
+                                                   i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+        else if (fds[i] != i) /* else it inherits it, if there is one */
+            (void)posix_spawn_file_actions_adddup2(&files, fds[i], i);
+    cause = spawn_in_table(child, program, argv, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 /* A copy of a descriptor above those that a child gets, so that none is in another's way. */
 static int move_fd_above_child_fds(int fd)
 {
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_PROCESS_HEARTBEAT_FD + 1) : -1;
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, CHILD_FDS) : -1;
 
-    if (fd >= 0)
-        (void)close(fd);
+    close_fd(fd);
     return moved;
 }
 
@@ -111,27 +275,25 @@ static int share_heartbeat(struct child_process *child)
 bool child_process_start(struct child_process *child, const char *program, char *const *argv,
                          uint64_t now_ns, struct err *err)
 {
-    int pair[2] = {-1, -1}, fds[2], cause;
+    int pair[2] = {-1, -1}, fds[] = {-1, -1, STDERR_FILENO, -1, -1}, cause;
 
-    *child = (struct child_process){.pidfd = -1, .started_ns = now_ns, .turned_ns = now_ns};
-    fds[1] = share_heartbeat(child);
+    *child = (struct child_process){
+        .pidfd = -1, .output_fd = -1, .started_ns = now_ns, .turned_ns = now_ns};
+    fds[CHILD_PROCESS_HEARTBEAT_FD] = share_heartbeat(child);
     cause = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0 ? 0 : errno;
-    fds[0] = move_fd_above_child_fds(pair[1]);
+    fds[CHILD_PROCESS_CHANNEL_FD] = move_fd_above_child_fds(pair[1]);
     ipc_channel_init(&child->channel, pair[0]);
     if (cause == 0)
-        cause = child->heartbeat && fds[0] >= 0
-                    ? spawn_with_channels(&child->pid, program, argv, fds)
+        cause = child->heartbeat && fds[CHILD_PROCESS_CHANNEL_FD] >= 0
+                    ? start_process(child, program, argv, fds, CHILD_FDS)
                     : EMFILE;
-    if (fds[0] >= 0)
-        (void)close(fds[0]);
-    if (fds[1] >= 0)
-        (void)close(fds[1]);
-    if (cause == 0) {
-        child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    close_fd(fds[CHILD_PROCESS_CHANNEL_FD]);
+    close_fd(fds[CHILD_PROCESS_HEARTBEAT_FD]);
+    if (cause == 0)
         return true;
-    }
-    err_set(err, "a helper process cannot be started: %s", strerror(cause));
-    child_process_end(child);
+    err_set(err, "a helper process cannot be started: %s",
+            cause == EBUSY ? "too many that were killed have not ended" : strerror(cause));
+    child_process_end(child, now_ns);
     return false;
 }
 
@@ -176,63 +338,119 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
     return again ? CHILD_PROCESS_BLOCKED : CHILD_PROCESS_WELL;
 }
 
-/* How it stands with our child of that pid; false: it is none any more, somebody else has reaped
- * it. info->si_pid 0: it runs. */
-static bool child_of_ours(const struct child_process *child, siginfo_t *info)
+/* child_process_status, without the wait. */
+static int exit_status(const struct child_process *child)
 {
-    *info = (siginfo_t){0};
-    return waitid(P_PID, (id_t)child->pid, info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
+    siginfo_t info = {0};
 
-/* Gives it a moment to end: its channel closes before its exit status is there. */
-static bool wait_end(const struct child_process *child, siginfo_t *info)
-{
-    const struct timespec step = {.tv_nsec = REAP_STEP_NS};
-    struct pollfd end = {.fd = child->pidfd, .events = POLLIN};
-    int i;
-
-    if (child->pidfd > 0)
-        (void)poll(&end, 1, REAP_MS);
-    for (i = 0; child->pidfd <= 0 && i < REAP_MS; i++) { /* before Linux 5.3 */
-        if (!child_of_ours(child, info) || info->si_pid != 0)
-            break;
-        (void)nanosleep(&step, NULL);
-    }
-    return child_of_ours(child, info);
-}
-
-int child_process_status(struct child_process *child)
-{
-    siginfo_t info;
-
-    if (!wait_end(child, &info))
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return STATUS_UNKNOWN;
     if (info.si_pid == 0)
         return STATUS_RUNS;
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-/* Kills and reaps it, if it is still ours: its pid could be another's by now. One that the kernel
- * does not let go of at once is left alone. */
-static void kill_it(const struct child_process *child)
+int child_process_status(const struct child_process *child)
 {
-    siginfo_t info;
+    const struct timespec step = {.tv_nsec = STATUS_STEP_NS};
+    int i;
 
-    if (child_of_ours(child, &info) && info.si_pid == 0)
-        (void)kill(child->pid, SIGKILL);
-    if (wait_end(child, &info) && info.si_pid != 0)
-        (void)waitpid(child->pid, NULL, WNOHANG);
+    for (i = 0; i < STATUS_STEPS && exit_status(child) == STATUS_RUNS; i++)
+        (void)nanosleep(&step, NULL);
+    return exit_status(child);
 }
 
-void child_process_end(struct child_process *child)
+void child_process_end(struct child_process *child, uint64_t now_ns)
 {
     if (child->channel.fd > 0)
         ipc_channel_finish(&child->channel);
+    if (child->output_fd > 0)
+        (void)close(child->output_fd);
     if (child->pid > 0)
-        kill_it(child);
+        kill_and_reap(child->pid, now_ns);
     if (child->pidfd > 0)
         (void)close(child->pidfd);
     if (child->heartbeat)
         (void)munmap(child->heartbeat, sizeof(*child->heartbeat));
-    *child = (struct child_process){.pidfd = -1, .channel = {.fd = -1}};
+    *child = (struct child_process){.pidfd = -1, .output_fd = -1, .channel = {.fd = -1}};
+}
+
+int child_process_start_captured(struct child_process *child,
+                                 const struct child_process_command *command, uint64_t deadline_ns)
+{
+    int pipes[2], fds[] = {-1, -1, -1}, cause;
+
+    *child = (struct child_process){
+        .pidfd = -1, .output_fd = -1, .channel = {.fd = -1}, .deadline_ns = deadline_ns};
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return errno;
+    (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* our end only */
+    fds[STDOUT_FILENO] = pipes[1];
+    fds[STDERR_FILENO] = command->errors ? pipes[1] : -1;
+    cause = start_process(child, command->program, command->argv, fds, 3);
+    close_fd(pipes[1]);
+    child->output_fd = pipes[0];
+    if (cause != 0)
+        child_process_end(child, 0);
+    return cause;
+}
+
+/* Reads the output that is there. False: `out` is full. */
+static bool read_output(struct child_process *child, struct buf *out)
+{
+    unsigned char bytes[READ_BYTES];
+    ssize_t got;
+    int i;
+
+    for (i = 0; i < READS_MAX && child->output_fd >= 0 && !buf_failed(out); i++) {
+        got = read(child->output_fd, bytes, sizeof(bytes));
+        if (got < 0)
+            break; /* nothing is there now */
+        buf_add(out, bytes, (size_t)got);
+        if (got == 0) {
+            (void)close(child->output_fd);
+            child->output_fd = -1;
+        }
+    }
+    return !buf_failed(out);
+}
+
+enum child_process_capture child_process_capture(struct child_process *child, uint64_t now_ns,
+                                                 struct buf *out)
+{
+    int status = exit_status(child); /* first: what it wrote before its end is in the pipe then */
+    bool fits = read_output(child, out);
+
+    if (status == STATUS_RUNS && fits && now_ns < child->deadline_ns)
+        return CHILD_PROCESS_RUNS;
+    child_process_end(child, now_ns);
+    return status == 0 && fits ? CHILD_PROCESS_DONE : CHILD_PROCESS_FAILED;
+}
+
+/* Waits a while for output, or for the end. */
+static void wait_for_output(const struct child_process *child)
+{
+    struct pollfd fds[] = {{.fd = child->output_fd, .events = POLLIN},
+                           {.fd = child->pidfd, .events = POLLIN}};
+    bool is_silent = child->output_fd < 0 && child->pidfd < 0; /* before Linux 5.3 */
+
+    (void)poll(fds, 2, is_silent ? LOOK_ENDING_MS : LOOK_MS);
+}
+
+bool child_process_run(const struct child_process_command *command,
+                       const struct child_process_limits *limits, struct buf *out)
+{
+    enum child_process_capture state;
+    struct child_process child;
+
+    if (child_process_start_captured(&child, command, limits->deadline_ns) != 0)
+        return false;
+    for (;;) {
+        if (atomic_load(limits->stop))
+            child.deadline_ns = 0;
+        state = child_process_capture(&child, clock_mono_ns(), out);
+        if (state != CHILD_PROCESS_RUNS)
+            return state == CHILD_PROCESS_DONE;
+        wait_for_output(&child);
+    }
 }

@@ -3,32 +3,47 @@
  * Folder agent/child: knows processes of our own: start, deadline, heartbeat, messages, fewer
  * rights, end. Does not know what these processes do.
  *
- * child_process.h - a process of pystrobe's own that may crash or hang: start, check, kill.
+ * child_process.h - a process of pystrobe's own that may crash or hang: start, check, kill, reap.
  *
  * It is this program with another subcommand, so it has a new memory layout and none of its
- * parent's memory. It gets /dev/null, our stderr, one end of a channel (CHILD_PROCESS_CHANNEL_FD)
- * and a struct heartbeat in shared memory (CHILD_PROCESS_HEARTBEAT_FD).
+ * parent's memory, and a read of a target that hangs can be killed with it. It is started with a
+ * message channel or with its output captured.
+ *
+ * No call waits for a process to end. One that does not end at once when it is killed (it is
+ * blocked in the kernel, state D) stays in a table until a later call of child_process_reap finds
+ * that it has ended. While the table is full no child starts.
  *
  * Shape:   child_process_start; ipc_channel_send and ipc_channel_receive on child->channel;
- *          child_process_look now and then; child_process_end, which takes no longer than the
- *          kernel needs to kill it.
- * Threads: one; the parent may have others when it starts a child.
+ *          child_process_look now and then; child_process_end. Or child_process_run, or
+ *          child_process_start_captured and child_process_capture until it has ended.
+ *          child_process_reap now and then.
+ * Threads: a child belongs to one thread, of which there may be several; child_process_reap and the
+ *          functions below it may be called from any.
  */
 #ifndef AGENT_CHILD_CHILD_PROCESS_H
 #define AGENT_CHILD_CHILD_PROCESS_H
 
-#include <spawn.h>
+#include <stdatomic.h>
+#include <sys/types.h>
 
 #include "agent/child/heartbeat.h"
 #include "agent/child/ipc_channel.h"
 
 enum { CHILD_PROCESS_CHANNEL_FD = 3, CHILD_PROCESS_HEARTBEAT_FD = 4 };
 
+/* Children that are not reaped. The web server's clients, each with one, and the samplers need
+ * fewer. */
+enum { CHILD_PROCESS_MAX = 64 };
+
+#define CHILD_PROCESS_SELF "/proc/self/exe"
+
 struct child_process {
     pid_t pid; /* 0: none runs */
     int pidfd; /* owned: readable once it has ended; -1: the kernel has no pidfds */
     struct ipc_channel channel;
-    struct heartbeat *heartbeat; /* owned mapping, shared with the child */
+    struct heartbeat *heartbeat; /* owned mapping, shared with the child; NULL if captured */
+    int output_fd;               /* owned: its output, if captured; -1: closed */
+    uint64_t deadline_ns;        /* monotonic: killed at the first child_process_capture after it */
     uint64_t started_ns;
     uint64_t turns, turned_ns; /* heartbeat turns as last seen; monotonic: last change */
     uint64_t blocked_ns;       /* start of the read that looked blocked; 0: none */
@@ -42,7 +57,9 @@ enum child_process_look {
 };
 
 /*
- * Starts `program` with `argv`. On failure *child is all zero.
+ * Starts `program` with `argv`. It gets /dev/null, our stderr, one end of a channel
+ * (CHILD_PROCESS_CHANNEL_FD) and a struct heartbeat in shared memory (CHILD_PROCESS_HEARTBEAT_FD).
+ * On failure there is nothing to end.
  *
  * Gives:  false: `err` says why.
  */
@@ -63,18 +80,65 @@ pid_t child_process_reads(const struct child_process *child);
 /*
  * Exit status of the child, or 128 + the signal that killed it. -1: it still runs, also after a
  * short wait; -2: not known, because another part of this process has reaped it.
+ *
+ * Cost: up to 200 ms for a child that runs: its channel closes before its exit status is there.
  */
-int child_process_status(struct child_process *child);
+int child_process_status(const struct child_process *child);
+
+struct child_process_command {
+    const char *program; /* borrowed, a path: CHILD_PROCESS_SELF, but in tests */
+    char *const *argv;   /* borrowed */
+    bool errors;         /* capture its standard error, too */
+};
+
+/* When to kill it. */
+struct child_process_limits {
+    uint64_t deadline_ns; /* monotonic */
+    atomic_bool *stop;    /* borrowed: as soon as it is true */
+};
+
+/* State of a child whose output is captured. */
+enum child_process_capture {
+    CHILD_PROCESS_RUNS,
+    CHILD_PROCESS_DONE,  /* it has exited with status 0, and its output is complete */
+    CHILD_PROCESS_FAILED /* it failed, or was killed: at its deadline, or when `out` was full */
+};
+
+/* Starts a command with its output captured. On failure there is nothing to end. Gives errno. */
+MUST_CHECK int child_process_start_captured(struct child_process *child,
+                                            const struct child_process_command *command,
+                                            uint64_t deadline_ns);
 
 /*
- * Starts a process of ours with these files: in a group of its own, with all signals at their
- * defaults and none blocked, and just what it needs of our environment, as the rest may hold
- * secrets. Gives errno.
+ * Appends the output that is there to `out`. Ends the child unless it gives CHILD_PROCESS_RUNS.
+ * What processes that the child has started write after its end is not read.
+ *
+ * Cost: never waits; reads up to 1 MiB.
  */
-MUST_CHECK int child_process_spawn(pid_t *pid, const char *program, char *const *argv,
-                                   const posix_spawn_file_actions_t *files);
+MUST_CHECK enum child_process_capture child_process_capture(struct child_process *child,
+                                                            uint64_t now_ns, struct buf *out);
 
-/* Kills it if it runs still, and frees what belongs to it. NULL pointers and zeros are fine. */
-void child_process_end(struct child_process *child);
+/*
+ * Runs a command and appends its output to `out`. Kills it at its limits, and when `out` is full.
+ *
+ * Gives: false: it could not be started, was killed, or failed.
+ * Cost:  waits up to the deadline.
+ */
+MUST_CHECK bool child_process_run(const struct child_process_command *command,
+                                  const struct child_process_limits *limits, struct buf *out);
+
+/* Kills it if it runs still, and frees what belongs to it. NULL pointers and zeros are fine. Only
+ * the direct child is killed: the process that holds a target for a dump has to let it go. */
+void child_process_end(struct child_process *child, uint64_t now_ns);
+
+/* Reaps the killed children that have ended. Gives how many were killed a second ago or earlier
+ * and have not. */
+size_t child_process_reap(uint64_t now_ns);
+
+/* The CPU time of all captured commands that have been reaped. */
+uint64_t child_process_captured_cpu_ns(void);
+
+/* Gives how many captured commands are not reaped, and their processes. */
+size_t child_process_captured(pid_t out[CHILD_PROCESS_MAX]);
 
 #endif

@@ -142,6 +142,8 @@ static void add_samplers(const struct state *s, struct buf *out)
              (double)s->supervisor.crashed);
     labelled(out, "pystrobe_samplers_lost_total", "reason", "silent", NULL, NULL,
              (double)s->supervisor.silent);
+    one(out, "pystrobe_unkillable_processes", "gauge",
+        "Processes of pystrobe's own that were killed and do not end.", (double)s->unkillable);
 }
 
 /* One number of each exporter. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/child/run_captured.h"
+#include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
 
@@ -222,7 +222,8 @@ void monitoring_publish(struct monitoring *monitoring, const struct monitoring_s
     state->log_left_out = log_left_out();
     state->config = monitoring->config;
     state_own_use(state);
-    state->cpu_ns += supervisor_cpu_ns(sources->supervisor) + run_captured_cpu_ns();
+    state->cpu_ns += supervisor_cpu_ns(sources->supervisor) + child_process_captured_cpu_ns();
+    state->unkillable = child_process_reap(state->taken_mono_ns);
     state->budget = *supervisor_budget(sources->supervisor);
     state->engine = *supervisor_engine_stats(sources->supervisor);
     state->supervisor = *supervisor_stats(sources->supervisor);

@@ -67,6 +67,7 @@ struct state {
     uint64_t memory_bytes; /* resident */
     size_t fds, fds_max;
     uint64_t log_left_out;
+    size_t unkillable; /* processes of ours that were killed and do not end */
     uint64_t profiles; /* built */
     bool ready;        /* it has looked for processes */
     struct state_config config;

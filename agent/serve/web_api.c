@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/child/run_captured.h"
+#include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/report/flame_json.h"
 #include "agent/sampling/service.h"
@@ -63,13 +63,14 @@ static void leave_store(const struct web_request *request, char *path)
 static void answer_printed(const struct web_request *request, char *const *argv, unsigned seconds,
                            struct web_answer *answer)
 {
-    const struct run_captured_limits limits = {clock_mono_ns() + seconds * NS_PER_S, request->stop};
-    const struct run_captured_command command = {RUN_CAPTURED_SELF, argv, .errors = false};
+    const struct child_process_limits limits = {clock_mono_ns() + seconds * NS_PER_S,
+                                                request->stop};
+    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = false};
     struct buf *body = &answer->body;
     char reason[400];
 
     web_takes(request, seconds);
-    if (run_captured(&command, &limits, body)) {
+    if (child_process_run(&command, &limits, body)) {
         answer->type = json;
         return;
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/child/run_captured.h"
+#include "agent/child/child_process.h"
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
 #include "agent/host/version.h"
@@ -165,7 +165,7 @@ void web_pull_profile(const struct web_request *request, struct web_answer *answ
 /* Adds what `pystrobe dump` prints of a process; with a word and its value more only if it can,
  * else also why it cannot. */
 static void add_dump(pid_t pid, const char *word, const char *value,
-                     const struct run_captured_limits *limits, struct buf *out)
+                     const struct child_process_limits *limits, struct buf *out)
 {
     char number[16];
     char *argv[] = {(char[]){"pystrobe"},
@@ -176,12 +176,12 @@ static void add_dump(pid_t pid, const char *word, const char *value,
                     (char *)(uintptr_t)word,
                     (char *)(uintptr_t)value,
                     NULL};
-    const struct run_captured_command command = {RUN_CAPTURED_SELF, argv, .errors = !word};
+    const struct child_process_command command = {CHILD_PROCESS_SELF, argv, .errors = !word};
     struct buf text;
 
     (void)snprintf(number, sizeof(number), "%d", (int)pid);
     buf_init(&text, WEB_TEXT_MAX);
-    if (!run_captured(&command, limits, &text) && !word && text.size == 0)
+    if (!child_process_run(&command, limits, &text) && !word && text.size == 0)
         buf_add_fmt(&text, "process %d: it cannot be read now\n", (int)pid);
     buf_add(out, text.data, text.size);
     if (text.size > 0)
@@ -201,8 +201,8 @@ static bool is_meant(const struct state_target *target, const char *resolve_targ
 
 void web_pull_stacks(const struct web_request *request, struct web_answer *answer)
 {
-    const struct run_captured_limits limits = {clock_mono_ns() + STACKS_SECONDS * NS_PER_S,
-                                               request->stop};
+    const struct child_process_limits limits = {clock_mono_ns() + STACKS_SECONDS * NS_PER_S,
+                                                request->stop};
     struct state *state = state_share_get(request->sources->share);
     char resolve_target[CONTROL_TARGET_MAX];
     size_t i, count = 0;

@@ -27,7 +27,7 @@ bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uin
     sampler->done = 0;
     sampler->committed = 0;
     sampler->now = (struct report_counts){0};
-    if (child_process_start(&sampler->child, "/proc/self/exe", argv, now_ns, err)) {
+    if (child_process_start(&sampler->child, CHILD_PROCESS_SELF, argv, now_ns, err)) {
         sampler->begun++;
         return true;
     }
@@ -84,7 +84,7 @@ void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t
     if (sampler->pause_ns > PAUSE_MAX_NS)
         sampler->pause_ns = PAUSE_MAX_NS;
     sampler->cpu_ns = sampler_process_cpu_ns(sampler);
-    child_process_end(&sampler->child);
+    child_process_end(&sampler->child, now_ns);
     sampler_process_add_counts(sum, &sampler->now);
     sampler->now = (struct report_counts){0};
     free_feeds(sampler);
@@ -92,7 +92,7 @@ void sampler_process_stop(struct sampler_process *sampler, bool failed, uint64_t
 
 void sampler_process_finish(struct sampler_process *sampler)
 {
-    child_process_end(&sampler->child);
+    child_process_end(&sampler->child, clock_mono_ns());
     free_feeds(sampler);
 }
 

@@ -271,6 +271,7 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
 {
     size_t i;
 
+    (void)child_process_reap(now_ns);
     for (i = 0; i < SAMPLERS; i++)
         check_sampler(f, &f->samplers[i], now_ns);
     for (i = 0; i < f->assignments.count; i++)

@@ -3,7 +3,8 @@
  * supervisor_internal.h. */
 #include <time.h>
 
-#include "agent/child/run_captured.h"
+#include "agent/child/child_process.h"
+#include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/sampling/ticks.h"
 #include "agent/supervisor/supervisor_internal.h"
@@ -41,8 +42,8 @@ static double factor_max(const struct supervisor *f, uint64_t now_ns)
 /* The memory of what runs because people asked for it. */
 static uint64_t asked_memory(void)
 {
-    pid_t pids[RUN_CAPTURED_RUNNING_MAX];
-    size_t i, count = run_captured_count(pids);
+    pid_t pids[CHILD_PROCESS_MAX];
+    size_t i, count = child_process_captured(pids);
     uint64_t bytes = 0;
 
     for (i = 0; i < count; i++)
@@ -63,7 +64,7 @@ static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
         if (sampler_process_runs(&f->samplers[i]))
             use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-    use.asked_cpu_ns = run_captured_cpu_ns();
+    use.asked_cpu_ns = child_process_captured_cpu_ns();
     use.cpu_ns = timespec_to_ns(own) + supervisor_cpu_ns(f) + use.asked_cpu_ns;
     return use;
 }

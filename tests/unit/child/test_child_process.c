@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_child_process.c - helpers are started clean, told from one that gets no CPU when they
- * hang, and gone when they are ended. The helper is this program again.
+ * hang, and gone when they are ended; the output of others is captured, within its limits. The
+ * helper is this program again.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +24,10 @@
 
 enum { READ_PID = 4242 };
 
-static char *own_path;
+/* The time of tests that step the clock. */
+static const uint64_t start_ns = 5 * NS_PER_S;
+
+static char *own_path; /* CHILD_PROCESS_SELF is valgrind itself below it */
 
 /* What the helper does, by its argument. */
 static int be_helper(const char *what)
@@ -48,6 +55,40 @@ static int be_helper(const char *what)
         (void)raise(SIGSTOP);
     for (;;)
         (void)pause();
+}
+
+/* Writes to a pipe whose other end a child of it holds open, too. */
+static int speak_with_child(void)
+{
+    if (fork() == 0)
+        for (;;)
+            (void)pause();
+    return write(STDOUT_FILENO, "words", 5) == 5 ? 0 : 1;
+}
+
+/* What a helper does whose output is captured. -1: it is not one. */
+static int print_as_helper(const char *what)
+{
+    if (strcmp(what, "speak") == 0)
+        return write(STDOUT_FILENO, "words", 5) == 5 && write(STDERR_FILENO, "!", 1) == 1 ? 0 : 1;
+    if (strcmp(what, "speak with child") == 0)
+        return speak_with_child();
+    if (strcmp(what, "fail") == 0)
+        return 3;
+    while (strcmp(what, "work") == 0)
+        if (clock() > CLOCKS_PER_SEC / 20)
+            return 0;
+    while (strcmp(what, "flood") == 0)
+        if (write(STDOUT_FILENO, "words", 5) < 0)
+            return 1;
+    if (strcmp(what, "close") == 0 || strcmp(what, "deaf") == 0) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)!write(STDOUT_FILENO, "x", 1);
+        (void)close(strcmp(what, "close") == 0 ? STDOUT_FILENO : -1);
+        for (;;)
+            (void)pause();
+    }
+    return -1;
 }
 
 static void start(struct child_process *child, const char *what)
@@ -102,7 +143,7 @@ static void one_that_sleeps_in_a_read_is_blocked(void **state)
     assert_int_equal(look_after(&child, 550), CHILD_PROCESS_BLOCKED);
     assert_int_equal(child_process_reads(&child), READ_PID);
     assert_int_equal(child_process_status(&child), -1);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 }
 
 static void one_that_runs_is_not_blocked_for_long(void **state)
@@ -118,7 +159,7 @@ static void one_that_runs_is_not_blocked_for_long(void **state)
     assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 2000), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 60000), CHILD_PROCESS_BLOCKED);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 }
 
 static void one_that_was_stopped_is_silent(void **state)
@@ -134,7 +175,7 @@ static void one_that_was_stopped_is_silent(void **state)
     assert_int_equal(look_after(&child, 0), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 10000), CHILD_PROCESS_SILENT);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 }
 
 static void one_that_begins_nothing_is_silent(void **state)
@@ -151,7 +192,7 @@ static void one_that_begins_nothing_is_silent(void **state)
     assert_int_equal(look_after(&child, 1000), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 10000), CHILD_PROCESS_SILENT);
     assert_int_equal(child_process_reads(&child), 0);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 }
 
 static void the_end_is_told(void **state)
@@ -165,13 +206,13 @@ static void the_end_is_told(void **state)
     wait_state(&child, 'Z');
     assert_int_equal(look_after(&child, 60000), CHILD_PROCESS_WELL);
     assert_int_equal(child_process_status(&child), 7);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 
     start(&child, "sleep");
     assert_int_equal(kill(child.pid, SIGSEGV), 0);
     wait_state(&child, 'Z');
     assert_int_equal(child_process_status(&child), 128 + SIGSEGV);
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
 }
 
 static void the_environment_stays_here(void **state)
@@ -184,8 +225,8 @@ static void the_environment_stays_here(void **state)
     start(&child, "env");
     (void)hear(&child, text, sizeof(text));
     assert_string_equal(text, "clean");
-    child_process_end(&child);
-    child_process_end(&child); /* twice is fine */
+    child_process_end(&child, start_ns);
+    child_process_end(&child, start_ns); /* twice is fine */
 }
 
 static void a_program_that_is_not_there_is_told(void **state)
@@ -202,7 +243,14 @@ static void a_program_that_is_not_there_is_told(void **state)
         assert_non_null(strstr(err.text, "No such file"));
         assert_int_equal(child.pid, 0);
     }
-    child_process_end(&child);
+    child_process_end(&child, start_ns);
+}
+
+/* Waits until the kernel has let go of all that were ended. */
+static void await_reaped(pid_t pid)
+{
+    AWAIT(child_process_reap(start_ns + 60 * NS_PER_S) == 0);
+    assert_int_equal(kill(pid, 0), -1);
 }
 
 static void an_ended_helper_is_gone(void **state)
@@ -215,8 +263,218 @@ static void an_ended_helper_is_gone(void **state)
     start(&child, "stop");
     (void)hear(&child, text, sizeof(text));
     pid = child.pid;
-    child_process_end(&child);
-    assert_int_equal(kill(pid, 0), -1);
+    child_process_end(&child, start_ns);
+    await_reaped(pid);
+}
+
+/* One that the kernel cannot end: it is traced, and stops on its way out until we let it go. */
+static void start_unkillable(struct child_process *child)
+{
+    char text[16];
+
+    start(child, "sleep");
+    (void)hear(child, text, sizeof(text));
+    assert_int_equal(ptrace(PTRACE_SEIZE, child->pid, NULL, (void *)PTRACE_O_TRACEEXIT), 0);
+}
+
+static void one_that_cannot_be_killed_is_counted_until_it_ends(void **state)
+{
+    struct child_process child;
+    pid_t pid;
+
+    (void)state;
+    start_unkillable(&child);
+    pid = child.pid;
+    child_process_end(&child, start_ns); /* does not wait for it */
+    assert_int_equal(child.pid, 0);
+    assert_int_equal(child_process_reap(start_ns + NS_PER_S - 1), 0);
+    assert_int_equal(child_process_reap(start_ns + NS_PER_S), 1);
+    assert_int_equal(child_process_reap(start_ns + 60 * NS_PER_S), 1);
+
+    AWAIT(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
+    await_reaped(pid);
+}
+
+static void too_many_that_do_not_end_stop_further_ones(void **state)
+{
+    char *argv[] = {own_path, (char[]){"rest"}, NULL};
+    struct child_process child;
+    pid_t pids[CHILD_PROCESS_MAX];
+    struct err err = {""};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < CHILD_PROCESS_MAX; i++) {
+        start_unkillable(&child);
+        pids[i] = child.pid;
+        child_process_end(&child, start_ns);
+    }
+    assert_int_equal(child_process_reap(start_ns + NS_PER_S), CHILD_PROCESS_MAX);
+    assert_false(child_process_start(&child, own_path, argv, start_ns, &err));
+    assert_non_null(strstr(err.text, "have not ended"));
+
+    for (i = 0; i < CHILD_PROCESS_MAX; i++)
+        AWAIT(ptrace(PTRACE_DETACH, pids[i], NULL, NULL) == 0);
+    await_reaped(pids[0]);
+    assert_true(child_process_start(&child, own_path, argv, start_ns, &err));
+    child_process_end(&child, start_ns);
+}
+
+/* Runs a helper until it ends by itself, is stopped, or prints too much. */
+static bool run(const char *what, bool errors, bool stopped, struct buf *out)
+{
+    char *argv[] = {own_path, (char *)(uintptr_t)what, NULL};
+    const struct child_process_command command = {own_path, argv, errors};
+    atomic_bool stop = stopped;
+    const struct child_process_limits limits = {UINT64_MAX, &stop};
+
+    return child_process_run(&command, &limits, out);
+}
+
+static void start_captured(struct child_process *child, const char *what)
+{
+    char *argv[] = {own_path, (char *)(uintptr_t)what, NULL};
+    const struct child_process_command command = {own_path, argv, false};
+
+    assert_int_equal(child_process_start_captured(child, &command, start_ns + NS_PER_S), 0);
+}
+
+static void keeps_what_is_printed(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_true(run("speak", false, false, &out));
+    assert_int_equal(out.size, 5);
+    assert_memory_equal(out.data, "words", 5);
+    buf_reset(&out);
+    assert_true(run("speak", true, false, &out));
+    assert_int_equal(out.size, 6);
+    buf_finish(&out);
+}
+
+static void tells_a_failure(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_false(run("fail", false, false, &out));
+    assert_int_equal(out.size, 0);
+    buf_finish(&out);
+}
+
+static void kills_when_told_to_stop_or_when_there_is_too_much(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 100000);
+    assert_false(run("deaf", false, true, &out));
+    assert_false(run("flood", false, false, &out));
+    assert_true(buf_failed(&out));
+    buf_finish(&out);
+}
+
+/* Reads the output until there is some; the time is `now_ns` all the while. */
+static void await_output(struct child_process *child, uint64_t now_ns, struct buf *out)
+{
+    AWAIT(child_process_capture(child, now_ns, out) == CHILD_PROCESS_RUNS && out->size > 0);
+}
+
+static void kills_at_the_deadline_one_that_ignores_sigterm(void **state)
+{
+    static const char *const deaf[] = {"deaf", "close"};
+    struct child_process child;
+    struct buf out;
+    pid_t pid;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        buf_init(&out, 4096);
+        start_captured(&child, deaf[i]);
+        pid = child.pid;
+        await_output(&child, start_ns + NS_PER_S - 1, &out);
+        assert_int_equal(kill(pid, SIGTERM), 0);
+        assert_int_equal(child_process_capture(&child, start_ns + NS_PER_S - 1, &out),
+                         CHILD_PROCESS_RUNS);
+        assert_int_equal(child_process_capture(&child, start_ns + NS_PER_S, &out),
+                         CHILD_PROCESS_FAILED);
+        assert_int_equal(child.pid, 0);
+        await_reaped(pid);
+        buf_finish(&out);
+    }
+}
+
+static void does_not_wait_for_a_grandchild_that_keeps_the_pipe_open(void **state)
+{
+    enum child_process_capture capture;
+    struct child_process child;
+    struct buf out;
+    pid_t group;
+
+    (void)state;
+    buf_init(&out, 4096);
+    start_captured(&child, "speak with child");
+    group = child.pid;
+    AWAIT((capture = child_process_capture(&child, start_ns, &out)) != CHILD_PROCESS_RUNS);
+    assert_int_equal(capture, CHILD_PROCESS_DONE);
+    assert_int_equal(out.size, 5);
+    assert_int_equal(kill(-group, SIGKILL), 0); /* it was still there */
+    buf_finish(&out);
+}
+
+static void captures_nothing_from_a_program_that_is_not_there(void **state)
+{
+    char *argv[] = {own_path, NULL};
+    const struct child_process_command command = {"/no/such/program", argv, false};
+    atomic_bool stop = false;
+    const struct child_process_limits limits = {UINT64_MAX, &stop};
+    pid_t pids[CHILD_PROCESS_MAX];
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_false(child_process_run(&command, &limits, &out));
+    assert_int_equal(child_process_captured(pids), 0);
+    buf_finish(&out);
+}
+
+static void adds_up_what_its_commands_took(void **state)
+{
+    uint64_t before_ns = child_process_captured_cpu_ns();
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_true(run("work", false, false, &out));
+    assert_true(child_process_captured_cpu_ns() >= before_ns + 45 * NS_PER_MS);
+    buf_finish(&out);
+}
+
+static void *run_beside(void *out)
+{
+    (void)run("deaf", false, false, out);
+    return NULL;
+}
+
+static void knows_its_commands_while_they_run(void **state)
+{
+    pid_t pids[CHILD_PROCESS_MAX];
+    pthread_t beside;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 4096);
+    assert_int_equal(child_process_captured(pids), 0);
+    assert_int_equal(pthread_create(&beside, NULL, run_beside, &out), 0);
+    AWAIT(child_process_captured(pids) != 0);
+    assert_int_equal(kill(pids[0], SIGKILL), 0);
+    assert_int_equal(pthread_join(beside, NULL), 0);
+    assert_int_equal(child_process_captured(pids), 0);
+    buf_finish(&out);
 }
 
 int main(int argc, char **argv)
@@ -230,13 +488,23 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_environment_stays_here),
         cmocka_unit_test(a_program_that_is_not_there_is_told),
         cmocka_unit_test(an_ended_helper_is_gone),
+        cmocka_unit_test(one_that_cannot_be_killed_is_counted_until_it_ends),
+        cmocka_unit_test(too_many_that_do_not_end_stop_further_ones),
+        cmocka_unit_test(keeps_what_is_printed),
+        cmocka_unit_test(tells_a_failure),
+        cmocka_unit_test(kills_when_told_to_stop_or_when_there_is_too_much),
+        cmocka_unit_test(kills_at_the_deadline_one_that_ignores_sigterm),
+        cmocka_unit_test(does_not_wait_for_a_grandchild_that_keeps_the_pipe_open),
+        cmocka_unit_test(captures_nothing_from_a_program_that_is_not_there),
+        cmocka_unit_test(adds_up_what_its_commands_took),
+        cmocka_unit_test(knows_its_commands_while_they_run),
     };
-    int failed;
+    int status = argc > 1 ? print_as_helper(argv[1]) : 0;
 
     if (argc > 1)
-        return be_helper(argv[1]);
-    own_path = realpath("/proc/self/exe", NULL);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+        return status >= 0 ? status : be_helper(argv[1]);
+    own_path = realpath(CHILD_PROCESS_SELF, NULL);
+    status = cmocka_run_group_tests(tests, NULL, NULL);
     free(own_path);
-    return failed;
+    return status;
 }

@@ -86,6 +86,17 @@ static void prints_text_for_people(void **state)
     state_drop(s);
 }
 
+static void counts_processes_that_do_not_end(void **state)
+{
+    struct state *s = make_state();
+
+    (void)state;
+    assert_non_null(strstr(shown(metrics_text, s), "\npystrobe_unkillable_processes 0\n"));
+    s->unkillable = 2;
+    assert_non_null(strstr(shown(metrics_text, s), "\npystrobe_unkillable_processes 2\n"));
+    state_drop(s);
+}
+
 static void says_what_hangs(void **state)
 {
     struct state *s = make_state();
@@ -212,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_for_people),
         cmocka_unit_test(says_what_hangs),
+        cmocka_unit_test(counts_processes_that_do_not_end),
         cmocka_unit_test(says_the_most_important_in_a_line),
         cmocka_unit_test(lets_no_name_break_out),
         cmocka_unit_test(tells_of_a_reload_that_failed),
