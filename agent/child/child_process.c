@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/host/clock.h"
 #include "agent/proc/proc.h"
 #include "base/time_units.h"
 
