@@ -43,7 +43,8 @@ struct delivery_world {
     int64_t (*utc_ns)(void *ctx);
     void (*log)(void *ctx, enum delivery_level level, const char *line); /* without a newline */
     void *ctx;
-    /* Waits for `cond` until `deadline_ns` of now_ns; may return early. NULL: by CLOCK_MONOTONIC. */
+    /* Waits for `cond` until `deadline_ns` of now_ns; may return early. NULL: by CLOCK_MONOTONIC.
+     */
     void (*wait)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
 };
 
