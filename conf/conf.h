@@ -156,6 +156,9 @@ bool conf_same_exporter(const struct conf *a, const struct conf *b, const char *
 /* True if both set the same for the spool. */
 bool conf_same_spool(const struct conf *a, const struct conf *b);
 
+/* Reads pull or page of [http]: true for "on", false for "off", `otherwise` for NULL. */
+bool conf_is_on(const char *setting, bool otherwise);
+
 /* True if the main file has no section at all, like one that is just being written. */
 bool conf_is_empty(const struct conf *conf);
 

@@ -38,7 +38,7 @@ static void set_section_defaults(struct conf_build *build, struct conf_section *
     }
 }
 
-static bool is_on(const char *setting, bool otherwise)
+bool conf_is_on(const char *setting, bool otherwise)
 {
     return setting ? strcmp(setting, "on") == 0 : otherwise;
 }
@@ -56,7 +56,8 @@ static bool only_page_shows(const struct conf_origin *origin)
     if (!listen)
         return false;
     near = listen[0] == '/' || strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0;
-    for (; section && is_on(http->page, is_on(http->pull, near)); section = section->next) {
+    for (; section && conf_is_on(http->page, conf_is_on(http->pull, near));
+         section = section->next) {
         type = ((const struct exporter_settings *)section->values)->type;
         if (type && type->needs_url)
             return false;

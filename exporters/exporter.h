@@ -105,7 +105,7 @@ char *exporter_hide(const char *secret);
 void exporter_forget(char *secret);
 
 /*
- * Makes an exporter from its settings.
+ * Makes an exporter from its settings, whose type is not NULL.
  *
  * Gives:  *out, which the caller ends with exporter_close; untouched on failure.
  * Errors: EXPORTER_BAD_CONFIG (`err` says what and what to do), EXPORTER_NOMEM.

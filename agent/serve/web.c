@@ -313,12 +313,6 @@ struct web *web_open(const struct conf *conf, const struct web_sources *sources,
     return NULL;
 }
 
-/* Without a word for it, what shows more than numbers is for this machine alone. */
-static bool options(const char *setting, bool otherwise)
-{
-    return setting ? strcmp(setting, "on") == 0 : otherwise;
-}
-
 /* The path of the first exporter that is a store; NULL: there is none. */
 static const char *store_of(const struct conf *conf)
 {
@@ -337,9 +331,10 @@ void web_change(struct web *web, const struct conf *conf)
 
     if (!web)
         return;
-    pull = options(conf->http.pull, web->listen.exposure != WEB_ANYWHERE);
+    /* Without a word for it, what shows more than numbers is for this machine alone. */
+    pull = conf_is_on(conf->http.pull, web->listen.exposure != WEB_ANYWHERE);
     atomic_store(&web->parts[PART_PULL], pull);
-    atomic_store(&web->parts[PART_PAGE], options(conf->http.page, pull));
+    atomic_store(&web->parts[PART_PAGE], conf_is_on(conf->http.page, pull));
     path = store_of(conf);
     (void)pthread_mutex_lock(&web->store.lock);
     free(web->store.path);
