@@ -70,6 +70,7 @@ static const char *const switches[] = {"off", "on", NULL};
 #define IN_TARGET(field) .kind = CONF_TARGET, .offset = offsetof(struct conf_target, field)
 #define IN_EXPORTER(field) \
     .kind = CONF_EXPORTER, .offset = offsetof(struct exporter_settings, field)
+#define IN_SERVERS(field) IN_EXPORTER(field), .used_by = CONF_SERVERS
 
 const struct conf_option conf_options[] = {
     {
@@ -538,9 +539,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "url",
-        IN_EXPORTER(url),
+        IN_SERVERS(url),
         .type = CONF_TYPE_URL,
-        .used_by = CONF_SERVERS,
         .otel = "ENDPOINT",
         .need = CONF_REQUIRED,
         .otherwise = "an error",
@@ -550,36 +550,32 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "tenant",
-        IN_EXPORTER(tenant),
+        IN_SERVERS(tenant),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_SERVERS,
         .otherwise = "none is named",
         .example = "team-a",
         .help = "The tenant that the profiles belong to, sent as X-Scope-OrgID.",
     },
     {
         .name = "user",
-        IN_EXPORTER(user),
+        IN_SERVERS(user),
         .type = CONF_TYPE_TEXT,
-        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "pystrobe",
         .help = "The user of basic authentication. It needs password_file.",
     },
     {
         .name = "password_file",
-        IN_EXPORTER(password.file),
+        IN_SERVERS(password.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "/etc/pystrobe/password",
         .help = "A file whose first line is the password of user.",
     },
     {
         .name = "password_env",
-        IN_EXPORTER(password.env),
+        IN_SERVERS(password.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "PASSWORD",
         .help = "The environment variable that has the password of user. It is taken out of the "
@@ -587,9 +583,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "password_credential",
-        IN_EXPORTER(password.credential),
+        IN_SERVERS(password.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no basic authentication",
         .example = "password",
         .help =
@@ -597,18 +592,16 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "token_file",
-        IN_EXPORTER(token.file),
+        IN_SERVERS(token.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "/etc/pystrobe/token",
         .help = "A file whose first line is sent as a bearer token. It excludes user.",
     },
     {
         .name = "token_env",
-        IN_EXPORTER(token.env),
+        IN_SERVERS(token.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "TOKEN",
         .help = "The environment variable that has the bearer token. It is taken out of the "
@@ -616,18 +609,16 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "token_credential",
-        IN_EXPORTER(token.credential),
+        IN_SERVERS(token.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no bearer token",
         .example = "token",
         .help = "The systemd credential (LoadCredential=) whose first line is the bearer token.",
     },
     {
         .name = "ca_file",
-        IN_EXPORTER(ca_file),
+        IN_SERVERS(ca_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otel = "CERTIFICATE",
         .otherwise = "the certificates of the system",
         .example = "/etc/pystrobe/ca.pem",
@@ -635,9 +626,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "cert_file",
-        IN_EXPORTER(cert_file),
+        IN_SERVERS(cert_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otel = "CLIENT_CERTIFICATE",
         .otherwise = "no client certificate",
         .example = "/etc/pystrobe/client.pem",
@@ -645,9 +635,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "key_file",
-        IN_EXPORTER(key_file),
+        IN_SERVERS(key_file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otel = "CLIENT_KEY",
         .otherwise = "the key is in cert_file",
         .example = "/etc/pystrobe/client.key",
@@ -655,27 +644,24 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "proxy",
-        IN_EXPORTER(proxy),
+        IN_SERVERS(proxy),
         .type = CONF_TYPE_PROXY,
-        .used_by = CONF_SERVERS,
         .otherwise = "as http_proxy, https_proxy and no_proxy say",
         .example = "http://proxy.example:3128",
         .help = "The proxy that the server is reached through.",
     },
     {
         .name = "proxy_login_file",
-        IN_EXPORTER(proxy_login.file),
+        IN_SERVERS(proxy_login.file),
         .type = CONF_TYPE_PATH,
-        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "/etc/pystrobe/proxy-login",
         .help = "A file whose first line is USER:PASSWORD for the proxy.",
     },
     {
         .name = "proxy_login_env",
-        IN_EXPORTER(proxy_login.env),
+        IN_SERVERS(proxy_login.env),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "PROXY_LOGIN",
         .help = "The environment variable that has USER:PASSWORD for the proxy. It is taken out of "
@@ -683,9 +669,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "proxy_login_credential",
-        IN_EXPORTER(proxy_login.credential),
+        IN_SERVERS(proxy_login.credential),
         .type = CONF_TYPE_NAME,
-        .used_by = CONF_SERVERS,
         .otherwise = "no login",
         .example = "proxy-login",
         .help = "The systemd credential (LoadCredential=) whose first line is USER:PASSWORD for "
@@ -735,9 +720,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "timeout",
-        IN_EXPORTER(timeout_ns),
+        IN_SERVERS(timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_SERVERS,
         .otel = "TIMEOUT",
         .usual = "10s",
         .min = "100ms",
@@ -746,9 +730,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "connect_timeout",
-        IN_EXPORTER(connect_timeout_ns),
+        IN_SERVERS(connect_timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_SERVERS,
         .usual = "5s",
         .min = "100ms",
         .max = "10m",
@@ -757,9 +740,8 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "stall_timeout",
-        IN_EXPORTER(stall_timeout_ns),
+        IN_SERVERS(stall_timeout_ns),
         .type = CONF_TYPE_DURATION,
-        .used_by = CONF_SERVERS,
         .usual = "10s",
         .min = "1s",
         .max = "10m",
