@@ -72,23 +72,19 @@ LINK_LIBS = $(BUILD)/libunwind.a $(BUILD)/libformats.a $(BUILD)/libpprof.a $(BUI
             $(BUILD)/libbase.a $(LIBS_PB) $(LIBS_Z) $(LIBS_INI) -lpthread -ldl
 
 .PHONY: all help clean bpf
-all: $(BUILD)/pystrobe ## build build/pystrobe (the default)
+all: $(BUILD)/pystrobe ## daily: build build/pystrobe (the default)
 
-# The order of `make help`; a target that no group names comes last.
-HELP_daily := all test unit integration lint format demo deps clean help
-HELP_long := test-long nightly integration-long asan tsan valgrind tidy fuzz coverage faults servers browser entrypoint yama \
-             clean-root test-pyroscope pythons backends systems
-HELP_measure := bench bench-% soak truth truth-short weights weights-short churn budget spool lines
-HELP_package := install dist deb rpm sbom packages packages-arm64 pictures bpf layout-row
-help: ## print the targets
+# Each target that a user runs has "## GROUP: what it does" (tests/lint/targets.sh).
+HELP_GROUPS := daily long measure package
+help: ## daily: print the targets
 	@echo "pystrobe $(VERSION): make [TARGET] [CC=clang] [BUILD=build]"
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' \
-	    -v groups="daily:$(HELP_daily),long:$(HELP_long),measure:$(HELP_measure),package:$(HELP_package)" -f packaging/help.awk
+	@for group in $(HELP_GROUPS); do echo "$$group:"; \
+	    sed -n "s/^\([a-z0-9-]*\):.*## $$group: \(.*\)/\1|\2/p" $(MAKEFILE_LIST) | awk -F'|' '{ printf "  %-16s %s\n", $$1, $$2 }'; done
 
 # What the kernel runs for us, as bytes: in the source, so that only who changes it needs clang.
 BPF_CC ?= clang-14
 BPF_INC ?= unwind/fast/bpf_reader.bpf.inc
-bpf: ## make unwind/fast/bpf_reader.bpf.inc anew, after a change of unwind/fast/bpf_reader.bpf.c
+bpf: ## package: make unwind/fast/bpf_reader.bpf.inc anew, after a change of unwind/fast/bpf_reader.bpf.c
 	@mkdir -p $(BUILD)/unwind/fast
 	$(BPF_CC) -target bpf -mcpu=v2 -O2 -ffreestanding -Wall -Wextra -Werror -I. -I/usr/include/$(shell $(CC) -print-multiarch) \
 	    -c -o $(BUILD)/unwind/fast/bpf_reader.bpf.o unwind/fast/bpf_reader.bpf.c
@@ -106,7 +102,7 @@ $(BUILD)/needs.stamp: tests/setup/deps.sh
 	@mkdir -p $(@D)
 	@touch $@
 
-clean: ## remove build/
+clean: ## daily: remove build/
 	rm -rf $(BUILD)
 
 $(BUILD)/gen/%.pb-c.c: %.proto | $(BUILD)/needs.stamp

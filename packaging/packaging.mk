@@ -46,15 +46,15 @@ $(SBOM): packaging/sbom.py $(BUILD)/pystrobe $(BUILD)/pystrobe-linked
 
 man: $(MAN_PAGES)
 
-pictures: ## draw the picture of README's architecture page, after a change of its script
+pictures: ## package: draw the picture of README's architecture page, after a change of its script
 	python3 packaging/pictures/data_flow.py >packaging/pictures/data_flow.svg
 
 units: $(UNIT_FILE)
 
-sbom: $(SBOM) ## what build/pystrobe is made of, as SPDX
+sbom: $(SBOM) ## package: what build/pystrobe is made of, as SPDX
 
 # UNITDIR= or SYSUSERSDIR= with nothing leaves these out.
-install: $(BUILD)/pystrobe $(MAN_PAGES) $(UNIT_FILE) ## install below $(DESTDIR)$(PREFIX); an ini file where there is none
+install: $(BUILD)/pystrobe $(MAN_PAGES) $(UNIT_FILE) ## package: install below $(DESTDIR)$(PREFIX); an ini file where there is none
 	install -D -m 755 $(BUILD)/pystrobe $(DESTDIR)$(PREFIX)/bin/pystrobe
 	install -D -m 644 packaging/man/pystrobe.8 $(DESTDIR)$(PREFIX)/share/man/man8/pystrobe.8
 	install -D -m 644 $(MAN_INI) $(DESTDIR)$(PREFIX)/share/man/man5/pystrobe.ini.5
@@ -71,11 +71,11 @@ install: $(BUILD)/pystrobe $(MAN_PAGES) $(UNIT_FILE) ## install below $(DESTDIR)
 	[ -e $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini ] || \
 	    install -D -m 644 packaging/host.ini $(DESTDIR)$(SYSCONFDIR)/pystrobe/pystrobe.ini
 
-dist: ## the source as one file, always the same bytes
+dist: ## package: the source as one file, always the same bytes
 	packaging/dist.sh pystrobe-$(VERSION) $(REVISION) $(SOURCE_DATE_EPOCH) $(DIST)
 
-deb: dist ## a Debian package into build/deb (ARCH=arm64: cross-compiled)
+deb: dist ## package: a Debian package into build/deb (ARCH=arm64: cross-compiled)
 	packaging/deb.sh $(DIST) $(VERSION) $(SOURCE_DATE_EPOCH) $(ARCH) $(BUILD)/deb
 
-rpm: dist ## an RPM package into build/rpm
+rpm: dist ## package: an RPM package into build/rpm
 	packaging/rpm.sh $(DIST) $(VERSION) $(SOURCE_DATE_EPOCH) $(BUILD)/rpm

@@ -50,56 +50,64 @@ export PYTHONDONTWRITEBYTECODE = 1
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
         nightly packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
 
-deps: ## install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
+deps: ## daily: install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
 
 test-programs: $(BUILD)/pystrobe $(UNIT) $(TOOLS) $(BENCH)
 
-pythons: ## find the Pythons of the live tests; get those that Debian or Maven Central has
+pythons: ## long: find the Pythons of the live tests; get those that Debian or Maven Central has
 	@$(TEST_PYTHON) tests/setup/pythons.py -o $(PYTHONS)
 
-backends: ## build the servers that the tests push to (tests/backends)
+backends: ## long: build the servers that the tests push to (tests/backends)
 	@$(TEST_PYTHON) tests/setup/backends.py -o $(BUILD)/tests/backends.jsonl
 
-unit: $(UNIT) $(TOOLS) ## build and run the unit tests (RUN=words before each)
-	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT)
+# One unit test, or those of a name: T=retry_queue, T=delivery/retry_queue. The names: T=?
+ifneq ($(origin T),command line)
+T :=
+endif
+T_FILE = $(filter-out ./,$(dir $(T)))test_$(patsubst test_%,%,$(basename $(notdir $(T))))
+UNIT_NAMES = $(subst test_,,$(UNIT:$(BUILD)/tests/unit/%=%))
+UNIT_CHOSEN = $(if $(T),$(or $(filter $(BUILD)/tests/unit/$(T_FILE) %/$(T_FILE),$(UNIT)),\
+    $(error unit: there is no test $(T); there are $(UNIT_NAMES))),$(UNIT))
+unit: $(UNIT_CHOSEN) $(if $(T),,$(TOOLS)) ## daily: build and run the unit tests, or one (T=NAME; RUN=words before each)
+	@$(RUN_TESTS) --wrapper "$(RUN)" --unit $(UNIT_CHOSEN)
 
-integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## run the tests with live Pythons (PYTEST_ARGS="-k exec")
+integration: pythons backends $(BUILD)/pystrobe $(TOOLS) $(BENCH) ## daily: run the tests with live Pythons (PYTEST_ARGS="-k exec")
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
 	    $(RUN_TESTS) --pytest $(PYTEST_ARGS) tests/integration
 
-integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## the live tests that take their time
+integration-long: pythons backends $(BUILD)/pystrobe $(TOOLS) ## long: the live tests that take their time
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m long tests/integration
 
-servers: pythons $(BUILD)/pystrobe ## real servers from PyPI whose workers come and go: gunicorn, uvicorn, celery
+servers: pythons $(BUILD)/pystrobe ## long: real servers from PyPI whose workers come and go: gunicorn, uvicorn, celery
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest tests/integration/test_servers.py
 
-soak: $(BUILD)/pystrobe ## does an agent grow while processes come and go (SOAK=3600 for an hour)
+soak: $(BUILD)/pystrobe ## measure: does an agent grow while processes come and go (SOAK=3600 for an hour)
 	@$(TEST_PYTHON) tests/soak/run.py --build $(BUILD) --seconds $(SOAK) --json $(BUILD)/soak.json
 
-browser: pythons $(BUILD)/pystrobe ## the page of an agent, flame graphs and heat maps in a headless Chromium
+browser: pythons $(BUILD)/pystrobe ## long: the page of an agent, flame graphs and heat maps in a headless Chromium
 	@sh tests/setup/deps.sh browser
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --name browser --pytest -m long tests/integration/test_page.py tests/integration/test_formats.py
 
-entrypoint: pythons $(BUILD)/pystrobe ## pystrobe exec as a container's first process: under runc, and next to tini
+entrypoint: pythons $(BUILD)/pystrobe ## long: pystrobe exec as a container's first process: under runc, and next to tini
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m long tests/integration/test_entrypoint.py tests/integration/test_front.py
 
-test-pyroscope: pythons $(BUILD)/pystrobe ## end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
+test-pyroscope: pythons $(BUILD)/pystrobe ## long: end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
 	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -k gives_back tests/integration/test_backends.py
 
-lines: pythons $(TOOLS) ## each instruction's line for the whole standard library of each Python
+lines: pythons $(TOOLS) ## measure: each instruction's line for the whole standard library of each Python
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) LINES_ALL=1 \
 	    $(RUN_TESTS) --pytest tests/integration/test_lines.py
 
-layout-row: ## what a Python's headers say of its layout (V=3.12 or PYTHON=/path/to/python)
+layout-row: ## package: what a Python's headers say of its layout (V=3.12 or PYTHON=/path/to/python)
 	@CC="$(CC)" $(TEST_PYTHON) tests/tools/layout_row.py $(or $(PYTHON),$(V)) $(if $(FREE_THREADED),--free-threaded)
 
-test: ## install what is missing, build, run unit and integration tests
+test: ## daily: install what is missing, build, run unit and integration tests
 	@sh tests/setup/deps.sh test
 	+@$(AGAIN) test-programs pythons backends
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) PYSTROBE_RUN="$(RUN)" \
@@ -147,7 +155,7 @@ LONG_FUZZ_RUNS ?= 20000
 LONG_OUTAGE_S ?= 45
 # Three lanes are busy already.
 LONG_WORKERS ?= 2
-test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
+test-long: ## long: all that takes its time: sanitizers, packages, containers, fuzzers, a bare machine
 	@sh tests/setup/deps.sh test
 	@sh tests/setup/deps.sh packages
 	@sh tests/setup/deps.sh browser
@@ -158,33 +166,33 @@ test-long: ## all that takes its time: sanitizers, packages, containers, fuzzers
 
 # The long forms, one after the other, and a table of what they found that is committed.
 NIGHTLY ?=
-nightly: ## soak, truth, fuzz and the like in full; notes figures in tests/nightly.txt (NIGHTLY="soak truth")
+nightly: ## long: soak, truth, fuzz and the like in full; notes figures in tests/nightly.txt (NIGHTLY="soak truth")
 	+@MAKE="$(MAKE)" $(TEST_PYTHON) tests/nightly.py --table tests/nightly.txt --logs $(BUILD)/nightly $(NIGHTLY)
 
 # The tests of a file share one machine here and below: one worker, or each would start it anew.
 # Which of their tests run: PACKAGES_ARGS="-m nightly" for those that measure times.
 PACKAGES_ARGS ?=
-packages: ## make the packages and live through their lives on a system of their own (needs root)
+packages: ## package: make the packages and live through their lives on a system of their own (needs root)
 	@sh tests/setup/deps.sh packages
 	+@$(AGAIN) all backends deb rpm
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --workers 1 --pytest $(PACKAGES_ARGS) tests/packages
 
-yama: $(BUILD)/pystrobe ## on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend, its BPF
+yama: $(BUILD)/pystrobe ## long: on a kernel of its own, by qemu: who may read whom at Yama's levels; a clock that is set, a suspend, its BPF
 	@sh tests/setup/deps.sh packages
 	@PYSTROBE_BUILD=$(BUILD) $(RUN_TESTS) --workers 1 --pytest tests/yama
 
-systems: ## put the systems that the long tests run on into the cache folder (needs root)
+systems: ## long: put the systems that the long tests run on into the cache folder (needs root)
 	@$(TEST_PYTHON) tests/setup/systems.py
 
-packages-arm64: dist ## cross-compile the Debian package, and run the unit tests by qemu (needs root)
+packages-arm64: dist ## package: cross-compile the Debian package, and run the unit tests by qemu (needs root)
 	@sh tests/setup/deps.sh packages
 	@$(TEST_PYTHON) tests/setup/cross.py --build $(BUILD)
 
-lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## includes, cycles, banned calls, function lengths, scripts, formatting, manual pages
+lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## daily: includes, cycles, banned calls, function lengths, scripts, targets, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
 	    bash tests/lint/all.sh
 
-format: ## format the C files in place
+format: ## daily: format the C files in place
 	@tests/lint/format.sh --fix
 
 # The static analyzer follows each path of each function. It takes ten times as long for the tests as for the
@@ -192,11 +200,11 @@ format: ## format the C files in place
 TIDY_OF_TESTS ?= --checks=-clang-analyzer-*
 TIDY_FILES = xargs -P $(JOBS) -I{} clang-tidy-14 --quiet --config-file=tests/lint/clang-tidy.yaml
 TIDY_FLAGS = {} -- $(WARN) $(CPPFLAGS) -DPYSTROBE_VERSION='"$(VERSION)"' -DPYSTROBE_REVISION='"$(REVISION)"'
-tidy: $(PB_H) $(PAGES) ## clang-tidy over all C files, its static analyzer over those of the product
+tidy: $(PB_H) $(PAGES) ## long: clang-tidy over all C files, its static analyzer over those of the product
 	@printf '%s\n' $(filter-out tests/%,$(C_FILES)) | $(TIDY_FILES) $(TIDY_FLAGS)
 	@printf '%s\n' $(filter tests/%,$(C_FILES)) | $(TIDY_FILES) $(if $(TIDY_OF_TESTS),'$(TIDY_OF_TESTS)') $(TIDY_FLAGS)
 
-asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+asan: ## long: unit and integration tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	+@$(SANITIZED)="-fsanitize=address,undefined -fno-sanitize-recover=all" $(NOT_TIMING) test
 
 # test_pause holds a process to 100 ms, which TSan's own slowness breaks on a busy machine; test_hang looks at
@@ -204,7 +212,7 @@ asan: ## unit and integration tests under AddressSanitizer, LeakSanitizer and Un
 # do the same whatever the Python is, so each test runs once.
 tsan: ONE_OF_EACH = 3.11 3.15
 tsan: SANITIZED_TESTS = --once
-tsan: ## unit and integration tests under ThreadSanitizer
+tsan: ## long: unit and integration tests under ThreadSanitizer
 	+@$(TSAN_WRAPPER) $(SANITIZED)="-fsanitize=thread" $(NOT_TIMING) \
 	    UNIT_SRC="$(filter-out %/test_pause.c %/test_hang.c,$(UNIT_SRC))" test
 
@@ -213,12 +221,12 @@ tsan: ## unit and integration tests under ThreadSanitizer
 # A golden image takes fifteen seconds there, so it is one of each way in which frames lie in memory.
 VALGRIND_IMAGES ?= {3.8*,3.11*,3.12*,3.14*,3.15.2-debian}
 valgrind: export GOLDEN_IMAGES = $(VALGRIND_IMAGES)
-valgrind: ## unit tests under valgrind
+valgrind: ## long: unit tests under valgrind
 	+@$(AGAIN) BUILD=$(BUILD)/valgrind OPT="-O1 -g" \
 	    RUN="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --error-exitcode=99 --child-silent-after-fork=yes --soname-synonyms=somalloc=nouserintercepts" \
 	    UNIT_SRC="$(filter-out %/test_spool_kills.c,$(UNIT_SRC))" unit
 
-coverage: ## line coverage of unit and integration tests as HTML
+coverage: ## long: line coverage of unit and integration tests as HTML
 	+@$(AGAIN) CC=gcc BUILD=$(BUILD)/coverage OPT="-O0 -g" HARDEN= LDHARDEN= SAN=--coverage test
 	@lcov -q --capture --directory $(BUILD)/coverage --base-directory . --no-external \
 	    -o $(BUILD)/coverage/all.info
@@ -233,7 +241,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(BUILD)/libagent.a $
 fuzz-programs: $(FUZZ)
 	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
 
-fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
+fuzz: ## long: run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
 	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
 	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
 
@@ -241,65 +249,65 @@ fuzz: ## run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: othe
 bench-tools: pythons $(BUILD)/pystrobe $(TOOLS) ## pystrobe, py-spy and 3.15's own profiler on the same programs (BENCH_ARGS=...)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools.py --build $(BUILD) $(BENCH_ARGS)
 
-bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## what being profiled costs a program (BENCH_ARGS=...)
+bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: what being profiled costs a program (BENCH_ARGS=...)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools_cost.py --build $(BUILD) $(BENCH_ARGS)
 
-bench-unwind: pythons $(BENCH) ## what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
+bench-unwind: pythons $(BENCH) ## measure: what a sample costs, next to CPython's own reader (BENCH_ARGS=--help)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/bench_unwind.py --build $(BUILD) \
 	    --json $(BUILD)/bench/unwind.json $(BENCH_ARGS)
 
-bench-encode: $(TOOLS) ## what encoding a large profile costs, to pprof and to OTLP (BENCH_ARGS=--check)
+bench-encode: $(TOOLS) ## measure: what encoding a large profile costs, to pprof and to OTLP (BENCH_ARGS=--check)
 	@$(TEST_PYTHON) tests/bench/encode.py --build $(BUILD) --json $(BUILD)/bench/encode.json $(BENCH_ARGS)
 
-bench-scale: pythons $(BUILD)/pystrobe ## what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
+bench-scale: pythons $(BUILD)/pystrobe ## measure: what an agent costs on a host of up to 1000 Python processes (BENCH_ARGS=...)
 	@$(TEST_PYTHON) tests/bench/scale.py --build $(BUILD) --json $(BUILD)/bench/scale.json $(BENCH_ARGS)
 
-bench-exec: $(BUILD)/pystrobe ## how much later a command starts under pystrobe exec, and what that takes
+bench-exec: $(BUILD)/pystrobe ## measure: how much later a command starts under pystrobe exec, and what that takes
 	@$(TEST_PYTHON) tests/bench/exec.py --build $(BUILD) $(BENCH_ARGS)
 
-bench-record: $(BUILD)/pystrobe ## from pystrobe record to a flame graph on a host of 100 Python processes
+bench-record: $(BUILD)/pystrobe ## measure: from pystrobe record to a flame graph on a host of 100 Python processes
 	@$(TEST_PYTHON) tests/bench/record.py --build $(BUILD) $(BENCH_ARGS)
 
-bench: ## all benchmarks, with short rounds
+bench: ## measure: all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=
 	+@$(AGAIN) bench-unwind BENCH_ARGS="--duration 0.5 --no-strace --json $(BUILD)/bench/unwind-short.json $(BENCH_ARGS)"
 
-weights: pythons $(BUILD)/pystrobe ## do times add up to the kernel's numbers, whatever a program does
+weights: pythons $(BUILD)/pystrobe ## measure: do times add up to the kernel's numbers, whatever a program does
 	@PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/weights/run.py --build $(BUILD) \
 	    --json $(BUILD)/weights.json $(WEIGHTS)
 
 weights-short: WEIGHTS = --short
-weights-short: weights ## the same for a few workloads, in a minute
+weights-short: weights ## measure: the same for a few workloads, in a minute
 
-churn: pythons $(BUILD)/pystrobe $(TOOLS) ## 10,000 processes that come and go, die while they are read, or have another's pid; 5,000 that stay
+churn: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: 10,000 processes that come and go, die while they are read, or have another's pid; 5,000 that stay
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) $(RUN_TESTS) --pytest -m "long or nightly" \
 	    -k "storm_of_short_lives or dies_while_it_is_read or reused_pid or among_5000" tests/integration/test_children.py \
 	    tests/integration/test_finding.py
 
-faults: pythons $(BUILD)/pystrobe $(TOOLS) ## what hangs, fails or is away for minutes: disks, servers, processes that block their reader
+faults: pythons $(BUILD)/pystrobe $(TOOLS) ## long: what hangs, fails or is away for minutes: disks, servers, processes that block their reader
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_faults.py test_pull.py test_reload.py test_samplers.py test_spool.py \
 	    test_stop.py test_top.py)
 
-bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## do the benchmarks of whole tools measure what they say
+bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: do the benchmarks of whole tools measure what they say
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m long tests/integration/test_bench_tools.py
 
-budget: pythons $(BUILD)/pystrobe ## what pystrobe may use of CPU time and memory holds, and what was given up for it is told
+budget: pythons $(BUILD)/pystrobe ## measure: what pystrobe may use of CPU time and memory holds, and what was given up for it is told
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m "nightly or not nightly" tests/integration/test_budget.py
 
-truth: pythons $(BUILD)/pystrobe $(TOOLS) ## programs whose truth is known (TRUTH="--programs edges --versions 3.15")
+truth: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: programs whose truth is known (TRUTH="--programs edges --versions 3.15")
 	@$(TRUTH_RUN) --json $(BUILD)/truth/full.json $(TRUTH)
 
-truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## the same in a few minutes
+truth-short: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: the same in a few minutes
 	@$(TRUTH_RUN) --short --json $(BUILD)/truth/short.json $(TRUTH)
 
-spool: $(BUILD)/pystrobe ## kill -9 agents at 500 random moments, and see that all that was on disk arrives (SPOOL="--kills 50")
+spool: $(BUILD)/pystrobe ## measure: kill -9 agents at 500 random moments, and see that all that was on disk arrives (SPOOL="--kills 50")
 	@$(TEST_PYTHON) tests/integration/kills.py --build $(BUILD) $(SPOOL)
 
-demo: ## watch a small shop for ten seconds and print where its time goes
+demo: ## daily: watch a small shop for ten seconds and print where its time goes
 	+@BUILD="$(BUILD)" MAKE="$(MAKE)" bash tests/demo/demo.sh
 
-clean-root: ## run README's commands on a bare Debian 12 (needs root)
+clean-root: ## long: run README's commands on a bare Debian 12 (needs root)
 	@$(TEST_PYTHON) tests/setup/clean_root.py --build $(BUILD)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/run.py: what it counts, and what a second try can and cannot mend."""
+"""tests/run.py, tests/steps.sh and make unit: what is counted, and what a second try can and cannot mend."""
 
 import os
 import subprocess
@@ -164,3 +164,22 @@ def test_lanes_of_steps_are_added_up_and_their_outputs_kept_whole(tmp_path):
     assert done.returncode == 1 and lines[-1] == "4 passed, 2 failed, 1 skipped"
     assert "failed: names: test_a" in lines and "failed: dies: last words" in lines
     assert [line.split()[:4] for line in lines if line.startswith("names ")] == [["names", "1", "1", "0"]]
+
+
+def make_unit(name):
+    done = subprocess.run(["make", "-n", "-C", live.TREE, "unit", "T=" + name], env=dict(os.environ, MAKEFLAGS=""),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
+    return done.returncode, [word for line in done.stdout.splitlines() if "run.py" in line for word in line.split()
+                             if "/tests/unit/" in word], done.stdout
+
+
+@pytest.mark.parametrize("name", ["retry_queue", "test_retry_queue", "delivery/retry_queue", "test_retry_queue.c"])
+def test_make_unit_runs_one_test_by_its_name(name):
+    status, programs, text = make_unit(name)
+    assert status == 0 and [os.path.basename(program) for program in programs] == ["test_retry_queue"], text
+
+
+def test_make_unit_says_which_tests_there_are():
+    status, programs, text = make_unit("retry")
+    assert status != 0 and not programs
+    assert "there is no test retry" in text and " delivery/retry_queue " in text
