@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs unit tests, pytest and fuzzers, and ends with one line: N passed, N failed, N skipped.
+"""Runs unit tests and pytest, and ends with one line: N passed, N failed, N skipped.
 
-    run.py --build DIR [--name NAME] [--wrapper WORDS] [--workers N] [--unit PROGRAM...]
-           [--pytest ARGUMENT...] [--fuzz PROGRAM... --seconds N --runs N --seed N]
+    run.py --build DIR [--name NAME] [--wrapper WORDS] [--workers N] [--unit PROGRAM...] [--pytest ARGUMENT...]
 
 N workers (1) run N tests at a time, unit tests and pytest's; the latter need pytest-xdist. Where that is missing,
-they run one after the other, and a line says so. Tests that are marked `alone` have no other beside them.
+they run one after the other, and a line says so. What a run writes lies below the build directory; runs of different
+names can go on there at the same time.
 
 Before that line stands "failed: NAME" for each that failed, and "second try: NAME" for each that passed at its
-second try only (which the count takes as passed). Each fuzzer counts as one; its seed is
-the same in every run, so that a run tells about the tree and not about luck (--seed 0: by chance). What a run writes lies
-below the build directory; runs of different names can go on there at the same time.
+second try only (which the count takes as passed).
 
-What fails is tried once more, alone: live processes on a loaded machine now and then miss a
-deadline that they meet otherwise. What it said at the first try is printed; a sanitizer's or valgrind's finding is final at once, and so is a run in which
-more than SECOND_TRIES tests fail.
+What the usual tools do not do, and is here for that:
+  unit tests    `make -j` runs programs side by side, as it runs the fuzzers, but it counts no tests, skipped ones least
+                of all, has no limit of time and tries nothing again. As tests of pytest's own (a collector, reports and
+                options in a plugin) they take more code than they take here.
+  second try    What fails is tried once more, alone: live processes on a loaded machine now and then miss a deadline
+                that they meet otherwise. pytest-rerunfailures tries again at once, beside the same load. It cannot make
+                final what a sanitizer or valgrind found (--only-rerun sees the exception, not what a program
+                printed), or a run in which more than SECOND_TRIES tests fail. pytest's own --last-failed does not find the
+                tests of a group of pytest-xdist (their names are others there).
+  closing lines tests/steps.sh adds them up; pytest's last line counts no unit tests, and names no second tries.
 """
 
 import argparse
@@ -29,9 +34,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-TESTS = os.path.dirname(os.path.abspath(__file__))
 UNIT_TIMEOUT_S = 1200  # of one in valgrind or qemu, beside others
-FUZZERS_AT_ONCE = 2
 SECOND_TRIES = 8
 FINDING = re.compile(r"(ERROR|WARNING|SUMMARY): \w+Sanitizer|runtime error:|^==\d+==", re.MULTILINE)
 GROUP = re.compile(r"@\w+$")  # which pytest-xdist puts after a name
@@ -197,34 +200,6 @@ def run_pytest(arguments, build, name, workers):
     return second
 
 
-def corpora_of(program):
-    """The inputs in the tree: tests/fuzz/corpus/NAME, with or without fuzz_ before NAME."""
-    name = os.path.basename(program)
-    folders = [os.path.join(TESTS, "fuzz", "corpus", n) for n in (name, name.replace("fuzz_", "", 1))]
-    return [folder for folder in folders if os.path.isdir(folder)]
-
-
-def run_fuzz(program, args, build):
-    """Fuzzes for a while; new inputs and crashes stay below the build directory."""
-    found = os.path.join(build, "fuzz", "found", os.path.basename(program))
-    os.makedirs(found, exist_ok=True)
-    done = subprocess.run(
-        [program, "-seed=%d" % args.seed, "-max_total_time=%d" % args.seconds, "-runs=%d" % args.runs, "-timeout=10", "-rss_limit_mb=1024",
-         "-print_final_stats=1", "-artifact_prefix=" + found + "-", found] + corpora_of(program),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-    )
-    text = done.stdout.decode(errors="replace")
-    runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
-    say("fuzz: %-28s %s runs, status %d" % (os.path.basename(program), runs.group(1) if runs else "?",
-                                            done.returncode))
-    if done.returncode != 0:
-        say(text[-8000:])
-        counts = Counts(failed=1)
-        counts.names = [os.path.basename(program)]
-        return counts
-    return Counts(passed=1)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
@@ -232,10 +207,6 @@ def main():
     parser.add_argument("--wrapper", default="", help="words put before each unit test")
     parser.add_argument("--workers", type=int, default=1, help="how many tests run at a time")
     parser.add_argument("--unit", nargs="*", default=[])
-    parser.add_argument("--fuzz", nargs="*", default=[])
-    parser.add_argument("--seconds", type=int, default=30)
-    parser.add_argument("--runs", type=int, default=-1, help="of each fuzzer at most; -1: as many as the time allows")
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pytest", nargs=argparse.REMAINDER, default=None)
     args = parser.parse_args()
 
@@ -245,9 +216,6 @@ def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     total = Counts()
     total.add(run_units(args.unit, shlex.split(args.wrapper), args.workers))
-    with concurrent.futures.ThreadPoolExecutor(FUZZERS_AT_ONCE) as pool:
-        for counts in pool.map(lambda program: run_fuzz(program, args, build), args.fuzz):
-            total.add(counts)
     if args.pytest is not None:
         total.add(run_pytest(args.pytest, build, args.name, args.workers))
     for name in total.second:

@@ -12,6 +12,10 @@
 # A target's count is its last line "N passed, N failed, N skipped"; without one it counts as
 # one test. Ends with a table of counts and times, each "failed: NAME" and "second try: NAME" once more, and one
 # line for all.
+#
+# `make -k -j3 -O` runs targets side by side, and shows each one's output as a whole. It has no lanes (of two targets in an
+# order, -k leaves the second out where the first fails), no priorities, sums or times, and no sign of life for a CI that
+# ends what says nothing for minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

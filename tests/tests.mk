@@ -6,7 +6,7 @@ TEST_PYTHON ?= /usr/bin/python3
 DEPS ?= test
 FUZZ_SECONDS ?= 30
 FUZZ_RUNS ?= -1
-# 0: by chance. The same in every run otherwise, so that a run tells about the tree and not about luck.
+# 0: by chance
 FUZZ_SEED ?= 1
 JOBS ?= $(shell nproc)
 # Which live tests run; those that take their time are `make integration-long`.
@@ -46,7 +46,7 @@ export TSAN_OPTIONS ?= halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=0
 export PYTHONDONTWRITEBYTECODE = 1
 
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
-        asan tsan valgrind coverage fuzz fuzz-programs lines layout-row bench bench-encode bench-unwind bench-tools \
+        asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
         nightly packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
 
@@ -239,14 +239,32 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(TEST_LIB) $(BUILD)/libagent.a $
 	$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
 
 fuzz-programs: $(FUZZ)
-	@$(RUN_TESTS) --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --seed $(FUZZ_SEED) --fuzz $(FUZZ)
 
-fuzz: ## long: run each fuzzer for FUZZ_SECONDS (30), two at a time (FUZZ_SEED=0: other inputs each time)
-	+@$(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
-	    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" fuzz-programs
+# New inputs and crashes stay below the build directory. The seed is the same in every run, so that a run tells about the
+# tree and not about luck.
+FUZZ_RUN := $(FUZZ:%=%.run)
+.PHONY: $(FUZZ_RUN)
+$(FUZZ_RUN): %.run:
+	@mkdir -p $(BUILD)/found/$(*F)
+	@$* -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -runs=$(FUZZ_RUNS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+	    -artifact_prefix=$(BUILD)/found/$(*F)- $(BUILD)/found/$(*F) $(wildcard $(addprefix tests/fuzz/corpus/,$(*F) $(*F:fuzz_%=%))) \
+	    </dev/null >$*.log 2>&1 || { tail -c 8000 $*.log; echo "failed: $(*F)"; exit 1; }
+	@sed -n 's/^stat::number_of_executed_units: */fuzz: $(*F), runs: /p' $*.log
+	@touch $*.passed
+
+FUZZED = $(AGAIN) CC=clang BUILD=$(BUILD)/fuzz OPT="-O1 -g" HARDEN= LDHARDEN= \
+    SAN="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined"
+FUZZ_COUNT = $(words $(FUZZ_SRC))
+fuzz: ## long: run each fuzzer for FUZZ_SECONDS (30), JOBS at a time (FUZZ_SEED=0: other inputs each time)
+	+@$(FUZZED) fuzz-programs
+	+@rm -f $(BUILD)/fuzz/tests/fuzz/*.passed; $(FUZZED) -k fuzz-runs; \
+	    passed=$$(find $(BUILD)/fuzz/tests/fuzz -name '*.passed' | wc -l); \
+	    echo "$$passed passed, $$(($(FUZZ_COUNT) - passed)) failed, 0 skipped"; [ $$passed = $(FUZZ_COUNT) ]
+
+fuzz-runs: $(FUZZ_RUN)
 
 # What is measured, and how long: BENCH_ARGS="--rounds 3 --rates 100", or --help.
-bench-tools: pythons $(BUILD)/pystrobe $(TOOLS) ## pystrobe, py-spy and 3.15's own profiler on the same programs (BENCH_ARGS=...)
+bench-tools: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: pystrobe, py-spy and 3.15's own profiler on the same programs (BENCH_ARGS=...)
 	@PYSTROBE_PYTHONS=$(PYTHONS) $(TEST_PYTHON) tests/bench/tools.py --build $(BUILD) $(BENCH_ARGS)
 
 bench-target: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: what being profiled costs a program (BENCH_ARGS=...)
