@@ -180,7 +180,7 @@ static inline int fixture_make(void **state, bool spooled)
     (void)snprintf(fix->path, sizeof(fix->path), "%s", tree_path("spool"));
     fix->spool.path = spooled ? fix->path : NULL;
     fix->profile_size = 10;
-    clock_init(&fix->clock, 1000 * S_NS);
+    clock_init(&fix->clock, 1000 * NS_PER_S);
     (void)pthread_mutex_init(&fix->lock, NULL);
     for (size_t i = 0; i < SERVERS; i++) {
         fix->servers[i].clock = &fix->clock;
@@ -224,7 +224,7 @@ static inline bool fixture_flush(struct fixture *fix, uint64_t within_ns)
 /* Ends the delivery, not before all has been tried once more. */
 static inline void fixture_close(struct fixture *fix)
 {
-    (void)fixture_flush(fix, 3600 * S_NS);
+    (void)fixture_flush(fix, 3600 * NS_PER_S);
     assert_true(delivery_free(fix->delivery));
     fix->delivery = NULL;
 }

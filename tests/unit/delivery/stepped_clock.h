@@ -22,11 +22,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/time_units.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
-
-#define MS_NS UINT64_C(1000000)
-#define S_NS  UINT64_C(1000000000)
 
 enum { CLOCK_THREADS = 32, CLOCK_POLL_US = 100, CLOCK_QUIET_ROUNDS = 3, CLOCK_NAME = 16 };
 
@@ -225,9 +223,7 @@ static inline void clock_wait(struct stepped_clock *clock, pthread_cond_t *cond,
         return;
     if (syscall(SYS_gettid) != getpid()) {
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += CLOCK_POLL_US * 1000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        until = timespec_of_ns(timespec_to_ns(until) + CLOCK_POLL_US * NS_PER_US);
         (void)pthread_cond_timedwait(cond, lock, &until);
         return;
     }

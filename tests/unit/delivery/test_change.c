@@ -15,9 +15,9 @@ static int make(void **state, bool spooled)
     (void)fixture_make(state, spooled);
     fix = *state;
     fix->limits = (struct delivery_limits){.queue_profiles = 1000,
-                                           .retry_ns = 3600 * S_NS,
-                                           .backoff_min_ns = 1 * MS_NS,
-                                           .backoff_max_ns = 4 * MS_NS};
+                                           .retry_ns = 3600 * NS_PER_S,
+                                           .backoff_min_ns = 1 * NS_PER_MS,
+                                           .backoff_max_ns = 4 * NS_PER_MS};
     return 0;
 }
 
@@ -48,7 +48,7 @@ static void apply(struct fixture *fix, struct delivery_change *change, uint64_t 
 {
     struct delivery_left *left = delivery_change_apply(change, fixture_now(fix) + within_ns);
 
-    assert_true(delivery_left_end(left, fixture_now(fix) + 3600 * S_NS));
+    assert_true(delivery_left_end(left, fixture_now(fix) + 3600 * NS_PER_S));
 }
 
 /* A change that is applied by a thread of its own. */
@@ -64,7 +64,7 @@ static void *apply_beside(void *ctx)
     struct applier *applier = ctx;
 
     atomic_store(&applier->tid, (int)syscall(SYS_gettid));
-    apply(applier->fix, applier->change, 3600 * S_NS);
+    apply(applier->fix, applier->change, 3600 * NS_PER_S);
     atomic_store(&applier->ended, true);
     return NULL;
 }
@@ -111,7 +111,7 @@ static void gives_the_queue_to_the_next_of_that_name(void **state)
     fixture_put(fix, 0, 20);
     EVENTUALLY(fix, fixture_stats(fix, 1).sent == 20 && fixture_stats(fix, 0).queued == 20);
 
-    apply(fix, begin(fix, 1, "a", 2), 3600 * S_NS);
+    apply(fix, begin(fix, 1, "a", 2), 3600 * NS_PER_S);
 
     EVENTUALLY(fix, fixture_stats(fix, 1).sent == 20);
     fixture_close(fix);
@@ -131,7 +131,7 @@ static void gives_on_what_is_under_way_for_too_long(void **state)
     fixture_put(fix, 0, 3);
     EVENTUALLY(fix, fix->servers[0].sends == 1 && fixture_stats(fix, 0).queued == 3);
 
-    apply(fix, begin(fix, 1, "a", 2), 20 * MS_NS);
+    apply(fix, begin(fix, 1, "a", 2), 20 * NS_PER_MS);
 
     EVENTUALLY(fix, fixture_stats(fix, 1).sent == 3);
     fixture_close(fix);
@@ -182,7 +182,7 @@ static void hears_of_a_send_that_no_cancel_could_end(void **state)
     left = delivery_change_apply(begin(fix, 1, "a", 2), 0);
     EVENTUALLY(fix, fix->servers[2].sends == 2);
     atomic_store(&fix->servers[0].block, false);
-    assert_true(delivery_left_end(left, fixture_now(fix) + 3600 * S_NS));
+    assert_true(delivery_left_end(left, fixture_now(fix) + 3600 * NS_PER_S));
 
     EVENTUALLY(fix, files_in("spool") == 0 && fixture_stats(fix, 1).queued == 0);
     fixture_close(fix);
@@ -220,7 +220,7 @@ static void drops_what_an_exporter_that_goes_cannot_deliver(void **state)
     EVENTUALLY(fix, fixture_stats(fix, 1).sent == 5 && fixture_stats(fix, 0).retried > 0);
 
     left = delivery_change_apply(begin(fix, 1, "c", 2), fixture_now(fix));
-    (void)delivery_left_end(left, fixture_now(fix) + 50 * MS_NS);
+    (void)delivery_left_end(left, fixture_now(fix) + 50 * NS_PER_MS);
     EVENTUALLY(fix, fix->servers[0].closed ==
                         1); /* where there was no CPU for its thread, that is late */
 
@@ -251,12 +251,12 @@ static void loses_nothing_in_many_changes_under_way(void **state)
 {
     struct fixture *fix = *state;
 
-    atomic_store(&fix->servers[1].pause_ns, 1 * MS_NS);
+    atomic_store(&fix->servers[1].pause_ns, 1 * NS_PER_MS);
     fixture_open(fix, 2);
     for (int i = 0; i < ROUNDS; i++) {
         fixture_put(fix, i * 4, 4);
         /* The one that is new now is kept the next time. */
-        apply(fix, begin(fix, 1, i % 2 == 0 ? "a" : "b", i % 2 == 0 ? 0 : 1), 3600 * S_NS);
+        apply(fix, begin(fix, 1, i % 2 == 0 ? "a" : "b", i % 2 == 0 ? 0 : 1), 3600 * NS_PER_S);
         atomic_store(&fix->servers[0].canceled, 0);
         atomic_store(&fix->servers[1].canceled, 0);
     }

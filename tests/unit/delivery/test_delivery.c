@@ -11,8 +11,8 @@ static int setup(void **state)
 
     (void)fixture_make(state, false);
     fix = *state;
-    fix->limits.backoff_min_ns = 1 * MS_NS;
-    fix->limits.backoff_max_ns = 4 * MS_NS;
+    fix->limits.backoff_min_ns = 1 * NS_PER_MS;
+    fix->limits.backoff_max_ns = 4 * NS_PER_MS;
     return 0;
 }
 
@@ -27,13 +27,13 @@ static void delivers_in_order(void **state)
 
     fixture_open(fix, 1);
     fixture_put(fix, 0, 3);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_got(&fix->servers[0], 0, 3);
     assert_int_equal(stats(fix).sent, 3);
     assert_int_equal(stats(fix).sent_bytes, 30);
     assert_int_equal(stats(fix).queued, 0);
-    assert_int_equal(fix->servers[0].utc_ns, 1000 * (int64_t)S_NS);
+    assert_int_equal(fix->servers[0].utc_ns, 1000 * (int64_t)NS_PER_S);
     assert_string_equal(fix->log, "");
 }
 
@@ -49,7 +49,7 @@ static void copies_what_it_is_given(void **state)
     memset(service, 'X', 1);
     memset(bytes, 'X', 5);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_got(&fix->servers[0], 7, 1);
 }
@@ -63,7 +63,7 @@ static void gives_each_exporter_its_form_only(void **state)
     assert_int_equal(delivery_wanted(fix->delivery, EXPORTER_PER_TYPE), 0);
     delivery_put(fix->delivery, EXPORTER_PER_TYPE, &(struct exporter_profile){.service = "x"});
     fixture_put(fix, 0, 1);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_got(&fix->servers[0], 0, 1);
 }
@@ -88,13 +88,13 @@ static void pauses_longer_after_each_failure(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.backoff_min_ns = 10 * MS_NS;
-    fix->limits.backoff_max_ns = 20 * S_NS;
+    fix->limits.backoff_min_ns = 10 * NS_PER_MS;
+    fix->limits.backoff_max_ns = 20 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 1);
     EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) >= 2);
-    fixture_pass(fix, 400 * MS_NS);
+    fixture_pass(fix, 400 * NS_PER_MS);
 
     /* Without a doubling there would be about 60 tries, as the mean pause is 5 ms and more. */
     assert_in_range(atomic_load(&fix->servers[0].sends), 2, 20);
@@ -131,8 +131,8 @@ static void gives_a_profile_up_after_a_while(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.retry_ns = 60 * S_NS;
-    fix->limits.backoff_max_ns = 10 * S_NS;
+    fix->limits.retry_ns = 60 * NS_PER_S;
+    fix->limits.backoff_max_ns = 10 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 1);
@@ -147,12 +147,12 @@ static void drops_what_a_server_would_not_take_any_more(void **state)
     struct fixture *fix = *state;
 
     fix->limits.max_age_ns = exporter_types[EXPORTER_PYROSCOPE].max_age_ns;
-    atomic_store(&fix->utc_offset_ns, 9000 * (int64_t)S_NS);
+    atomic_store(&fix->utc_offset_ns, 9000 * (int64_t)NS_PER_S);
     fixture_open(fix, 1);
-    fixture_put_at(fix, 0, fixture_utc(fix) - 3001 * (int64_t)S_NS);
-    fixture_put_at(fix, 1, fixture_utc(fix) - 2999 * (int64_t)S_NS);
-    fixture_put_at(fix, 2, 20000 * (int64_t)S_NS);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    fixture_put_at(fix, 0, fixture_utc(fix) - 3001 * (int64_t)NS_PER_S);
+    fixture_put_at(fix, 1, fixture_utc(fix) - 2999 * (int64_t)NS_PER_S);
+    fixture_put_at(fix, 2, 20000 * (int64_t)NS_PER_S);
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_got(&fix->servers[0], 1, 2);
     assert_int_equal(stats(fix).dropped_old, 1);
@@ -171,7 +171,7 @@ static void drops_the_oldest_when_the_queue_is_full(void **state)
     assert_int_equal(stats(fix).dropped_full, 2);
     assert_int_equal(stats(fix).queued, 4);
     atomic_store(&fix->servers[0].block, false);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_int_equal(fix->servers[0].count, 4);
     assert_memory_equal(fix->servers[0].got, ((const int[]){0, 3, 4, 5}), 4 * sizeof(int));
@@ -206,7 +206,7 @@ static void drops_only_itself_when_it_is_too_large_for_any_queue(void **state)
     fixture_put(fix, 2, 1);
     assert_int_equal(stats(fix).dropped_full, 1);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_got(&fix->servers[0], 1, 1);
 }
@@ -246,14 +246,14 @@ static void tries_all_that_waits_at_the_end(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.backoff_min_ns = 100 * S_NS; /* they would wait far longer */
-    fix->limits.backoff_max_ns = 100 * S_NS;
+    fix->limits.backoff_min_ns = 100 * NS_PER_S; /* they would wait far longer */
+    fix->limits.backoff_max_ns = 100 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 2);
     EVENTUALLY(fix, stats(fix).retried >= 1);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_int_equal(stats(fix).sent, 2);
 }
@@ -276,9 +276,9 @@ static void cancels_at_the_deadline_and_counts_the_rest(void **state)
     fixture_open(fix, 1);
     fixture_put(fix, 0, 3);
     before = fixture_now(fix);
-    assert_false(fixture_flush(fix, 100 * MS_NS));
+    assert_false(fixture_flush(fix, 100 * NS_PER_MS));
 
-    assert_true(fixture_now(fix) - before >= 100 * MS_NS);
+    assert_true(fixture_now(fix) - before >= 100 * NS_PER_MS);
     assert_true(atomic_load(&fix->servers[0].canceled)); /* else the server would block for ever */
     assert_int_equal(stats(fix).dropped_stop, 3);
     assert_int_equal(stats(fix).queued, 0);
@@ -295,7 +295,8 @@ static void leaves_behind_a_thread_that_hears_nothing(void **state)
     fixture_open(fix, 1);
     fixture_put(fix, 0, 1);
     EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) == 1);
-    assert_false(fixture_flush(fix, 50 * MS_NS)); /* and returns, although the thread does not */
+    assert_false(
+        fixture_flush(fix, 50 * NS_PER_MS)); /* and returns, although the thread does not */
 
     assert_false(delivery_free(fix->delivery));
     fix->delivery = NULL;
@@ -311,7 +312,7 @@ static void takes_nothing_after_the_end(void **state)
     struct fixture *fix = *state;
 
     fixture_open(fix, 1);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
     fixture_put(fix, 0, 1);
 
     assert_int_equal(stats(fix).dropped_stop, 1);
@@ -338,7 +339,7 @@ static void says_now_and_then_that_it_still_fails(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.log_every_ns = 50 * MS_NS;
+    fix->limits.log_every_ns = 50 * NS_PER_MS;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 1);
@@ -356,7 +357,7 @@ static void says_seldom_that_profiles_are_refused(void **state)
     atomic_store(&fix->servers[0].rc, EXPORTER_REFUSED);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 20);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     assert_string_equal(
         fix->log, "W exporter a: a profile was refused (1 so far): the server says refused\n");
@@ -400,7 +401,7 @@ static void leaves_signals_to_the_other_threads(void **state)
     fixture_open(fix, 0);
     assert_true(delivery_add(fix->delivery, "a", EXPORTER_WHOLE, &sink, &fix->limits));
     fixture_put(fix, 0, 1);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
     (void)signal(SIGPIPE, SIG_DFL);
 
     assert_int_equal(atomic_load(&blocked), 1);
@@ -425,7 +426,7 @@ static void counts_every_profile_of_many_threads(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, put_many, fix), 0);
     for (size_t i = 0; i < 4; i++)
         (void)pthread_join(threads[i], NULL);
-    assert_true(fixture_flush(fix, 3600 * S_NS));
+    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
 
     end = stats(fix);
     assert_int_equal(end.sent + end.dropped_full, 8000);

@@ -87,7 +87,7 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     struct fixture *fix = *state;
     size_t before, after;
 
-    fix->limits.retry_ns = 5 * 60 * S_NS;
+    fix->limits.retry_ns = 5 * 60 * NS_PER_S;
     atomic_store(&fix->servers[0].absent, true);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 2);
@@ -95,7 +95,7 @@ static void loses_nothing_in_an_hour_without_a_server(void **state)
     before = mallinfo2().uordblks + mallinfo2().hblkhd;
     for (int i = 1; i < 240; i++) {
         fixture_put(fix, 2 * i, 2);
-        fixture_pass(fix, 15 * S_NS);
+        fixture_pass(fix, 15 * NS_PER_S);
     }
     EVENTUALLY(fix, fixture_spool_stats(fix).written == 480);
     after = mallinfo2().uordblks + mallinfo2().hblkhd;
@@ -118,7 +118,7 @@ static void lets_no_poison_hold_up_the_others_and_gives_it_up(void **state)
     EVENTUALLY(fix, fixture_stats(fix, 0).sent == 19);
     for (int i = 20; fixture_stats(fix, 0).dropped_old == 0 && i < GOT_MAX; i++) {
         fixture_put(fix, i, 1);
-        fixture_pass(fix, 15 * S_NS);
+        fixture_pass(fix, 15 * NS_PER_S);
     }
     assert_int_equal(fixture_stats(fix, 0).dropped_old, 1);
     EVENTUALLY(fix, files_in("spool") == 0);
@@ -136,7 +136,7 @@ static void keeps_what_is_denied_and_asks_ever_more_seldom(void **state)
     fixture_put(fix, 0, 3);
     EVENTUALLY(fix, fixture_stats(fix, 0).denied >= 8);
     before = fixture_stats(fix, 0).denied;
-    fixture_pass(fix, 1000 * S_NS);
+    fixture_pass(fix, 1000 * NS_PER_S);
     /* The ninth pause is 64 s or longer, and the next ones are no shorter. */
     assert_in_range(fixture_stats(fix, 0).denied - before, 1, 1 + 1000 / 64);
     assert_int_equal(fixture_stats(fix, 0).queued, 3);
@@ -189,7 +189,7 @@ static void drops_what_is_too_old(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->spool.max_age_ns = 600 * S_NS;
+    fix->spool.max_age_ns = 600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 3);
@@ -203,7 +203,7 @@ static void drops_what_the_server_would_not_take_any_more(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->limits.max_age_ns = 600 * S_NS;
+    fix->limits.max_age_ns = 600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 3);
@@ -219,7 +219,7 @@ static void drops_nothing_because_a_clock_was_set(void **state)
     struct fixture *fix = *state;
     size_t count = sizeof(days) / sizeof(days[0]);
 
-    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->spool.max_age_ns = 24 * 3600 * NS_PER_S;
     fix->limits.max_age_ns = exporter_types[EXPORTER_PYROSCOPE].max_age_ns;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
     fixture_open(fix, 1);
@@ -228,7 +228,7 @@ static void drops_nothing_because_a_clock_was_set(void **state)
 
         fixture_put(fix, (int)i * 5, 5);
         EVENTUALLY(fix, fixture_spool_stats(fix).written == (i + 1) * 5);
-        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)S_NS);
+        atomic_store(&fix->utc_offset_ns, days[i] * 86400 * (int64_t)NS_PER_S);
         EVENTUALLY(fix, fixture_stats(fix, 0).retried > retried + 1);
     }
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
@@ -244,9 +244,9 @@ static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **stat
 {
     struct fixture *fix = *state;
 
-    fix->spool.max_age_ns = 24 * 3600 * S_NS;
+    fix->spool.max_age_ns = 24 * 3600 * NS_PER_S;
     atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)NS_PER_S);
     fixture_open(fix, 1);
     fixture_put(fix, 0, 5);
     fixture_close(fix);
@@ -255,7 +255,7 @@ static void keeps_what_an_earlier_run_left_while_the_clock_is_behind(void **stat
     EVENTUALLY(fix, fixture_spool_stats(fix).found == 5 && fixture_stats(fix, 0).retried > 0);
     fixture_put(fix, 5, 5);
     EVENTUALLY(fix, fixture_spool_stats(fix).written == 5);
-    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)S_NS);
+    atomic_store(&fix->utc_offset_ns, 20000 * 86400 * (int64_t)NS_PER_S);
     EVENTUALLY(fix, fixture_stats(fix, 0).retried > 4);
     atomic_store(&fix->servers[0].rc, EXPORTER_OK);
     EVENTUALLY(fix, fixture_stats(fix, 0).sent == 10);
@@ -341,19 +341,19 @@ static void keeps_a_bounded_queue_and_warns_once_a_minute_without_a_disk(void **
     size_t warnings;
 
     fix->limits.queue_profiles = 8;
-    fix->limits.retry_ns = 3600 * S_NS;
+    fix->limits.retry_ns = 3600 * NS_PER_S;
     atomic_store(&fix->servers[0].absent, true);
     tree_write_text("spool", "a file is in the way");
     fixture_open(fix, 1);
     for (int i = 0; i < 40; i++) {
         fixture_put(fix, i, 1);
-        fixture_pass(fix, 15 * S_NS);
+        fixture_pass(fix, 15 * NS_PER_S);
     }
     EVENTUALLY(fix, fixture_spool_stats(fix).in_memory == 40);
     EVENTUALLY(fix, fixture_stats(fix, 0).queued + fixture_stats(fix, 0).dropped_full == 40);
     assert_in_range(fixture_stats(fix, 0).queued, 8, 9); /* and the one under way */
     warnings = fixture_log_count(fix, "W spool: "); /* before the clock is read for the limit */
-    assert_in_range(warnings, 2, 1 + (fixture_now(fix) - began_ns) / (60 * S_NS));
+    assert_in_range(warnings, 2, 1 + (fixture_now(fix) - began_ns) / (60 * NS_PER_S));
     assert_int_equal(unlink(tree_path("spool")), 0);
     fixture_put(fix, 40, 1);
     EVENTUALLY(fix, (fixture_put(fix, 41, 1), clock_settle(&fix->clock),
