@@ -95,7 +95,7 @@ void buf_add_fmt(struct buf *buf, const char *format, ...)
 
 const char *buf_text(const struct buf *buf)
 {
-    if (!buf->data || buf->failed)
+    if (!buf->data)
         return "";
     buf->data[buf->size] = '\0';
     return (const char *)buf->data;

@@ -51,9 +51,9 @@ void buf_add_fmt(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 unsigned char *buf_extend(struct buf *buf, size_t size);
 
 /*
- * Gives the content as a string; "" while it is empty and after a failure.
+ * Gives the content with a NUL behind it; after a failure that is what fitted before.
  *
- * Lends: the string, until the next add. A NUL in the content ends it early.
+ * Lends: the string, until the next add.
  * Cost:  allocates nothing: each buffer keeps a byte of room behind its content.
  */
 const char *buf_text(const struct buf *buf);

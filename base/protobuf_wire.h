@@ -8,14 +8,18 @@
  *     struct wire wire = {bytes, bytes + size};
  *     while (wire_next(&wire, &field) == WIRE_FIELD)
  *
+ * A whole profile is read like that, and each of its samples, locations and functions then unpacked
+ * by protobuf-c (pprof/decode_parts.c). Replies of servers, which may be cut off, and what other
+ * processes have in their memory are read here alone.
+ *
  * Writing: a message is packed by protobuf-c, or written field by field here; no function does
  * both. protobuf-c looks each field up in a description of its message and measures each number
  * twice: for stacks and samples, nearly all of a profile, that took a sixth of the encoding.
  *   - Here: what a profile has by the thousand. Samples, labels, stacks, locations, lines and
  *     functions (pprof/encode.c, pprof/otlp.c, pprof/otlp_dictionary.c), deltas (pprof/feed.c).
- *   - By protobuf-c, appended with wire_put_message: what there is once, or a few times. Types,
- *     comments and texts of a profile, OTLP resources, attributes and links, Pyroscope's
- *     PushRequest (exporters/push.c).
+ *   - By protobuf-c, appended with wire_put_message: all else, which is there once or costs it
+ *     little. Types, comments and the string table of a profile, OTLP resources, attributes and
+ *     links, Pyroscope's PushRequest (exporters/push.c).
  * Field numbers are those below 16.
  *
  * Errors: `out` remembers them, as base/buf.h says.

@@ -189,7 +189,7 @@ static void add_pieces(struct heatmap *h, uint32_t file, const char *text)
             buf_add_fmt(h->out, "%s[%" PRId64 ",\"", any ? "," : "", number);
         buf_reset(&line);
         buf_add(&line, text, (size_t)(end - text));
-        json_html_part(h->out, buf_text(&line));
+        json_html_part(h->out, buf_failed(&line) ? "" : buf_text(&line));
         open = any = true;
     }
     buf_add_str(h->out, open ? "\"]]" : "]");

@@ -91,7 +91,7 @@ void escape_json(struct buf *out, const char *before, const char *text)
     buf_init(&shown, JSON_TEXT_MAX);
     if (text)
         escape_add_str(&shown, text);
-    json_member(out, before, text ? buf_text(&shown) : NULL);
+    json_member(out, before, !text ? NULL : buf_failed(&shown) ? "" : buf_text(&shown));
     buf_finish(&shown);
 }
 

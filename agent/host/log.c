@@ -201,7 +201,6 @@ static void make_json(struct line *line, enum log_level level, const char *text,
     (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
     line_start(&shown, JSON_MAX_BYTES);
     escape_add_str(&shown.buf, text);
-    line_widen(&shown, 0);
 
     line_start(line, LINE_MAX_BYTES);
     if (atomic_load(&to_journal))
