@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types.c - in what the types of exporter differ, as data alone: conf/ reads it. */
+#include "base/time_units.h"
 #include "exporters/settings.h"
 
 /* A Pyroscope takes no profile that began over an hour ago: ten minutes are for the send. */
-#define PYROSCOPE_AGE_NS (UINT64_C(50) * 60 * 1000000000)
+#define PYROSCOPE_AGE_NS (50 * 60 * NS_PER_S)
 
 const struct exporter_type exporter_types[EXPORTER_TYPES] = {
     [EXPORTER_STORE] =
