@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folder base: knows what any two libraries need: error texts, bounded buffers, arenas, slices of
- * text, UTF-8, JSON strings, protobuf fields, hashes, units of time, durable files, capabilities,
- * libraries loaded on demand. Does not know anything of profiles, Python, settings or servers.
+ * text, UTF-8, JSON strings, protobuf fields, hashes, units of time, durable files, the kernel's
+ * files of a process, capabilities, libraries loaded on demand. Does not know anything of profiles,
+ * Python, settings or servers.
  *
  * err.h - the text that a failure carries up to the one place that prints it.
  *

@@ -131,6 +131,22 @@ struct cpy_info {
     char warning[160]; /* "", or why samples may be wrong: a version that is not verified */
 };
 
+struct mem; /* private: read/mem.h */
+
+/*
+ * Opens the memory of a live process, whatever it runs.
+ *
+ * Gives:  *out, ended with cpy_memory_close; untouched on failure.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_NOMEM (also: no descriptors left); `err` says why.
+ */
+MUST_CHECK enum cpy_rc cpy_memory_open(pid_t pid, struct mem **out, struct err *err);
+
+/* Reads all of the bytes. Errors: CPY_RACED (not mapped), CPY_GONE, CPY_DENIED. */
+MUST_CHECK enum cpy_rc cpy_memory_read(struct mem *mem, cpy_addr from, void *into, size_t size);
+
+/* Ends it. NULL is fine. */
+void cpy_memory_close(struct mem *mem);
+
 struct cpy_target; /* private: target.h */
 
 /*
@@ -138,7 +154,7 @@ struct cpy_target; /* private: target.h */
  *
  * Gives:  *out, which the caller ends with cpy_close; untouched on failure.
  * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN, CPY_STARTING (worth trying again),
- *         CPY_NOMEM; `err` says why.
+ *         CPY_NOMEM (also: no descriptors left); `err` says why.
  * Cost:   reads the memory map and a few ELF tables; a millisecond, not for the hot path.
  */
 MUST_CHECK enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c - opens a live process: finds its interpreter, and tries a version that is not known. */
+/* open.c - opens a live process: its memory; finds its interpreter, and tries a version that is not
+ * known. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unwind/target.h"
 
@@ -42,18 +44,38 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
     return CPY_OK;
 }
 
-static enum cpy_rc open_proc(struct cpy_target *t, struct err *err)
+static enum cpy_rc open_proc(pid_t pid, int *out_fd, struct err *err)
 {
-    char path[32];
-    int cause;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)t->process.pid);
-    t->process.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->process.proc_fd >= 0)
+    *out_fd = proc_file_open(AT_FDCWD, "/proc/%d", (int)pid);
+    if (*out_fd >= 0)
         return CPY_OK;
-    cause = errno; /* err_set may change it */
-    err_set(err, cause == ENOENT ? "there is no such process" : "%s: %s", path, strerror(cause));
-    return cause == EACCES || cause == EPERM ? CPY_DENIED : CPY_GONE;
+    if (errno == ENOENT)
+        err_set(err, "there is no such process");
+    else
+        err_set(err, "/proc/%d: %s", (int)pid, strerror(errno));
+    return mem_rc_of_proc(proc_rc_of_errno(errno));
+}
+
+enum cpy_rc cpy_memory_open(pid_t pid, struct mem **out, struct err *err)
+{
+    int proc_fd;
+    enum cpy_rc rc = open_proc(pid, &proc_fd, err);
+
+    if (rc != CPY_OK)
+        return rc;
+    rc = mem_open_process(pid, proc_fd, out, err);
+    (void)close(proc_fd);
+    return rc;
+}
+
+enum cpy_rc cpy_memory_read(struct mem *mem, cpy_addr from, void *into, size_t size)
+{
+    return mem_read(mem, from, into, size);
+}
+
+void cpy_memory_close(struct mem *mem)
+{
+    mem_close(mem);
 }
 
 enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
@@ -64,7 +86,7 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
     if (!t)
         return rc;
     t->process.pid = pid;
-    rc = open_proc(t, err);
+    rc = open_proc(pid, &t->process.proc_fd, err);
     if (rc != CPY_OK)
         goto fail;
     tids_init(&t->process.tids, t->process.proc_fd);

@@ -2,7 +2,7 @@
 /* status.c - see status.h. */
 #include "unwind/status.h"
 
-#include "unwind/read/taskstat.h"
+#include "base/proc_stat.h"
 
 /* True if `value` is an exception; in some versions None means that there is none. */
 static bool is_exception(struct cpy_target *t, cpy_addr value)
@@ -57,19 +57,19 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
  */
 bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t tid)
 {
-    struct taskstat_sched before, after;
-    struct taskstat stat;
+    struct proc_sched before, after;
+    struct proc_stat stat;
 
     if (!sched_idle_is_ready(sched_idle, t->process.proc_fd, tid, &t->running.wake))
         return false;
     if (!sched_idle->queued || !cpu_pin_move(&t->cpu_pin, tid, false) ||
-        !taskstat_reread_sched(sched_idle->fd, &before))
+        proc_sched_reread(sched_idle->fd, &before) != PROC_OK)
         return true;
     t->stats.cpu_pins++;
     cpu_pin_yield();
-    return taskstat_reread_sched(sched_idle->fd, &after) && after.turns == before.turns + 1 &&
-           after.cpu_ns > before.cpu_ns && taskstat_reread(sched_idle->stat_fd, &stat) &&
-           stat.state == 'R';
+    return proc_sched_reread(sched_idle->fd, &after) == PROC_OK &&
+           after.turns == before.turns + 1 && after.cpu_ns > before.cpu_ns &&
+           proc_stat_reread(sched_idle->stat_fd, &stat) == PROC_OK && stat.state == 'R';
 }
 
 /* True for the main thread, and for the one that runs another interpreter's main module. */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
-#include "agent/proc/proc.h"
+#include "base/proc_stat.h"
 #include "base/time_units.h"
 
 /* A read of a target takes microseconds, opening one milliseconds. A sampler that sleeps in one
@@ -310,7 +310,7 @@ static char read_child_state(const struct child_process *child)
 {
     struct proc_stat stat;
 
-    return proc_read_stat(child->pid, &stat) ? stat.state : 'Z';
+    return proc_stat_read(child->pid, &stat) == PROC_OK ? stat.state : 'Z';
 }
 
 enum child_process_look child_process_look(struct child_process *child, uint64_t now_ns)

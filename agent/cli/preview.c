@@ -2,7 +2,7 @@
 /* preview.c - see preview.h. */
 #include "agent/cli/preview.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 enum { COMMAND_SHOWN = 60, OUTPUT_MAX = 16 << 20, WHY_MAX = 4096 };
 
 struct sight {
+    const struct conf *conf; /* borrowed */
     struct matcher *matcher; /* owned */
     struct proc_info *info;  /* owned */
     struct buf wanted, left; /* owned: the lines of both kinds */
@@ -69,7 +70,7 @@ static void add_left(struct sight *sight, pid_t pid, const char *why)
 }
 
 /* A Python that no section has chosen: why it is left alone. */
-static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid)
+static void add_unwanted(struct sight *sight, pid_t pid)
 {
     struct buf why;
 
@@ -77,7 +78,7 @@ static void add_unwanted(struct sight *sight, const struct conf *conf, pid_t pid
     proc_info_begin(sight->info, pid);
     if (naming_is_disabled(sight->info)) {
         buf_add_str(&why, "PYSTROBE_DISABLE is set in its environment");
-    } else if (conf->target_count == 0) {
+    } else if (sight->conf->target_count == 0) {
         buf_add_str(&why, "there is no [target] section");
     } else {
         buf_add_str(&why, "no [target] section is for it: ");
@@ -108,7 +109,7 @@ static bool looks_like_python(const struct proc_stat *stat, const struct err *er
            strstr(err->text, "PyPy");
 }
 
-static void preview_process(struct sight *sight, const struct conf *conf, pid_t pid)
+static void preview_process(struct sight *sight, pid_t pid)
 {
     struct target_profile profile = {0};
     struct cpy_target *target = NULL;
@@ -117,7 +118,7 @@ static void preview_process(struct sight *sight, const struct conf *conf, pid_t 
     enum cpy_rc rc;
     bool wanted;
 
-    if (!proc_read_stat(pid, &stat) || stat.state == 'Z')
+    if (proc_stat_read(pid, &stat) != PROC_OK || stat.state == 'Z')
         return;
     if (stat.is_kernels) {
         sight->others++;
@@ -129,7 +130,7 @@ static void preview_process(struct sight *sight, const struct conf *conf, pid_t 
         naming_complete(&profile, pid, cpy_info(target)->version);
         add_wanted(sight, pid, &profile, cpy_info(target)->version);
     } else if (rc == CPY_OK) {
-        add_unwanted(sight, conf, pid);
+        add_unwanted(sight, pid);
     } else if (rc == CPY_DENIED) {
         look_at_closed(sight, &stat, pid, wanted);
     } else if (rc == CPY_FOREIGN && !looks_like_python(&stat, &err)) {
@@ -140,20 +141,11 @@ static void preview_process(struct sight *sight, const struct conf *conf, pid_t 
     cpy_close(target);
 }
 
-static bool look_at_all(struct sight *sight, const struct conf *conf)
+static bool preview_one(void *ctx, pid_t pid, uint64_t inode)
 {
-    DIR *dir = opendir("/proc");
-    const struct dirent *entry;
-    long pid;
-
-    if (!dir)
-        return false;
-    while ((entry = readdir(dir))) {
-        pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && pid != getpid())
-            preview_process(sight, conf, (pid_t)pid);
-    }
-    (void)closedir(dir);
+    (void)inode;
+    if (pid != getpid())
+        preview_process(ctx, pid);
     return true;
 }
 
@@ -167,12 +159,13 @@ static void add_preview_section(struct buf *out, const char *title, size_t count
 bool preview(const struct conf *conf, struct buf *out)
 {
     const struct buf nothing = {NULL, 0, 0, 0, false};
-    struct sight sight = {.matcher = matcher_new(conf), .info = proc_info_new()};
+    struct sight sight = {.conf = conf, .matcher = matcher_new(conf), .info = proc_info_new()};
     bool good = sight.matcher && sight.info;
 
     buf_init(&sight.wanted, OUTPUT_MAX);
     buf_init(&sight.left, OUTPUT_MAX);
-    good = good && look_at_all(&sight, conf);
+    good = good &&
+           proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), preview_one, &sight) == PROC_OK;
     if (good) {
         add_preview_section(out, "would be sampled: ", sight.wanted_count, &sight.wanted);
         add_preview_section(out, "Pythons that would not: ", sight.left_count, &sight.left);

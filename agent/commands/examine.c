@@ -60,7 +60,7 @@ static void report_gone(struct findings *out, pid_t pid)
 {
     struct proc_stat stat;
 
-    if (proc_read_stat(pid, &stat))
+    if (proc_stat_read(pid, &stat) == PROC_OK)
         findings_add(out, FINDING_BAD, "process", "name a process that runs",
                      "%d: it has no memory: it has ended and waits for its parent, or it is a "
                      "thread of the kernel",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* examine_permissions.c - where pystrobe runs, and what it may do there. See examine.h. */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,25 +60,20 @@ struct tried {
     unsigned by[PTRACE_ACCESS_COUNT];
 };
 
-static void try_all(struct tried *tried)
+static bool try_one(void *ctx, pid_t pid, uint64_t inode)
 {
-    DIR *dir = opendir("/proc");
-    const struct dirent *entry;
+    struct tried *tried = ctx;
     struct proc_stat stat;
     enum ptrace_access access;
-    pid_t pid;
 
-    while (dir && (entry = readdir(dir)) && tried->readable + tried->refused < PROCESSES_MAX) {
-        pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 0 || pid == getpid() || !proc_read_stat(pid, &stat) || stat.is_kernels)
-            continue;
-        access = ptrace_access_find(pid);
-        tried->by[access]++;
-        tried->readable += access == PTRACE_ACCESS_NONE;
-        tried->refused += access != PTRACE_ACCESS_NONE && access != PTRACE_ACCESS_GONE;
-    }
-    if (dir)
-        (void)closedir(dir);
+    (void)inode;
+    if (pid == getpid() || proc_stat_read(pid, &stat) != PROC_OK || stat.is_kernels)
+        return true;
+    access = ptrace_access_find(pid);
+    tried->by[access]++;
+    tried->readable += access == PTRACE_ACCESS_NONE;
+    tried->refused += access != PTRACE_ACCESS_NONE && access != PTRACE_ACCESS_GONE;
+    return tried->readable + tried->refused < PROCESSES_MAX;
 }
 
 /* What can be read is best known by trying: all that there is, and what stops us from most. */
@@ -88,12 +83,13 @@ static void examine_others(struct findings *out)
     struct tried tried = {0};
     enum ptrace_access i, most = PTRACE_ACCESS_HIDDEN;
 
-    if (getpid() != 1 && !proc_read_stat(1, &first)) { /* which there is in each namespace */
+    if (getpid() != 1 &&
+        proc_stat_read(1, &first) != PROC_OK) { /* which there is in each namespace */
         findings_add(out, FINDING_NOTE, "other processes", ptrace_access_cure(PTRACE_ACCESS_HIDDEN),
                      "%s", ptrace_access_text(PTRACE_ACCESS_HIDDEN));
         return;
     }
-    try_all(&tried);
+    (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), try_one, &tried);
     for (i = PTRACE_ACCESS_HIDDEN; i < PTRACE_ACCESS_COUNT; i++)
         most = tried.by[i] > tried.by[most] ? i : most;
     if (tried.refused > 0)

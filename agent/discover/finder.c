@@ -2,8 +2,8 @@
 /* finder.c - see finder.h. */
 #include "agent/discover/finder.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -213,10 +213,14 @@ static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns
  * between counts as one after. */
 static uint64_t read_mark(struct finder *f, struct candidate *c)
 {
+    uint64_t mark = c->mark; /* it cannot be read: nothing says that it is another one */
+
     f->stats.checks++;
     if (!proc_clock_ns(c->clock, &c->cpu_ns))
         c->cpu_ns = 0;
-    return c->runs_deep ? proc_exec_mark(c->id.pid) : proc_exe_mark(c->id.pid);
+    if (!c->runs_deep)
+        return proc_exe_mark(c->id.pid);
+    return proc_exec_mark(c->id.pid, &mark) == PROC_GONE ? 0 : mark;
 }
 
 /*
@@ -243,9 +247,11 @@ static void reconsider(void *ctx, struct candidate *c)
     struct finder *f = r->finder;
     struct target_profile profile = {0};
     struct proc_stat stat;
+    enum proc_rc rc = c->state == CANDIDATE_TAKEN ? proc_stat_read(c->id.pid, &stat) : PROC_GONE;
 
-    if (c->state == CANDIDATE_TAKEN && proc_read_stat(c->id.pid, &stat) &&
-        f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &profile) &&
+    if (rc == PROC_FAILED) /* it keeps its profile */
+        return;
+    if (rc == PROC_OK && f->settings.choose(f->settings.choose_ctx, c->id.pid, &stat, &profile) &&
         r->holds(f->settings.ctx, c->id, &profile))
         return;
     release_candidate(f, c);
@@ -380,12 +386,14 @@ static void examine_process_id(struct finder *f, struct candidate *c, pid_t pid,
                                uint64_t now_ns)
 {
     struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(pid, &stat);
 
-    if (!proc_read_stat(pid, &stat)) {
-        if (c)
-            c->scan--; /* it is gone */
+    if (rc == PROC_FAILED && !c)
+        f->next_whole_ns = 0; /* only /proc leads back to it */
+    if (rc != PROC_OK && rc != PROC_FAILED && c)
+        c->scan--; /* it is gone */
+    if (rc != PROC_OK)
         return;
-    }
     if (c && c->id.start != stat.start) { /* another process has the number now */
         begin_program(f, c, now_ns);
         c->id.start = stat.start;
@@ -424,37 +432,35 @@ static void visit_proc_entry(struct finder *f, pid_t pid, uint64_t inode, uint64
     f->looks_ns += used_ns() - before_ns;
 }
 
-/* Looks at all processes; false: /proc cannot be read. */
-static bool consider_all(struct finder *f, uint64_t now_ns)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    long pid;
-
-    if (!dir) {
-        log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
-        return false;
-    }
-    while ((entry = readdir(dir))) {
-        pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && pid != f->self)
-            visit_proc_entry(f, (pid_t)pid, entry->d_ino, now_ns);
-    }
-    (void)closedir(dir);
-    return true;
-}
-
-/* What is handed through candidates_each. */
-struct known {
+/* A scan, as it is handed through candidates_each and the like. */
+struct scan {
     struct finder *finder;
     uint64_t now_ns;
 };
 
+static bool consider_id(void *ctx, pid_t pid, uint64_t inode)
+{
+    const struct scan *scan = ctx;
+
+    if (pid != scan->finder->self)
+        visit_proc_entry(scan->finder, pid, inode, scan->now_ns);
+    return true;
+}
+
+/* Looks at all processes; false: /proc cannot be read. */
+static bool consider_all(struct finder *f, uint64_t now_ns)
+{
+    struct scan scan = {f, now_ns};
+
+    if (proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), consider_id, &scan) == PROC_OK)
+        return true;
+    log_line(LOG_LEVEL_ERROR, "/proc cannot be read: %s", strerror(errno));
+    return false;
+}
+
 static void consider_known(void *ctx, struct candidate *c)
 {
-    const struct known *known = ctx;
-
-    visit_proc_entry(known->finder, c->id.pid, c->inode, known->now_ns);
+    (void)consider_id(ctx, c->id.pid, c->inode);
 }
 
 /*
@@ -483,7 +489,7 @@ static void consider_few(struct finder *f, pid_t above, uint64_t now_ns)
 {
     pid_t pid;
 
-    candidates_each(&f->candidates, consider_known, &(struct known){f, now_ns});
+    candidates_each(&f->candidates, consider_known, &(struct scan){f, now_ns});
     for (pid = above + 1; pid <= f->census.newest; pid++)
         if (pid != f->self && proc_is_process(pid))
             visit_proc_entry(f, pid, 0, now_ns);

@@ -57,8 +57,8 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
     if (is_launcher(program))
         return false;
     (void)snprintf(out, size, "%s", proc_info_script(info));
-    for (i = 0;
-         i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 1 && stat.parent != root;
+    for (i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
+                stat.parent != root;
          i++) {
         pid = stat.parent;
         proc_info_begin(info, pid);

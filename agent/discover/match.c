@@ -180,7 +180,8 @@ static bool descends(const struct matcher *matcher, const regex_t *regex)
     struct proc_stat stat;
     int i;
 
-    for (i = 0; i < ANCESTORS_MAX && proc_read_stat(pid, &stat) && stat.parent > 0; i++) {
+    for (i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 0;
+         i++) {
         pid = stat.parent;
         proc_info_begin(matcher->others, pid);
         if (is_found(regex, proc_info_command_line(matcher->others)))

@@ -2,11 +2,8 @@
 /* proc_info.c - see proc_info.h. */
 #include "agent/discover/proc_info.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/proc/cmdline.h"
 
@@ -58,26 +55,6 @@ pid_t proc_info_pid(const struct proc_info *info)
     return info->pid;
 }
 
-/* Reads a file of the process, up to `max` bytes, and puts a 0 behind it. */
-static size_t read_proc_file(const struct proc_info *info, const char *name, char *out, size_t max)
-{
-    char path[64];
-    size_t size = 0;
-    ssize_t got = 1;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)info->pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && got > 0 && size < max) {
-        got = read(fd, out + size, max - size);
-        size += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        (void)close(fd);
-    out[size] = '\0';
-    return size;
-}
-
 const char *proc_info_exe(struct proc_info *info)
 {
     if (!info->has_exe)
@@ -88,16 +65,15 @@ const char *proc_info_exe(struct proc_info *info)
 
 static void read_arguments(struct proc_info *info)
 {
-    size_t size, i;
+    size_t size;
 
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    size = read_proc_file(info, "cmdline", info->command_line, PROC_COMMAND_MAX - 1);
+    (void)proc_file_read(info->command_line, PROC_COMMAND_MAX, &size, "/proc/%d/cmdline",
+                         (int)info->pid);
     cmdline_name_of_text(info->command_line, size, info->script, sizeof(info->script));
-    for (i = 0; i + 1 < size; i++)
-        if (info->command_line[i] == '\0')
-            info->command_line[i] = ' ';
+    proc_join_arguments(info->command_line, size);
 }
 
 const char *proc_info_command_line(struct proc_info *info)
@@ -115,9 +91,12 @@ const char *proc_info_script(struct proc_info *info)
 const struct cgroup *proc_info_cgroup(struct proc_info *info)
 {
     char text[CGROUP_TEXT_MAX + 1];
+    size_t size;
 
-    if (!info->has_cgroup)
-        cgroup_parse(text, read_proc_file(info, "cgroup", text, CGROUP_TEXT_MAX), &info->cgroup);
+    if (!info->has_cgroup) {
+        (void)proc_file_read(text, sizeof(text), &size, "/proc/%d/cgroup", (int)info->pid);
+        cgroup_parse(text, size, &info->cgroup);
+    }
     info->has_cgroup = true;
     return &info->cgroup;
 }
@@ -125,7 +104,7 @@ const struct cgroup *proc_info_cgroup(struct proc_info *info)
 bool proc_info_user(struct proc_info *info, uid_t *out)
 {
     if (!info->has_user)
-        info->user_known = proc_user(info->pid, &info->user);
+        info->user_known = proc_user(info->pid, &info->user) == PROC_OK;
     info->has_user = true;
     *out = info->user;
     return info->user_known;
@@ -137,8 +116,8 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
     const char *entry;
 
     if (!info->has_environment)
-        info->environment_size =
-            read_proc_file(info, "environ", info->environment, PROC_INFO_ENVIRONMENT_MAX);
+        (void)proc_file_read(info->environment, PROC_INFO_ENVIRONMENT_MAX + 1,
+                             &info->environment_size, "/proc/%d/environ", (int)info->pid);
     info->has_environment = true;
     for (; at < info->environment_size; at += strlen(entry) + 1) {
         entry = info->environment + at;

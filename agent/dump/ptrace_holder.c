@@ -2,11 +2,10 @@
 /* ptrace_holder.c - see ptrace_holder.h. */
 #include "agent/dump/ptrace_holder.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -16,7 +15,7 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
-#include "agent/proc/proc.h"
+#include "base/proc_stat.h"
 
 /*
  * Only the timer may reach us: it kills, and the kernel lets go of the target. SIGCHLD is
@@ -35,30 +34,24 @@ static void arm(void)
     (void)setitimer(ITIMER_REAL, &limit, NULL);
 }
 
-/* The number behind "TracerPid:" of a thread; 0: nobody, or not known. */
+/* The process that traces a thread; 0: nobody, or not known. */
 static pid_t tracer_of(pid_t pid, pid_t tid)
 {
-    char path[64], line[256];
-    pid_t tracer = 0;
-    FILE *file;
+    char text[16];
+    const struct proc_status_field field = {"TracerPid:", text, sizeof(text)};
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/task/%d/status", (int)pid, (int)tid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file))
-        if (strncmp(line, "TracerPid:", 10) == 0)
-            tracer = (pid_t)strtol(line + 10, NULL, 10);
-    if (file)
-        (void)fclose(file);
-    return tracer;
+    return proc_status_read(fd, &field, 1) == PROC_OK ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
 /* Says why a thread could not be seized. False: it has just ended, which is no reason. */
 static bool set_seize_error(pid_t pid, pid_t tid, int cause, struct ptrace_holder *shared)
 {
-    char state = '\0';
+    struct proc_stat stat;
     pid_t tracer = tracer_of(pid, tid);
+    enum proc_rc rc = proc_stat_read_thread(pid, tid, &stat);
 
-    if (!proc_thread_state(pid, tid, &state) || state == 'Z' || state == 'X')
+    if (rc == PROC_GONE || (rc == PROC_OK && (stat.state == 'Z' || stat.state == 'X')))
         return false;
     shared->rc = cause == EPERM ? PAUSE_DENIED : PAUSE_FAILED;
     if (tracer != 0) {
@@ -90,7 +83,7 @@ static bool is_held_thread(const struct ptrace_holder *shared, pid_t tid, size_t
 static bool seize(pid_t pid, pid_t tid, struct ptrace_holder *shared)
 {
     struct ptrace_held_thread *thread = &shared->threads[shared->count];
-    char state = '\0';
+    struct proc_stat stat;
 
     if (shared->count == PTRACE_HOLDER_THREADS_MAX) {
         shared->rc = PAUSE_FAILED;
@@ -98,13 +91,43 @@ static bool seize(pid_t pid, pid_t tid, struct ptrace_holder *shared)
         return false;
     }
     *thread = (struct ptrace_held_thread){.tid = tid};
-    thread->ran = proc_thread_state(pid, tid, &state) && state == 'R';
+    thread->ran = proc_stat_read_thread(pid, tid, &stat) == PROC_OK && stat.state == 'R';
     /* No PTRACE_O_EXITKILL: our end must not be the target's. */
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
         return !set_seize_error(pid, tid, errno, shared);
     shared->count++;
     (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails for one that has ended since */
     return true;
+}
+
+/* The list of the threads while it is read. */
+struct listing {
+    pid_t pid;
+    struct ptrace_holder *shared;
+    size_t guess, listed, held;
+    bool failed; /* one could not be seized: `shared` says why */
+};
+
+static bool seize_listed(void *ctx, pid_t tid, uint64_t inode)
+{
+    struct listing *list = ctx;
+    bool known = is_held_thread(list->shared, tid, &list->guess);
+
+    (void)inode;
+    list->failed = !known && !seize(list->pid, tid, list->shared);
+    list->held += known || tid == list->pid;
+    list->listed++;
+    return !list->failed;
+}
+
+/* The list of the threads cannot be read (any more). */
+static void set_list_error(enum proc_rc rc, int cause, struct ptrace_holder *shared)
+{
+    shared->rc = rc == PROC_GONE ? PAUSE_GONE : rc == PROC_DENIED ? PAUSE_DENIED : PAUSE_FAILED;
+    if (rc == PROC_GONE)
+        err_set(&shared->err, "there is no such process");
+    else
+        err_set(&shared->err, "its threads cannot be listed: %s", strerror(cause));
 }
 
 /*
@@ -116,34 +139,19 @@ static bool seize(pid_t pid, pid_t tid, struct ptrace_holder *shared)
  */
 static bool seize_new(pid_t pid, struct ptrace_holder *shared, bool *all)
 {
-    size_t before = shared->count, guess = 0, listed = 0, held = 0;
-    const struct dirent *entry;
+    struct listing list = {.pid = pid, .shared = shared};
+    size_t before = shared->count;
     struct proc_stat stat;
-    char path[64];
-    bool done = true, known;
-    pid_t tid;
-    DIR *dir;
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/task", (int)pid);
+    enum proc_rc rc = proc_file_each_id(fd, seize_listed, &list);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    dir = opendir(path);
-    if (!dir) {
-        shared->rc = PAUSE_GONE;
-        err_set(&shared->err, "there is no such process");
+    if (rc != PROC_OK && list.listed == 0) {
+        set_list_error(rc, errno, shared);
         return false;
     }
-    while (done && (entry = readdir(dir)) != NULL) {
-        tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0)
-            continue;
-        known = is_held_thread(shared, tid, &guess);
-        done = known || seize(pid, tid, shared);
-        held += known || tid == pid;
-        listed++;
-    }
-    (void)closedir(dir);
-    *all = shared->count == before && held == listed && proc_read_stat(pid, &stat) &&
-           stat.threads == listed;
-    return done;
+    *all = shared->count == before && list.held == list.listed &&
+           proc_stat_read(pid, &stat) == PROC_OK && stat.threads == list.listed;
+    return !list.failed;
 }
 
 /*

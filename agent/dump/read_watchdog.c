@@ -11,7 +11,7 @@
 
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
-#include "agent/proc/proc.h"
+#include "base/proc_stat.h"
 
 /* A read takes microseconds; a host that has to fetch the page from a slow disk takes longer. */
 #define STALLED_NS (5 * NS_PER_S)
@@ -29,10 +29,10 @@ static struct {
 static bool hangs(void)
 {
     uint64_t since = heartbeat_since(&stall.heartbeat);
-    char state = 'R';
+    struct proc_stat stat;
 
     return since != 0 && clock_mono_ns() > since + STALLED_NS &&
-           proc_thread_state(getpid(), stall.tid, &state) && state != 'R' &&
+           proc_stat_read_thread(getpid(), stall.tid, &stat) == PROC_OK && stat.state != 'R' &&
            since == heartbeat_since(&stall.heartbeat);
 }
 

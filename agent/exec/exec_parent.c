@@ -194,9 +194,12 @@ static void handle_parent_signal(struct state *s, const struct signalfd_siginfo 
 static void look_for_zombie(struct state *s)
 {
     struct proc_stat stat;
+    enum proc_rc rc;
 
-    if (!s->gone && s->parent->above && s->command_fd < 0 &&
-        (!proc_read_stat(s->command, &stat) || stat.state == 'Z'))
+    if (s->gone || !s->parent->above || s->command_fd >= 0)
+        return;
+    rc = proc_stat_read(s->command, &stat);
+    if (rc == PROC_GONE || (rc == PROC_OK && stat.state == 'Z'))
         note_gone(s);
 }
 

@@ -3,16 +3,15 @@
 #include "agent/proc/credentials.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <grp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/fsuid.h>
 #include <unistd.h>
 
-#include "agent/proc/proc.h"
+#include "base/proc_stat.h"
 
-enum { GROUPS_MAX = 256, STATUS_MAX = 8192, FILE_SYSTEM_ID = 3 };
+enum { GROUPS_MAX = 256, GROUPS_TEXT_MAX = 4096, FILE_SYSTEM_ID = 3 };
 
 struct credentials {
     uid_t user;
@@ -21,14 +20,13 @@ struct credentials {
     size_t group_count;
 };
 
-/* The numbers behind a label of /proc/PID/status; gives how many. */
-static size_t numbers_of(const char *text, const char *label, gid_t *out, size_t max)
+/* The numbers of a line of /proc/PID/status; gives how many. */
+static size_t read_ids(const char *at, gid_t *out, size_t max)
 {
-    const char *at = strstr(text, label);
     size_t count = 0;
     char *end;
 
-    for (at = at ? at + strlen(label) : ""; count < max; at = end) {
+    for (; count < max; at = end) {
         while (*at == ' ' || *at == '\t')
             at++;
         if (!isdigit((unsigned char)*at))
@@ -40,19 +38,22 @@ static size_t numbers_of(const char *text, const char *label, gid_t *out, size_t
 
 static bool read_rights(pid_t pid, struct credentials *out)
 {
-    char path[64], text[STATUS_MAX];
+    char user[64], group[64], groups[GROUPS_TEXT_MAX];
+    const struct proc_status_field fields[] = {{"Uid:", user, sizeof(user)},
+                                               {"Gid:", group, sizeof(group)},
+                                               {"Groups:", groups, sizeof(groups)}};
     gid_t ids[FILE_SYSTEM_ID + 1]; /* real, effective, saved, file system */
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
+    if (proc_status_read(proc_file_open(AT_FDCWD, "/proc/%d/status", (int)pid), fields, 3) !=
+        PROC_OK)
         return false;
-    if (numbers_of(text, "\nUid:", ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
+    if (read_ids(user, ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
         return false;
     out->user = ids[FILE_SYSTEM_ID];
-    if (numbers_of(text, "\nGid:", ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
+    if (read_ids(group, ids, FILE_SYSTEM_ID + 1) != FILE_SYSTEM_ID + 1)
         return false;
     out->group = ids[FILE_SYSTEM_ID];
-    out->group_count = numbers_of(text, "\nGroups:", out->groups, GROUPS_MAX);
+    out->group_count = read_ids(groups, out->groups, GROUPS_MAX);
     return true;
 }
 

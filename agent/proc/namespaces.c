@@ -3,13 +3,12 @@
 #include "agent/proc/namespaces.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/proc/proc.h"
+#include "base/proc_file.h"
 
 enum { MAP_BYTES = 4096 };
 
@@ -47,19 +46,18 @@ bool namespaces_have_own_proc(void)
 /* The kernel shows a reader its own map as its parent sees it, and others as the reader does. */
 bool namespaces_share_users(pid_t pid)
 {
-    char path[32], ours[MAP_BYTES], theirs[MAP_BYTES];
+    char ours[MAP_BYTES], theirs[MAP_BYTES];
+    size_t size;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)pid);
-    return proc_read_small(path, theirs, sizeof(theirs)) <= 0 ||
-           proc_read_small("/proc/self/uid_map", ours, sizeof(ours)) <= 0 ||
-           strcmp(ours, theirs) == 0;
+    return proc_file_read(theirs, sizeof(theirs), &size, "/proc/%d/uid_map", (int)pid) != PROC_OK ||
+           size == 0 ||
+           proc_file_read(ours, sizeof(ours), &size, "/proc/self/uid_map") != PROC_OK ||
+           size == 0 || strcmp(ours, theirs) == 0;
 }
 
 void namespaces_label(pid_t pid, char out[NAMESPACES_LABEL_MAX])
 {
-    char path[48];
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/attr/current", (int)pid);
-    (void)proc_read_small(path, out, NAMESPACES_LABEL_MAX);
-    out[strcspn(out, "\n")] = '\0';
+    if (proc_file_read(out, NAMESPACES_LABEL_MAX, NULL, "/proc/%d/attr/current", (int)pid) ==
+        PROC_OK)
+        out[strcspn(out, "\n")] = '\0';
 }

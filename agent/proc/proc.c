@@ -18,72 +18,13 @@
 
 enum { ANCESTORS_MAX = 256 };
 
-#define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
-
-ssize_t proc_read_small(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
-
-    if (fd >= 0)
-        (void)close(fd);
-    out[got > 0 ? got : 0] = '\0';
-    return got;
-}
-
-/* Field `number` of a stat line, of those after the name (3 is the state). */
-static const char *stat_field(const char *text, int number)
-{
-    const char *at = strrchr(text, ')'); /* the name itself may hold ')' */
-    int i;
-
-    for (i = 2; at && i < number; i++)
-        at = strchr(at + 1, ' ');
-    return at ? at + 1 : NULL;
-}
-
-bool proc_read_stat(pid_t pid, struct proc_stat *out)
-{
-    char path[64], text[1024];
-    const char *open_mark, *close_mark, *state, *parent, *flags, *threads, *start;
-    size_t size;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
-        return false;
-    open_mark = strchr(text, '(');
-    close_mark = strrchr(text, ')');
-    state = stat_field(text, 3);
-    parent = stat_field(text, 4);
-    flags = stat_field(text, 9);
-    threads = stat_field(text, 20);
-    start = stat_field(text, 22);
-    if (!open_mark || !close_mark || close_mark < open_mark || !state || !parent || !flags ||
-        !threads || !start)
-        return false;
-    *out = (struct proc_stat){.state = *state,
-                              .parent = (pid_t)strtol(parent, NULL, 10),
-                              .is_kernels = (strtoul(flags, NULL, 10) & PF_KTHREAD) != 0,
-                              .threads = strtoull(threads, NULL, 10),
-                              .start = strtoull(start, NULL, 10)};
-    size = (size_t)(close_mark - open_mark - 1);
-    size = size < sizeof(out->name) ? size : sizeof(out->name) - 1;
-    memcpy(out->name, open_mark + 1, size);
-    return true;
-}
-
 uint64_t proc_mapped(pid_t pid)
 {
-    unsigned long long pages[6] = {0}; /* of proc(5): size, resident, shared, text, lib, data */
-    char path[64], text[256], *at = text;
-    size_t i;
+    struct proc_statm pages;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
+    if (proc_statm_read(pid, &pages) != PROC_OK)
         return 0;
-    for (i = 0; i < sizeof(pages) / sizeof(*pages); i++)
-        pages[i] = strtoull(at, &at, 10);
-    return pages[5] << 32 | (pages[0] & UINT32_MAX);
+    return pages.data << 32 | (pages.size & UINT32_MAX);
 }
 
 bool proc_descends(pid_t pid, pid_t from)
@@ -92,7 +33,7 @@ bool proc_descends(pid_t pid, pid_t from)
     int i;
 
     for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-        if (!proc_read_stat(pid, &stat))
+        if (proc_stat_read(pid, &stat) != PROC_OK)
             return false;
         if (stat.parent == from)
             return true;
@@ -101,16 +42,21 @@ bool proc_descends(pid_t pid, pid_t from)
     return false;
 }
 
+void proc_join_arguments(char *text, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < size; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+}
+
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
 {
-    char path[64];
-    ssize_t got, i;
+    size_t size;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-    got = proc_read_small(path, out, PROC_COMMAND_MAX);
-    for (i = 0; i + 1 < got; i++)
-        if (out[i] == '\0')
-            out[i] = ' ';
+    if (proc_file_read(out, PROC_COMMAND_MAX, &size, "/proc/%d/cmdline", (int)pid) == PROC_OK)
+        proc_join_arguments(out, size);
 }
 
 void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX])
@@ -131,36 +77,28 @@ uint64_t proc_exe_mark(pid_t pid)
     return path[0] ? hash_text(path) | 1 : 0;
 }
 
-uint64_t proc_exec_mark(pid_t pid)
+enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out)
 {
-    char path[64], text[1024];
-    const char *code, *stack, *name;
+    struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(pid, &stat);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
-        return 0;
-    code = stat_field(text, 26);
-    stack = stat_field(text, 28);
-    if (!code || !stack)
-        return 0;
-    if (strtoull(stack, NULL, 10) > 1) /* where the kernel put them at the exec */
-        return strtoull(code, NULL, 10) ^ (strtoull(stack, NULL, 10) * 0x9e3779b97f4a7c15U);
-    name = strchr(text, '(');
-    return name ? hash_fnv(HASH_START, name, strcspn(name, ")")) : HASH_START;
+    if (rc == PROC_OK && stat.stack > 1) /* where the kernel put them at the exec */
+        *out = stat.code ^ (stat.stack * 0x9e3779b97f4a7c15U);
+    else if (rc == PROC_OK)
+        *out = hash_text(stat.name);
+    return rc;
 }
 
-bool proc_user(pid_t pid, uid_t *out)
+enum proc_rc proc_user(pid_t pid, uid_t *out)
 {
-    char path[64], text[2048], *line;
+    char text[64];
+    const struct proc_status_field field = {"Uid:", text, sizeof(text)};
+    enum proc_rc rc =
+        proc_status_read(proc_file_open(AT_FDCWD, "/proc/%d/status", (int)pid), &field, 1);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
-        return false;
-    line = strstr(text, "\nUid:");
-    if (!line)
-        return false;
-    *out = (uid_t)strtoul(line + 5, NULL, 10);
-    return true;
+    if (rc == PROC_OK)
+        *out = (uid_t)strtoul(text, NULL, 10);
+    return rc;
 }
 
 bool proc_clock(pid_t pid, clockid_t *out)
@@ -178,18 +116,6 @@ bool proc_clock_ns(clockid_t clock, uint64_t *out)
     return true;
 }
 
-bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out)
-{
-    char path[96], text[128], *at;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
-        return false;
-    out->cpu_ns = strtoull(text, &at, 10);
-    out->wait_ns = strtoull(at, NULL, 10);
-    return true;
-}
-
 uint64_t proc_age_ns(uint64_t start)
 {
     const uint64_t hundredth = NS_PER_S / 100; /* USER_HZ is 100 everywhere */
@@ -201,19 +127,14 @@ uint64_t proc_age_ns(uint64_t start)
     return now_ns / hundredth > start ? now_ns - start * hundredth : 0;
 }
 
-bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
+enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)
 {
-    char path[96], text[1024];
-    const char *start;
+    struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read_thread(pid, tid, &stat);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (proc_read_small(path, text, sizeof(text)) <= 0)
-        return false;
-    start = stat_field(text, 22);
-    if (!start)
-        return false;
-    *out_ns = proc_age_ns(strtoull(start, NULL, 10));
-    return true;
+    if (rc == PROC_OK)
+        *out_ns = proc_age_ns(stat.start);
+    return rc;
 }
 
 /* A container's own idea of /proc/loadavg, which comes from elsewhere, is of no use. */
@@ -268,19 +189,7 @@ bool proc_is_process(pid_t pid)
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     if (fd < 0)
-        return false;
+        return proc_is_short(errno);
     (void)close(fd);
     return true;
-}
-
-bool proc_thread_state(pid_t pid, pid_t tid, char *out)
-{
-    char path[96], text[512];
-    const char *state;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    state = proc_read_small(path, text, sizeof(text)) > 0 ? stat_field(text, 3) : NULL;
-    if (state)
-        *out = *state;
-    return state != NULL;
 }

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/err.h"
+#include "base/proc_stat.h"
 
 enum { PROC_COMMAND_MAX = 4096 };
 
@@ -27,26 +27,11 @@ struct proc_id {
     uint64_t start; /* clock ticks after boot */
 };
 
-struct proc_stat {
-    pid_t parent;
-    uint64_t start;  /* clock ticks after boot */
-    size_t threads;  /* how many it has */
-    char state;      /* 'R' runs or could, 'S' sleeps, 'Z' zombie, ... */
-    bool is_kernels; /* a thread of the kernel, which runs no program */
-    char name[64];   /* the kernel's name of it: at most 15 bytes */
-};
-
-/*
- * Reads a small file of /proc whole, up to `size` - 1 bytes, and puts a 0 behind them. Gives the
- * number of bytes; -1: it cannot be read, and `out` is "".
- */
-ssize_t proc_read_small(const char *path, char *out, size_t size);
-
-/* Reads /proc/PID/stat. False: it is gone. */
-MUST_CHECK bool proc_read_stat(pid_t pid, struct proc_stat *out);
-
 /* True if a process is below that one: its child, a child's child, ... */
 MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
+
+/* Puts blanks in place of the 0 bytes between arguments. */
+void proc_join_arguments(char *text, size_t size);
 
 /* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
@@ -61,12 +46,12 @@ void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
  */
 uint64_t proc_exe_mark(pid_t pid);
 
-/* A number that is another one after each exec, also of the same executable; 0: it is gone.
- * Without the right to read the process it knows the kernel's name of it only. */
-uint64_t proc_exec_mark(pid_t pid);
+/* A number that is another one after each exec, also of the same executable. Without the right to
+ * read the process it knows the kernel's name of it only. */
+MUST_CHECK enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out);
 
-/* The real user of a process. False: it is gone. */
-MUST_CHECK bool proc_user(pid_t pid, uid_t *out);
+/* The real user of a process. */
+MUST_CHECK enum proc_rc proc_user(pid_t pid, uid_t *out);
 
 /*
  * The clock of the CPU time of a whole process, threads that have ended included; it can be read
@@ -77,19 +62,11 @@ MUST_CHECK bool proc_clock(pid_t pid, clockid_t *out);
 /* Reads it. False: the process is gone. Cost: one short system call. */
 MUST_CHECK bool proc_clock_ns(clockid_t clock, uint64_t *out);
 
-/* What the scheduler has counted of a thread, a tick old at most. */
-struct proc_times {
-    uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
-};
-
-/* False: the thread is gone. Cost: a file is opened and read. */
-MUST_CHECK bool proc_thread_times(pid_t pid, pid_t tid, struct proc_times *out);
-
 /* How long ago it is that something started, in clock ticks after boot; rounded up to a tick. */
 uint64_t proc_age_ns(uint64_t start);
 
-/* How long a thread has lived, to a hundredth of a second, rounded up. False: it is gone. */
-MUST_CHECK bool proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
+/* How long a thread has lived, to a hundredth of a second, rounded up. */
+MUST_CHECK enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns);
 
 /* The open file that the next two read; -1: there is none that tells of this very host. */
 int proc_open_running(void);
@@ -110,14 +87,13 @@ struct proc_census {
 
 struct proc_census proc_census(int fd);
 
-/* A number that is another one once a process has mapped more memory, or less. 0: it is gone. */
+/* A number that is another one once a process has mapped more memory, or less. 0: it cannot be
+ * read. */
 uint64_t proc_mapped(pid_t pid);
 
-/* True if a process has this number, and not just a thread of one. Cost: 0.4 us if not, else 1.
+/* True if a process has this number, and not just a thread of one; also if it cannot be told for
+ * lack of descriptors. Cost: 0.4 us if not, else 1.
  * Needs: Linux 5.3, else none has. */
 MUST_CHECK bool proc_is_process(pid_t pid);
-
-/* The kernel's letter for what a thread does, as in struct proc_stat. False: it is gone. */
-MUST_CHECK bool proc_thread_state(pid_t pid, pid_t tid, char *out);
 
 #endif

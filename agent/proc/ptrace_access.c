@@ -19,7 +19,7 @@
 #include "agent/proc/proc.h"
 #include "base/capability.h"
 
-enum { STATUS_BYTES = 8192, IDS = 3 };
+enum { IDS = 3 };
 
 static const struct {
     const char *label, *text, *cure;
@@ -48,7 +48,7 @@ long ptrace_access_yama(void)
 {
     char text[32];
 
-    return proc_read_small("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0
+    return proc_file_read(text, sizeof(text), NULL, "/proc/sys/kernel/yama/ptrace_scope") == PROC_OK
                ? strtol(text, NULL, 10)
                : -1;
 }
@@ -65,48 +65,53 @@ static int try_read(pid_t pid)
 /* The same by another way, which seccomp filters leave open. */
 static int try_open(pid_t pid)
 {
-    char path[32];
-    int fd;
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/mem", (int)pid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
     (void)close(fd);
     return 0;
 }
 
-static const char *status_line(const char *status, const char *label)
-{
-    const char *at = strstr(status, label);
+/* What is read of /proc/PID/status. */
+struct status {
+    char size[32], users[64], groups[64], permitted[32];
+};
 
-    return at ? at + strlen(label) : NULL;
+static enum proc_rc read_status(pid_t pid, struct status *out)
+{
+    const struct proc_status_field fields[] = {
+        {"VmSize:", out->size, sizeof(out->size)},
+        {"Uid:", out->users, sizeof(out->users)},
+        {"Gid:", out->groups, sizeof(out->groups)},
+        {"CapPrm:", out->permitted, sizeof(out->permitted)},
+    };
+
+    return proc_status_read(proc_file_open(AT_FDCWD, "/proc/%d/status", (int)pid), fields, 4);
 }
 
 /* True if real, effective and saved ids of the process are all `id`. */
-static bool all_are(const char *status, const char *label, unsigned long id)
+static bool all_are(const char *ids, unsigned long id)
 {
-    const char *at = status_line(status, label);
     char *end;
     int i;
 
-    for (i = 0; at && i < IDS; i++, at = end)
-        if (strtoul(at, &end, 10) != id)
+    for (i = 0; i < IDS; i++, ids = end)
+        if (strtoul(ids, &end, 10) != id || end == ids)
             return false;
-    return at != NULL;
+    return true;
 }
 
 /* True if it is permitted what we are not. */
-static bool is_permitted_more(const char *status)
+static bool is_permitted_more(const struct status *status)
 {
-    const char *theirs = status_line(status, "\nCapPrm:");
     struct __user_cap_data_struct sets[2];
     uint64_t ours;
 
-    if (!theirs || !capability_sets(sets))
+    if (!capability_sets(sets))
         return false;
     ours = (uint64_t)sets[1].permitted << 32 | sets[0].permitted;
-    return (strtoull(theirs, NULL, 16) & ~ours) != 0;
+    return (strtoull(status->permitted, NULL, 16) & ~ours) != 0;
 }
 
 /* The kernel gives what /proc has of a process that is not dumpable to root. */
@@ -133,12 +138,13 @@ static enum ptrace_access refused_by_rule(int open_cause)
 }
 
 /* What stands in the way of one without CAP_SYS_PTRACE. */
-static enum ptrace_access find_without(pid_t pid, const char *status, long yama, int open_cause)
+static enum ptrace_access find_without(pid_t pid, const struct status *status, long yama,
+                                       int open_cause)
 {
     /* On the host, rights that are missing would reach into all namespaces. */
     bool reaches = namespaces_are_hosts_users() || namespaces_share_users(pid);
 
-    if (!all_are(status, "\nUid:", geteuid()) || !all_are(status, "\nGid:", getegid()))
+    if (!all_are(status->users, geteuid()) || !all_are(status->groups, getegid()))
         return reaches ? PTRACE_ACCESS_USER : PTRACE_ACCESS_USER_NAMESPACE;
     if (is_root_only(pid, geteuid()))
         return PTRACE_ACCESS_NOT_DUMPABLE;
@@ -151,7 +157,7 @@ static enum ptrace_access find_without(pid_t pid, const char *status, long yama,
 }
 
 /* A process that has a status, but cannot be read by any way. */
-static enum ptrace_access find_refusal(pid_t pid, const char *status, int open_cause)
+static enum ptrace_access find_refusal(pid_t pid, const struct status *status, int open_cause)
 {
     long yama = ptrace_access_yama();
     bool capable = capability_has(CAP_SYS_PTRACE);
@@ -167,20 +173,23 @@ static enum ptrace_access find_refusal(pid_t pid, const char *status, int open_c
 
 enum ptrace_access ptrace_access_find(pid_t pid)
 {
-    char status[STATUS_BYTES], path[32];
+    struct status status;
+    enum proc_rc rc;
     int cause = try_read(pid), open_cause;
 
     if (cause == 0)
         return PTRACE_ACCESS_NONE;
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (proc_read_small(path, status, sizeof(status)) <= 0)
+    rc = read_status(pid, &status);
+    if (rc == PROC_FAILED)
+        return PTRACE_ACCESS_OWN_LIMIT;
+    if (rc != PROC_OK)
         return kill(pid, 0) == 0 || errno == EPERM ? PTRACE_ACCESS_HIDDEN : PTRACE_ACCESS_GONE;
-    if (!status_line(status, "\nVmSize:")) /* which those that have ended do not have any more */
+    if (!status.size[0]) /* which those that have ended do not have any more */
         return PTRACE_ACCESS_GONE;
     open_cause = try_open(pid);
     if (open_cause == 0)
         return PTRACE_ACCESS_NONE;
-    return cause == ESRCH ? PTRACE_ACCESS_GONE : find_refusal(pid, status, open_cause);
+    return cause == ESRCH ? PTRACE_ACCESS_GONE : find_refusal(pid, &status, open_cause);
 }
 
 void ptrace_access_explain(enum ptrace_access access, char *out, size_t size)

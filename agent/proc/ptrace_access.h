@@ -18,6 +18,8 @@
     X(GONE, "gone", "there is no such process", "")                                               \
     X(HIDDEN, "hidepid", "/proc is mounted with hidepid, which hides other users' processes",     \
       "give pystrobe CAP_SYS_PTRACE, or the group of /proc's gid= option")                        \
+    X(OWN_LIMIT, "own_limit", "pystrobe has no file descriptor or memory left to find out",       \
+      "raise the limit of open files (LimitNOFILE of the unit, ulimit -n)")                       \
     X(SECCOMP, "seccomp", "a seccomp filter on pystrobe refuses process_vm_readv",                \
       "allow process_vm_readv in the container's seccomp profile, or run pystrobe outside of it") \
     X(YAMA_OFF, "yama3", "kernel.yama.ptrace_scope is 3, which forbids it to everyone",           \

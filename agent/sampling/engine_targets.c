@@ -132,7 +132,7 @@ static bool is_same_process(struct proc_id id)
 {
     struct proc_stat stat;
 
-    return proc_read_stat(id.pid, &stat) && stat.start == id.start && stat.state != 'Z';
+    return proc_stat_read(id.pid, &stat) == PROC_OK && stat.start == id.start && stat.state != 'Z';
 }
 
 static uint64_t period_of(double rate_hz)

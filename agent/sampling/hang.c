@@ -2,13 +2,12 @@
 /* hang.c - see hang.h. */
 #include "agent/sampling/hang.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "base/proc_file.h"
 
 enum { THREADS_MAX = 16384, LINE_BYTES = 256 };
 
@@ -32,43 +31,33 @@ bool hang_waits(const char *line)
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI;
 }
 
-/* The same of one thread; false, too, if it cannot be read. */
-static bool thread_waits(int task_fd, const char *tid)
-{
-    char path[32], line[LINE_BYTES];
-    ssize_t size;
-    int fd;
+/* The threads of a process while they are looked at. */
+struct waiting_threads {
+    pid_t pid;
+    size_t count;
+    bool all; /* those so far wait */
+};
 
-    (void)snprintf(path, sizeof(path), "%.16s/syscall", tid);
-    fd = openat(task_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size = read(fd, line, sizeof(line) - 1);
-    (void)close(fd);
-    line[size > 0 ? size : 0] = '\0';
-    return hang_waits(line);
+/* False, too, if it cannot be read. */
+static bool thread_waits(void *ctx, pid_t tid, uint64_t inode)
+{
+    struct waiting_threads *threads = ctx;
+    char line[LINE_BYTES];
+
+    (void)inode;
+    threads->all = proc_file_read(line, sizeof(line), NULL, "/proc/%d/task/%d/syscall",
+                                  (int)threads->pid, (int)tid) == PROC_OK &&
+                   hang_waits(line);
+    return threads->all && ++threads->count < THREADS_MAX;
 }
 
 bool hang_all_wait(pid_t pid)
 {
-    char path[32];
-    const struct dirent *entry;
-    size_t count = 0;
-    bool all = true;
-    DIR *tasks;
+    struct waiting_threads threads = {.pid = pid};
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/task", (int)pid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    tasks = opendir(path);
-    if (!tasks)
-        return false;
-    while (all && count < THREADS_MAX && (entry = readdir(tasks))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        count++;
-        all = thread_waits(dirfd(tasks), entry->d_name);
-    }
-    (void)closedir(tasks);
-    return all && count > 0 && count < THREADS_MAX;
+    return proc_file_each_id(fd, thread_waits, &threads) == PROC_OK && threads.all &&
+           threads.count < THREADS_MAX;
 }
 
 /* True if the rest that began at `moved_ns` is a deadlock; the threads are looked at once in it. */

@@ -157,10 +157,10 @@ static void end_idle(struct process *p)
 /* The numbers of a sample are old by now; those of a thread that ran are read anew. */
 static void refresh_times(struct process *p, struct process_thread *thread)
 {
-    struct proc_times times;
+    struct proc_sched times;
 
     if (thread->cpu_attribution.count > 0 && thread->counts &&
-        proc_thread_times(p->id.pid, thread->tid, &times))
+        proc_sched_read(p->id.pid, thread->tid, &times) == PROC_OK)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
@@ -280,7 +280,7 @@ static uint64_t counted_from(const struct sampling *sampling, pid_t tid)
 
     if (sampling->weight <= 1)
         return p->last_ns;
-    if (!proc_thread_age(p->id.pid, tid, &age))
+    if (proc_thread_age(p->id.pid, tid, &age) != PROC_OK)
         age = passed / 2;
     age += passed / sampling->weight / 2;
     return age < passed ? sampling->now_ns - age : p->last_ns;

@@ -52,6 +52,11 @@ struct process_gil_stuck {
     unsigned looks;     /* comparisons since since_ns */
 };
 
+/* CPU times of a thread as the scheduler counts them, a tick old at most. */
+struct process_times {
+    uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
+};
+
 /* State of one thread between samples. */
 struct process_thread {
     cpy_addr state;
@@ -60,13 +65,13 @@ struct process_thread {
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
     struct process_gil_stuck stuck;
-    struct proc_times times;     /* as last read */
-    struct proc_times committed; /* the part of `times` that is in the profile */
-    uint64_t last_ns;            /* monotonic: its last good sample or idle check */
-    uint64_t seen;               /* number of the sample that saw it last */
-    uint32_t row;                /* row of its last sample, */
-    uint64_t row_ns;             /* valid in the interval that began then; 0: none */
-    uint64_t overcounted_ns;     /* wall time to give back to overcounted_row */
+    struct process_times times;     /* as last read */
+    struct process_times committed; /* the part of `times` that is in the profile */
+    uint64_t last_ns;               /* monotonic: its last good sample or idle check */
+    uint64_t seen;                  /* number of the sample that saw it last */
+    uint32_t row;                   /* row of its last sample, */
+    uint64_t row_ns;                /* valid in the interval that began then; 0: none */
+    uint64_t overcounted_ns;        /* wall time to give back to overcounted_row */
     uint32_t overcounted_row;
     struct cpu_attribution cpu_attribution; /* rows of the service's profile */
 };

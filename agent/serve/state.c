@@ -3,7 +3,6 @@
 #include "agent/serve/state.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -11,6 +10,7 @@
 
 #include "agent/host/clock.h"
 #include "base/array.h"
+#include "base/proc_stat.h"
 #include "base/time_units.h"
 
 struct state *state_new(void)
@@ -64,18 +64,12 @@ static size_t count_fds(void)
 
 void state_own_use(struct state *state)
 {
-    FILE *statm = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
+    struct proc_statm pages = {0};
     struct timespec used;
     struct rlimit limit;
 
-    if (statm) {
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-        if (fscanf(statm, "%*u %lu", &pages) != 1)
-            pages = 0;
-        (void)fclose(statm);
-    }
-    state->memory_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (proc_statm_read(getpid(), &pages) == PROC_OK)
+        state->memory_bytes = pages.resident * (uint64_t)sysconf(_SC_PAGESIZE);
     if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
         state->cpu_ns = timespec_to_ns(used);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)

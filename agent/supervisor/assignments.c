@@ -134,9 +134,10 @@ uint64_t assignments_retry_ns(const struct assignments *assignments,
 static bool is_gone(void *ctx, struct proc_id id)
 {
     struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(id.pid, &stat);
 
     (void)ctx;
-    return !proc_read_stat(id.pid, &stat) || stat.start != id.start;
+    return rc == PROC_GONE || (rc == PROC_OK && stat.start != id.start);
 }
 
 void assignments_sweep(struct assignments *assignments)

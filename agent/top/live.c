@@ -123,13 +123,15 @@ bool top_live_slice(struct top_live *live)
 void top_live_states(struct top_live *live, const struct top_list *list, size_t first, size_t count)
 {
     struct top_item *thread;
+    struct proc_stat stat;
     size_t i;
 
     for (i = first; i < list->count && i - first < count; i++) {
         thread = &live->model->tables[TOP_THREADS].items[list->items[i]];
-        if (!top_model_is_live(live->model, thread) ||
-            !proc_thread_state(thread->key.pid, thread->key.tid, &thread->state))
-            thread->state = '\0';
+        thread->state = '\0';
+        if (top_model_is_live(live->model, thread) &&
+            proc_stat_read_thread(thread->key.pid, thread->key.tid, &stat) == PROC_OK)
+            thread->state = stat.state;
     }
 }
 

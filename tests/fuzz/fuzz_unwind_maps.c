@@ -2,6 +2,8 @@
 /* fuzz_unwind_maps.c - any text as a memory map: mappings that can be, or a refusal. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "unwind/locate/maps.h"
 
@@ -18,9 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct maps maps = {0};
     struct err err = {""};
     size_t i, paths = 0;
-    enum cpy_rc rc = maps_parse((const char *)data, size, &maps, &err);
+    int fd = memfd_create("maps", MFD_CLOEXEC);
+    enum cpy_rc rc;
 
-    require(rc == CPY_OK || (rc == CPY_FOREIGN && err.text[0] && !maps.maps && !maps.text));
+    require(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
+    rc = maps_read_file(fd, &maps, &err);
+    (void)close(fd);
+    require(rc == CPY_OK || ((rc == CPY_FOREIGN || rc == CPY_GONE) && err.text[0] && !maps.maps));
     for (i = 0; maps.maps && i < maps.count; i++) {
         require(maps.maps[i].start < maps.maps[i].end);
         require(strchr(maps.maps[i].path, '\n') == NULL);

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Reports the longest functions and fails on one over 70 lines, and on a name that functions in two
-# files have, static or not: a debugger and grep must tell them apart. Holds base/ to its 1,800 lines.
+# files have, static or not: a debugger and grep must tell them apart. Holds base/ to its 2,300 lines.
 set -eu
 cd "$(dirname "$0")/../.."
 
 longest_allowed=70
-base_allowed=1800
+base_allowed=2300
 failed=0
 
 # "lines name file:line", longest first

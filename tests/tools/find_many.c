@@ -103,7 +103,8 @@ static bool exec_one(pid_t pid)
     (void)kill(pid, SIGUSR1);
     for (i = 0; i < EXEC_WAITS; i++) {
         (void)nanosleep(&pause, NULL);
-        if (proc_exe_mark(pid) != mark && proc_read_stat(pid, &stat) && stat.state == 'S')
+        if (proc_exe_mark(pid) != mark && proc_stat_read(pid, &stat) == PROC_OK &&
+            stat.state == 'S')
             return true;
     }
     return false;

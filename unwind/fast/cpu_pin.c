@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind/read/taskstat.h"
+#include "base/proc_stat.h"
 
 /*
  * Moving alone is not enough. It asks the other CPU to reschedule by an interrupt from
@@ -54,17 +54,17 @@ void cpu_pin_finish(struct cpu_pin *cpu_pin)
 }
 
 /* Reads the stat of a thread; the file stays open, because the same thread is read many times. */
-static bool read_watched_stat(struct cpu_pin *cpu_pin, pid_t tid, struct taskstat *out)
+static bool read_watched_stat(struct cpu_pin *cpu_pin, pid_t tid, struct proc_stat *out)
 {
     if (cpu_pin->proc_fd < 0 || tid == 0)
         return false;
-    if (cpu_pin->watched == tid && taskstat_reread(cpu_pin->stat_fd, out))
+    if (cpu_pin->watched == tid && proc_stat_reread(cpu_pin->stat_fd, out) == PROC_OK)
         return true;
     if (cpu_pin->stat_fd >= 0)
         (void)close(cpu_pin->stat_fd);
-    cpu_pin->stat_fd = taskstat_open(cpu_pin->proc_fd, tid, "stat");
+    cpu_pin->stat_fd = proc_file_open(cpu_pin->proc_fd, "task/%d/stat", (int)tid);
     cpu_pin->watched = tid;
-    return taskstat_reread(cpu_pin->stat_fd, out);
+    return proc_stat_reread(cpu_pin->stat_fd, out) == PROC_OK;
 }
 
 /* Reads the affinity of the calling thread; false: it cannot, or there is no such CPU. */
@@ -122,14 +122,14 @@ bool cpu_pin_avoid(struct cpu_pin *cpu_pin, int cpu)
 
 int cpu_pin_cpu_of(struct cpu_pin *cpu_pin, pid_t tid)
 {
-    struct taskstat stat;
+    struct proc_stat stat;
 
     return read_watched_stat(cpu_pin, tid, &stat) ? stat.cpu : -1;
 }
 
 bool cpu_pin_move(struct cpu_pin *cpu_pin, pid_t tid, bool asleep_too)
 {
-    struct taskstat stat;
+    struct proc_stat stat;
 
     return read_watched_stat(cpu_pin, tid, &stat) && (stat.state == 'R' || asleep_too) &&
            cpu_pin_move_to(cpu_pin, tid, stat.cpu);

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "unwind/read/taskstat.h"
+#include "base/proc_stat.h"
 
 /* A thread that waits for less than this part of its CPU time waits only because of sampling. */
 enum { WAIT_PART = 8, SKIP_MAX = 64 };
@@ -37,11 +37,11 @@ void sched_idle_finish(struct sched_idle *sched_idle)
 /* Reads the scheduler's counters; notes whether the thread has slept on. */
 static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
-    struct taskstat_sched now;
+    struct proc_sched now;
 
     if (sched_idle->fd < 0 && proc_fd >= 0 && tid != 0)
-        sched_idle->fd = taskstat_open(proc_fd, tid, "schedstat");
-    if (!taskstat_reread_sched(sched_idle->fd, &now)) {
+        sched_idle->fd = proc_file_open(proc_fd, "task/%d/schedstat", (int)tid);
+    if (proc_sched_reread(sched_idle->fd, &now) != PROC_OK) {
         sched_idle->asleep = false;
         return false;
     }
@@ -57,11 +57,11 @@ static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_
 
 static char read_sched_state(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
-    struct taskstat stat = {.state = '?', .cpu = -1};
+    struct proc_stat stat;
 
     if (sched_idle->stat_fd < 0 && proc_fd >= 0 && tid != 0)
-        sched_idle->stat_fd = taskstat_open(proc_fd, tid, "stat");
-    if (!taskstat_reread(sched_idle->stat_fd, &stat))
+        sched_idle->stat_fd = proc_file_open(proc_fd, "task/%d/stat", (int)tid);
+    if (proc_stat_reread(sched_idle->stat_fd, &stat) != PROC_OK)
         return '?';
     sched_idle->only_thread = stat.threads == 1;
     sched_idle->cpu = stat.cpu;

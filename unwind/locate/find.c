@@ -115,17 +115,19 @@ static enum cpy_rc try_memory(struct mem *mem, const struct elf_image *image, st
 }
 
 /* Tries the runtime of an object that does not export it, by its sections and symbols. */
-static enum cpy_rc try_unexported_runtime(struct mem *mem, int proc_fd, const struct map *map,
+static enum cpy_rc try_unexported_runtime(struct mem *mem, int proc_fd, const struct proc_map *map,
                                           const struct elf_image *image, struct found *out,
                                           struct err *err)
 {
     cpy_addr section = 0, symbol = 0, version_at = 0, unused;
     uint32_t hexversion = 0;
-    int fd = loaded_open(proc_fd, map);
-    enum cpy_rc rc;
+    int fd;
+    enum cpy_rc rc = loaded_open(proc_fd, map, &fd);
 
-    if (fd < 0)
-        return CPY_FOREIGN;
+    if (rc == CPY_NOMEM)
+        err_set(err, "%s cannot be opened: no file descriptors or no memory left", map->path);
+    if (rc != CPY_OK)
+        return rc;
     rc = elf_file_find(fd, ".PyRuntime", "_PyRuntime", &section, &symbol);
     if (rc == CPY_OK && (section || symbol))
         rc = elf_file_find(fd, ".PyRuntime", "Py_Version", &unused, &version_at);
@@ -142,7 +144,7 @@ static enum cpy_rc try_unexported_runtime(struct mem *mem, int proc_fd, const st
     return find_accept(mem, hexversion, out, err);
 }
 
-static bool is_libpython(const struct map *map)
+static bool is_libpython(const struct proc_map *map)
 {
     return strncmp(loaded_name(map), "libpython", 9) == 0;
 }
@@ -150,14 +152,13 @@ static bool is_libpython(const struct map *map)
 /* How the search goes: libpython by memory, all by memory, then the files. */
 enum pass { PASS_LIBPYTHON, PASS_MEMORY, PASS_FILES, PASSES };
 
-static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct map *map, enum pass pass,
-                              struct found *out, struct err *err)
+static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_map *map,
+                              enum pass pass, struct found *out, struct err *err)
 {
     struct elf_image image;
     enum cpy_rc rc;
 
-    if (!loaded_is_start(map) ||
-        (pass != PASS_FILES && is_libpython(map) != (pass == PASS_LIBPYTHON)))
+    if (pass != PASS_FILES && is_libpython(map) != (pass == PASS_LIBPYTHON))
         return CPY_FOREIGN;
     rc = elf_image_read(mem, map->start, &image);
     if (rc == CPY_OK)
@@ -200,9 +201,7 @@ static void explain_foreign(struct mem *mem, const struct maps *maps, struct err
             return;
         }
     }
-    for (i = 0; i < maps->count && maps->maps[i].offset != 0; i++)
-        ;
-    if (i < maps->count && mem_read(mem, maps->maps[i].start, head, sizeof(head)) == CPY_OK &&
+    if (maps->count > 0 && mem_read(mem, maps->maps[0].start, head, sizeof(head)) == CPY_OK &&
         memcmp(head, "\177ELF", 4) == 0 && head[CLASS_AT] == CLASS_32)
         err_set(err, "it is a 32-bit program, which pystrobe cannot read");
 }

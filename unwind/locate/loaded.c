@@ -2,6 +2,7 @@
 /* loaded.c - see loaded.h. */
 #include "unwind/locate/loaded.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -11,50 +12,63 @@
 
 #include "base/file.h"
 
-bool loaded_is_start(const struct map *map)
-{
-    return map->offset == 0 && map->inode != 0 && map->readable && map->path[0] == '/';
-}
-
-const char *loaded_name(const struct map *map)
+const char *loaded_name(const struct proc_map *map)
 {
     return file_base_name(map->path);
 }
 
-int loaded_open(int proc_fd, const struct map *map)
+/* Opens the path of a mapping inside the target's root. -1: errno says why. */
+static int open_in_root(int proc_fd, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    char name[64];
-    struct stat st;
-    int root, path_fd, fd = -1, i;
+    int root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC), fd, cause;
 
-    (void)snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)map->start,
-                   (unsigned long long)map->end);
-    for (i = 0; i < 3; i++) {
-        if (i == 2) {
-            root = openat(proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-            path_fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, map->path, &how, sizeof(how));
-            if (root >= 0)
-                (void)close(root);
-        } else {
-            path_fd = openat(proc_fd, i == 0 ? name : "exe", O_PATH | O_CLOEXEC);
-        }
-        if (path_fd < 0)
-            continue;
-        /* Reopened for reading only once it is known to be a regular file. */
-        if (fstat(path_fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == map->inode) {
-            (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-            fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        }
-        (void)close(path_fd);
-        if (fd >= 0)
-            return fd;
-    }
-    return -1;
+    if (root < 0)
+        return -1;
+    fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    cause = errno;
+    (void)close(root);
+    errno = cause;
+    return fd;
 }
 
-enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct map *map,
+/* Reopens for reading what was opened by path, now that it is known to be the mapped file. */
+static int reopen(int path_fd, const struct proc_map *map)
+{
+    char name[32];
+    struct stat st;
+
+    if (fstat(path_fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_ino != map->inode) {
+        errno = ENOENT;
+        return -1;
+    }
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+    return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+enum cpy_rc loaded_open(int proc_fd, const struct proc_map *map, int *out)
+{
+    enum { WAYS = 3 };
+    char exact[64];
+    bool is_short = false; /* of descriptors or memory, which says nothing of the file */
+    int way, path_fd, fd = -1;
+
+    (void)snprintf(exact, sizeof(exact), "map_files/%llx-%llx", (unsigned long long)map->start,
+                   (unsigned long long)map->end);
+    for (way = 0; way < WAYS && fd < 0 && !is_short; way++) {
+        path_fd = way == 2 ? open_in_root(proc_fd, map->path)
+                           : openat(proc_fd, way == 0 ? exact : "exe", O_PATH | O_CLOEXEC);
+        fd = path_fd < 0 ? -1 : reopen(path_fd, map);
+        is_short = fd < 0 && proc_is_short(errno);
+        if (path_fd >= 0)
+            (void)close(path_fd);
+    }
+    *out = fd;
+    return fd >= 0 ? CPY_OK : is_short ? CPY_NOMEM : CPY_FOREIGN;
+}
+
+enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct proc_map *map,
                         const struct elf_image *image, const char *section, const char *symbol,
                         cpy_addr *out)
 {
@@ -64,9 +78,9 @@ enum cpy_rc loaded_find(struct mem *mem, int proc_fd, const struct map *map,
 
     if (rc != CPY_FOREIGN && rc != CPY_RACED)
         return rc;
-    fd = loaded_open(proc_fd, map);
-    if (fd < 0)
-        return CPY_FOREIGN;
+    rc = loaded_open(proc_fd, map, &fd);
+    if (rc != CPY_OK)
+        return rc;
     rc = elf_file_find(fd, section, symbol, &in_section, &in_symbols);
     (void)close(fd);
     if (rc != CPY_OK || (!in_section && !in_symbols))

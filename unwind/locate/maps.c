@@ -3,165 +3,90 @@
 #include "unwind/locate/maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/array.h"
+#include "unwind/read/mem.h"
 
-static const char deleted[] = " (deleted)";
-
-/*
- * Reads a number in base 16 or 10 (digits alone, as the kernel prints it) and steps over it
- * and the one character `after`.
- */
-static bool read_maps_number(char **at, int base, char after, uint64_t *out)
-{
-    size_t digits = strspn(*at, base == 16 ? "0123456789abcdef" : "0123456789");
-    char *end;
-
-    errno = 0;
-    *out = strtoull(*at, &end, base);
-    if (digits == 0 || end != *at + digits || errno != 0 || (after && *end != after))
-        return false;
-    *at = end + (after != '\0');
-    return true;
-}
-
-/* "START-END PERM OFFSET MAJ:MIN INODE   PATH"; `line` ends with a NUL and is changed. */
-static bool parse_line(char *line, struct map *out)
-{
-    uint64_t dev_major, dev_minor;
-    size_t size;
-
-    *out = (struct map){0};
-    if (!read_maps_number(&line, 16, '-', &out->start) ||
-        !read_maps_number(&line, 16, ' ', &out->end) || out->end <= out->start ||
-        strlen(line) < 5 || line[4] != ' ')
-        return false;
-    out->readable = line[0] == 'r';
-    out->writable = line[1] == 'w';
-    line += 5;
-    if (!read_maps_number(&line, 16, ' ', &out->offset) ||
-        !read_maps_number(&line, 16, ':', &dev_major) ||
-        !read_maps_number(&line, 16, ' ', &dev_minor) ||
-        !read_maps_number(&line, 10, '\0', &out->inode) || (*line != ' ' && *line != '\0') ||
-        dev_major > UINT32_MAX || dev_minor > UINT32_MAX)
-        return false;
-    out->dev_major = (uint32_t)dev_major;
-    out->dev_minor = (uint32_t)dev_minor;
-    out->path = line + strspn(line, " ");
-    size = strlen(out->path);
-    if (size >= sizeof(deleted) && strcmp(out->path + size - sizeof(deleted) + 1, deleted) == 0)
-        line[strlen(line) - sizeof(deleted) + 1] = '\0';
-    return true;
-}
-
-static size_t count_maps_lines(const char *text, size_t size)
-{
-    size_t i, lines = size > 0 && text[size - 1] != '\n';
-
-    for (i = 0; i < size; i++)
-        lines += text[i] == '\n';
-    return lines;
-}
-
-static enum cpy_rc parse_lines(struct maps *maps, size_t size, struct err *err)
-{
-    char *line = maps->text, *end = maps->text + size, *stop;
-
-    for (; line < end; line = stop + 1) {
-        stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop ? stop : end;
-        *stop = '\0';
-        if (stop == line)
-            continue;
-        if (!parse_line(line, &maps->maps[maps->count])) {
-            err_set(err, "its memory map has a line that is not understood");
-            return CPY_FOREIGN;
-        }
-        maps->count++;
-    }
-    return CPY_OK;
-}
-
-enum cpy_rc maps_parse(const char *text, size_t size, struct maps *out, struct err *err)
-{
-    struct maps maps = {0};
-    size_t lines = count_maps_lines(text, size);
+/* What is being read. */
+struct reading {
+    struct maps maps;
+    size_t lines;
     enum cpy_rc rc;
+    struct err *err;
+};
 
-    if (lines > MAPS_MAX) {
-        err_set(err, "its memory map has more than %d lines", MAPS_MAX);
-        return CPY_FOREIGN;
-    }
-    maps.maps = calloc(lines + 1, sizeof(*maps.maps));
-    maps.text = malloc(size + 1);
-    if (!maps.maps || !maps.text) {
-        maps_finish(&maps);
-        return CPY_NOMEM;
-    }
-    memcpy(maps.text, text, size);
-    maps.text[size] = '\0';
-    rc = parse_lines(&maps, size, err);
-    if (rc == CPY_OK)
-        *out = maps;
-    else
-        maps_finish(&maps);
+static enum cpy_rc fail_at_line(struct reading *reading, enum cpy_rc rc, const char *why)
+{
+    err_set(reading->err, "its memory map %s", why);
     return rc;
 }
 
-/* Reads the whole file, which has no size beforehand, into `out`. */
-static enum cpy_rc slurp(int fd, struct buf *out, struct err *err)
+static enum cpy_rc keep_map(struct reading *reading, const struct proc_map *map)
 {
-    enum { STEP = 65536 };
-    unsigned char *room;
-    ssize_t got;
+    struct maps *maps = &reading->maps;
+    char *path = arena_strndup(&maps->paths, map->path, strlen(map->path));
 
-    for (;;) {
-        room = buf_extend(out, STEP);
-        if (!room) {
-            err_set(err, "its memory map is too large");
-            return CPY_NOMEM;
-        }
-        got = read(fd, room, STEP);
-        out->size -= STEP - (got > 0 ? (size_t)got : 0);
-        if (got == 0)
-            return CPY_OK;
-        if (got < 0 && errno != EINTR) {
-            err_set(err, "its memory map: %s", strerror(errno));
-            return errno == EACCES || errno == EPERM ? CPY_DENIED : CPY_GONE;
-        }
+    if (!path || maps->count == MAPS_MAX ||
+        !ARRAY_RESERVE(maps->maps, maps->capacity, maps->count + 1))
+        return fail_at_line(reading, CPY_NOMEM, "is too large");
+    maps->maps[maps->count] = *map;
+    maps->maps[maps->count++].path = path;
+    return CPY_OK;
+}
+
+static bool take_map_line(void *ctx, char *line)
+{
+    struct reading *reading = ctx;
+    struct proc_map map;
+
+    if (line[0] == '\0')
+        return true;
+    if (reading->lines++ == MAPS_LINES_MAX)
+        reading->rc = fail_at_line(reading, CPY_FOREIGN, "has too many lines");
+    else if (!proc_map_parse(line, &map))
+        reading->rc = fail_at_line(reading, CPY_FOREIGN, "has a line that is not understood");
+    else if (map.offset == 0 && map.inode != 0 && map.readable && map.path[0] == '/')
+        reading->rc = keep_map(reading, &map);
+    return reading->rc == CPY_OK;
+}
+
+enum cpy_rc maps_read_file(int fd, struct maps *out, struct err *err)
+{
+    struct reading reading = {.rc = CPY_OK, .err = err};
+    enum proc_rc rc;
+
+    arena_init(&reading.maps.paths, MAPS_BYTES_MAX);
+    rc = fd < 0 ? proc_rc_of_errno(errno) : proc_file_lines(fd, take_map_line, &reading);
+    if (rc != PROC_OK) {
+        err_set(err, "its memory map: %s", strerror(errno));
+        reading.rc = mem_rc_of_proc(rc);
+    } else if (reading.lines == 0) { /* a kernel thread, a zombie, or one that just exits */
+        err_set(err, "it has no memory of its own (a kernel thread, or it is exiting)");
+        reading.rc = CPY_GONE;
     }
+    if (reading.rc == CPY_OK)
+        *out = reading.maps;
+    else
+        maps_finish(&reading.maps);
+    return reading.rc;
 }
 
 enum cpy_rc maps_read(int proc_fd, struct maps *out, struct err *err)
 {
-    int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC), cause = errno;
-    struct buf text;
-    enum cpy_rc rc;
+    int fd = proc_file_open(proc_fd, "maps");
+    enum cpy_rc rc = maps_read_file(fd, out, err);
 
-    if (fd < 0) {
-        err_set(err, "its memory map: %s", strerror(cause));
-        return cause == EACCES || cause == EPERM ? CPY_DENIED : CPY_GONE;
-    }
-    buf_init(&text, MAPS_BYTES_MAX);
-    rc = slurp(fd, &text, err);
-    (void)close(fd);
-    if (rc == CPY_OK && text.size == 0) { /* a kernel thread, a zombie, or one that just exits */
-        err_set(err, "it has no memory of its own (a kernel thread, or it is exiting)");
-        rc = CPY_GONE;
-    }
-    if (rc == CPY_OK)
-        rc = maps_parse(buf_text(&text), text.size, out, err);
-    buf_finish(&text);
+    if (fd >= 0)
+        (void)close(fd);
     return rc;
 }
 
 void maps_finish(struct maps *maps)
 {
     free(maps->maps);
-    free(maps->text);
-    *maps = (struct maps){0};
+    arena_finish(&maps->paths);
+    *maps = (struct maps){.count = 0};
 }

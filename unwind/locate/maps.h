@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * maps.h - the memory map of a process, as /proc/PID/maps tells it.
- *
- * Source: Documentation/filesystems/proc.rst of the kernel. A path is printed as the
- *         reader's mount namespace sees it and may contain any byte but a newline
- *         (that is shown as \012); " (deleted)" follows the path of a removed file.
- */
+/* maps.h - the files that a process has mapped, in order of address. */
 #ifndef UNWIND_LOCATE_MAPS_H
 #define UNWIND_LOCATE_MAPS_H
 
+#include "base/arena.h"
+#include "base/proc_map.h"
 #include "unwind/cpy.h"
 
-enum { MAPS_MAX = 65536, MAPS_BYTES_MAX = 32 << 20 };
-
-struct map {
-    cpy_addr start, end;
-    uint64_t offset, inode;
-    uint32_t dev_major, dev_minor;
-    bool readable, writable;
-    const char *path; /* borrowed from the struct maps; "" if none; without " (deleted)" */
+enum {
+    MAPS_LINES_MAX = 1 << 20, /* of the memory map */
+    MAPS_MAX = 65536,         /* that are kept, */
+    MAPS_BYTES_MAX = 32 << 20 /* and bytes of their paths */
 };
 
+/* The mappings that may be the first of a loaded object: readable, of a file, from its start. */
 struct maps {
-    struct map *maps; /* owned; by address */
-    size_t count;
-    char *text; /* owned: the paths */
+    struct proc_map *maps; /* owned */
+    size_t count, capacity;
+    struct arena paths; /* owned */
 };
 
-/* Parses the text of a maps file; takes over nothing. Errors: CPY_FOREIGN, CPY_NOMEM. */
-MUST_CHECK enum cpy_rc maps_parse(const char *text, size_t size, struct maps *out, struct err *err);
-
-/* Reads the maps of the process whose /proc directory is `proc_fd`. */
+/*
+ * Reads the memory map of the process whose /proc directory is `proc_fd`. The map may be longer
+ * than what is kept of it: it is read line by line.
+ *
+ * Gives:  *out, ended with maps_finish; nothing to end on failure.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN (a line that is not understood, or too many),
+ * CPY_NOMEM.
+ */
 MUST_CHECK enum cpy_rc maps_read(int proc_fd, struct maps *out, struct err *err);
+
+/* The same from an open maps file. */
+MUST_CHECK enum cpy_rc maps_read_file(int fd, struct maps *out, struct err *err);
 
 /* Frees what it holds. */
 void maps_finish(struct maps *maps);

@@ -3,7 +3,6 @@
 #include "unwind/read/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -91,6 +90,16 @@ static void process_close(struct mem *mem)
     free(pm);
 }
 
+enum cpy_rc mem_rc_of_proc(enum proc_rc rc)
+{
+    static const enum cpy_rc rcs[] = {[PROC_OK] = CPY_OK,
+                                      [PROC_GONE] = CPY_GONE,
+                                      [PROC_DENIED] = CPY_DENIED,
+                                      [PROC_FAILED] = CPY_NOMEM};
+
+    return rcs[rc];
+}
+
 enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err)
 {
     struct process_mem *pm = malloc(sizeof(*pm));
@@ -107,13 +116,16 @@ enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct er
     if (process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0)
         cause = errno;
     if (cause == EPERM || cause == ENOSYS) {
-        pm->fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
-        cause = pm->fd < 0 ? cause : 0;
+        pm->fd = proc_file_open(proc_fd, "mem");
+        if (pm->fd >= 0)
+            cause = 0;
+        else if (proc_rc_of_errno(errno) == PROC_FAILED)
+            cause = errno;
     }
     if (cause != 0 && cause != EFAULT) {
         err_set(err, "reading its memory: %s", strerror(cause));
         process_close(&pm->mem);
-        return cause == ESRCH ? CPY_GONE : CPY_DENIED;
+        return cause == ENOSYS ? CPY_DENIED : mem_rc_of_proc(proc_rc_of_errno(cause));
     }
     *out = &pm->mem;
     return CPY_OK;

@@ -2,8 +2,8 @@
 /*
  * mem.h - memory of the target: reads all of the given ranges, or fails.
  *
- * The folder unwind/read/ knows what the kernel tells of another process: its memory, the ids and
- * the scheduler statistics of its threads. It knows nothing of Python.
+ * The folder unwind/read/ knows what the kernel tells of another process: its memory, and the
+ * ids of its threads. It knows nothing of Python.
  *
  * Shape:   mem_open_process (tests have other constructors), mem_read..., mem_close.
  * Threads: as the target that owns it.
@@ -11,6 +11,7 @@
 #ifndef UNWIND_READ_MEM_H
 #define UNWIND_READ_MEM_H
 
+#include "base/proc_file.h"
 #include "unwind/cpy.h"
 
 enum { MEM_RANGES_MAX = 512 }; /* ranges of one call; the kernel takes 1024 */
@@ -49,8 +50,14 @@ struct mem {
  * Opens the memory of a live process: process_vm_readv or, if that is forbidden or missing (seccomp
  * filters answer ENOSYS or EPERM), pread of /proc/PID/mem. `proc_fd` is the process's /proc
  * directory, borrowed.
+ *
+ * Errors: CPY_GONE, CPY_DENIED, CPY_NOMEM; `err` says why.
  */
 MUST_CHECK enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err);
+
+/* The result for a file of the process that cannot be opened or read: CPY_GONE, CPY_DENIED, or
+ * CPY_NOMEM where this process is short of descriptors or memory. */
+enum cpy_rc mem_rc_of_proc(enum proc_rc rc);
 
 /* Reads `count` ranges, at most MEM_RANGES_MAX. */
 MUST_CHECK enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *ranges,

@@ -2,33 +2,28 @@
 /* tids.c - see tids.h. */
 #include "unwind/read/tids.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/proc_stat.h"
 
-/* The innermost id on the NSpid line of the status file `name`; `count`: ids on the line. */
-static pid_t innermost(int dir_fd, const char *name, int *count)
+/* The innermost id on the NSpid line of an open status file, which is closed; `count`: ids on the
+ * line. */
+static pid_t innermost(int fd, int *count)
 {
-    char text[4096], *line, *end;
-    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    char text[256], *at = text, *end; /* 32 namespaces at most */
+    const struct proc_status_field field = {"NSpid:", text, sizeof(text)};
     long id = 0, next;
 
     *count = 0;
-    if (fd >= 0)
-        (void)close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    line = strstr(text, "\nNSpid:");
-    for (line = line ? line + 7 : text + strlen(text);; line = end, (*count)++, id = next) {
-        line += strspn(line, " \t");
-        next = strtol(line, &end, 10);
-        if (end == line)
+    if (proc_status_read(fd, &field, 1) != PROC_OK)
+        return 0;
+    for (;; at = end, (*count)++, id = next) {
+        next = strtol(at, &end, 10);
+        if (end == at)
             return (pid_t)id;
     }
 }
@@ -39,7 +34,7 @@ void tids_init(struct tids *tids, int proc_fd)
 
     *tids = (struct tids){.proc_fd = proc_fd};
     if (proc_fd >= 0)
-        tids->inner_pid = innermost(proc_fd, "status", &count);
+        tids->inner_pid = innermost(proc_file_open(proc_fd, "status"), &count);
     tids->nested = count > 1;
 }
 
@@ -57,25 +52,22 @@ static void add_tid_pair(struct tids *tids, pid_t inner, pid_t outer)
         tids->pairs[tids->count++] = (struct tid_pair){inner, outer};
 }
 
+static bool add_task(void *ctx, pid_t outer, uint64_t inode)
+{
+    struct tids *tids = ctx;
+    int count;
+    pid_t inner = innermost(proc_file_open(tids->proc_fd, "task/%d/status", (int)outer), &count);
+
+    (void)inode;
+    if (inner > 0)
+        add_tid_pair(tids, inner, outer);
+    return true;
+}
+
 static void rescan(struct tids *tids)
 {
-    DIR *dir = file_open_dir(openat(tids->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    struct dirent *entry;
-    char name[sizeof(entry->d_name) + 8];
-    pid_t inner;
-    int count;
-
     tids->count = 0;
-    while (dir && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        (void)snprintf(name, sizeof(name), "%s/status", entry->d_name);
-        inner = innermost(dirfd(dir), name, &count);
-        if (inner > 0)
-            add_tid_pair(tids, inner, (pid_t)strtol(entry->d_name, NULL, 10));
-    }
-    if (dir)
-        (void)closedir(dir);
+    (void)proc_file_each_id(proc_file_open(tids->proc_fd, "task"), add_task, tids);
 }
 
 static pid_t find_outer_tid(const struct tids *tids, pid_t inner)

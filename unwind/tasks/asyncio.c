@@ -40,14 +40,14 @@ static bool use_asyncio_table(struct asyncio *asyncio, struct mem *mem, cpy_addr
 
 /* Looks into the object whose first mapping is `map`. */
 static bool look_into(struct asyncio *asyncio, const struct asyncio_process *process,
-                      const struct map *map, struct layout *layout)
+                      const struct proc_map *map, struct layout *layout)
 {
     static const char *const symbols[] = {"_Py_AsyncioDebug", "_AsyncioDebug"};
     struct elf_image image;
     cpy_addr at;
     size_t i;
 
-    if (!loaded_is_start(map) || elf_image_read(process->mem, map->start, &image) != CPY_OK ||
+    if (elf_image_read(process->mem, map->start, &image) != CPY_OK ||
         (!strstr(loaded_name(map), "_asyncio") &&
          (process->runtime < image.low || process->runtime >= image.high)))
         return false;

@@ -18,7 +18,7 @@
 
 #include "agent/child/child_process.h"
 #include "agent/host/clock.h"
-#include "agent/proc/proc.h"
+#include "base/proc_stat.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 
@@ -117,7 +117,7 @@ static void wait_state(const struct child_process *child, char wanted)
 {
     struct proc_stat stat;
 
-    AWAIT(proc_read_stat(child->pid, &stat) && stat.state == wanted);
+    AWAIT(proc_stat_read(child->pid, &stat) == PROC_OK && stat.state == wanted);
 }
 
 /* How it is seen so long after it began a read; where it reads nothing, after its start. */

@@ -10,6 +10,7 @@
 #include "agent/discover/finder.h"
 #include "agent/host/clock.h"
 #include "agent/proc/execs.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 
@@ -49,6 +50,14 @@ static void take(void *ctx, struct proc_id id, const struct target_profile *prof
     (void)profile;
     scene->takes++;
     scene->id = id;
+}
+
+static bool holds_nothing(void *ctx, struct proc_id id, const struct target_profile *profile)
+{
+    (void)ctx;
+    (void)id;
+    (void)profile;
+    return false;
 }
 
 static void lost(void *ctx, struct proc_id id)
@@ -229,7 +238,7 @@ static void wait_for_exec(const struct scene *scene, uint64_t mark)
 {
     struct proc_stat stat = {0};
 
-    AWAIT(proc_exe_mark(scene->child) != mark && proc_read_stat(scene->child, &stat) &&
+    AWAIT(proc_exe_mark(scene->child) != mark && proc_stat_read(scene->child, &stat) == PROC_OK &&
           stat.state == 'S');
 }
 
@@ -244,7 +253,7 @@ static void leaves_an_old_process_in_peace_for_as_long_as_it_has_run(void **stat
     learn(&scene);
     scan_after(&scene, NS_PER_S + SCAN_NS);
     assert_int_equal(scene.looks, 1);
-    assert_true(proc_read_stat(scene.child, &stat));
+    assert_int_equal(proc_stat_read(scene.child, &stat), PROC_OK);
     scan_after(&scene, proc_age_ns(stat.start)); /* at the latest */
     assert_int_equal(scene.looks, 2);
     end(&scene);
@@ -284,6 +293,30 @@ static void looks_more_rarely_only_where_looking_takes_too_much(void **state)
     finder_stretch(scene.finder, 1000, 1e-9);
     scan(&scene);
     assert_int_equal(finder_next_ns(scene.finder), scene.now_ns + 5 * NS_PER_S);
+    end(&scene);
+}
+
+static void loses_nothing_while_it_can_open_no_file(void **state)
+{
+    struct finder_stats before, after;
+    struct rlimit limit;
+    struct scene scene;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    finder_stats(scene.finder, &before);
+    scene.step_ns = NS_PER_S; /* whether it runs another program is looked up again and again */
+    limit = descriptors_forbid();
+    scan_times(&scene, 30);
+    finder_reconsider(scene.finder, SCAN_NS, holds_nothing);
+    scan(&scene);
+    descriptors_allow(limit);
+    scan_times(&scene, 3);
+    finder_stats(scene.finder, &after);
+    assert_int_equal(scene.takes, 1);
+    assert_int_equal(scene.losses, 0);
+    assert_true(after.known > before.known / 2);
     end(&scene);
 }
 
@@ -419,6 +452,7 @@ int main(void)
         cmocka_unit_test(leaves_an_old_process_in_peace_for_as_long_as_it_has_run),
         cmocka_unit_test(sees_an_exec_in_the_very_next_scan_when_it_polls),
         cmocka_unit_test(looks_more_rarely_only_where_looking_takes_too_much),
+        cmocka_unit_test(loses_nothing_while_it_can_open_no_file),
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
         cmocka_unit_test(takes_again_what_was_put_off),

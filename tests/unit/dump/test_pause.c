@@ -176,7 +176,8 @@ static pid_t start(void (*target)(void))
 static int count_threads(pid_t pid, char state, int *all)
 {
     const struct dirent *entry;
-    char path[64], found;
+    struct proc_stat stat;
+    char path[64];
     int count = 0;
     DIR *dir;
 
@@ -184,9 +185,9 @@ static int count_threads(pid_t pid, char state, int *all)
     dir = opendir(path);
     assert_non_null(dir);
     for (*all = 0; (entry = readdir(dir)) != NULL;)
-        if (proc_thread_state(pid, (pid_t)strtol(entry->d_name, NULL, 10), &found)) {
+        if (proc_stat_read_thread(pid, (pid_t)strtol(entry->d_name, NULL, 10), &stat) == PROC_OK) {
             ++*all;
-            count += found == state;
+            count += stat.state == state;
         }
     (void)closedir(dir);
     return count;

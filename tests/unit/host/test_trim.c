@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/host/clock.h"
 #include "agent/host/trim.h"
@@ -42,11 +43,10 @@ static void waits_for_no_end_that_does_not_come(void **state)
 
 static size_t touched_kib(void)
 {
-    char text[128], *at;
+    struct proc_statm pages;
 
-    assert_true(proc_read_small("/proc/self/statm", text, sizeof(text)) > 0);
-    (void)strtoul(text, &at, 10);
-    return strtoul(at, NULL, 10) * 4;
+    assert_int_equal(proc_statm_read(getpid(), &pages), PROC_OK);
+    return pages.resident * 4;
 }
 
 static void gives_back_what_lies_between_things_that_are_kept(void **state)

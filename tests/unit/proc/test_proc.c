@@ -56,9 +56,9 @@ static void tells_the_kernels_own_from_programs(void **state)
     struct proc_stat stat;
 
     (void)state;
-    assert_true(proc_read_stat(getpid(), &stat));
+    assert_int_equal(proc_stat_read(getpid(), &stat), PROC_OK);
     assert_false(stat.is_kernels);
-    if (proc_read_stat(2, &stat))
+    if (proc_stat_read(2, &stat) == PROC_OK)
         assert_int_equal(stat.is_kernels, strcmp(stat.name, "kthreadd") == 0);
 }
 
@@ -86,7 +86,7 @@ static void assert_started_now(uint64_t start)
 /* Waits until the child sleeps. */
 static void read_asleep(pid_t pid, struct proc_stat *stat)
 {
-    AWAIT(proc_read_stat(pid, stat) && stat->state == 'S');
+    AWAIT(proc_stat_read(pid, stat) == PROC_OK && stat->state == 'S');
 }
 
 static void reads_the_stat_of_a_process(void **state)
@@ -118,7 +118,7 @@ static void is_not_misled_by_the_name_of_a_process(void **state)
         assert_int_equal(stat.state, 'S');
         assert_int_equal(stat.parent, getpid());
         assert_started_now(stat.start);
-        assert_true(proc_user(pid, &user));
+        assert_int_equal(proc_user(pid, &user), PROC_OK);
         assert_int_equal(user, getuid());
         end_child(pid);
     }
@@ -134,7 +134,7 @@ static void tells_a_zombie(void **state)
     if (pid == 0)
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_true(proc_read_stat(pid, &stat));
+    assert_int_equal(proc_stat_read(pid, &stat), PROC_OK);
     assert_int_equal(stat.state, 'Z');
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -143,7 +143,7 @@ static void says_that_a_process_is_gone(void **state)
 {
     pid_t pid = start_child(do_nothing);
     char text[PROC_COMMAND_MAX] = "x";
-    struct proc_times times;
+    struct proc_sched times;
     struct proc_stat stat;
     clockid_t clock;
     uint64_t cpu;
@@ -154,9 +154,9 @@ static void says_that_a_process_is_gone(void **state)
     end_child(pid);
     assert_false(proc_clock(pid, &clock));
     assert_false(proc_clock_ns(clock, &cpu));
-    assert_false(proc_thread_times(pid, pid, &times));
-    assert_false(proc_read_stat(pid, &stat));
-    assert_false(proc_user(pid, &user));
+    assert_int_equal(proc_sched_read(pid, pid, &times), PROC_GONE);
+    assert_int_equal(proc_stat_read(pid, &stat), PROC_GONE);
+    assert_int_equal(proc_user(pid, &user), PROC_GONE);
     proc_command_line(pid, text);
     assert_string_equal(text, "");
     proc_executable(pid, text);
@@ -234,7 +234,7 @@ static void burn_some_time(void)
 static void reads_the_cpu_time_of_process_and_thread(void **state)
 {
     pid_t pid = start_child(burn_some_time);
-    struct proc_times own = {0}, again = {0};
+    struct proc_sched own = {0}, again = {0};
     struct proc_stat stat;
     uint64_t process = 0;
     clockid_t clock = 0;
@@ -243,23 +243,23 @@ static void reads_the_cpu_time_of_process_and_thread(void **state)
     read_asleep(pid, &stat);
     assert_true(proc_clock(pid, &clock));
     assert_true(proc_clock_ns(clock, &process));
-    assert_true(proc_thread_times(pid, pid, &own));
-    assert_true(proc_thread_times(pid, pid, &again));
+    assert_int_equal(proc_sched_read(pid, pid, &own), PROC_OK);
+    assert_int_equal(proc_sched_read(pid, pid, &again), PROC_OK);
 
     assert_true(process >= 200 * NS_PER_MS && process < 20 * NS_PER_S);
     assert_true(own.cpu_ns >= 190 * NS_PER_MS && own.cpu_ns < 20 * NS_PER_S);
     assert_int_equal(own.cpu_ns, again.cpu_ns); /* it sleeps */
     assert_int_equal(own.wait_ns, again.wait_ns);
     end_child(pid);
-    assert_false(proc_thread_times(pid, pid, &own));
+    assert_int_equal(proc_sched_read(pid, pid, &own), PROC_GONE);
 }
 
 static void reads_no_times_of_another_process(void **state)
 {
-    struct proc_times times;
+    struct proc_sched times;
 
     (void)state;
-    assert_false(proc_thread_times(getpid(), 1, &times)); /* no thread of ours */
+    assert_int_equal(proc_sched_read(getpid(), 1, &times), PROC_GONE); /* no thread of ours */
 }
 
 static void counts_who_runs_on_the_host(void **state)

@@ -295,7 +295,7 @@ static void await_stillness(pid_t pid)
     clockid_t clock;
 
     while (stat.state != 'T')
-        assert_true(proc_read_stat(pid, &stat));
+        assert_int_equal(proc_stat_read(pid, &stat), PROC_OK);
     while (now != before) {
         before = now;
         (void)usleep(20000);
@@ -329,7 +329,7 @@ static void wake_sleeper(pid_t pid)
     assert_true(proc_clock(pid, &clock) && proc_clock_ns(clock, &before));
     assert_int_equal(kill(pid, SIGCONT), 0);
     do
-        assert_true(proc_clock_ns(clock, &now) && proc_read_stat(pid, &stat));
+        assert_true(proc_clock_ns(clock, &now) && proc_stat_read(pid, &stat) == PROC_OK);
     while (now < before + NS_PER_MS || stat.state != 'T');
     await_stillness(pid);
 }

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
-#include "unwind/read/taskstat.h"
 
 struct thread {
     pthread_t thread;
@@ -46,10 +46,10 @@ static inline void thread_tell(struct thread *t, char command)
 
 static inline char thread_state(const struct thread *t)
 {
-    struct taskstat stat = {.state = '?'};
-    int fd = taskstat_open(t->proc_fd, t->tid, "stat");
+    struct proc_stat stat = {.state = '?'};
+    int fd = proc_file_open(t->proc_fd, "task/%d/stat", (int)t->tid);
 
-    if (!taskstat_reread(fd, &stat))
+    if (proc_stat_reread(fd, &stat) != PROC_OK)
         stat.state = 'X';
     if (fd >= 0)
         (void)close(fd);
@@ -62,12 +62,12 @@ static inline void thread_await(const struct thread *t, char state)
 }
 
 /* What the scheduler has counted of it; zeros where the kernel does not count. */
-static inline struct taskstat_sched thread_counts(const struct thread *t)
+static inline struct proc_sched thread_counts(const struct thread *t)
 {
-    struct taskstat_sched counts = {0};
-    int fd = taskstat_open(t->proc_fd, t->tid, "schedstat");
+    struct proc_sched counts = {0};
+    int fd = proc_file_open(t->proc_fd, "task/%d/schedstat", (int)t->tid);
 
-    if (!taskstat_reread_sched(fd, &counts))
+    if (proc_sched_reread(fd, &counts) != PROC_OK)
         counts.turns = 0;
     if (fd >= 0)
         (void)close(fd);

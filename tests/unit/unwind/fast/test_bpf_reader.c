@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "tests/unit/hang_limit.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/fast/prefetch.h"
-#include "unwind/read/taskstat.h"
 
 enum { PAGE = 4096, PAGES = 512, BYTES = PAGES * PAGE, FAR = 3 * PAGE, TRIES = 1000 };
 
@@ -264,14 +264,14 @@ static void brings_nothing_of_a_thread_that_is_elsewhere(void **state)
 /* Waits until the process sleeps, and is not only kept from its CPU. */
 static void wait_for_sleep(pid_t pid)
 {
-    struct taskstat stat = {0};
+    struct proc_stat stat = {0};
     char path[64];
     int proc_fd, fd;
 
     (void)snprintf(path, sizeof(path), "/proc/%d", pid);
     proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    fd = taskstat_open(proc_fd, pid, "stat");
-    AWAIT(taskstat_reread(fd, &stat) && stat.state == 'S');
+    fd = proc_file_open(proc_fd, "task/%d/stat", (int)pid);
+    AWAIT(proc_stat_reread(fd, &stat) == PROC_OK && stat.state == 'S');
     (void)close(fd);
     (void)close(proc_fd);
 }

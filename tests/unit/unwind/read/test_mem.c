@@ -2,9 +2,6 @@
 /* test_mem.c - a process is read by either system call, and its end is told from a race. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/descriptors.h"
+#include "tests/unit/no_vm_readv.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/read/mem.h"
 
@@ -65,21 +64,6 @@ static void end_child(struct child *child)
 static cpy_addr addr_of(const void *at)
 {
     return (cpy_addr)(uintptr_t)at;
-}
-
-/* Makes process_vm_readv fail with `cause` for this process; it cannot be undone. */
-static bool forbid_vm_readv(int cause)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)cause),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = 4, .filter = code};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 /* What a reader must find, one bit each; run here, and where process_vm_readv is forbidden. */
@@ -199,6 +183,34 @@ static void reads_by_proc_pid_mem_where_the_call_is_forbidden(void **state)
     assert_int_equal(try_forbidden(EPERM), READS_ALL);
 }
 
+/* As a process under a filter that has no descriptor left. */
+static int open_forbidden(const struct child *child)
+{
+    struct err err = {""};
+    struct mem *mem = NULL;
+    enum cpy_rc rc;
+
+    if (!forbid_vm_readv(EPERM))
+        return 255;
+    (void)descriptors_forbid();
+    rc = mem_open_process(child->pid, child->proc_fd, &mem, &err);
+    return rc == CPY_NOMEM && strstr(err.text, "Too many open files") ? 0 : 1;
+}
+
+static void tells_that_no_descriptor_is_left_from_a_refusal(void **state)
+{
+    struct child child = start_child();
+    int status = 0;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(open_forbidden(&child));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    end_child(&child);
+}
+
 static void opens_no_process_that_has_ended(void **state)
 {
     struct child child = start_child();
@@ -279,6 +291,7 @@ int main(void)
         cmocka_unit_test(reads_a_process_by_process_vm_readv),
         cmocka_unit_test(reads_by_proc_pid_mem_where_the_call_is_missing),
         cmocka_unit_test(reads_by_proc_pid_mem_where_the_call_is_forbidden),
+        cmocka_unit_test(tells_that_no_descriptor_is_left_from_a_refusal),
         cmocka_unit_test(opens_no_process_that_has_ended),
         cmocka_unit_test(tells_the_end_of_a_process_that_was_reaped),
         cmocka_unit_test(is_denied_without_the_right_to_read),

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc_stat.c - see proc_stat.h. */
+#include "base/proc_stat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
+
+#define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
+
+/* Fields of a stat line that are read; 3 is the state. */
+enum { PARENT, FLAGS, THREADS, START, CODE, STACK, CPU, FIELDS };
+
+static const int field_numbers[FIELDS] = {4, 9, 20, 22, 26, 28, 39};
+
+bool proc_stat_parse(const char *text, struct proc_stat *out)
+{
+    const char *name = strchr(text, '('), *at = strrchr(text, ')'); /* a name may hold ')' */
+    unsigned long long numbers[FIELDS];
+    size_t i, size;
+    int field = 2;
+    char state;
+
+    if (!name || !at || at < name || strlen(at) < 3)
+        return false;
+    size = (size_t)(at - name - 1);
+    state = at[2];
+    for (i = 0; i < FIELDS; i++) {
+        for (; at && field < field_numbers[i]; field++)
+            at = strchr(at + 1, ' ');
+        if (!at)
+            return false;
+        numbers[i] = strtoull(at + 1, NULL, 10);
+    }
+    *out = (struct proc_stat){.state = state,
+                              .parent = (pid_t)numbers[PARENT],
+                              .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
+                              .threads = numbers[THREADS],
+                              .start = numbers[START],
+                              .code = numbers[CODE],
+                              .stack = numbers[STACK],
+                              .cpu = (int)numbers[CPU]};
+    memcpy(out->name, name + 1, size < sizeof(out->name) ? size : sizeof(out->name) - 1);
+    return true;
+}
+
+/* Parses text that was read with that result. */
+static enum proc_rc parsed(enum proc_rc rc, const char *text, struct proc_stat *out)
+{
+    return rc == PROC_OK && !proc_stat_parse(text, out) ? PROC_FAILED : rc;
+}
+
+enum proc_rc proc_stat_read(pid_t pid, struct proc_stat *out)
+{
+    char text[STAT_BYTES];
+
+    return parsed(proc_file_read(text, sizeof(text), NULL, "/proc/%d/stat", (int)pid), text, out);
+}
+
+enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_stat *out)
+{
+    char text[STAT_BYTES];
+    enum proc_rc rc =
+        proc_file_read(text, sizeof(text), NULL, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+
+    return parsed(rc, text, out);
+}
+
+enum proc_rc proc_stat_reread(int fd, struct proc_stat *out)
+{
+    char text[STAT_BYTES];
+
+    return parsed(proc_file_reread(fd, text, sizeof(text)), text, out);
+}
+
+static void parse_sched(const char *text, struct proc_sched *out)
+{
+    char *at;
+
+    out->cpu_ns = strtoull(text, &at, 10);
+    out->wait_ns = strtoull(at, &at, 10);
+    out->turns = strtoull(at, NULL, 10);
+}
+
+enum proc_rc proc_sched_reread(int fd, struct proc_sched *out)
+{
+    char text[SMALL_BYTES];
+    enum proc_rc rc = proc_file_reread(fd, text, sizeof(text));
+
+    if (rc == PROC_OK)
+        parse_sched(text, out);
+    return rc;
+}
+
+enum proc_rc proc_sched_read(pid_t pid, pid_t tid, struct proc_sched *out)
+{
+    char text[SMALL_BYTES];
+    enum proc_rc rc =
+        proc_file_read(text, sizeof(text), NULL, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+
+    if (rc == PROC_OK)
+        parse_sched(text, out);
+    return rc;
+}
+
+enum proc_rc proc_statm_read(pid_t pid, struct proc_statm *out)
+{
+    char text[SMALL_BYTES], *at;
+    enum proc_rc rc = proc_file_read(text, sizeof(text), NULL, "/proc/%d/statm", (int)pid);
+
+    if (rc != PROC_OK)
+        return rc;
+    out->size = strtoull(text, &at, 10);
+    out->resident = strtoull(at, &at, 10);
+    out->shared = strtoull(at, &at, 10);
+    (void)strtoull(at, &at, 10); /* text */
+    (void)strtoull(at, &at, 10); /* lib: 0 */
+    out->data = strtoull(at, &at, 10);
+    return PROC_OK;
+}
+
+/* What is searched in a status file. */
+struct status_search {
+    const struct proc_status_field *fields;
+    size_t count;
+};
+
+static bool take_status_line(void *ctx, char *line)
+{
+    const struct status_search *search = ctx;
+    const struct proc_status_field *field;
+    size_t i, size;
+
+    for (i = 0; i < search->count; i++) {
+        field = &search->fields[i];
+        size = strlen(field->label);
+        if (strncmp(line, field->label, size) == 0)
+            (void)snprintf(field->text, field->size, "%s", line + size);
+    }
+    return true;
+}
+
+enum proc_rc proc_status_read(int fd, const struct proc_status_field *fields, size_t count)
+{
+    struct status_search search = {fields, count};
+    enum proc_rc rc;
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        fields[i].text[0] = '\0';
+    if (fd < 0)
+        return proc_rc_of_errno(errno);
+    rc = proc_file_lines(fd, take_status_line, &search);
+    (void)close(fd);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc_stat.h - the numbers that the kernel tells of a process or thread: its stat, schedstat,
+ * statm and status files.
+ *
+ * Errors:  all functions that give an enum proc_rc: PROC_GONE, PROC_DENIED, PROC_FAILED, also for
+ *          text that is not understood; *out is untouched then.
+ * Threads: all functions may be called from any thread; they allocate nothing.
+ * Source:  proc(5); Documentation/scheduler/sched-stats.rst of the kernel.
+ */
+#ifndef BASE_PROC_STAT_H
+#define BASE_PROC_STAT_H
+
+#include "base/proc_file.h"
+
+struct proc_stat {
+    pid_t parent;
+    uint64_t start;       /* clock ticks after boot */
+    uint64_t code, stack; /* addresses where the exec has put them; 0 or 1: not allowed to know */
+    size_t threads;       /* of the process */
+    int cpu;              /* where it ran last */
+    char state;           /* 'R' runs or waits for a CPU, 'S' sleeps, 'Z' zombie, ... */
+    bool is_kernels;      /* a thread of the kernel, which runs no program */
+    char name[64];        /* the kernel's name of it: at most 15 bytes */
+};
+
+/* The scheduler's counters of a thread. */
+struct proc_sched {
+    uint64_t cpu_ns;  /* updated only at ticks, and when the thread leaves the CPU */
+    uint64_t wait_ns; /* that it waited for a CPU */
+    uint64_t turns;   /* times that it was given a CPU */
+};
+
+/* Memory of a process, in pages. */
+struct proc_statm {
+    uint64_t size, resident, shared, data;
+};
+
+/* Parses the text of a stat file. False: it is none. */
+MUST_CHECK bool proc_stat_parse(const char *text, struct proc_stat *out);
+
+/* Reads the stat of a process, or of a thread. */
+MUST_CHECK enum proc_rc proc_stat_read(pid_t pid, struct proc_stat *out);
+MUST_CHECK enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_stat *out);
+
+/* Reads an open stat, or schedstat, again from its start. */
+MUST_CHECK enum proc_rc proc_stat_reread(int fd, struct proc_stat *out);
+MUST_CHECK enum proc_rc proc_sched_reread(int fd, struct proc_sched *out);
+
+/* Reads the schedstat of a thread. */
+MUST_CHECK enum proc_rc proc_sched_read(pid_t pid, pid_t tid, struct proc_sched *out);
+
+MUST_CHECK enum proc_rc proc_statm_read(pid_t pid, struct proc_statm *out);
+
+/* One line of a status file: what follows the label, cut at `size` - 1 bytes; "": not there. */
+struct proc_status_field {
+    const char *label; /* with its colon */
+    char *text;        /* borrowed, written */
+    size_t size;
+};
+
+/* Reads some lines of a status file. Takes over `fd`; -1: it could not be opened, and errno says
+ * why. */
+MUST_CHECK enum proc_rc proc_status_read(int fd, const struct proc_status_field *fields,
+                                         size_t count);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_open.c - why a process, or its memory, cannot be opened. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/descriptors.h"
+#include "tests/unit/unit_test.h"
+#include "unwind/cpy.h"
+
+static void tells_a_process_that_is_gone(void **state)
+{
+    struct cpy_target *target = NULL;
+    struct mem *mem = NULL;
+    struct err err = {""};
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(cpy_open(pid, &target, &err), CPY_GONE);
+    assert_non_null(strstr(err.text, "there is no such process"));
+    assert_int_equal(cpy_memory_open(pid, &mem, NULL), CPY_GONE);
+    assert_null(target);
+    assert_null(mem);
+}
+
+static void does_not_take_an_error_of_our_own_for_its_end(void **state)
+{
+    struct cpy_target *target = NULL;
+    struct mem *mem = NULL;
+    struct err err = {""};
+    struct rlimit before = descriptors_forbid();
+    enum cpy_rc open_rc = cpy_open(getpid(), &target, &err);
+    enum cpy_rc memory_rc = cpy_memory_open(getpid(), &mem, NULL);
+
+    (void)state;
+    descriptors_allow(before);
+    assert_int_equal(open_rc, CPY_NOMEM);
+    assert_non_null(strstr(err.text, "Too many open files"));
+    assert_int_equal(memory_rc, CPY_NOMEM);
+}
+
+static void reads_memory_of_what_is_no_python(void **state)
+{
+    static const char text[] = "what we have";
+    char copy[sizeof(text)] = "";
+    struct mem *mem = NULL;
+
+    (void)state;
+    assert_int_equal(cpy_memory_open(getpid(), &mem, NULL), CPY_OK);
+    assert_int_equal(cpy_memory_read(mem, (uintptr_t)text, copy, sizeof(copy)), CPY_OK);
+    assert_string_equal(copy, text);
+    assert_int_equal(cpy_memory_read(mem, 8, copy, sizeof(copy)), CPY_RACED);
+    cpy_memory_close(mem);
+    cpy_memory_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_a_process_that_is_gone),
+        cmocka_unit_test(does_not_take_an_error_of_our_own_for_its_end),
+        cmocka_unit_test(reads_memory_of_what_is_no_python),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
