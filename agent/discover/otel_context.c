@@ -2,15 +2,18 @@
 /* otel_context.c - see otel_context.h. */
 #include "agent/discover/otel_context.h"
 
+#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
+#include "base/proc_file.h"
+#include "base/proc_map.h"
 #include "base/protobuf_wire.h"
+#include "unwind/cpy.h"
 
-enum { MAPS_LINES_MAX = 65536, TRIES = 3, VERSION = 2 };
+enum { MAPS_LINES_MAX = 1 << 20, TRIES = 3, VERSION = 2 };
 
 /* As it lies in the mapping. */
 struct header {
@@ -87,54 +90,63 @@ bool otel_context_decode(const void *payload, size_t size, otel_attribute *each,
     return size <= OTEL_CONTEXT_MAX && read_resource(wire, 0, each, ctx);
 }
 
-static bool read_memory(pid_t pid, uint64_t address, void *out, size_t size)
-{
-    struct iovec here = {out, size};
-    struct iovec there = {(void *)(uintptr_t)address, size};
+/* What is searched in a memory map. */
+struct mapping_search {
+    uint64_t found; /* 0: not yet */
+    size_t lines;
+};
 
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+static bool is_published(const char *path)
+{
+    static const char memfd[] = "/memfd:OTEL_CTX";
+
+    return strncmp(path, memfd, sizeof(memfd) - 1) == 0 ||
+           strcmp(path, "[anon_shmem:OTEL_CTX]") == 0 || strcmp(path, "[anon:OTEL_CTX]") == 0;
+}
+
+static bool search_map_line(void *ctx, char *line)
+{
+    struct mapping_search *search = ctx;
+    struct proc_map map;
+
+    if (proc_map_parse(line, &map) && is_published(map.path))
+        search->found = map.start;
+    return !search->found && ++search->lines < MAPS_LINES_MAX;
 }
 
 /* Where the mapping begins that has the name; 0: there is none. */
 static uint64_t find_mapping(pid_t pid)
 {
-    char path[64], line[4352], buffer[2 * sizeof(line)]; /* the kernel gives a page at once */
-    uint64_t found = 0;
-    FILE *maps;
-    int i;
+    struct mapping_search search = {.found = 0};
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/maps", (int)pid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    if (maps)
-        (void)setvbuf(maps, buffer, _IOFBF, sizeof(buffer));
-    for (i = 0; maps && !found && i < MAPS_LINES_MAX && fgets(line, sizeof(line), maps); i++)
-        if (strstr(line, " /memfd:OTEL_CTX") || strstr(line, "[anon_shmem:OTEL_CTX]") ||
-            strstr(line, "[anon:OTEL_CTX]"))
-            found = strtoull(line, NULL, 16);
-    if (maps)
-        (void)fclose(maps);
-    return found;
+    if (fd < 0)
+        return 0;
+    if (proc_file_lines(fd, search_map_line, &search) != PROC_OK)
+        search.found = 0;
+    (void)close(fd);
+    return search.found;
 }
 
-static bool read_header(pid_t pid, uint64_t address, struct header *out)
+static bool read_header(struct mem *mem, uint64_t address, struct header *out)
 {
-    return read_memory(pid, address, out, sizeof(*out)) &&
+    return cpy_memory_read(mem, address, out, sizeof(*out)) == CPY_OK &&
            memcmp(out->signature, "OTEL_CTX", sizeof(out->signature)) == 0 &&
            out->version == VERSION && out->size > 0 && out->size <= OTEL_CONTEXT_MAX;
 }
 
 /* Reads the payload whole: what was published before is what is published after. */
-static bool read_payload(pid_t pid, uint64_t address, void *out, size_t *size)
+static bool read_payload(struct mem *mem, uint64_t address, void *out, size_t *size)
 {
     struct header before, after;
     int i;
 
     for (i = 0; i < TRIES; i++) {
-        if (!read_header(pid, address, &before))
+        if (!read_header(mem, address, &before))
             return false;
         *size = before.size;
-        if (before.published && read_memory(pid, before.payload, out, before.size) &&
-            read_header(pid, address, &after) && after.published == before.published)
+        if (before.published && cpy_memory_read(mem, before.payload, out, before.size) == CPY_OK &&
+            read_header(mem, address, &after) && after.published == before.published)
             return true;
     }
     return false;
@@ -144,10 +156,13 @@ bool otel_context_read(pid_t pid, otel_attribute *each, void *ctx)
 {
     uint64_t address = find_mapping(pid);
     void *payload = address ? malloc(OTEL_CONTEXT_MAX) : NULL;
+    struct mem *mem = NULL;
     size_t size;
-    bool good = payload && read_payload(pid, address, payload, &size) &&
+    bool good = payload && cpy_memory_open(pid, &mem, NULL) == CPY_OK &&
+                read_payload(mem, address, payload, &size) &&
                 otel_context_decode(payload, size, each, ctx);
 
+    cpy_memory_close(mem);
     free(payload);
     return good;
 }

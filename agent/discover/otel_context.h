@@ -19,7 +19,8 @@ enum { OTEL_CONTEXT_MAX = 64 << 10, OTEL_NAME_MAX = 128, OTEL_VALUE_MAX = 1024 }
 /* Takes one attribute whose value is a string. Both are the process's own to choose. */
 typedef void otel_attribute(void *ctx, const char *name, const char *value);
 
-/* Calls `each` for the attributes that a process publishes. False: it publishes none. */
+/* Calls `each` for the attributes that a process publishes. False: it publishes none, or it cannot
+ * be read now. */
 MUST_CHECK bool otel_context_read(pid_t pid, otel_attribute *each, void *ctx);
 
 /* The same for the payload alone: a Resource, or a message that has one as its field 1. */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otel_context.c - the resource that a process publishes, also a hostile one. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/discover/otel_context.h"
+#include "tests/unit/no_vm_readv.h"
 #include "tests/unit/unit_test.h"
 
 /* service.name=shop, a number, service.version=2 */
@@ -106,6 +111,60 @@ static void reads_what_a_process_publishes(void **state)
     assert_false(otel_context_read(getpid(), note, text));
 }
 
+/* What a process under that filter finds of its parent. 0: all of it. */
+static int read_forbidden(int cause)
+{
+    char text[256] = "", byte;
+    struct iovec one = {&byte, 1};
+
+    if (!forbid_vm_readv(cause) || process_vm_readv(getpid(), &one, 1, &one, 1, 0) != -1 ||
+        errno != cause)
+        return 2;
+    return otel_context_read(getppid(), note, text) &&
+                   strcmp(text, "service.name=shop;service.version=2;") == 0
+               ? 0
+               : 1;
+}
+
+static void reads_it_where_process_vm_readv_is_refused(void **state)
+{
+    static const int causes[] = {EPERM, ENOSYS};
+    struct published *p = publish();
+    int status = 0;
+    size_t i;
+    pid_t pid;
+
+    (void)state;
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* under Yama */
+    for (i = 0; i < 2; i++) {
+        pid = fork();
+        if (pid == 0)
+            _exit(read_forbidden(causes[i]));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    (void)munmap(p, 4096);
+}
+
+static void finds_it_behind_very_many_mappings(void **state)
+{
+    enum { PAGES = 40000, PAGE = 4096 };
+    char *many = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct published *p;
+    char text[256] = "";
+    int i;
+
+    (void)state;
+    assert_true(many != MAP_FAILED);
+    for (i = 0; i < PAGES; i += 2) /* each a mapping of its own */
+        assert_int_equal(mprotect(many + (size_t)i * PAGE, PAGE, PROT_NONE), 0);
+    p = publish();
+    assert_true(otel_context_read(getpid(), note, text));
+    assert_string_equal(text, "service.name=shop;service.version=2;");
+    (void)munmap(p, PAGE);
+    (void)munmap(many, (size_t)PAGES * PAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +172,8 @@ int main(void)
         cmocka_unit_test(reads_a_resource_in_a_message),
         cmocka_unit_test(refuses_what_is_cut_off),
         cmocka_unit_test(reads_what_a_process_publishes),
+        cmocka_unit_test(reads_it_where_process_vm_readv_is_refused),
+        cmocka_unit_test(finds_it_behind_very_many_mappings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
