@@ -31,8 +31,9 @@ enum conf_split { CONF_SPLIT_UNSET, CONF_SPLIT_NONE, CONF_SPLIT_PROCESS, CONF_SP
 
 /* All strings are owned by the struct conf; NULL: not set. */
 struct conf_agent {
-    double rate_hz;         /* samples a second of each target */
-    uint64_t interval_ns;   /* what one profile covers */
+    double rate_hz;       /* samples a second of each target */
+    uint64_t interval_ns; /* what one profile covers */
+    uint64_t stop_timeout_ns;
     uint64_t scan_ns;       /* how often /proc is looked through */
     double max_cpu;         /* share of one core that pystrobe may use; 0: any */
     uint64_t max_memory;    /* bytes */

@@ -92,6 +92,16 @@ const struct conf_option conf_options[] = {
         .help = "The time that one profile covers.",
     },
     {
+        .name = "stop_timeout",
+        IN_AGENT(stop_timeout_ns),
+        .type = CONF_TYPE_DURATION,
+        .usual = "5s",
+        .min = "0s",
+        .max = "10m",
+        .help = "How long exporters may go on to deliver when pystrobe ends. What is left then is "
+                "kept in the spool, or lost where there is none.",
+    },
+    {
         .name = "scan",
         IN_AGENT(scan_ns),
         .type = CONF_TYPE_DURATION,
@@ -777,13 +787,35 @@ const struct conf_option conf_options[] = {
         .help = "How requests are packed.",
     },
     {
+        .name = "max_in_flight",
+        IN_EXPORTER(max_in_flight),
+        .type = CONF_TYPE_COUNT,
+        .used_by = CONF_SERVERS,
+        .usual = "4",
+        .min = "1",
+        .max = "16",
+        .help = "How many requests may be under way at a time. Those of one interval go side by "
+                "side, the next interval after them.",
+    },
+    {
+        .name = "queue_size",
+        IN_EXPORTER(queue_size_bytes),
+        .type = CONF_TYPE_SIZE,
+        .usual = "8MiB",
+        .min = "64KiB",
+        .max = "1GiB",
+        .help = "How much may wait for this exporter in memory. Then the oldest interval is "
+                "dropped, but never the newest one.",
+    },
+    {
         .name = "queue",
         IN_EXPORTER(queue),
         .type = CONF_TYPE_COUNT,
-        .usual = "32",
+        .old = true,
+        .otherwise = "queue_size says what may wait",
         .min = "1",
         .max = "1000",
-        .help = "How many profiles may wait for this exporter. Then the oldest is dropped.",
+        .help = "Old, and without effect: queue_size is what bounds the queue.",
     },
     {
         .name = "retry",
@@ -792,7 +824,9 @@ const struct conf_option conf_options[] = {
         .usual = "5m",
         .min = "0s",
         .max = "1d",
-        .help = "How long a profile is tried again before it is dropped. With 0s it is tried once.",
+        .help = "How long a batch is tried again before it is dropped. With 0s it is tried once. "
+                "One that is in "
+                "the spool waits for as long as the spool keeps it.",
     },
 };
 

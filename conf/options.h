@@ -92,6 +92,7 @@ struct conf_option {
     const char *otel; /* types that read OTEL_EXPORTER_OTLP_<this> where the key is absent */
     enum conf_need need;
     bool secret;         /* the value is never shown */
+    bool old;            /* accepted, with a warning; in no sample */
     const char *example; /* for the sample, where there is no default */
     const char *help;    /* sentences */
 };

@@ -65,7 +65,8 @@ static void print_section(const struct conf *conf, const struct conf_section *se
 
     buf_add_fmt(out, "%s\n", conf_section_head(section, head));
     for (; option < conf_options + conf_option_count; option++)
-        if (!conf_option_applies(option, section))
+        if (!conf_option_applies(option, section) ||
+            (option->old && !section->lines[option - conf_options]))
             continue;
         else if (option->prefix)
             print_entries(conf, section, option, out);

@@ -69,7 +69,7 @@ static void add_section(enum conf_kind kind, const struct exporter_type *type, s
     else
         buf_add_fmt(out, conf_kinds[kind].named ? ";[%s web]\n" : "[%s]\n", conf_kinds[kind].word);
     for (; option < conf_options + conf_option_count; option++)
-        if (option->kind == kind && (!type || conf_option_used_by(option, type)))
+        if (option->kind == kind && !option->old && (!type || conf_option_used_by(option, type)))
             add_setting(option, type, out);
 }
 

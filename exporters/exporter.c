@@ -19,10 +19,22 @@ static const struct exporter_ops *const type_ops[EXPORTER_TYPES] = {
     [EXPORTER_OTLP] = &otlp_ops,
 };
 
+enum { WAIT_MS = 1000 };
+
+/* A batch that was started, and has not been told to have ended. */
+struct exporter_job {
+    bool used, done;
+    void *ctx;
+    const struct batch *batch; /* borrowed */
+    enum exporter_rc rc;
+    struct exporter_answer answer;
+};
+
 struct exporter {
     const struct exporter_ops *ops; /* static */
     enum exporter_form form;
     void *self; /* owned: of that type */
+    struct exporter_job jobs[EXPORTER_IN_FLIGHT_MAX];
 };
 
 enum exporter_rc exporter_global_init(struct err *err)
@@ -93,45 +105,171 @@ enum exporter_form exporter_form(const struct exporter *exporter)
     return exporter->form;
 }
 
-enum exporter_rc exporter_send(struct exporter *exporter, const struct exporter_profile *profile,
-                               int64_t now_ns, struct exporter_answer *answer)
+static struct http_client *client_of(const struct exporter *exporter)
 {
-    struct exporter_answer unasked;
+    return exporter->ops->client ? exporter->ops->client(exporter->self) : NULL;
+}
 
-    if (!answer)
-        answer = &unasked;
-    memset(answer, 0, sizeof(*answer));
-    return exporter->ops->send(exporter->self, profile, now_ns, answer);
+size_t exporter_in_flight_max(const struct exporter *exporter)
+{
+    const struct http_client *client = client_of(exporter);
+
+    return client ? http_client_requests_max(client) : 1;
+}
+
+size_t exporter_profiles_max(const struct exporter *exporter)
+{
+    return exporter->ops->profiles_max ? exporter->ops->profiles_max(exporter->self)
+                                       : BATCH_PROFILES_MAX;
+}
+
+/* Writes all profiles of a batch that can be written; of others the last cause is told. */
+static void write_batch(struct exporter *exporter, struct exporter_job *job, int64_t now_ns)
+{
+    struct exporter_answer answer, *whole = &job->answer;
+
+    job->rc = EXPORTER_OK;
+    for (size_t i = 0; i < job->batch->count; i++) {
+        enum exporter_rc rc;
+
+        answer = (struct exporter_answer){.status = 0};
+        rc = exporter->ops->write(exporter->self, &job->batch->profiles[i], now_ns, &answer);
+        if (answer.note.text[0])
+            whole->note = answer.note;
+        if (rc == EXPORTER_OK)
+            continue;
+        whole->err = answer.err;
+        if (job->rc != EXPORTER_RETRY && job->rc != EXPORTER_NOMEM)
+            job->rc = rc; /* one that may be taken later keeps all that failed */
+        batch_set_add(&whole->failed, i);
+        whole->failed_count++;
+    }
+    job->done = true;
+}
+
+static void post_batch(struct exporter *exporter, struct exporter_job *job, int64_t now_ns)
+{
+    struct http_client *client = client_of(exporter);
+    struct http_request *request = http_client_begin(client);
+    struct http_body body;
+
+    job->rc = EXPORTER_NOMEM; /* as many as may be in flight have room */
+    if (request)
+        job->rc = exporter->ops->encode(exporter->self, job->batch, request, &body, &job->answer);
+    if (job->rc == EXPORTER_OK) {
+        http_client_start(client, request, &body, now_ns, job);
+        return;
+    }
+    if (request)
+        http_client_end(client, request);
+    job->done = true;
+}
+
+void exporter_start(struct exporter *exporter, const struct batch *batch, int64_t now_ns, void *ctx)
+{
+    struct exporter_job *job = exporter->jobs;
+
+    while (job->used)
+        job++; /* whoever starts more than exporter_in_flight_max ends up behind the last one */
+    *job = (struct exporter_job){.used = true, .ctx = ctx, .batch = batch};
+    if (exporter->ops->client)
+        post_batch(exporter, job, now_ns);
+    else
+        write_batch(exporter, job, now_ns);
+}
+
+/* Takes over what became of a request. */
+static struct exporter_job *finish_push(struct exporter *exporter, struct http_done *done)
+{
+    struct exporter_job *job = done->ctx;
+    struct exporter_answer *answer = &job->answer;
+
+    job->rc = done->rc;
+    answer->unsent = done->reply->unsent;
+    answer->err = done->err;
+    if (done->rc == EXPORTER_OK)
+        job->rc = exporter->ops->judge(exporter->self, job->batch, done->reply, answer);
+    http_client_end(client_of(exporter), done->request);
+    return job;
+}
+
+static struct exporter_job *find_done_job(struct exporter *exporter)
+{
+    for (size_t i = 0; i < EXPORTER_IN_FLIGHT_MAX; i++)
+        if (exporter->jobs[i].used && exporter->jobs[i].done)
+            return &exporter->jobs[i];
+    return NULL;
+}
+
+bool exporter_wait(struct exporter *exporter, unsigned timeout_ms, struct exporter_result *out)
+{
+    struct http_client *client = client_of(exporter);
+    struct exporter_job *job = find_done_job(exporter);
+    struct http_done done;
+
+    if (!job && client && http_client_wait(client, timeout_ms, &done))
+        job = finish_push(exporter, &done);
+    if (!job)
+        return false;
+    *out = (struct exporter_result){job->ctx, job->rc, job->answer};
+    job->used = false;
+    return true;
+}
+
+void exporter_wake(struct exporter *exporter)
+{
+    struct http_client *client = client_of(exporter);
+
+    if (client)
+        http_client_wake(client);
+}
+
+enum exporter_rc exporter_send(struct exporter *exporter, const struct batch *batch, int64_t now_ns,
+                               struct exporter_answer *answer)
+{
+    struct exporter_result result;
+
+    exporter_start(exporter, batch, now_ns, NULL);
+    while (!exporter_wait(exporter, WAIT_MS, &result))
+        ;
+    if (answer)
+        *answer = result.answer;
+    return result.rc;
 }
 
 bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out)
 {
     const struct http_body nothing = {.bytes = "", .size = 0};
-    struct http_client *client =
-        exporter->ops->client ? exporter->ops->client(exporter->self) : NULL;
-    struct http_reply reply = {0};
-    enum exporter_rc rc;
+    struct http_client *client = client_of(exporter);
+    struct http_request *request = client ? http_client_begin(client) : NULL;
+    struct http_done done;
 
-    if (!client)
+    if (!request)
         return false;
     *out = (struct exporter_probe){0};
-    rc = http_client_post(client, &nothing, now_ns, &reply, &out->err);
-    http_client_steps(client, out);
-    if (rc != EXPORTER_OK) {
+    http_client_start(client, request, &nothing, now_ns, NULL);
+    while (!http_client_wait(client, WAIT_MS, &done))
+        ;
+    http_request_steps(client, request, out);
+    out->err = done.err;
+    if (done.rc == EXPORTER_OK) {
+        out->status = done.reply->status;
+        out->date_ns = done.reply->date_ns;
+    } else {
         out->answered_ns = 0;
-        return true;
     }
-    out->status = reply.status;
-    out->date_ns = reply.date_ns;
+    http_client_end(client, request);
     return true;
 }
 
 void exporter_cancel(struct exporter *exporter)
 {
-    if (exporter->ops->cancel)
-        exporter->ops->cancel(exporter->self);
+    struct http_client *client = client_of(exporter);
+
+    if (client)
+        http_client_cancel(client);
     else
-        http_client_cancel(exporter->ops->client(exporter->self));
+        exporter->ops->cancel(exporter->self);
 }
 
 void exporter_close(struct exporter *exporter)

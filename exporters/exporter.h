@@ -3,12 +3,13 @@
  * Folder exporters: knows how bytes reach a folder or a server, and what the answers mean. Does
  * not know samples, intervals and queues: whoever calls it keeps and repeats.
  *
- * exporter.h - brings the bytes of a profile to where they are kept.
+ * exporter.h - brings batches of profiles to where they are kept.
  *
- * Shape:   exporter_open once per [exporter] section, exporter_send for each
- *          profile, exporter_close. A send is one try: queues, retries and
- *          threads are the caller's.
- * Threads: an exporter belongs to one thread at a time; exporter_cancel may be
+ * Shape:   exporter_open once per [exporter] section; exporter_start for each batch, up to
+ *          exporter_in_flight_max at a time, and exporter_wait for what became of them; or
+ *          exporter_send, which does both; exporter_close. A batch is tried once: queues, retries
+ *          and threads are the caller's.
+ * Threads: an exporter belongs to one thread at a time; exporter_wake and exporter_cancel may be
  *          called from any thread. exporter_global_init once, before threads.
  */
 #ifndef EXPORTERS_EXPORTER_H
@@ -21,6 +22,7 @@
 #include "base/err.h"
 #include "base/label.h"
 #include "base/time_units.h"
+#include "exporters/batch.h"
 #include "exporters/settings.h"
 
 /* Every outcome: enum name, metric label, text. */
@@ -37,20 +39,11 @@ enum exporter_rc {
 #undef EXPORTER_ENUM
 };
 
-/* One profile to deliver. Everything is borrowed during the call. */
-struct exporter_profile {
-    const char *service;
-    const char *type; /* "cpu", "wall", "gil"; NULL: all types in one */
-    const struct label *labels;
-    size_t label_count;
-    int64_t start_ns, end_ns; /* UTC */
-    const void *bytes;        /* gzip'd: a pprof, or what the form says */
-    size_t size;
-};
-
 struct exporter; /* private */
 
 #define EXPORTER_RETRY_AFTER_MAX_NS (3600 * NS_PER_S)
+
+enum { EXPORTER_IN_FLIGHT_DEFAULT = 4, EXPORTER_IN_FLIGHT_MAX = 16 };
 
 /* What became of one try. */
 struct exporter_answer {
@@ -58,9 +51,18 @@ struct exporter_answer {
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
     bool denied;             /* 401 or 403: waits for another secret, which may well come */
     long status;             /* of the server's answer; 0: it gave none, or there is no server */
-    bool unsent;             /* no server was reached: it says nothing about this profile */
+    bool unsent;             /* no server was reached: it says nothing about this batch */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */
     uint64_t dropped;        /* samples or profiles that the server rejected of what it took */
+    struct batch_set failed; /* the profiles that the outcome is about; all others were taken */
+    size_t failed_count;     /* of those; 0: it is about all */
+};
+
+/* The end of a try. */
+struct exporter_result {
+    void *ctx; /* as exporter_start was given it */
+    enum exporter_rc rc;
+    struct exporter_answer answer;
 };
 
 /* The steps of a request. */
@@ -116,27 +118,54 @@ MUST_CHECK enum exporter_rc exporter_open(const struct exporter_settings *settin
 /* What it wants to be given. */
 enum exporter_form exporter_form(const struct exporter *exporter);
 
+/* How many batches may be under way at a time: 1 where there is no server. */
+size_t exporter_in_flight_max(const struct exporter *exporter);
+
+/* How many profiles a batch for it may have. */
+size_t exporter_profiles_max(const struct exporter *exporter);
+
 /*
- * Tries once to deliver a profile.
- *
- * Gives:  *answer, set anew whatever the outcome; NULL is fine.
- * Errors: EXPORTER_RETRY, EXPORTER_REFUSED; answer->err has the cause, the server's
- *         words (capped, control characters escaped) or both.
- * Cost:   blocks until done, the exporter's timeout, or exporter_cancel.
+ * Begins to deliver a batch, which is borrowed until exporter_wait has given its result. Where
+ * there is no server it writes the batch at once. `now_ns`: UTC.
  */
-MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter,
-                                          const struct exporter_profile *profile, int64_t now_ns,
-                                          struct exporter_answer *answer);
+void exporter_start(struct exporter *exporter, const struct batch *batch, int64_t now_ns,
+                    void *ctx);
+
+/*
+ * Waits until a batch has ended, but for at most `timeout_ms`.
+ *
+ * Gives:  *out. Its rc is EXPORTER_OK, EXPORTER_RETRY, EXPORTER_REFUSED or EXPORTER_NOMEM;
+ *         answer.err has the cause, the server's words (capped, control characters escaped) or
+ *         both.
+ * Errors: false: none has ended; the time is over, or exporter_wake was called.
+ * Cost:   a request ends within the exporter's timeout.
+ */
+MUST_CHECK bool exporter_wait(struct exporter *exporter, unsigned timeout_ms,
+                              struct exporter_result *out);
+
+/* Has an exporter_wait that is under way, or else the next one, return. */
+void exporter_wake(struct exporter *exporter);
+
+/*
+ * Tries once to deliver a batch, with none under way; waits until it has ended.
+ *
+ * Gives: *answer, set anew whatever the outcome; NULL is fine.
+ */
+MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter, const struct batch *batch,
+                                          int64_t now_ns, struct exporter_answer *answer);
 
 /*
  * Tries a server: a request with all that a send has but a profile.
  *
  * Gives:  false: it sends to no server.
- * Cost:   as exporter_send.
+ * Cost:   as a request.
  */
 bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out);
 
-/* Makes a send that is under way, and all later ones, end at once with EXPORTER_RETRY. */
+/*
+ * Has all that is under way, and all that is started later, end at once with EXPORTER_RETRY; not
+ * what a server has answered.
+ */
 void exporter_cancel(struct exporter *exporter);
 
 /* Ends an exporter. NULL is fine. */

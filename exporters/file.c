@@ -277,8 +277,8 @@ static void trim_if_due(struct file *file, int dir, int64_t now_ns)
         remove_oldest_files(file, dir, now_ns);
 }
 
-static enum exporter_rc file_send(void *self, const struct exporter_profile *profile,
-                                  int64_t now_ns, struct exporter_answer *answer)
+static enum exporter_rc file_write(void *self, const struct exporter_profile *profile,
+                                   int64_t now_ns, struct exporter_answer *answer)
 {
     struct file *file = self;
     enum exporter_rc rc;
@@ -308,7 +308,7 @@ static void file_cancel(void *self)
 const struct exporter_ops file_ops = {
     .is_whole = file_is_whole,
     .open = file_open,
-    .send = file_send,
+    .write = file_write,
     .cancel = file_cancel,
     .close = file_close,
 };

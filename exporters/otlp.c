@@ -15,8 +15,6 @@
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
 
-enum { BODY_MAX = 64 * 1024 * 1024 }; /* unpacked; clients are told to refuse more */
-
 static const long again[] = {429, 502, 503, 504};
 
 static const struct http_protocol protocol = {
@@ -28,7 +26,6 @@ static const struct http_protocol protocol = {
 struct otlp {
     struct http_client *client; /* owned */
     bool plain;                 /* the body goes out unpacked */
-    struct buf unpacked;        /* owned: of one send, memory kept */
 };
 
 static void otlp_close(void *self)
@@ -38,7 +35,6 @@ static void otlp_close(void *self)
     if (!otlp)
         return;
     http_client_close(otlp->client);
-    buf_finish(&otlp->unpacked);
     free(otlp);
 }
 
@@ -57,7 +53,6 @@ static enum exporter_rc otlp_open(const struct exporter_settings *settings, void
     if (!otlp)
         return EXPORTER_NOMEM;
     otlp->plain = plain;
-    buf_init(&otlp->unpacked, BODY_MAX);
     rc = http_client_open(settings, &resource, &otlp->client, err);
     if (rc == EXPORTER_OK)
         *out = otlp;
@@ -66,27 +61,29 @@ static enum exporter_rc otlp_open(const struct exporter_settings *settings, void
     return rc;
 }
 
-/* The body as it is sent. */
-static enum exporter_rc make_body(struct otlp *otlp, const struct exporter_profile *profile,
-                                  struct http_body *out, struct err *err)
+static enum exporter_rc otlp_encode(void *self, const struct batch *batch,
+                                    struct http_request *request, struct http_body *out,
+                                    struct exporter_answer *answer)
 {
-    enum exporter_rc rc;
+    const struct exporter_profile *profile = &batch->profiles[0]; /* there is one: a request */
+    struct buf *plain = http_request_buf(request);
+    const struct otlp *otlp = self;
+    enum exporter_rc rc = EXPORTER_OK;
 
     *out = (struct http_body){.bytes = profile->bytes, .size = profile->size};
     if (!otlp->plain)
-        return EXPORTER_OK;
-    buf_reset(&otlp->unpacked);
-    rc = unpack_gzip(profile->bytes, profile->size, &otlp->unpacked);
+        return rc;
+    rc = unpack_gzip(profile->bytes, profile->size, plain);
     if (rc == EXPORTER_REFUSED)
-        err_set(err, "the request is damaged: it cannot be unpacked");
-    *out = (struct http_body){.bytes = otlp->unpacked.data, .size = otlp->unpacked.size};
+        err_set(&answer->err, "the request is damaged: it cannot be unpacked");
+    *out = (struct http_body){.bytes = plain->data, .size = plain->size};
     return rc;
 }
 
 /* A success may say that it took a part only. */
 static void note_rejected(const struct http_reply *reply, struct exporter_answer *answer)
 {
-    char words[HTTP_REPLY_KEPT + 1];
+    char words[HTTP_WORDS_MAX + 1];
     struct otlp_reply body;
 
     otlp_reply_success(reply->body, reply->size, &body);
@@ -101,28 +98,27 @@ static void note_rejected(const struct http_reply *reply, struct exporter_answer
                 (unsigned long long)body.rejected, words[0] ? ": " : "", words);
 }
 
-static enum exporter_rc otlp_send(void *self, const struct exporter_profile *profile,
-                                  int64_t now_ns, struct exporter_answer *answer)
+static enum exporter_rc otlp_judge(void *self, const struct batch *batch,
+                                   const struct http_reply *reply, struct exporter_answer *answer)
 {
-    struct otlp *otlp = self;
     struct otlp_reply status;
-    struct http_reply reply;
-    struct http_body body;
-    enum exporter_rc rc = make_body(otlp, profile, &body, &answer->err);
+    enum exporter_rc rc;
 
-    if (rc != EXPORTER_OK)
-        return rc;
-    rc = http_client_post(otlp->client, &body, now_ns, &reply, &answer->err);
-    if (rc != EXPORTER_OK) {
-        answer->unsent = reply.unsent;
-        return rc;
-    }
-    if (!otlp_reply_status(reply.body, reply.size, &status))
-        status = (struct otlp_reply){.words = reply.body, .words_size = reply.size};
-    rc = http_judge(&protocol, &reply, status.words, status.words_size, answer);
+    (void)self;
+    (void)batch;
+    if (!otlp_reply_status(reply->body, reply->size, &status))
+        status = (struct otlp_reply){.words = reply->body, .words_size = reply->size};
+    rc = http_judge(&protocol, reply, status.words, status.words_size, answer);
     if (rc == EXPORTER_OK)
-        note_rejected(&reply, answer);
+        note_rejected(reply, answer);
     return rc;
+}
+
+/* A request is encoded as a whole, with all services of an interval. */
+static size_t otlp_profiles_max(const void *self)
+{
+    (void)self;
+    return 1;
 }
 
 static struct http_client *otlp_client(void *self)
@@ -134,7 +130,9 @@ static struct http_client *otlp_client(void *self)
 
 const struct exporter_ops otlp_ops = {
     .open = otlp_open,
-    .send = otlp_send,
-    .client = otlp_client,
     .close = otlp_close,
+    .client = otlp_client,
+    .encode = otlp_encode,
+    .judge = otlp_judge,
+    .profiles_max = otlp_profiles_max,
 };

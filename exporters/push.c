@@ -2,12 +2,16 @@
 /* push.c - knows what Pyroscope asks of labels, and the message that carries them. */
 #include "exporters/push.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/protobuf_wire.h"
+#include "exporters/http/client.h"
 #include "exporters/http/text.h"
 #include "exporters/push.pb-c.h"
+
+enum { NAMED_MAX = 3 };
 
 /* The name that Pyroscope's own SDKs give to CPU profiles; other types are named as they are. */
 static const char *metric_name(const char *type)
@@ -163,4 +167,60 @@ enum exporter_rc push_encode(const struct push_labels *labels, const char *id,
     request.series = &series_list;
     request.n_series = 1;
     return pack_push_request(&request, out);
+}
+
+/* The number behind a mention of a profile; what is no index of the batch is passed over. */
+static void add_mention(const char *at, const char *end, const struct batch *batch,
+                        struct batch_set *set)
+{
+    size_t index = 0, digits = 0;
+
+    while (at < end && *at >= '0' && *at <= '9' && digits++ < 4)
+        index = index * 10 + (size_t)(*at++ - '0');
+    if (digits > 0 && index < batch->count)
+        batch_set_add(set, index);
+}
+
+/* "api cpu, web wall and 3 more" */
+static void name_failed(const struct batch *batch, const struct exporter_answer *answer, char *out,
+                        size_t size)
+{
+    size_t named = 0, used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < batch->count && named < NAMED_MAX && used < size; i++) {
+        const struct exporter_profile *profile = &batch->profiles[i];
+
+        if (!batch_set_has(&answer->failed, i))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%.64s %.16s", named ? ", " : "",
+                                 profile->service ? profile->service : "",
+                                 profile->type ? profile->type : "");
+        named++;
+    }
+    if (answer->failed_count > named && used < size)
+        (void)snprintf(out + used, size - used, " and %zu more", answer->failed_count - named);
+}
+
+void push_failed(const void *reply, size_t size, const struct batch *batch,
+                 struct exporter_answer *answer)
+{
+    static const char mention[] = "push series with index ";
+    const char *at = reply, *end = at + size;
+    struct batch_set failed = {{0}};
+    char names[NAMED_MAX * 96 + 32], shown[sizeof(names) * 4];
+
+    if (size >= HTTP_REPLY_MAX)
+        return;
+    while (at < end && (at = memmem(at, (size_t)(end - at), mention, sizeof(mention) - 1))) {
+        at += sizeof(mention) - 1;
+        add_mention(at, end, batch, &failed);
+    }
+    answer->failed = failed;
+    answer->failed_count = batch_set_count(&failed);
+    if (answer->failed_count == 0)
+        return;
+    name_failed(batch, answer, names, sizeof(names));
+    (void)text_printable(names, strlen(names), shown, sizeof(shown));
+    err_within(&answer->err, "%zu of %zu profiles (%s)", answer->failed_count, batch->count, shown);
 }

@@ -48,4 +48,15 @@ MUST_CHECK enum exporter_rc push_encode(const struct push_labels *labels, const 
                                         const struct exporter_profile *profile, struct arena *arena,
                                         struct buf *out);
 
+/*
+ * Finds out which profiles of a request a refusal is about: the others have been stored. A reply
+ * that names none, or is cut off, is about all.
+ *
+ * Gives:  answer->failed, failed_count, and the names of the first few in front of answer->err.
+ * Source: Pyroscope 2.x, pkg/distributor: "push series with index %d and id %s failed: %w" for
+ *         each that failed, whatever the status.
+ */
+void push_failed(const void *reply, size_t size, const struct batch *batch,
+                 struct exporter_answer *answer);
+
 #endif

@@ -2,9 +2,10 @@
 /*
  * pyroscope.c - knows where Pyroscope takes profiles and what its answers mean.
  *
- * One profile a request: Pyroscope handles the series of a request one by one and
- * answers for all with one code, so that a batch that is tried again is counted
- * twice. Nobody there tells repeated profiles apart.
+ * A request has all profiles of a batch. Pyroscope handles each by itself, stores the good ones
+ * whatever becomes of the others, and answers with one status for all; its words name those that
+ * failed (push.h). Nobody there tells repeated profiles apart: where it names none, and all are
+ * sent again, some may count twice.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +13,14 @@
 #include <sys/random.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "exporters/http/judge.h"
 #include "exporters/ingest.h"
 #include "exporters/ops.h"
 #include "exporters/push.h"
 
 enum {
-    MESSAGE_MAX = 64 * 1024 * 1024, /* servers take 4 MiB of plain pprof by default */
-    SCRATCH_MAX = 512 * 1024,       /* labels: 28 of at most 3 KiB, and their messages */
-    QUERY_MAX = 512 * 1024,         /* 28 labels, each byte as %XX */
-    ID_SIZE = 37,                   /* a UUID as text */
+    SCRATCH_MAX = 512 * 1024, /* labels: 28 of at most 3 KiB, and their messages */
+    ID_SIZE = 37,             /* a UUID as text */
     BOUNDARY_SIZE = ID_SIZE + 9
 };
 
@@ -51,9 +49,7 @@ struct pyroscope {
     bool ingest;                /* the server is older than Push */
     bool told;                  /* of labels that are left out */
     char boundary[BOUNDARY_SIZE];
-    struct arena scratch; /* owned: of one send */
-    struct buf message;   /* owned: of one send, memory kept */
-    struct buf query;     /* owned: of one send; empty with Push */
+    struct arena scratch; /* owned: of one profile */
 };
 
 static void pyroscope_close(void *self)
@@ -64,8 +60,6 @@ static void pyroscope_close(void *self)
         return;
     http_client_close(pyroscope->client);
     arena_finish(&pyroscope->scratch);
-    buf_finish(&pyroscope->message);
-    buf_finish(&pyroscope->query);
     free(pyroscope);
 }
 
@@ -116,8 +110,6 @@ static enum exporter_rc pyroscope_open(const struct exporter_settings *settings,
         return EXPORTER_NOMEM;
     pyroscope->ingest = settings->legacy && strcmp(settings->legacy, "ingest") == 0;
     arena_init(&pyroscope->scratch, SCRATCH_MAX);
-    buf_init(&pyroscope->message, MESSAGE_MAX);
-    buf_init(&pyroscope->query, QUERY_MAX);
     rc = open_client(pyroscope, settings, err);
     if (rc == EXPORTER_OK)
         *out = pyroscope;
@@ -132,32 +124,9 @@ static bool is_plain_type_name(const char *type)
     return type[strspn(type, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
-                                      const struct exporter_profile *profile,
-                                      const struct push_labels *labels)
-{
-    if (!is_plain_type_name(profile->type))
-        return EXPORTER_REFUSED;
-    ingest_query(profile, labels, &pyroscope->query);
-    ingest_body(profile, pyroscope->boundary, &pyroscope->message);
-    return buf_failed(&pyroscope->query) || buf_failed(&pyroscope->message) ? EXPORTER_REFUSED
-                                                                            : EXPORTER_OK;
-}
-
-static enum exporter_rc encode_push(struct pyroscope *pyroscope,
-                                    const struct exporter_profile *profile,
-                                    const struct push_labels *labels, struct err *err)
-{
-    char id[ID_SIZE];
-
-    if (make_id(id))
-        return push_encode(labels, id, profile, &pyroscope->scratch, &pyroscope->message);
-    err_set(err, "no random numbers from the kernel");
-    return EXPORTER_RETRY;
-}
-
 /* Once: the labels of the next profile are most likely the same. */
-static void tell(struct pyroscope *pyroscope, const struct push_labels *labels, struct err *note)
+static void note_left_out(struct pyroscope *pyroscope, const struct push_labels *labels,
+                          struct err *note)
 {
     if (!labels->left_out || pyroscope->told)
         return;
@@ -168,47 +137,98 @@ static void tell(struct pyroscope *pyroscope, const struct push_labels *labels, 
             PUSH_LABELS_MAX, labels->left_out);
 }
 
-static enum exporter_rc encode_push_message(struct pyroscope *pyroscope,
-                                            const struct exporter_profile *profile,
-                                            struct exporter_answer *answer)
+/* Appends a message of one profile: messages one after the other are one with all of them. */
+static enum exporter_rc append_push(struct pyroscope *pyroscope,
+                                    const struct exporter_profile *profile, struct buf *out,
+                                    struct exporter_answer *answer)
+{
+    struct push_labels labels;
+    enum exporter_rc rc;
+    char id[ID_SIZE];
+
+    arena_reset(&pyroscope->scratch);
+    rc = push_labels(profile, &pyroscope->scratch, &labels, &answer->err);
+    if (rc != EXPORTER_OK)
+        return rc;
+    note_left_out(pyroscope, &labels, &answer->note);
+    if (make_id(id))
+        return push_encode(&labels, id, profile, &pyroscope->scratch, out);
+    err_set(&answer->err, "no random numbers from the kernel");
+    return EXPORTER_RETRY;
+}
+
+static enum exporter_rc encode_push(struct pyroscope *pyroscope, const struct batch *batch,
+                                    struct buf *out, struct exporter_answer *answer)
+{
+    enum exporter_rc rc = EXPORTER_OK;
+
+    for (size_t i = 0; rc == EXPORTER_OK && i < batch->count; i++)
+        rc = append_push(pyroscope, &batch->profiles[i], out, answer);
+    return rc;
+}
+
+/* The query lies behind the body, in the same buffer. */
+static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
+                                      const struct exporter_profile *profile, struct buf *out,
+                                      struct http_body *body, struct exporter_answer *answer)
 {
     struct push_labels labels;
     enum exporter_rc rc;
 
     arena_reset(&pyroscope->scratch);
-    buf_reset(&pyroscope->message);
-    buf_reset(&pyroscope->query);
     rc = push_labels(profile, &pyroscope->scratch, &labels, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    tell(pyroscope, &labels, &answer->note);
-    rc = pyroscope->ingest ? encode_ingest(pyroscope, profile, &labels)
-                           : encode_push(pyroscope, profile, &labels, &answer->err);
-    if (rc == EXPORTER_REFUSED)
+    note_left_out(pyroscope, &labels, &answer->note);
+    if (!is_plain_type_name(profile->type))
+        return EXPORTER_REFUSED;
+    ingest_body(profile, pyroscope->boundary, out);
+    body->size = out->size;
+    ingest_query(profile, &labels, out);
+    buf_add(out, "", 1); /* its NUL */
+    return buf_failed(out) ? EXPORTER_REFUSED : EXPORTER_OK;
+}
+
+static enum exporter_rc pyroscope_encode(void *self, const struct batch *batch,
+                                         struct http_request *request, struct http_body *out,
+                                         struct exporter_answer *answer)
+{
+    struct buf *message = http_request_buf(request);
+    struct pyroscope *pyroscope = self;
+    enum exporter_rc rc;
+
+    *out = (struct http_body){.bytes = NULL};
+    rc = pyroscope->ingest ? encode_ingest(pyroscope, &batch->profiles[0], message, out, answer)
+                           : encode_push(pyroscope, batch, message, answer);
+    if (rc == EXPORTER_REFUSED && !answer->err.text[0])
         err_set(&answer->err, "the profile is larger than 64 MiB, or its type is not known");
+    out->bytes = message->data;
+    if (pyroscope->ingest)
+        out->query = (const char *)message->data + out->size;
+    else
+        out->size = message->size;
     return rc;
 }
 
-static enum exporter_rc pyroscope_send(void *self, const struct exporter_profile *profile,
-                                       int64_t now_ns, struct exporter_answer *answer)
+static enum exporter_rc pyroscope_judge(void *self, const struct batch *batch,
+                                        const struct http_reply *reply,
+                                        struct exporter_answer *answer)
 {
-    struct pyroscope *pyroscope = self;
-    struct http_reply reply;
-    struct http_body body;
-    enum exporter_rc rc = encode_push_message(pyroscope, profile, answer);
+    const struct pyroscope *pyroscope = self;
+    enum exporter_rc rc = http_judge(pyroscope->ingest ? &ingest_protocol : &push_protocol, reply,
+                                     reply->body, reply->size, answer);
 
-    if (rc != EXPORTER_OK)
-        return rc;
-    body = (struct http_body){.bytes = pyroscope->message.data,
-                              .size = pyroscope->message.size,
-                              .query = pyroscope->ingest ? buf_text(&pyroscope->query) : NULL};
-    rc = http_client_post(pyroscope->client, &body, now_ns, &reply, &answer->err);
-    if (rc != EXPORTER_OK) {
-        answer->unsent = reply.unsent;
-        return rc;
-    }
-    return http_judge(pyroscope->ingest ? &ingest_protocol : &push_protocol, &reply, reply.body,
-                      reply.size, answer);
+    if (rc != EXPORTER_OK && !answer->denied)
+        push_failed(reply->body, reply->size, batch, answer);
+    return rc;
+}
+
+/* The old way has one profile a request. */
+static size_t pyroscope_profiles_max(const void *self)
+{
+    const struct pyroscope *pyroscope = self;
+
+    return pyroscope->ingest ? 1 : BATCH_PROFILES_MAX;
 }
 
 static struct http_client *pyroscope_client(void *self)
@@ -220,7 +240,9 @@ static struct http_client *pyroscope_client(void *self)
 
 const struct exporter_ops pyroscope_ops = {
     .open = pyroscope_open,
-    .send = pyroscope_send,
-    .client = pyroscope_client,
     .close = pyroscope_close,
+    .client = pyroscope_client,
+    .encode = pyroscope_encode,
+    .judge = pyroscope_judge,
+    .profiles_max = pyroscope_profiles_max,
 };

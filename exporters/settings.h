@@ -98,8 +98,11 @@ struct exporter_settings {
     const char *compression; /* otlp: "none"; "gzip" or NULL: as profiles are given */
     bool gil;                /* profiles of the time that the GIL was held, too */
 
-    size_t queue;      /* profiles that wait at most: for who calls exporter_send */
-    uint64_t retry_ns; /* a profile is tried for this long; 0: once. The same */
+    /* For who calls exporter_start. */
+    size_t max_in_flight;      /* requests at a time; 0: EXPORTER_IN_FLIGHT_DEFAULT */
+    uint64_t queue_size_bytes; /* of batches that wait in memory; 0: the default */
+    size_t queue;              /* old: profiles that wait; has no effect */
+    uint64_t retry_ns;         /* a batch is tried for this long; 0: once */
 };
 
 #endif

@@ -315,8 +315,8 @@ static enum exporter_rc check_size(const struct store *store,
     return EXPORTER_REFUSED;
 }
 
-static enum exporter_rc store_send(void *self, const struct exporter_profile *profile,
-                                   int64_t now_ns, struct exporter_answer *answer)
+static enum exporter_rc store_write(void *self, const struct exporter_profile *profile,
+                                    int64_t now_ns, struct exporter_answer *answer)
 {
     struct store *store = self;
     struct err *err = &answer->err;
@@ -343,7 +343,7 @@ static void store_cancel(void *self)
 
 const struct exporter_ops store_ops = {
     .open = store_open,
-    .send = store_send,
+    .write = store_write,
     .cancel = store_cancel,
     .close = store_close,
 };

@@ -124,7 +124,7 @@ test: ## daily: install what is missing, build, run unit and integration tests
 #   budget       tests/unit/supervisor/test_budget.c; test_budget.py: what its readers take counts
 #   churn        test_children.py with 200 deaths, test_finding.py with 2,500 processes and 4 pids used anew
 #   bench-tests  test_bench.py, test_bench_tools.py: figures, tables, targets
-#   spool        tests/unit/exporters/test_spool_kills.c: a kill at each call; test_spool.py: 20 kills
+#   spool        tests/unit/delivery/test_spool_kills.c: a kill at each call; test_spool.py: 20 kills
 #   lines        test_lines.py: 200,000 code units of each Python
 #
 # What each step took, and may take, in seconds of CPU (which a loaded machine changes little). Measured on two CPUs
@@ -304,7 +304,7 @@ churn: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: 10,000 processes that come
 
 faults: pythons $(BUILD)/pystrobe $(TOOLS) ## long: what hangs, fails or is away for minutes: disks, servers, processes that block their reader
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
-	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_faults.py test_pull.py test_reload.py test_samplers.py test_spool.py \
+	    $(RUN_TESTS) --pytest -m long $(addprefix tests/integration/,test_disk.py test_faults.py test_load.py test_pull.py test_reload.py test_samplers.py test_spool.py \
 	    test_stop.py test_top.py)
 
 bench-tests: pythons $(BUILD)/pystrobe $(TOOLS) ## measure: do the benchmarks of whole tools measure what they say

@@ -108,6 +108,13 @@ void options_log(const struct conf *conf)
         format = LOG_TEXT;
     log_set_format(format);
     log_init(level);
+    for (size_t i = 0; i < conf->exporter_count; i++)
+        if (conf->exporters[i].queue > 0)
+            log_line(
+                LOG_LEVEL_WARNING,
+                "exporter %s: queue has no effect any more: queue_size says how many bytes may "
+                "wait",
+                conf->exporters[i].name);
 }
 
 static bool add_flag(struct options_flags *flags, const char *name, const char *key,

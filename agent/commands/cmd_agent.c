@@ -32,9 +32,6 @@ static const char help[] =
     "Example:\n"
     "  pystrobe agent -c /etc/pystrobe/pystrobe.ini\n";
 
-/* What exporters have after SIGTERM, beside the samplers' last second: all is over within 5 s. */
-#define STOP_NS (1500 * NS_PER_MS)
-
 enum { DROPPED_MAX = 4096, PREVIEW_MAX = 64 << 20 };
 
 static bool choose_by_matcher(void *ctx, pid_t pid, const struct proc_stat *stat,
@@ -152,10 +149,10 @@ static int sample_until_stopped(struct run *run)
     } while (event != ENGINE_FAILED && !(event == ENGINE_SIGNAL && ends_it(info.ssi_signo)));
     log_line(LOG_LEVEL_INFO, "stopping");
     monitoring_ending(&run->monitoring);
-    monitoring_close(&run->monitoring);
     supervisor_flush(run->supervisor);
-    end_ns = clock_mono_ns() + STOP_NS;
-    run->hangs = !publisher_close(&run->publisher, end_ns);
+    end_ns = clock_mono_ns() + run->conf->agent.stop_timeout_ns;
+    run->hangs = !publisher_close(&run->publisher, end_ns); /* before what may hang is joined */
+    monitoring_close(&run->monitoring);
     run->hangs = !reload_wait(end_ns) || run->hangs;
     log_stopped(run->supervisor);
     return event == ENGINE_FAILED ? EXIT_FAILED : EXIT_OK;

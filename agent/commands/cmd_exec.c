@@ -359,7 +359,8 @@ static int profile(void *ctx, const struct exec_profiler *profiler)
         status = EXIT_FAILED;
     }
     if (run.ships)
-        run.hangs = !publisher_close(&run.publisher, clock_mono_ns() + STOP_NS);
+        run.hangs =
+            !publisher_close(&run.publisher, clock_mono_ns() + run.conf->agent.stop_timeout_ns);
     supervisor_free(run.supervisor);
     engine_free(run.engine);
     matcher_free(run.matcher);

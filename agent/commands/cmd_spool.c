@@ -11,9 +11,9 @@
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
 #include "agent/delivery/publisher.h"
+#include "agent/delivery/spool.h"
 #include "agent/host/clock.h"
 #include "base/json.h"
-#include "exporters/spool.h"
 
 static const char help[] =
     "Usage: pystrobe spool [-c FILE | -d DIR] ls [--json]\n"
@@ -21,10 +21,10 @@ static const char help[] =
     "       pystrobe spool -c FILE [-d DIR] push EXPORTER [ID ...]\n"
     "       pystrobe spool [-c FILE | -d DIR] rm [-y] (ID ... | --all)\n\n"
     "Works on the directory of profiles that no server has taken yet, beside a\n"
-    "running agent. ls lists them, the oldest first; cat writes the profile as it\n"
-    "would be sent; push sends them (without ID: all) to an [exporter] of the ini\n"
-    "file now, and crosses it out; rm removes them, and asks before it does if there\n"
-    "is a terminal.\n\n"
+    "running agent. They lie there in batches: ID 1f is a batch, 1f.3 its third\n"
+    "profile. ls lists all, the oldest first; cat writes a profile as it would be\n"
+    "sent; push sends batches (without ID: all) to their [exporter] of the ini file\n"
+    "now; rm removes batches, and asks before it does if there is a terminal.\n\n"
     "  -c, --config FILE  the ini file: its spool and its exporters\n"
     "  -d, --dir DIR      the spool; default: that of FILE, else\n"
     "                     /var/lib/pystrobe/spool\n"
@@ -53,37 +53,51 @@ static int print_spool_error(const struct err *err)
     return EXIT_FAILED;
 }
 
-static bool parse_id(const char *text, uint64_t *out)
+/* Which profiles an ID means: a batch, or with ".3" behind it the third of its profiles. */
+struct id {
+    uint64_t number;
+    size_t profile; /* from 1; 0: all */
+};
+
+static bool parse_id(const char *text, struct id *out)
 {
     char *end;
 
-    *out = strtoull(text, &end, 16);
-    if (*text && *end == '\0' && *out > 0)
+    out->number = strtoull(text, &end, 16);
+    out->profile = 0;
+    if (end > text && *end == '.')
+        out->profile = strtoul(end + 1, &end, 10);
+    if (*text && *end == '\0' && out->number > 0 && out->profile <= BATCH_PROFILES_MAX)
         return true;
     (void)fprintf(stderr, "pystrobe: '%s' is no ID; pystrobe spool ls lists them\n", text);
     return false;
 }
 
-static void print_json(const struct spool_item *item, const struct spool_head *head, FILE *to)
+static void format_id(const struct spool_item *item, const struct batch *batch, size_t i,
+                      char out[48])
 {
-    const struct exporter_profile *profile = &head->profile;
-    struct buf line;
-    bool first = true;
+    if (batch->count > 1)
+        (void)snprintf(out, 48, "%" PRIx64 ".%zu", item->name.number, i + 1);
+    else
+        (void)snprintf(out, 48, "%" PRIx64, item->name.number);
+}
 
+static void print_json(const struct spool_item *item, const struct batch *batch, size_t i, FILE *to)
+{
+    const struct exporter_profile *profile = &batch->profiles[i];
+    char id[48];
+    struct buf line;
+
+    format_id(item, batch, i, id);
     buf_init(&line, LINE_MAX_BYTES);
-    buf_add_fmt(&line, "{\"id\":\"%" PRIx64 "\",\"service\":", item->name.order);
+    buf_add_fmt(&line, "{\"id\":\"%s\",\"service\":", id);
     json_string(&line, profile->service);
     json_member(&line, ",\"type\":", profile->type);
     buf_add_fmt(&line,
                 ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64 ",\"put_ns\":%" PRId64
                 ",\"bytes\":%zu,\"owed_by\":[",
-                profile->start_ns, profile->end_ns, head->put_ns, profile->size);
-    for (size_t i = 0; i < head->ower_count; i++) {
-        if ((item->name.owed >> i & 1) == 0)
-            continue;
-        json_member(&line, first ? "" : ",", head->owers[i]);
-        first = false;
-    }
+                profile->start_ns, profile->end_ns, batch->made_ns, profile->size);
+    json_string(&line, item->name.exporter);
     buf_add_str(&line, "]}\n");
     if (!buf_failed(&line))
         (void)fwrite(line.data, 1, line.size, to);
@@ -97,146 +111,169 @@ static void print_clean(const char *text, FILE *to)
         (void)fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, to);
 }
 
-static void print_row(const struct spool_item *item, const struct spool_head *head, FILE *to)
+static void print_row(const struct spool_item *item, const struct batch *batch, size_t i, FILE *to)
 {
-    const struct exporter_profile *profile = &head->profile;
+    const struct exporter_profile *profile = &batch->profiles[i];
     time_t start = (time_t)(profile->start_ns / (int64_t)NS_PER_S);
-    char when[32] = "-";
+    char when[32] = "-", id[48];
     struct tm tm;
 
+    format_id(item, batch, i, id);
     if (gmtime_r(&start, &tm))
         (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    (void)fprintf(to, "%-8" PRIx64 " %-20s %9zu %-5s ", item->name.order, when, profile->size,
+    (void)fprintf(to, "%-8s %-20s %9zu %-5s ", id, when, profile->size,
                   profile->type ? profile->type : "-");
     print_clean(profile->service ? profile->service : "-", to);
-    for (size_t i = 0; i < head->ower_count; i++) {
-        if ((item->name.owed >> i & 1) == 0)
-            continue;
-        (void)fputc(' ', to);
-        print_clean(head->owers[i], to);
+    (void)fprintf(to, " %s\n", item->name.exporter);
+}
+
+static void print_item(const struct request *request, const struct spool_item *item)
+{
+    struct spool_held held;
+    struct err err = {""};
+    enum spool_rc rc = spool_take(request->spool, &item->name, false, &held, &err);
+
+    if (rc == SPOOL_GONE)
+        return;
+    if (rc != SPOOL_OK) {
+        (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", item->name.number, spool_rc_text(rc));
+        return;
     }
-    (void)fputc('\n', to);
+    for (size_t i = 0; i < held.batch->count; i++) {
+        if (request->json)
+            print_json(item, held.batch, i, stdout);
+        else
+            print_row(item, held.batch, i, stdout);
+    }
+    spool_let_go(&held);
 }
 
 static int run_ls(struct request *request, const struct spool_list *list)
 {
-    struct spool_held held;
-    struct err err = {""};
-    enum spool_rc rc;
-
     if (!request->json)
         (void)printf("%-8s %-20s %9s %-5s %s\n", "ID", "START", "BYTES", "TYPE",
                      "SERVICE, AND WHO OWES IT");
-    for (size_t i = 0; i < list->count; i++) {
-        rc = spool_look(request->spool, &list->items[i].name, &held, &err);
-        if (rc == SPOOL_GONE)
-            continue;
-        if (rc != SPOOL_OK) {
-            (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", list->items[i].name.order,
-                          spool_rc_text(rc));
-            continue;
-        }
-        if (request->json)
-            print_json(&list->items[i], &held.head, stdout);
-        else
-            print_row(&list->items[i], &held.head, stdout);
-        spool_let_go(&held);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        print_item(request, &list->items[i]);
     return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-static const struct spool_item *find_spool_item(const struct spool_list *list, uint64_t order)
+static const struct spool_item *find_spool_item(const struct spool_list *list, uint64_t number)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].name.order == order)
+        if (list->items[i].name.number == number)
             return &list->items[i];
     }
-    (void)fprintf(stderr, "pystrobe: there is no profile %" PRIx64 "\n", order);
+    (void)fprintf(stderr, "pystrobe: there is no profile %" PRIx64 "\n", number);
     return NULL;
+}
+
+static bool write_profile(const struct request *request, const struct exporter_profile *profile)
+{
+    FILE *to = request->output ? fopen(request->output, "wb") : stdout;
+    bool written = to && fwrite(profile->bytes, 1, profile->size, to) == profile->size;
+
+    written = to && fflush(to) == 0 && written;
+    if (to && to != stdout)
+        written = fclose(to) == 0 && written;
+    if (!written)
+        (void)fprintf(stderr, "pystrobe: cannot write the profile\n");
+    return written;
+}
+
+/* Writes the profile of a batch that an ID means. */
+static int cat_profile(const struct request *request, const struct id *id,
+                       const struct batch *batch)
+{
+    size_t i = id->profile > 0 ? id->profile : 1;
+
+    if (i <= batch->count && (id->profile > 0 || batch->count == 1))
+        return write_profile(request, &batch->profiles[i - 1]) ? EXIT_OK : EXIT_FAILED;
+    (void)fprintf(stderr,
+                  "pystrobe: %" PRIx64 " has %zu profiles: name one of %" PRIx64 ".1 to %" PRIx64
+                  ".%zu\n",
+                  id->number, batch->count, id->number, id->number, batch->count);
+    return EXIT_FAILED;
 }
 
 static int run_cat(struct request *request, const struct spool_list *list)
 {
     const struct spool_item *item;
-    struct spool_name name;
     struct spool_held held;
     struct err err = {""};
-    uint64_t order;
-    FILE *to = stdout;
     enum spool_rc rc;
-    bool written;
+    struct id id;
+    int status;
 
     if (request->count != 1)
         return options_usage("spool");
-    if (!parse_id(request->words[0], &order))
+    if (!parse_id(request->words[0], &id))
         return EXIT_USAGE;
-    item = find_spool_item(list, order);
+    item = find_spool_item(list, id.number);
     if (!item)
         return EXIT_FAILED;
-    name = item->name;
-    rc = spool_take(request->spool, &name, false, &held, &err);
+    rc = spool_take(request->spool, &item->name, false, &held, &err);
     if (rc != SPOOL_OK) {
-        err_set(&err, "%" PRIx64 ": %s", order, spool_rc_text(rc));
+        err_set(&err, "%" PRIx64 ": %s", id.number, spool_rc_text(rc));
         return print_spool_error(&err);
     }
-    if (request->output)
-        to = fopen(request->output, "wb");
-    written = to && fwrite(held.head.profile.bytes, 1, held.head.profile.size, to) ==
-                        held.head.profile.size;
-    written = to && fflush(to) == 0 && written;
-    if (to && to != stdout)
-        written = fclose(to) == 0 && written;
+    status = cat_profile(request, &id, held.batch);
     spool_let_go(&held);
-    if (!written)
-        (void)fprintf(stderr, "pystrobe: cannot write the profile\n");
-    return written ? EXIT_OK : EXIT_FAILED;
+    return status;
 }
 
-/* What is done to each profile that was named. */
-typedef bool action(struct request *request, struct spool_name *name, void *ctx);
+/* What is done to each batch that was named. */
+typedef bool action(struct request *request, const struct spool_item *item, void *ctx);
 
 static int for_each(struct request *request, const struct spool_list *list, action *act, void *ctx)
 {
     int status = EXIT_OK;
 
     for (size_t i = 0; request->count == 0 && i < list->count; i++) {
-        if (!act(request, &list->items[i].name, ctx))
+        if (!act(request, &list->items[i], ctx))
             status = EXIT_FAILED;
     }
     for (int i = 0; i < request->count; i++) {
         const struct spool_item *item;
-        struct spool_name name;
-        uint64_t order;
+        struct id id;
 
-        if (!parse_id(request->words[i], &order))
+        if (!parse_id(request->words[i], &id))
             return EXIT_USAGE;
-        item = find_spool_item(list, order);
-        name = item ? item->name : (struct spool_name){0};
-        if (!item || !act(request, &name, ctx))
+        if (id.profile > 0) {
+            (void)fprintf(stderr,
+                          "pystrobe: %s: a whole batch is sent or removed: name %" PRIx64 "\n",
+                          request->words[i], id.number);
+            return EXIT_USAGE;
+        }
+        item = find_spool_item(list, id.number);
+        if (!item || !act(request, item, ctx))
             status = EXIT_FAILED;
     }
     return status;
 }
 
-static bool remove_one(struct request *request, struct spool_name *name, void *ctx)
+static bool tell_failed(const struct spool_item *item, const char *why)
 {
-    uint64_t order = name->order;
+    (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", item->name.number, why);
+    return false;
+}
+
+/* Removes a file, also one that is no batch; not one that is being sent. */
+static bool remove_one(struct request *request, const struct spool_item *item, void *ctx)
+{
     struct spool_held held;
     struct err err = {""};
-    enum spool_rc rc = spool_take(request->spool, name, true, &held, &err);
+    enum spool_rc rc = spool_take(request->spool, &item->name, true, &held, &err);
     bool took = rc == SPOOL_OK;
 
     (void)ctx;
     if (rc == SPOOL_GONE)
         return true;
     if (rc != SPOOL_BUSY)
-        rc = spool_set_owed(request->spool, name, 0, &err);
+        rc = spool_remove(request->spool, &item->name, &err);
     if (took)
         spool_let_go(&held);
-    if (rc == SPOOL_OK || rc == SPOOL_GONE)
-        return true;
-    (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", order, spool_rc_text(rc));
-    return false;
+    return rc == SPOOL_OK || tell_failed(item, spool_rc_text(rc));
 }
 
 static int run_rm(struct request *request, const struct spool_list *list)
@@ -246,7 +283,7 @@ static int run_rm(struct request *request, const struct spool_list *list)
         return options_usage("spool");
     }
     if (!request->yes && isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "Remove %zu profiles that no server has? [y/N] ",
+        (void)fprintf(stderr, "Remove %zu batches of profiles that no server has? [y/N] ",
                       request->all ? list->count : (size_t)request->count);
         if (getchar() != 'y')
             return EXIT_FAILED;
@@ -257,50 +294,44 @@ static int run_rm(struct request *request, const struct spool_list *list)
 struct push {
     const char *name;
     struct exporter *exporter;
-    size_t sent;
+    size_t sent; /* profiles */
 };
 
-/* Which bit of a profile is this exporter's; ower_count: none that it owes. */
-static unsigned find_bit(const struct spool_head *head, const struct spool_name *name,
-                         const struct push *push)
+/* Sends a batch, and removes its file if all of it was taken. */
+static bool push_held(struct request *request, const struct spool_item *item, struct push *push,
+                      const struct spool_held *held)
 {
-    unsigned bit = 0;
+    struct exporter_answer answer = {.status = 0};
+    size_t count = held->batch->count;
 
-    while (bit < head->ower_count &&
-           (strcmp(head->owers[bit], push->name) != 0 || (name->owed >> bit & 1) == 0 ||
-            head->form != (unsigned)exporter_form(push->exporter)))
-        bit++;
-    return bit;
+    if (exporter_send(push->exporter, held->batch, clock_utc_ns(), &answer) != EXPORTER_OK) {
+        push->sent += answer.failed_count > 0 ? count - answer.failed_count : 0;
+        return tell_failed(item, answer.err.text);
+    }
+    push->sent += count;
+    return spool_remove(request->spool, &item->name, &answer.err) == SPOOL_OK ||
+           tell_failed(item, answer.err.text);
 }
 
-static bool push_one(struct request *request, struct spool_name *name, void *ctx)
+static bool push_one(struct request *request, const struct spool_item *item, void *ctx)
 {
     struct push *push = ctx;
-    struct exporter_answer answer = {0};
     struct spool_held held;
-    enum exporter_rc sent = EXPORTER_OK;
-    enum spool_rc rc = spool_take(request->spool, name, true, &held, &answer.err);
-    uint64_t order = name->order;
-    unsigned bit;
+    struct err err = {""};
+    enum spool_rc rc;
+    bool good = true;
 
+    if (strcmp(item->name.exporter, push->name) != 0)
+        return true;
+    rc = spool_take(request->spool, &item->name, true, &held, &err);
     if (rc == SPOOL_GONE)
         return true;
-    if (rc != SPOOL_OK) {
-        (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", order, spool_rc_text(rc));
-        return false;
-    }
-    bit = find_bit(&held.head, name, push);
-    if (bit < held.head.ower_count) {
-        sent = exporter_send(push->exporter, &held.head.profile, clock_utc_ns(), &answer);
-        push->sent += sent == EXPORTER_OK ? 1 : 0;
-        if (sent == EXPORTER_OK)
-            rc = spool_set_owed(request->spool, name, (uint16_t) ~(1U << bit), &answer.err);
-    }
+    if (rc != SPOOL_OK)
+        return tell_failed(item, spool_rc_text(rc));
+    if (held.batch->form == exporter_form(push->exporter))
+        good = push_held(request, item, push, &held);
     spool_let_go(&held);
-    if (sent == EXPORTER_OK && (rc == SPOOL_OK || rc == SPOOL_GONE))
-        return true;
-    (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", order, answer.err.text);
-    return false;
+    return good;
 }
 
 static int run_push(struct request *request, const struct spool_list *list)

@@ -26,11 +26,10 @@ enum { ERRORS_MAX = 1 << 16 };
 /* Exporters that are being ended. */
 static atomic_uint ending;
 
-/* What has to be ended: all exporters of settings with another spool, or those that are no more. */
+/* The exporters of before, which deliver what they hold and end. */
 struct ended {
     struct publisher publisher; /* owned */
     struct conf *conf;          /* owned: the labels of `publisher` */
-    struct delivery_left *left; /* owned */
 };
 
 /* A service manager that keeps a directory for us says where: systemd.exec(5), StateDirectory=. */
@@ -49,8 +48,7 @@ static void *end_publisher(void *arg)
 {
     struct ended *ended = arg;
     uint64_t deadline_ns = clock_mono_ns() + END_NS;
-    bool good = ended->left ? delivery_left_end(ended->left, deadline_ns)
-                            : publisher_close(&ended->publisher, deadline_ns);
+    bool good = publisher_close(&ended->publisher, deadline_ns);
 
     conf_free(ended->conf);
     free(ended);
@@ -172,43 +170,47 @@ static bool switch_publisher(struct run *run, struct conf *conf, struct publishe
     return false;
 }
 
-/* All exporters anew: the spool is another one, or changes its bounds. */
-static bool replace_exporters(struct run *run, struct conf *conf, struct ended *ended,
-                              struct err *err)
+/* All exporters anew; those of before end in the background, with what they hold. */
+static bool replace_exporters(struct run *run, struct conf *conf, struct err *err)
 {
+    struct ended *ended = calloc(1, sizeof(*ended));
     uint64_t profiles = run->publisher.profiles;
     struct publisher opened;
 
-    if (!(share_spool(run->conf, conf) ? switch_publisher(run, conf, &opened, err)
-                                       : publisher_open(&opened, conf, false, err)))
+    err_set(err, "out of memory");
+    if (!ended)
         return false;
+    if (!(share_spool(run->conf, conf) ? switch_publisher(run, conf, &opened, err)
+                                       : publisher_open(&opened, conf, false, err))) {
+        free(ended);
+        return false;
+    }
     opened.profiles = profiles;
     ended->publisher = run->publisher; /* nothing, if it was handed over */
     ended->conf = run->conf;
     run->conf = NULL;
     run->publisher = opened;
+    end_later(ended);
     return true;
 }
 
-/* Has the exporters of new settings; those for which they say the same go on as they are. */
+/* True if exporters and spool are as before: they go on as they are. */
+static bool are_exporters_same(const struct conf *before, const struct conf *conf)
+{
+    if (!conf_same_spool(before, conf) || before->exporter_count != conf->exporter_count ||
+        before->agent.interval_ns != conf->agent.interval_ns)
+        return false;
+    for (size_t i = 0; i < conf->exporter_count; i++)
+        if (strcmp(before->exporters[i].name, conf->exporters[i].name) != 0 ||
+            !conf_same_exporter(before, conf, conf->exporters[i].name))
+            return false;
+    return true;
+}
+
 static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
 {
-    struct ended *ended = calloc(1, sizeof(*ended));
-    bool good;
-
-    if (!ended) {
-        err_set(err, "out of memory");
-        return false;
-    }
-    good = conf_same_spool(run->conf, conf)
-               ? publisher_change(&run->publisher, run->conf, conf, clock_mono_ns() + HAND_OVER_NS,
-                                  &ended->left, err)
-               : replace_exporters(run, conf, ended, err);
-    if (good)
-        end_later(ended);
-    else
-        free(ended);
-    return good;
+    return are_exporters_same(run->conf, conf) ? publisher_set_labels(&run->publisher, conf, err)
+                                               : replace_exporters(run, conf, err);
 }
 
 static bool apply(struct run *run, struct conf *conf, struct err *err)

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delivery.c - the lanes of all exporters together; see delivery.h. */
+/* delivery.c - all exporters and the spool together; see delivery.h. */
 #include "agent/delivery/delivery.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "agent/delivery/internal.h"
+#include "base/time_units.h"
 
-enum { LINE_SIZE = 256 };
+/* What a cancel may take beyond the deadline, out of the 200 ms that are promised. */
+#define GRACE_NS (150 * NS_PER_MS)
+
+static void destroy_delivery(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->count; i++)
+        export_worker_free(delivery->workers[i]);
+    spool_writer_free(delivery->writer);
+    for (size_t i = 0; i < delivery->gathering_count; i++)
+        batch_builder_finish(&delivery->gatherings[i].builder);
+    (void)pthread_cond_destroy(&delivery->idle);
+    (void)pthread_mutex_destroy(&delivery->lock);
+    free(delivery);
+}
 
 bool delivery_new(const struct delivery_world *world, const struct delivery_spool *spool,
                   struct delivery **out, struct err *err)
@@ -19,25 +36,33 @@ bool delivery_new(const struct delivery_world *world, const struct delivery_spoo
     if (!delivery)
         return false;
     delivery->world = *world;
-    atomic_init(&delivery->order, 1);
-    if (spool && !spooler_new(world, spool, &delivery->spooler, err)) {
-        free(delivery);
-        return false;
+    delivery->next_order = 1;
+    delivery->destroy = destroy_delivery;
+    delivery->interval = (uint64_t)world->utc_ns(world->ctx);
+    if (pthread_mutex_init(&delivery->lock, NULL) == 0 && delivery_init_cond(&delivery->idle) &&
+        (!spool || spool_writer_new(spool, &delivery->writer, err))) {
+        if (delivery->writer)
+            spool_log_init(&delivery->writer->log, &delivery->world);
+        *out = delivery;
+        return true;
     }
-    *out = delivery;
-    return true;
+    free(delivery);
+    return false;
 }
 
-bool delivery_start(struct delivery *delivery)
+static void sink_start(void *ctx, const struct batch *batch, int64_t now_ns, void *tag)
 {
-    return !delivery->spooler ||
-           spooler_start(delivery->spooler, delivery->workers, delivery->count);
+    exporter_start(ctx, batch, now_ns, tag);
 }
 
-static enum exporter_rc sink_send(void *ctx, const struct exporter_profile *profile, int64_t now_ns,
-                                  struct exporter_answer *answer)
+static bool sink_wait(void *ctx, unsigned timeout_ms, struct exporter_result *out)
 {
-    return exporter_send(ctx, profile, now_ns, answer);
+    return exporter_wait(ctx, timeout_ms, out);
+}
+
+static void sink_wake(void *ctx)
+{
+    exporter_wake(ctx);
 }
 
 static void sink_cancel(void *ctx)
@@ -52,64 +77,61 @@ static void sink_close(void *ctx)
 
 struct delivery_sink delivery_sink_of(struct exporter *exporter)
 {
-    return (struct delivery_sink){sink_send, sink_cancel, sink_close, exporter};
-}
-
-static struct delivery_limits with_defaults(const struct delivery_limits *limits)
-{
-    struct delivery_limits full = *limits;
-
-    if (full.queue_profiles == 0)
-        full.queue_profiles = 32;
-    if (full.queue_bytes == 0)
-        full.queue_bytes = 32 * 1024 * 1024;
-    if (full.retry_ns == 0)
-        full.retry_ns = 300 * NS_PER_S;
-    if (full.backoff_min_ns == 0)
-        full.backoff_min_ns = 500 * NS_PER_MS;
-    if (full.backoff_max_ns == 0)
-        full.backoff_max_ns = 30 * NS_PER_S;
-    if (full.denied_max_ns == 0)
-        full.denied_max_ns = 300 * NS_PER_S;
-    if (full.log_every_ns == 0)
-        full.log_every_ns = 60 * NS_PER_S;
-    return full;
-}
-
-bool delivery_make_worker(struct delivery *delivery, const char *name, enum exporter_form form,
-                          const struct delivery_sink *sink, const struct delivery_limits *limits,
-                          struct export_worker **out)
-{
-    const struct export_worker_settings settings = {
-        .name = name,
-        .form = form,
-        .sink = *sink,
-        .limits = with_defaults(limits),
-        .world = delivery->world,
-        .spooler = delivery->spooler,
-        .id = ++delivery->last_id,
+    return (struct delivery_sink){
+        .start = sink_start,
+        .wait = sink_wait,
+        .wake = sink_wake,
+        .cancel = sink_cancel,
+        .close = sink_close,
+        .in_flight_max = exporter_in_flight_max(exporter),
+        .profiles_max = exporter_profiles_max(exporter),
+        .ctx = exporter,
     };
+}
 
-    if (export_worker_new(&settings, out))
-        return true;
-    sink->close(sink->ctx);
-    return false;
+/* Gives: what gathers for such an exporter. */
+static struct gathering *find_gathering(struct delivery *delivery, enum exporter_form form,
+                                        size_t profiles_max)
+{
+    struct gathering *g = delivery->gatherings;
+
+    for (; g < delivery->gatherings + delivery->gathering_count; g++)
+        if (g->form == form && g->profiles_max == profiles_max)
+            return g;
+    *g = (struct gathering){.form = form, .profiles_max = profiles_max};
+    batch_builder_init(&g->builder, form);
+    delivery->gathering_count++;
+    return g;
 }
 
 bool delivery_add(struct delivery *delivery, const char *name, enum exporter_form form,
-                  const struct delivery_sink *sink, const struct delivery_limits *limits)
+                  const struct delivery_sink *sink, const struct export_limits *limits)
 {
-    size_t bytes = (delivery->count + 1) * sizeof(delivery->workers[0]);
-    struct export_worker **workers = realloc(delivery->workers, bytes);
+    struct export_worker *worker = NULL;
 
-    if (!workers) {
+    if (delivery->count < DELIVERY_EXPORTERS_MAX)
+        worker = export_worker_new(delivery, name, form, sink, limits);
+    if (!worker) {
         sink->close(sink->ctx);
         return false;
     }
-    delivery->workers = workers;
-    if (!delivery_make_worker(delivery, name, form, sink, limits, &workers[delivery->count]))
+    if (!delivery_init_cond(&worker->changed)) {
+        export_worker_free(worker);
         return false;
-    delivery->count++;
+    }
+    (void)find_gathering(delivery, form, sink->profiles_max);
+    delivery->workers[delivery->count++] = worker;
+    return true;
+}
+
+bool delivery_start(struct delivery *delivery)
+{
+    if (delivery->writer &&
+        (!delivery_init_cond(&delivery->writer->changed) || !spool_writer_start(delivery)))
+        return false;
+    for (size_t i = 0; i < delivery->count; i++)
+        if (!export_worker_start(delivery->workers[i]))
+            return false;
     return true;
 }
 
@@ -118,53 +140,89 @@ size_t delivery_wanted(const struct delivery *delivery, enum exporter_form form)
     size_t wanted = 0;
 
     for (size_t i = 0; i < delivery->count; i++)
-        wanted += export_worker_form(delivery->workers[i]) == form ? 1 : 0;
+        wanted += delivery->workers[i]->form == form ? 1 : 0;
     return wanted;
 }
 
-/* Without a spool: to each exporter of the form at once. */
-static void put_in_memory(struct delivery *delivery, enum exporter_form form,
-                          struct payload *payload)
+/* Gives a batch to an exporter, to be written first if there is a spool. With the lock. */
+static void queue_batch(struct delivery *delivery, struct export_worker *worker,
+                        struct batch *batch)
 {
-    const struct exporter_profile *profile = payload_profile(payload);
-    uint64_t now_ns = delivery->world.now_ns(delivery->world.ctx);
-    struct delivery_item item = {
-        .order = atomic_fetch_add(&delivery->order, 1),
-        .born_ns = delivery_born_ns(now_ns, profile->start_ns, profile->end_ns),
-        .put_ns = now_ns,
-    };
+    struct export_entry *entry = delivery_entry_new(delivery, batch_ref(batch));
 
-    for (size_t i = 0; i < delivery->count; i++) {
-        if (export_worker_form(delivery->workers[i]) != form)
-            continue;
-        item.payload = payload_ref(payload);
-        export_worker_put(delivery->workers[i], &item);
+    worker->put += batch->count;
+    if (!entry) {
+        batch_unref(batch);
+        worker->stats.dropped_full += batch->count;
+        return;
     }
+    if (delivery->writer)
+        spool_pending_add(delivery->writer, worker, entry);
+    export_worker_add(worker, entry);
 }
 
-static void count_lost(struct delivery *delivery, enum exporter_form form)
+/* Hands over what was gathered. */
+static void flush_gathering(struct delivery *delivery, struct gathering *g)
 {
+    size_t lost = g->builder.head.count;
+    struct batch *batch = batch_builder_take(&g->builder, delivery->interval,
+                                             delivery->world.utc_ns(delivery->world.ctx));
+
+    if (lost == 0)
+        return;
+    (void)pthread_mutex_lock(&delivery->lock);
     for (size_t i = 0; i < delivery->count; i++) {
-        if (export_worker_form(delivery->workers[i]) == form)
-            export_worker_count_lost(delivery->workers[i]);
+        struct export_worker *worker = delivery->workers[i];
+
+        if (worker->form != g->form || worker->sink.profiles_max != g->profiles_max)
+            continue;
+        if (batch)
+            queue_batch(delivery, worker, batch);
+        else
+            worker->stats.dropped_full += lost;
     }
+    (void)pthread_mutex_unlock(&delivery->lock);
+    batch_unref(batch);
+}
+
+/* A profile that no batch has room for, or there is no memory for. */
+static void count_lost(struct delivery *delivery, const struct gathering *g)
+{
+    (void)pthread_mutex_lock(&delivery->lock);
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct export_worker *worker = delivery->workers[i];
+
+        if (worker->form == g->form && worker->sink.profiles_max == g->profiles_max)
+            worker->stats.dropped_full++;
+    }
+    (void)pthread_mutex_unlock(&delivery->lock);
 }
 
 void delivery_put(struct delivery *delivery, enum exporter_form form,
                   const struct exporter_profile *profile)
 {
-    struct payload *payload;
+    for (size_t i = 0; i < delivery->gathering_count && !delivery->stopped; i++) {
+        struct gathering *g = &delivery->gatherings[i];
 
-    if (delivery_wanted(delivery, form) == 0)
-        return;
-    payload = payload_new(profile);
-    if (!payload)
-        count_lost(delivery, form);
-    else if (!delivery->spooler || delivery->flushed)
-        put_in_memory(delivery, form, payload);
-    else if (!spooler_put(delivery->spooler, form, payload))
-        put_in_memory(delivery, form, payload);
-    payload_unref(payload);
+        if (g->form != form)
+            continue;
+        if (batch_builder_is_full(&g->builder, profile->size))
+            flush_gathering(delivery, g);
+        if (!batch_builder_add(&g->builder, profile))
+            count_lost(delivery, g);
+        if (g->builder.head.count >= g->profiles_max)
+            flush_gathering(delivery, g);
+    }
+}
+
+void delivery_end_interval(struct delivery *delivery)
+{
+    uint64_t utc_ns = (uint64_t)delivery->world.utc_ns(delivery->world.ctx);
+
+    for (size_t i = 0; i < delivery->gathering_count; i++)
+        flush_gathering(delivery, &delivery->gatherings[i]);
+    /* As a time it is greater than those that an earlier run has left in the spool. */
+    delivery->interval = utc_ns > delivery->interval ? utc_ns : delivery->interval + 1;
 }
 
 size_t delivery_count(const struct delivery *delivery)
@@ -174,59 +232,111 @@ size_t delivery_count(const struct delivery *delivery)
 
 const char *delivery_stats(struct delivery *delivery, size_t i, struct delivery_stats *out)
 {
+    (void)pthread_mutex_lock(&delivery->lock);
     export_worker_stats(delivery->workers[i], out);
-    return export_worker_name(delivery->workers[i]);
+    (void)pthread_mutex_unlock(&delivery->lock);
+    return delivery->workers[i]->name;
 }
 
 void delivery_spool_stats(struct delivery *delivery, struct delivery_spool_stats *out)
 {
     *out = (struct delivery_spool_stats){0};
-    if (delivery->spooler)
-        spooler_stats(delivery->spooler, out);
+    if (!delivery->writer)
+        return;
+    (void)pthread_mutex_lock(&delivery->lock);
+    *out = delivery->writer->stats;
+    out->pending = delivery->writer->pending_count;
+    (void)pthread_mutex_unlock(&delivery->lock);
 }
 
-bool delivery_take_stock(const struct delivery_world *world, struct export_worker *worker)
+/* Changes the mode and wakes all threads. With the lock. */
+static void set_mode(struct delivery *delivery, enum delivery_mode mode)
+{
+    delivery->mode = mode;
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct export_worker *worker = delivery->workers[i];
+
+        export_queue_hurry(&worker->queue);
+        (void)pthread_cond_broadcast(&worker->changed);
+        if (worker->ended)
+            continue;
+        if (mode == DELIVERY_STOPPED)
+            worker->sink.cancel(worker->sink.ctx);
+        else
+            worker->sink.wake(worker->sink.ctx);
+    }
+    if (delivery->writer && delivery->writer->started)
+        (void)pthread_cond_broadcast(&delivery->writer->changed);
+}
+
+static bool have_workers_ended(const struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->count; i++)
+        if (delivery->workers[i]->started && !delivery->workers[i]->ended)
+            return false;
+    return true;
+}
+
+static bool has_writer_ended(const struct delivery *delivery)
+{
+    return !delivery->writer || !delivery->writer->started || delivery->writer->ended;
+}
+
+/* Waits until what `done` asks for, but not beyond the deadline. With the lock. */
+static void wait_until(struct delivery *delivery, bool (*done)(const struct delivery *),
+                       uint64_t deadline_ns)
+{
+    while (!done(delivery) && delivery_now(delivery) < deadline_ns)
+        delivery_wait(delivery, &delivery->idle, deadline_ns);
+}
+
+/* Says what an exporter has lost at the end. With the lock, as no thread of it runs any more, or
+ * one that hangs. */
+static bool tell_lost(struct delivery *delivery, struct export_worker *worker)
 {
     struct delivery_stats stats;
-    char line[LINE_SIZE];
     uint64_t lost;
 
     export_worker_stats(worker, &stats);
-    /* What is queued still is under way in a thread that is stuck. */
-    lost = stats.dropped_stop + stats.queued - stats.in_spool;
-    if (lost == 0)
-        return true;
-    (void)snprintf(line, sizeof(line),
-                   "exporter %.64s: %" PRIu64 " profiles could not be delivered before the end",
-                   export_worker_name(worker), lost);
-    world->log(world->ctx, DELIVERY_WARNING, line);
-    return false;
+    lost = stats.queued - stats.in_spool;
+    worker->stats.dropped_stop += lost;
+    if (lost > 0)
+        export_log_say(&delivery->world, worker->log.who, DELIVERY_WARNING,
+                       "%" PRIu64 " profiles could not be delivered before the end", lost);
+    return lost == 0;
 }
 
-bool delivery_flush(struct delivery *delivery, uint64_t deadline_ns)
+bool delivery_stop(struct delivery *delivery, uint64_t deadline_ns)
 {
-    uint64_t now_ns = delivery->world.now_ns(delivery->world.ctx);
+    uint64_t now_ns = delivery_now(delivery);
     uint64_t last_ns = (deadline_ns > now_ns ? deadline_ns : now_ns) + GRACE_NS;
     bool whole = true;
 
-    if (delivery->spooler)
-        spooler_drain(delivery->spooler, now_ns + (last_ns - GRACE_NS - now_ns) / 2);
-    delivery->flushed = true;
+    if (delivery->stopped)
+        return true;
+    delivery_end_interval(delivery);
+    delivery->stopped = true;
+    (void)pthread_mutex_lock(&delivery->lock);
+    set_mode(delivery, DELIVERY_STOPPING);
+    wait_until(delivery, have_workers_ended, deadline_ns);
+    set_mode(delivery, DELIVERY_STOPPED);
+    wait_until(delivery, have_workers_ended, last_ns);
+    set_mode(delivery, DELIVERY_CLOSED);
+    wait_until(delivery, has_writer_ended, last_ns);
     for (size_t i = 0; i < delivery->count; i++)
-        export_worker_expedite(delivery->workers[i], false);
-    for (size_t i = 0; i < delivery->count; i++)
-        (void)export_worker_wait(delivery->workers[i], deadline_ns);
-    for (size_t i = 0; i < delivery->count; i++) {
-        if (!export_worker_wait(delivery->workers[i], 0))
-            export_worker_stop(delivery->workers[i]);
-    }
-    for (size_t i = 0; i < delivery->count; i++)
-        (void)export_worker_wait(delivery->workers[i], last_ns);
-    if (delivery->spooler)
-        spooler_end(delivery->spooler, last_ns);
-    for (size_t i = 0; i < delivery->count; i++)
-        whole = delivery_take_stock(&delivery->world, delivery->workers[i]) && whole;
+        whole = tell_lost(delivery, delivery->workers[i]) && whole;
+    (void)pthread_mutex_unlock(&delivery->lock);
     return whole;
+}
+
+/* Joins a thread that has ended; leaves one that has not. */
+static bool join_thread(bool started, bool ended, pthread_t thread)
+{
+    if (started && ended)
+        (void)pthread_join(thread, NULL);
+    else if (started)
+        (void)pthread_detach(thread);
+    return !started || ended;
 }
 
 bool delivery_free(struct delivery *delivery)
@@ -235,12 +345,20 @@ bool delivery_free(struct delivery *delivery)
 
     if (!delivery)
         return true;
-    if (!delivery->flushed)
-        (void)delivery_flush(delivery, 0);
-    for (size_t i = 0; i < delivery->count; i++)
-        whole = export_worker_free(delivery->workers[i]) && whole;
-    whole = spooler_free(delivery->spooler) && whole;
-    free(delivery->workers);
-    free(delivery);
+    (void)delivery_stop(delivery, 0);
+    (void)pthread_mutex_lock(&delivery->lock);
+    delivery->abandoned = delivery->threads > 0;
+    whole = !delivery->abandoned;
+    for (size_t i = 0; i < delivery->count; i++) {
+        const struct export_worker *worker = delivery->workers[i];
+
+        (void)join_thread(worker->started, worker->ended, worker->thread);
+    }
+    if (delivery->writer)
+        (void)join_thread(delivery->writer->started, delivery->writer->ended,
+                          delivery->writer->thread);
+    (void)pthread_mutex_unlock(&delivery->lock);
+    if (whole)
+        destroy_delivery(delivery);
     return whole;
 }

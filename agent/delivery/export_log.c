@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_log.c - knows which answers of an exporter are news. */
+/* export_log.c - knows what about exporters and the spool is news. */
 #include "agent/delivery/export_log.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/time_units.h"
+
 enum { LINE_SIZE = ERR_TEXT_MAX + 256 };
 
-void delivery_talk_init(struct delivery_talk *talk, const char *name,
-                        const struct delivery_world *world, uint64_t every_ns)
-{
-    *talk = (struct delivery_talk){.world = world, .every_ns = every_ns};
-    (void)snprintf(talk->who, sizeof(talk->who), "exporter %.64s", name);
-}
+static const char spool_who[] = "spool";
 
-void delivery_say(const struct delivery_world *world, const char *who, enum delivery_level level,
-                  const char *format, ...)
+void export_log_say(const struct delivery_world *world, const char *who, enum delivery_level level,
+                    const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list args;
@@ -29,81 +26,189 @@ void delivery_say(const struct delivery_world *world, const char *who, enum deli
     world->log(world->ctx, level, line);
 }
 
-bool delivery_may_say(uint64_t every_ns, uint64_t *last_ns, uint64_t now_ns)
+/* True, and *last_ns is set, if the last line of this kind is long enough ago; 0: there is none. */
+static bool may_say(uint64_t *last_ns, uint64_t now_ns)
 {
-    if (*last_ns != 0 && now_ns - *last_ns < every_ns)
+    if (*last_ns != 0 && now_ns - *last_ns < EXPORT_LOG_EVERY_NS)
         return false;
     *last_ns = now_ns;
     return true;
 }
 
-static void tell_failure(struct delivery_talk *talk, uint64_t now_ns,
-                         const struct delivery_stats *stats)
+void export_log_init(struct export_log *log, const char *name, const struct delivery_world *world)
 {
-    talk->failed_tries++;
-    if (!delivery_may_say(talk->every_ns, &talk->failure_ns, now_ns))
+    *log = (struct export_log){.world = world};
+    (void)snprintf(log->who, sizeof(log->who), "exporter %.64s", name);
+}
+
+static void tell_failure(struct export_log *log, uint64_t now_ns,
+                         const struct exporter_result *result, const struct delivery_stats *stats)
+{
+    log->failed_tries++;
+    if (!may_say(&log->failure_ns, now_ns))
         return;
-    if (talk->announced)
-        delivery_say(talk->world, talk->who, DELIVERY_WARNING,
-                     "still fails (%" PRIu64 " tries, %zu profiles wait): %s", talk->failed_tries,
-                     stats->queued, stats->last_error.text);
+    if (log->announced)
+        export_log_say(log->world, log->who, DELIVERY_WARNING,
+                       "still fails (%" PRIu64 " tries, %zu profiles wait): %s", log->failed_tries,
+                       stats->queued, result->answer.err.text);
     else
-        delivery_say(talk->world, talk->who, DELIVERY_WARNING, "%s; it will be tried again",
-                     stats->last_error.text);
-    talk->announced = true;
+        export_log_say(log->world, log->who, DELIVERY_WARNING, "%s; it will be tried again",
+                       result->answer.err.text);
+    log->announced = true;
 }
 
-static void tell_success(struct delivery_talk *talk)
+static void tell_success(struct export_log *log)
 {
-    if (talk->announced)
-        delivery_say(talk->world, talk->who, DELIVERY_INFO,
-                     "works again, after %" PRIu64 " failed tries", talk->failed_tries);
-    talk->announced = false;
-    talk->failed_tries = 0;
+    if (log->announced)
+        export_log_say(log->world, log->who, DELIVERY_INFO,
+                       "works again, after %" PRIu64 " failed tries", log->failed_tries);
+    log->announced = false;
+    log->failed_tries = 0;
 }
 
-static void tell_drops(struct delivery_talk *talk, uint64_t now_ns,
-                       const struct delivery_stats *stats)
+static void tell_drops(struct export_log *log, uint64_t now_ns, const struct delivery_stats *stats)
 {
     uint64_t dropped = stats->dropped_full + stats->dropped_old;
 
-    if (dropped == talk->dropped || !delivery_may_say(talk->every_ns, &talk->drop_ns, now_ns))
+    if (dropped == log->dropped || !may_say(&log->drop_ns, now_ns))
         return;
-    delivery_say(talk->world, talk->who, DELIVERY_WARNING,
-                 "%" PRIu64 " profiles were dropped (so far %" PRIu64
-                 " as the queue was full, %" PRIu64 " as they got too old)",
-                 dropped - talk->dropped, stats->dropped_full, stats->dropped_old);
-    talk->dropped = dropped;
+    export_log_say(log->world, log->who, DELIVERY_WARNING,
+                   "%" PRIu64 " profiles were dropped (so far %" PRIu64
+                   " as the queue was full, %" PRIu64 " as they got too old)",
+                   dropped - log->dropped, stats->dropped_full, stats->dropped_old);
+    log->dropped = dropped;
 }
 
-static void tell_rejected(struct delivery_talk *talk, uint64_t now_ns,
+static void tell_rejected(struct export_log *log, uint64_t now_ns,
                           const struct delivery_stats *stats)
 {
-    if (stats->rejected == talk->rejected ||
-        !delivery_may_say(talk->every_ns, &talk->reject_ns, now_ns))
+    if (stats->rejected == log->rejected || !may_say(&log->reject_ns, now_ns))
         return;
-    delivery_say(talk->world, talk->who, DELIVERY_WARNING,
-                 "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
-                 stats->rejected - talk->rejected, stats->rejected);
-    talk->rejected = stats->rejected;
+    export_log_say(log->world, log->who, DELIVERY_WARNING,
+                   "%" PRIu64 " samples were left out by the server (so far %" PRIu64 ")",
+                   stats->rejected - log->rejected, stats->rejected);
+    log->rejected = stats->rejected;
 }
 
-void delivery_tell(struct delivery_talk *talk, enum exporter_rc rc, uint64_t now_ns,
-                   const struct delivery_stats *stats)
+void export_log_result(struct export_log *log, const struct exporter_result *result,
+                       uint64_t now_ns, const struct delivery_stats *stats)
 {
-    if (rc == EXPORTER_OK)
-        tell_success(talk);
-    else if (rc != EXPORTER_REFUSED)
-        tell_failure(talk, now_ns, stats);
-    else if (delivery_may_say(talk->every_ns, &talk->refusal_ns, now_ns))
-        delivery_say(talk->world, talk->who, DELIVERY_WARNING,
-                     "a profile was refused (%" PRIu64 " so far): %s", stats->refused,
-                     stats->last_error.text);
-    tell_drops(talk, now_ns, stats);
-    tell_rejected(talk, now_ns, stats);
+    if (result->answer.note.text[0])
+        export_log_say(log->world, log->who, DELIVERY_WARNING, "%s", result->answer.note.text);
+    if (result->rc == EXPORTER_OK)
+        tell_success(log);
+    else if (result->rc != EXPORTER_REFUSED)
+        tell_failure(log, now_ns, result, stats);
+    else if (may_say(&log->refusal_ns, now_ns))
+        export_log_say(log->world, log->who, DELIVERY_WARNING,
+                       "profiles were refused (%" PRIu64 " so far): %s", stats->refused,
+                       result->answer.err.text);
+    tell_drops(log, now_ns, stats);
+    tell_rejected(log, now_ns, stats);
 }
 
-void delivery_note(const struct delivery_talk *talk, const char *note)
+void export_log_behind(struct export_log *log, const struct delivery_stats *stats)
 {
-    delivery_say(talk->world, talk->who, DELIVERY_WARNING, "%s", note);
+    const struct push_counts *pushes = &stats->pushes;
+    uint64_t answers = 0;
+
+    if (stats->behind == log->behind)
+        return;
+    log->behind = stats->behind;
+    if (!stats->behind) {
+        export_log_say(log->world, log->who, DELIVERY_INFO, "has caught up");
+        return;
+    }
+    for (size_t i = 0; i < PUSH_BUCKETS; i++)
+        answers += pushes->buckets[i];
+    export_log_say(
+        log->world, log->who, DELIVERY_WARNING,
+        "falls behind: %.1f profiles/s come, %.1f/s are taken; %zu wait, the oldest for "
+        "%.0f s; an answer takes %.2f s; set a longer interval, a greater max_in_flight, "
+        "or give the server more room",
+        stats->in_rate, stats->out_rate, stats->queued, (double)stats->oldest_ns / 1e9,
+        answers > 0 ? (double)pushes->duration_ns / 1e9 / (double)answers : 0);
+}
+
+bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent)
+{
+    double seconds = (double)(now_ns - rates->since_ns) / 1e9;
+
+    if (rates->since_ns != 0 && now_ns - rates->since_ns < 60 * NS_PER_S)
+        return false;
+    if (rates->since_ns != 0) {
+        rates->in = (double)(put - rates->put) / seconds;
+        rates->out = (double)(sent - rates->sent) / seconds;
+        rates->known = true;
+    }
+    rates->since_ns = now_ns;
+    rates->put = put;
+    rates->sent = sent;
+    return rates->known;
+}
+
+void spool_log_init(struct spool_log *log, const struct delivery_world *world)
+{
+    *log = (struct spool_log){.world = world};
+}
+
+static void tell_spool_state(struct spool_log *log, uint64_t now_ns,
+                             const struct delivery_spool_stats *stats)
+{
+    uint64_t in_memory = stats->in_memory - log->reported.in_memory;
+
+    if (stats->failing && may_say(&log->failure_ns, now_ns)) {
+        export_log_say(log->world, spool_who, DELIVERY_WARNING,
+                       "%s; profiles wait in memory instead", stats->last_error.text);
+        log->failing = true;
+    } else if (!stats->failing && log->failing) {
+        export_log_say(log->world, spool_who, DELIVERY_INFO,
+                       "works again; %" PRIu64 " profiles went past it", in_memory);
+        log->failing = false;
+        log->reported.in_memory = stats->in_memory;
+    }
+}
+
+static void tell_spool_losses(struct spool_log *log, uint64_t now_ns,
+                              const struct delivery_spool_stats *stats)
+{
+    uint64_t size = stats->dropped_size - log->reported.dropped_size;
+    uint64_t age = stats->dropped_age - log->reported.dropped_age;
+    uint64_t space = stats->dropped_free - log->reported.dropped_free;
+
+    if (size + age + space == 0 || !may_say(&log->drop_ns, now_ns))
+        return;
+    export_log_say(log->world, spool_who, DELIVERY_WARNING,
+                   "the oldest profiles were dropped: %" PRIu64 " for spool_max_size, %" PRIu64
+                   " for spool_max_age, %" PRIu64 " for spool_min_free",
+                   size, age, space);
+    log->reported.dropped_size = stats->dropped_size;
+    log->reported.dropped_age = stats->dropped_age;
+    log->reported.dropped_free = stats->dropped_free;
+}
+
+void spool_log_tell(struct spool_log *log, uint64_t now_ns,
+                    const struct delivery_spool_stats *stats)
+{
+    uint64_t unknown = stats->dropped_unknown - log->reported.dropped_unknown;
+
+    tell_spool_state(log, now_ns, stats);
+    tell_spool_losses(log, now_ns, stats);
+    if (stats->found > log->reported.found)
+        export_log_say(log->world, spool_who, DELIVERY_INFO,
+                       "goes on with %" PRIu64 " profiles of an earlier run",
+                       stats->found - log->reported.found);
+    log->reported.found = stats->found;
+    if (unknown > 0)
+        export_log_say(log->world, spool_who, DELIVERY_WARNING,
+                       "%" PRIu64
+                       " profiles were dropped: their exporters are not configured any more",
+                       unknown);
+    log->reported.dropped_unknown = stats->dropped_unknown;
+    if (stats->bad > log->reported.bad && may_say(&log->bad_ns, now_ns)) {
+        export_log_say(log->world, spool_who, DELIVERY_WARNING,
+                       "%" PRIu64 " files that are no whole profiles went to bad/",
+                       stats->bad - log->reported.bad);
+        log->reported.bad = stats->bad;
+    }
 }

@@ -1,449 +1,429 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_worker.c - sends one exporter's profiles, one at a time, as its plan says. */
-#include "agent/delivery/export_worker.h"
-
-#include <pthread.h>
+/* export_worker.c - the thread of one exporter: sends batches as its queue says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "agent/delivery/export_log.h"
-#include "agent/delivery/spooler.h"
-#include "agent/delivery/thread.h"
+#include "agent/delivery/internal.h"
 #include "base/time_units.h"
 
-#define BUSY_NS (500 * NS_PER_MS)  /* for somebody else to send an entry */
-#define DISK_NS (5000 * NS_PER_MS) /* for a disk to work again */
+#define BUSY_NS   (500 * NS_PER_MS) /* for somebody else to send a batch */
+#define DISK_NS   (5 * NS_PER_S)    /* for a disk to work again */
+#define BEHIND_NS (60 * NS_PER_S)   /* what has waited for longer may mean that it falls behind */
 
-enum export_worker_mode {
-    EXPORT_WORKER_RUNNING,
-    EXPORT_WORKER_WAITING, /* for what it inherits */
-    EXPORT_WORKER_HURRIED, /* ends when the queue is empty */
-    EXPORT_WORKER_LEAVING, /* ends after the send under way; another one goes on with the queue */
-    EXPORT_WORKER_STOPPED  /* ends at once, and uses nothing that is not its own any more */
-};
+enum { BEHIND_INTERVALS = 4, HALVES = 2 };
 
-struct export_worker {
-    char *name; /* owned */
-    enum exporter_form form;
-    uint64_t id;
-    struct delivery_sink sink; /* owned */
-    struct delivery_world world;
-    struct spooler *spooler; /* kept; NULL: there is none */
-    pthread_t thread;
-    struct delivery_talk talk; /* the lane's thread only */
-
-    pthread_mutex_t lock; /* guards all below; never held while sending or logging */
-    pthread_cond_t changed, over;
-    enum export_worker_mode mode;
-    bool ended;     /* the thread is about to return */
-    bool abandoned; /* nobody waits for it: it ends the lane itself */
-    bool retired;   /* nobody is to send what it does not */
-    struct retry_queue queue;
-    struct delivery_item *under_way; /* borrowed from the thread: is being sent; NULL: nothing is */
-    bool left;                       /* what was under way is another one's now */
-    struct delivery_stats stats;
-};
-
-static uint64_t now(const struct export_worker *worker)
-{
-    return worker->world.now_ns(worker->world.ctx);
-}
-
-/* Counts what the plan gives up. Called with the lock. */
-static void count_dropped_item(void *ctx, const struct delivery_item *item, enum delivery_loss why)
+/* Counts what the queue gives up, and ends it. With the lock. */
+static void lose_queue_entry(void *ctx, struct export_entry *entry, enum export_loss why)
 {
     struct export_worker *worker = ctx;
 
-    if (why == DELIVERY_LOST_OLD)
-        worker->stats.dropped_old++;
+    if (why == EXPORT_LOST_OLD)
+        worker->stats.dropped_old += entry->count;
     else
-        worker->stats.dropped_full++;
-    if (!item->payload && why != DELIVERY_LOST_GONE)
-        spooler_done(worker->spooler, item);
+        worker->stats.dropped_full += entry->count;
+    delivery_entry_end(worker->delivery, entry);
 }
 
-/* With a spool there is no point in trying until the last moment. */
-static bool may_pause(const struct export_worker *worker)
+struct export_worker *export_worker_new(struct delivery *delivery, const char *name,
+                                        enum exporter_form form, const struct delivery_sink *sink,
+                                        const struct export_limits *limits)
 {
-    return worker->mode == EXPORT_WORKER_HURRIED &&
-           (worker->queue.count == 0 ||
-            (worker->queue.payloads == 0 &&
-             (worker->queue.failures > 0 || worker->queue.denials > 0)));
+    struct export_worker *worker = calloc(1, sizeof(*worker));
+    struct export_limits full = *limits;
+    uint64_t random = 0;
+
+    if (!worker)
+        return NULL;
+    worker->delivery = delivery;
+    (void)snprintf(worker->name, sizeof(worker->name), "%s", name);
+    worker->form = form;
+    worker->sink = *sink;
+    full.in_flight =
+        sink->in_flight_max < EXPORTER_IN_FLIGHT_MAX ? sink->in_flight_max : EXPORTER_IN_FLIGHT_MAX;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+        random = delivery_now(delivery);
+    export_queue_init(&worker->queue, &full, random, delivery_now(delivery));
+    worker->queue.lose = lose_queue_entry;
+    worker->queue.ctx = worker;
+    export_log_init(&worker->log, worker->name, &delivery->world);
+    return worker;
 }
 
-/* Takes the next item to try, when it is time; false: the lane is to end. Called with the lock. */
-static bool next_item(struct export_worker *worker, struct delivery_item *out)
+void export_worker_free(struct export_worker *worker)
 {
-    uint64_t due_ns;
-
-    while (worker->mode != EXPORT_WORKER_STOPPED && worker->mode != EXPORT_WORKER_LEAVING) {
-        if (may_pause(worker))
-            return false;
-        due_ns = UINT64_MAX;
-        if (worker->mode != EXPORT_WORKER_WAITING &&
-            retry_queue_take(&worker->queue, now(worker), out, &due_ns))
-            return true;
-        if (!may_pause(worker))
-            delivery_thread_wait(&worker->world, &worker->changed, &worker->lock, due_ns);
-    }
-    return false;
+    for (size_t i = 0; i < worker->queue.count; i++)
+        if (worker->queue.entries[i]->file) /* of which the disk has it still */
+            spool_file_release(worker->delivery->writer, worker->queue.entries[i]->file);
+    export_queue_finish(&worker->queue);
+    worker->sink.close(worker->sink.ctx);
+    (void)pthread_cond_destroy(&worker->changed);
+    free(worker);
 }
 
-/* Takes account of an answer. Called with the lock. */
-static void record_push_result(struct export_worker *worker, struct delivery_item *item,
-                               enum exporter_rc rc, const struct exporter_answer *answer,
-                               size_t size)
+void export_worker_add(struct export_worker *worker, struct export_entry *entry)
 {
-    if (rc != EXPORTER_OK)
-        worker->stats.last_error = answer->err;
-    if (rc == EXPORTER_OK) {
-        worker->stats.sent++;
-        worker->stats.sent_bytes += size;
-        worker->stats.rejected += answer->dropped;
-    } else if (rc == EXPORTER_REFUSED) {
-        worker->stats.refused++;
-    } else {
-        worker->stats.retried++;
-        worker->stats.denied += answer->denied ? 1 : 0;
-    }
-    if (!item->payload && (rc == EXPORTER_OK || rc == EXPORTER_REFUSED))
-        spooler_done(worker->spooler, item);
-    retry_queue_complete(&worker->queue, item, rc, answer, now(worker));
+    entry->order = worker->delivery->next_order++;
+    export_queue_add(&worker->queue, entry);
+    (void)pthread_cond_signal(&worker->changed);
+    worker->sink.wake(worker->sink.ctx);
 }
 
-/* What was read from the spool is no profile, or nobody wants it, or the disk fails. With the lock.
- */
-static void complete_unread(struct export_worker *worker, struct delivery_item *item,
-                            enum spool_rc rc, bool lost, const struct err *err)
+void export_worker_stats(struct export_worker *worker, struct delivery_stats *out)
 {
-    switch (rc) {
-    case SPOOL_BUSY:
-        retry_queue_put_aside(&worker->queue, item, now(worker), BUSY_NS);
-        break;
-    case SPOOL_FAILED:
-    case SPOOL_NOMEM:
-        worker->stats.last_error = *err;
-        retry_queue_put_off(&worker->queue, item, now(worker), DISK_NS);
-        break;
-    case SPOOL_CORRUPT:
-    case SPOOL_NEWER:
-        worker->stats.dropped_full++;
-        break;
-    case SPOOL_GONE: /* or somebody else has taken care of it */
-        worker->stats.dropped_full += lost ? 1 : 0;
-        break;
-    case SPOOL_OK:
-    case SPOOL_LOCKED:
-    case SPOOL_TOO_LARGE:
-        break; /* are never given */
-    }
-}
+    struct export_backlog backlog;
 
-static void snapshot(const struct export_worker *worker, struct delivery_stats *out)
-{
+    export_queue_backlog(&worker->queue, &backlog);
     *out = worker->stats;
-    const struct delivery_item *item = worker->left ? NULL : worker->under_way;
+    out->queued = backlog.profiles;
+    out->queued_batches = backlog.batches;
+    out->queued_bytes = backlog.memory_bytes;
+    out->in_spool = backlog.disk_profiles;
+    out->in_flight = worker->queue.in_flight;
+    out->oldest_ns =
+        backlog.oldest_put_ns > 0 ? delivery_now(worker->delivery) - backlog.oldest_put_ns : 0;
+    out->in_rate = worker->rates.in;
+    out->out_rate = worker->rates.out;
+}
 
-    *out = worker->stats;
-    out->queued = worker->queue.count + (item ? 1 : 0);
-    out->queued_bytes = worker->queue.payload_bytes;
-    if (item && item->payload)
-        out->queued_bytes += payload_bytes(item->payload);
-    out->in_spool = worker->queue.count - worker->queue.payloads + (item && !item->payload ? 1 : 0);
+static size_t bytes_of_profiles(const struct batch *batch, const struct exporter_answer *answer,
+                                bool failed)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (answer->failed_count == 0 || batch_set_has(&answer->failed, i) == failed)
+            bytes += batch->profiles[i].size;
+    return bytes;
+}
+
+/* Counts the profiles of a push: how many were taken, how many refused. With the lock. */
+static void count_result(struct export_worker *worker, const struct flight *flight,
+                         const struct exporter_result *result)
+{
+    const struct delivery_world *world = &worker->delivery->world;
+    const struct exporter_answer *answer = &result->answer;
+    const struct batch *batch = flight->held.batch;
+    struct delivery_stats *stats = &worker->stats;
+    size_t failed = 0;
+
+    if (result->rc != EXPORTER_OK)
+        failed = answer->failed_count > 0 ? answer->failed_count : batch->count;
+    stats->sent += batch->count - failed;
+    if (failed < batch->count)
+        stats->sent_bytes += bytes_of_profiles(batch, answer, false);
+    if (result->rc == EXPORTER_OK)
+        stats->rejected += answer->dropped;
+    else
+        stats->last_error = answer->err;
+    if (result->rc == EXPORTER_RETRY || result->rc == EXPORTER_NOMEM) {
+        stats->retried++;
+        stats->denied += answer->denied ? 1 : 0;
+    }
+    push_counts_add(&stats->pushes, result->rc, answer,
+                    delivery_now(worker->delivery) - flight->started_ns, world->utc_ns(world->ctx));
+}
+
+/* An entry for a part of another's batch; NULL: out of memory. With the lock. */
+static struct export_entry *part_of(struct export_worker *worker, const struct export_entry *whole,
+                                    struct batch *batch)
+{
+    struct delivery *delivery = worker->delivery;
+    struct export_entry *entry = batch ? delivery_entry_new(delivery, batch) : NULL;
+
+    if (!entry) {
+        batch_unref(batch);
+        return NULL;
+    }
+    entry->order = delivery->next_order++;
+    entry->file = whole->file; /* until it has one of its own */
+    if (entry->file)
+        entry->file->users++;
+    return entry;
 }
 
 /*
- * Stopped meanwhile: what is in memory is lost, what is on disk stays there, unless nobody is
- * to send it. Another one may have both already. Called with the lock.
+ * Puts parts of an entry's batch into its place: those in each of the sets. With the lock. False:
+ * out of memory, and nothing has changed.
  */
-static void drop_stopped_item(struct export_worker *worker, struct delivery_item *item)
+static bool replace_by_parts(struct export_worker *worker, const struct flight *flight,
+                             const struct batch_set *sets, size_t count, bool answered)
 {
-    bool given_up = item->payload || worker->retired;
+    struct delivery *delivery = worker->delivery;
+    struct export_entry *parts[HALVES] = {NULL};
+    bool good = true;
 
-    worker->stats.dropped_stop += given_up && !worker->left ? 1 : 0;
-    if (!item->payload && worker->retired)
-        spooler_forget(worker->spooler, item);
-    payload_unref(item->payload);
-}
-
-/* Sends one item. Called with the lock, which it gives up meanwhile. False: stopped. */
-static bool try_item(struct export_worker *worker, struct delivery_item *item)
-{
-    struct exporter_answer answer = {0};
-    struct spool_held held = {.fd = -1};
-    enum exporter_rc rc = EXPORTER_RETRY;
-    enum spool_rc read = SPOOL_OK;
-    bool lost = false, stopped;
-    const struct exporter_profile *profile;
-    struct delivery_stats stats;
-    size_t size;
-
-    worker->under_way = item;
-    (void)pthread_mutex_unlock(&worker->lock);
-    if (!item->payload)
-        read = spooler_take(worker->spooler, item, &held, &lost, &answer.err);
-    profile = item->payload ? payload_profile(item->payload) : &held.head.profile;
-    size = profile->size;
-    if (read == SPOOL_OK)
-        rc = worker->sink.send(worker->sink.ctx, profile, worker->world.utc_ns(worker->world.ctx),
-                               &answer);
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->under_way = NULL;
-    stopped = worker->mode == EXPORT_WORKER_STOPPED;
-    if (stopped && rc != EXPORTER_OK && rc != EXPORTER_REFUSED)
-        drop_stopped_item(worker, item);
-    else if (read != SPOOL_OK)
-        complete_unread(worker, item, read, lost, &answer.err);
-    else
-        record_push_result(worker, item, rc, &answer, size);
-    snapshot(worker, &stats);
-    (void)pthread_mutex_unlock(&worker->lock);
-    if (held.fd >= 0) /* only now: whoever takes it next is to see that it was sent */
-        spooler_release(worker->spooler, item, &held);
-    if (stopped) {
-        (void)pthread_mutex_lock(&worker->lock);
-        return false;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = part_of(worker, flight->entry, batch_subset(flight->held.batch, &sets[i]));
+        good = good && parts[i];
     }
-    if (answer.note.text[0])
-        delivery_note(&worker->talk, answer.note.text);
-    if (read != SPOOL_GONE && read != SPOOL_BUSY)
-        delivery_tell(&worker->talk, rc, now(worker), &stats);
-    (void)pthread_mutex_lock(&worker->lock);
+    for (size_t i = 0; i < count && !good; i++)
+        if (parts[i])
+            delivery_entry_end(delivery, parts[i]);
+    if (!good)
+        return false;
+    for (size_t i = 0; i < count && delivery->writer; i++)
+        spool_pending_add(delivery->writer, worker, parts[i]);
+    export_queue_replace(&worker->queue, flight->entry, parts, count, answered,
+                         delivery_now(delivery));
+    delivery_entry_end(delivery, flight->entry);
     return true;
 }
 
-/* Frees a lane that has no thread any more, or whose thread calls this last of all. */
-static void free_export_worker(struct export_worker *worker)
+/* Cuts a batch in two. With the lock. */
+static bool halve(struct export_worker *worker, const struct flight *flight, bool answered)
 {
-    spooler_drop(worker->spooler);
-    worker->sink.close(worker->sink.ctx);
-    retry_queue_finish(&worker->queue);
-    (void)pthread_cond_destroy(&worker->over);
-    (void)pthread_cond_destroy(&worker->changed);
-    (void)pthread_mutex_destroy(&worker->lock);
-    free(worker->name);
-    free(worker);
+    struct batch_set sets[HALVES] = {{{0}}, {{0}}};
+    size_t count = flight->held.batch->count;
+
+    for (size_t i = 0; i < count; i++)
+        batch_set_add(&sets[i < count / 2 ? 0 : 1], i);
+    return replace_by_parts(worker, flight, sets, HALVES, answered);
+}
+
+/* Memory need not hold what is on disk. With the lock. */
+static void forget_batch(struct export_entry *entry)
+{
+    if (!entry->file || entry->unwritten || entry->in_flight)
+        return;
+    batch_unref(entry->batch);
+    entry->batch = NULL;
+}
+
+/* Does what an answer means for an entry. With the lock. */
+static void settle_result(struct export_worker *worker, const struct flight *flight,
+                          const struct exporter_result *result)
+{
+    const struct exporter_answer *answer = &result->answer;
+    size_t count = flight->held.batch->count, failed = answer->failed_count;
+    bool partly = failed > 0 && failed < count;
+    enum exporter_rc rc = result->rc;
+    struct export_entry *entry = flight->entry;
+
+    if (rc == EXPORTER_REFUSED && failed == 0 && count > 1 && halve(worker, flight, true))
+        return;
+    if (rc == EXPORTER_RETRY && partly &&
+        replace_by_parts(worker, flight, &answer->failed, 1, true))
+        return;
+    if (rc == EXPORTER_REFUSED)
+        worker->stats.refused += failed > 0 ? failed : count;
+    switch (
+        export_queue_complete(&worker->queue, entry, rc, answer, delivery_now(worker->delivery))) {
+    case EXPORT_GIVEN_UP:
+        worker->stats.dropped_old += entry->count;
+        delivery_entry_end(worker->delivery, entry);
+        break;
+    case EXPORT_ENDED:
+        delivery_entry_end(worker->delivery, entry);
+        break;
+    case EXPORT_WAITS:
+        forget_batch(entry);
+        break;
+    }
+}
+
+/* More comes than is taken, and the oldest has waited for long. With the lock. */
+static void judge_pace(struct export_worker *worker)
+{
+    uint64_t limit = BEHIND_INTERVALS * worker->queue.limits.interval_ns;
+    struct delivery_stats *stats = &worker->stats, now;
+
+    limit = limit > BEHIND_NS ? limit : BEHIND_NS;
+    if (!export_rates_update(&worker->rates, delivery_now(worker->delivery), worker->put,
+                             stats->sent + stats->refused))
+        return;
+    export_worker_stats(worker, &now);
+    if (stats->behind)
+        stats->behind = now.oldest_ns > limit;
+    else
+        stats->behind = now.oldest_ns > limit && now.in_rate > now.out_rate &&
+                        !export_queue_is_failing(&worker->queue);
+}
+
+/* A push has ended. With the lock, which it gives up to say what is news. */
+static void take_result(struct export_worker *worker, const struct exporter_result *result)
+{
+    struct flight *flight = result->ctx;
+    struct delivery_stats stats;
+    bool silent;
+
+    count_result(worker, flight, result);
+    settle_result(worker, flight, result);
+    judge_pace(worker);
+    export_worker_stats(worker, &stats);
+    silent = worker->delivery->mode >= DELIVERY_STOPPED;
+    (void)pthread_mutex_unlock(&worker->delivery->lock);
+    spool_let_go(&flight->held);
+    flight->worker = NULL;
+    if (!silent) {
+        export_log_result(&worker->log, result, delivery_now(worker->delivery), &stats);
+        export_log_behind(&worker->log, &stats);
+    }
+    (void)pthread_mutex_lock(&worker->delivery->lock);
+}
+
+/* What was to be read from the spool is no batch, or is gone, or the disk fails. With the lock. */
+static void settle_unread(struct export_worker *worker, struct export_entry *entry,
+                          enum spool_rc rc, const struct err *err)
+{
+    struct delivery *delivery = worker->delivery;
+    uint64_t now_ns = delivery_now(delivery);
+
+    if (rc == SPOOL_BUSY || rc == SPOOL_FAILED || rc == SPOOL_NOMEM) {
+        if (rc != SPOOL_BUSY)
+            worker->stats.last_error = *err;
+        export_queue_put_back(&worker->queue, entry, now_ns, rc == SPOOL_BUSY ? BUSY_NS : DISK_NS);
+        return;
+    }
+    if (rc != SPOOL_GONE) { /* which somebody else has taken care of */
+        worker->stats.dropped_full += entry->count;
+        delivery->writer->stats.bad++;
+    }
+    export_queue_remove(&worker->queue, entry);
+    delivery_entry_end(delivery, entry);
+}
+
+/* Gets the batch of an entry, from the disk if it is not in memory. With the lock, which it gives
+ * up meanwhile. False: there is none to send. */
+static bool get_batch(struct export_worker *worker, struct flight *flight)
+{
+    struct delivery *delivery = worker->delivery;
+    struct export_entry *entry = flight->entry;
+    struct spool_name name;
+    struct err err = {""};
+    enum spool_rc rc;
+
+    if (entry->batch) {
+        flight->held = (struct spool_held){-1, batch_ref(entry->batch)};
+        return true;
+    }
+    name = entry->file->name;
+    (void)pthread_mutex_unlock(&delivery->lock);
+    rc = spool_take(delivery->writer->spool, &name, true, &flight->held, &err);
+    if (rc == SPOOL_CORRUPT || rc == SPOOL_NEWER) {
+        char text[SPOOL_FILE_NAME_SIZE];
+
+        spool_file_name(&name, text);
+        spool_set_aside(delivery->writer->spool, text);
+    }
+    (void)pthread_mutex_lock(&delivery->lock);
+    if (rc != SPOOL_OK)
+        settle_unread(worker, entry, rc, &err);
+    return rc == SPOOL_OK;
+}
+
+static struct flight *free_flight(struct export_worker *worker)
+{
+    struct flight *flight = worker->flights;
+
+    while (flight->worker) /* the queue gives no more than there are */
+        flight++;
+    return flight;
+}
+
+/* The disk has not written a batch within its time. With the lock, given up to say so. */
+static void note_slow_disk(struct export_worker *worker, const struct export_entry *entry)
+{
+    struct spool_writer *writer = worker->delivery->writer;
+
+    if (!entry->unwritten || entry->file || worker->delivery->mode != DELIVERY_RUNNING)
+        return;
+    writer->stats.in_memory += entry->count;
+    if (writer->stats.failing)
+        return;
+    writer->stats.failing = true;
+    err_set(&writer->stats.last_error, "%s: the disk does not answer", writer->settings.path);
+    (void)pthread_mutex_unlock(&worker->delivery->lock);
+    export_log_say(&worker->delivery->world, "spool", DELIVERY_WARNING,
+                   "%s: the disk does not answer; profiles wait in memory instead",
+                   writer->settings.path);
+    (void)pthread_mutex_lock(&worker->delivery->lock);
+}
+
+/* Begins to send an entry. With the lock, which it gives up meanwhile. */
+static void start_entry(struct export_worker *worker, struct export_entry *entry)
+{
+    struct delivery *delivery = worker->delivery;
+    const struct delivery_world *world = &delivery->world;
+    struct flight *flight = free_flight(worker);
+
+    *flight = (struct flight){.entry = entry, .held = {.fd = -1}};
+    note_slow_disk(worker, entry);
+    if (!get_batch(worker, flight))
+        return;
+    if (entry->halve && flight->held.batch->count > 1 && halve(worker, flight, false)) {
+        spool_let_go(&flight->held);
+        return;
+    }
+    flight->worker = worker;
+    flight->started_ns = delivery_now(delivery);
+    (void)pthread_mutex_unlock(&delivery->lock);
+    worker->sink.start(worker->sink.ctx, flight->held.batch, world->utc_ns(world->ctx), flight);
+    (void)pthread_mutex_lock(&delivery->lock);
+}
+
+/* True if there is nothing left that is worth a try. With the lock. */
+static bool is_worker_done(const struct export_worker *worker)
+{
+    const struct export_queue *queue = &worker->queue;
+    struct export_backlog backlog;
+
+    if (queue->in_flight > 0 || worker->delivery->mode == DELIVERY_RUNNING)
+        return false;
+    if (worker->delivery->mode >= DELIVERY_STOPPED || queue->count == 0)
+        return true;
+    export_queue_backlog(queue, &backlog);
+    return export_queue_is_failing(queue) && backlog.disk_profiles == backlog.profiles;
+}
+
+/* Waits for a push to end, or until it is time for the next. With the lock, given up meanwhile. */
+static void wait_for_change(struct export_worker *worker, uint64_t due_ns)
+{
+    struct delivery *delivery = worker->delivery;
+    uint64_t now_ns = delivery_now(delivery), left_ms;
+    struct exporter_result result;
+    bool got;
+
+    if (worker->queue.in_flight == 0) {
+        delivery_wait(delivery, &worker->changed, due_ns);
+        return;
+    }
+    left_ms = due_ns > now_ns ? (due_ns - now_ns) / NS_PER_MS + 1 : 0;
+    (void)pthread_mutex_unlock(&delivery->lock);
+    got = worker->sink.wait(worker->sink.ctx, left_ms < 1000 ? (unsigned)left_ms : 1000, &result);
+    (void)pthread_mutex_lock(&delivery->lock);
+    if (got)
+        take_result(worker, &result);
 }
 
 static void *run_export_worker(void *ctx)
 {
     struct export_worker *worker = ctx;
-    struct delivery_item item;
-    bool abandoned;
+    struct delivery *delivery = worker->delivery;
+    struct export_entry *entry;
+    uint64_t due_ns;
 
-    (void)pthread_mutex_lock(&worker->lock);
-    while (next_item(worker, &item) && try_item(worker, &item))
-        ;
-    worker->ended = true;
-    abandoned = worker->abandoned;
-    (void)pthread_cond_broadcast(&worker->over);
-    (void)pthread_mutex_unlock(&worker->lock);
-    if (abandoned)
-        free_export_worker(worker);
+    (void)pthread_mutex_lock(&delivery->lock);
+    while (!is_worker_done(worker)) {
+        due_ns = UINT64_MAX;
+        while (delivery->mode < DELIVERY_STOPPED &&
+               (entry = export_queue_next(&worker->queue, delivery_now(delivery), &due_ns)))
+            start_entry(worker, entry);
+        if (!is_worker_done(worker))
+            wait_for_change(worker, due_ns);
+    }
+    (void)pthread_mutex_unlock(&delivery->lock);
+    delivery_end_thread(delivery, &worker->ended);
     return NULL;
 }
 
-bool export_worker_new(const struct export_worker_settings *settings, struct export_worker **out)
+bool export_worker_start(struct export_worker *worker)
 {
-    struct export_worker *worker = calloc(1, sizeof(*worker));
-    uint64_t random = 0;
     char title[16];
 
-    if (!worker)
-        return false;
-    worker->form = settings->form;
-    worker->id = settings->id;
-    worker->sink = settings->sink;
-    worker->world = settings->world;
-    worker->spooler = spooler_store(settings->spooler);
-    worker->name = strdup(settings->name);
-    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = now(worker);
-    retry_queue_init(&worker->queue, &settings->limits, random, now(worker));
-    worker->queue.lose = count_dropped_item;
-    worker->queue.ctx = worker;
-    delivery_talk_init(&worker->talk, worker->name, &worker->world, settings->limits.log_every_ns);
-    (void)snprintf(title, sizeof(title), "send %.10s", settings->name);
-    if (worker->name && pthread_mutex_init(&worker->lock, NULL) == 0 &&
-        delivery_thread_cond(&worker->changed) && delivery_thread_cond(&worker->over) &&
-        delivery_thread_start(&worker->thread, run_export_worker, worker, title)) {
-        *out = worker;
-        return true;
-    }
-    spooler_drop(worker->spooler);
-    free(worker->name);
-    free(worker);
-    return false;
-}
-
-enum exporter_form export_worker_form(const struct export_worker *worker)
-{
-    return worker->form;
-}
-
-const char *export_worker_name(const struct export_worker *worker)
-{
-    return worker->name;
-}
-
-uint64_t export_worker_id(const struct export_worker *worker)
-{
-    return worker->id;
-}
-
-void export_worker_stats(struct export_worker *worker, struct delivery_stats *out)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    snapshot(worker, out);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-void export_worker_put(struct export_worker *worker, const struct delivery_item *item)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    if (worker->mode == EXPORT_WORKER_RUNNING || worker->mode == EXPORT_WORKER_WAITING) {
-        retry_queue_add(&worker->queue, item);
-    } else {
-        worker->stats.dropped_stop += item->payload ? 1 : 0;
-        payload_unref(item->payload);
-    }
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-void export_worker_gone(struct export_worker *worker, uint64_t order)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    retry_queue_gone(&worker->queue, order);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-void export_worker_count_lost(struct export_worker *worker)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->stats.dropped_full++;
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-void export_worker_expedite(struct export_worker *worker, bool again)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->mode = EXPORT_WORKER_HURRIED;
-    retry_queue_expedite(&worker->queue);
-    if (again) {
-        worker->queue.failures = 0;
-        worker->queue.denials = 0;
-    }
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-void export_worker_stop(struct export_worker *worker)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->mode = EXPORT_WORKER_STOPPED;
-    worker->stats.dropped_stop += retry_queue_clear(&worker->queue);
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-    worker->sink.cancel(worker->sink.ctx);
-}
-
-void export_worker_take_over(struct export_worker *successor, const struct export_worker *worker)
-{
-    (void)pthread_mutex_lock(&successor->lock);
-    successor->id = worker->id;
-    successor->mode = EXPORT_WORKER_WAITING;
-    (void)pthread_mutex_unlock(&successor->lock);
-}
-
-void export_worker_leave(struct export_worker *worker)
-{
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->mode = EXPORT_WORKER_LEAVING;
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-/* Gives another plan an item of which nothing is known but that it is to be sent. */
-static void requeue_item(struct retry_queue *queue, const struct delivery_item *item)
-{
-    const struct delivery_item fresh = {.order = item->order,
-                                        .born_ns = item->born_ns,
-                                        .put_ns = item->put_ns,
-                                        .payload = item->payload,
-                                        .bit = item->bit};
-
-    retry_queue_add(queue, &fresh);
-}
-
-void export_worker_hand_over(struct export_worker *worker, struct export_worker *successor)
-{
-    struct delivery_item item;
-
-    (void)pthread_mutex_lock(&worker->lock);
-    (void)pthread_mutex_lock(&successor->lock);
-    if (worker->under_way) {
-        item = *worker->under_way;
-        if (item.payload)
-            item.payload = payload_ref(item.payload);
-        worker->left = true;
-        requeue_item(&successor->queue, &item);
-    }
-    while (retry_queue_pop(&worker->queue, &item))
-        requeue_item(&successor->queue, &item);
-    successor->mode = EXPORT_WORKER_RUNNING;
-    (void)pthread_cond_signal(&successor->changed);
-    (void)pthread_mutex_unlock(&successor->lock);
-    worker->mode = EXPORT_WORKER_STOPPED;
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-    worker->sink.cancel(worker->sink.ctx);
-}
-
-void export_worker_retire(struct export_worker *worker)
-{
-    struct delivery_item item;
-
-    (void)pthread_mutex_lock(&worker->lock);
-    worker->retired = true;
-    while (retry_queue_pop(&worker->queue, &item)) {
-        worker->stats.dropped_stop++;
-        if (!item.payload)
-            spooler_forget(worker->spooler, &item);
-        payload_unref(item.payload);
-    }
-    (void)pthread_cond_signal(&worker->changed);
-    (void)pthread_mutex_unlock(&worker->lock);
-}
-
-bool export_worker_wait(struct export_worker *worker, uint64_t deadline_ns)
-{
-    bool ended;
-
-    (void)pthread_mutex_lock(&worker->lock);
-    while (!worker->ended && now(worker) < deadline_ns)
-        delivery_thread_wait(&worker->world, &worker->over, &worker->lock, deadline_ns);
-    ended = worker->ended;
-    (void)pthread_mutex_unlock(&worker->lock);
-    return ended;
-}
-
-bool export_worker_free(struct export_worker *worker)
-{
-    pthread_t thread = worker->thread; /* the lane may be gone once it is unlocked */
-    bool ended;
-
-    (void)pthread_mutex_lock(&worker->lock);
-    ended = worker->ended;
-    worker->abandoned = !ended;
-    (void)pthread_mutex_unlock(&worker->lock);
-    if (!ended) {
-        (void)pthread_detach(thread);
-        return false;
-    }
-    (void)pthread_join(thread, NULL);
-    free_export_worker(worker);
-    return true;
+    (void)snprintf(title, sizeof(title), "send %.10s", worker->name);
+    worker->started =
+        delivery_start_thread(worker->delivery, &worker->thread, run_export_worker, worker, title);
+    return worker->started;
 }

@@ -37,15 +37,6 @@ static void world_log(void *ctx, enum delivery_level level, const char *line)
     log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
 }
 
-/* Puts a meter around the sink; it is the next exporter's. */
-static bool add_meter(struct publisher *publisher, struct delivery_sink *sink)
-{
-    if (!push_meter_new(sink, sink, &publisher->meters[publisher->meter_count]))
-        return false;
-    publisher->meter_count++;
-    return true;
-}
-
 /* Opens one exporter by what its section and the environment say. */
 static bool open_by(const struct otel *otel, const struct exporter_settings *section,
                     struct exporter **out, struct err *err)
@@ -76,53 +67,44 @@ bool publisher_exporter(const struct exporter_settings *section, struct exporter
     return good;
 }
 
-static uint64_t send_jitter_of(const struct conf *conf)
+static struct export_limits limits_of(const struct conf *conf,
+                                      const struct exporter_settings *section)
 {
-    return conf->agent.interval_ns < SEND_JITTER_NS ? conf->agent.interval_ns : SEND_JITTER_NS;
-}
+    uint64_t interval_ns = conf->agent.interval_ns;
 
-static struct delivery_limits limits_of(const struct exporter_settings *section,
-                                        uint64_t send_jitter_ns)
-{
-    return (struct delivery_limits){
-        .queue_profiles = section->queue,
+    return (struct export_limits){
+        .queue_bytes = section->queue_size_bytes,
         .retry_ns = section->retry_ns > 0 ? section->retry_ns : 1,
         .max_age_ns = section->type->max_age_ns,
-        .send_jitter_ns = section->type->spread ? send_jitter_ns : 0,
+        .jitter_ns = !section->type->spread         ? 0
+                     : interval_ns < SEND_JITTER_NS ? interval_ns
+                                                    : SEND_JITTER_NS,
+        .interval_ns = interval_ns,
     };
 }
 
-/* Opens one exporter and gives it its thread; with a `change` as one of those there will be. */
-static bool open_exporter(struct publisher *publisher, struct delivery_change *change,
+/* Opens one exporter and adds it. */
+static bool open_exporter(struct publisher *publisher, const struct conf *conf,
                           const struct exporter_settings *section, struct err *err)
 {
-    const struct delivery_limits limits = limits_of(section, publisher->send_jitter_ns);
+    const struct export_limits limits = limits_of(conf, section);
     struct exporter *exporter;
     struct delivery_sink sink;
-    enum exporter_form form;
 
     if (!open_by(&publisher->otel, section, &exporter, err))
         return false;
-    form = exporter_form(exporter);
     sink = delivery_sink_of(exporter);
-    if (!add_meter(publisher, &sink)) {
-        sink.close(sink.ctx);
-        err_set(err, "exporter %s: out of memory", section->name);
-        return false;
-    }
-    if (change ? delivery_change_add(change, section->name, form, &sink, &limits)
-               : delivery_add(publisher->delivery, section->name, form, &sink, &limits))
+    if (delivery_add(publisher->delivery, section->name, exporter_form(exporter), &sink, &limits))
         return true;
-    err_set(err, "exporter %s: out of memory or threads", section->name);
+    err_set(err, "exporter %s: out of memory, or there are %d exporters already", section->name,
+            DELIVERY_EXPORTERS_MAX);
     return false;
 }
 
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out)
 {
-    static const struct exporter_settings by_environment = {.name = "otel",
-                                                            .type = &exporter_types[EXPORTER_OTLP],
-                                                            .queue = 32,
-                                                            .retry_ns = 300 * NS_PER_S};
+    static const struct exporter_settings by_environment = {
+        .name = "otel", .type = &exporter_types[EXPORTER_OTLP], .retry_ns = 300 * NS_PER_S};
 
     *out = conf->exporter_count > 0 ? conf->exporters : &by_environment;
     if (conf->exporter_count > 0)
@@ -161,7 +143,8 @@ static bool open_otlp(struct publisher *publisher, struct err *err)
 static bool open_delivery(struct publisher *publisher, const struct conf_agent *conf, bool held,
                           struct err *err)
 {
-    static const struct delivery_world world = {world_now, world_utc, world_log, NULL, NULL};
+    static const struct delivery_world world = {
+        .now_ns = world_now, .utc_ns = world_utc, .log = world_log};
     const struct delivery_spool spool = {
         .path = conf->spool,
         .max_size_bytes = conf->spool_max_size_bytes,
@@ -172,15 +155,6 @@ static bool open_delivery(struct publisher *publisher, const struct conf_agent *
     bool spooled = spool.path && strcmp(spool.path, "off") != 0;
 
     return delivery_new(&world, spooled ? &spool : NULL, &publisher->delivery, err);
-}
-
-static void drop_meters(struct publisher *publisher)
-{
-    size_t i;
-
-    for (i = 0; publisher->meters && i < publisher->meter_count; i++)
-        push_meter_unref(publisher->meters[i]);
-    free(publisher->meters);
 }
 
 bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
@@ -195,14 +169,12 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
     err_set(err, "out of memory");
     publisher->labels = conf->labels;
     publisher->label_count = conf->label_count;
-    publisher->meters = calloc(conf->exporter_count + 1, sizeof(struct push_meter *));
-    publisher->send_jitter_ns = send_jitter_of(conf);
-    good = publisher->meters && open_delivery(publisher, &conf->agent, held, err) &&
+    good = open_delivery(publisher, &conf->agent, held, err) &&
            otel_read(secrets_getenv, &publisher->otel, err);
     if (good)
         count = publisher_wanted(conf, &wanted);
     for (i = 0; good && i < count; i++)
-        good = open_exporter(publisher, NULL, &wanted[i], err);
+        good = open_exporter(publisher, conf, &wanted[i], err);
     good = good && open_otlp(publisher, err);
     if (good && !delivery_start(publisher->delivery)) {
         err_set(err, "out of threads");
@@ -213,74 +185,19 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
     return good;
 }
 
-/* Exporter `name` of before, if it is to go on as it is; false: there is none, or another. */
-static bool find_same(const struct publisher *publisher, const struct conf *before,
-                      const struct conf *conf, const char *name, size_t *out)
+bool publisher_set_labels(struct publisher *publisher, const struct conf *conf, struct err *err)
 {
-    struct delivery_stats stats;
-    bool by_environment = before->exporter_count == 0 && conf->exporter_count == 0;
-    size_t i;
-
-    if (!by_environment && !conf_same_exporter(before, conf, name))
-        return false;
-    for (i = 0; i < delivery_count(publisher->delivery); i++) {
-        if (strcmp(delivery_stats(publisher->delivery, i, &stats), name) == 0) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* `next` gets the labels and meters of other settings, `change` their exporters. */
-static bool prepare_publisher_change(struct publisher *publisher, const struct conf *before,
-                                     const struct conf *conf, struct publisher *next,
-                                     struct delivery_change *change, struct err *err)
-{
-    const struct exporter_settings *wanted;
-    size_t i, at, count = publisher_wanted(conf, &wanted);
-    bool good;
-
-    err_set(err, "out of memory");
-    next->labels = conf->labels;
-    next->label_count = conf->label_count;
-    next->send_jitter_ns = send_jitter_of(conf);
-    next->meters = calloc(count + 1, sizeof(struct push_meter *));
-    next->attributes = join_attributes(next);
-    good = next->meters && next->attributes;
-    for (i = 0; good && i < count; i++) {
-        if (find_same(publisher, before, conf, wanted[i].name, &at)) {
-            delivery_change_reuse(change, at);
-            next->meters[next->meter_count++] = push_meter_ref(publisher->meters[at]);
-        } else {
-            good = open_exporter(next, change, &wanted[i], err);
-        }
-    }
-    return good;
-}
-
-bool publisher_change(struct publisher *publisher, const struct conf *before,
-                      const struct conf *conf, uint64_t deadline_ns,
-                      struct delivery_left **out_left, struct err *err)
-{
-    struct delivery_change *change =
-        delivery_change_new(publisher->delivery, conf->exporter_count + 1);
     struct publisher next = *publisher;
 
-    next.attributes = NULL;
-    next.meters = NULL;
-    next.meter_count = 0;
-    err_set(err, "out of memory");
-    if (!change || !prepare_publisher_change(publisher, before, conf, &next, change, err)) {
-        delivery_change_abandon(change);
-        drop_meters(&next);
-        free(next.attributes);
+    next.labels = conf->labels;
+    next.label_count = conf->label_count;
+    next.attributes = join_attributes(&next);
+    if (!next.attributes) {
+        err_set(err, "out of memory");
         return false;
     }
-    *out_left = delivery_change_apply(change, deadline_ns);
     publisher_otlp_set_labels(publisher->otlp, next.attributes,
                               next.label_count + next.otel.attributes.count);
-    drop_meters(publisher);
     free(publisher->attributes);
     *publisher = next;
     return true;
@@ -292,10 +209,9 @@ bool publisher_close(struct publisher *publisher, uint64_t deadline_ns)
 
     if (publisher->otlp)
         publisher_interval_end(publisher);
-    if (publisher->delivery && !delivery_flush(publisher->delivery, deadline_ns))
+    if (publisher->delivery && !delivery_stop(publisher->delivery, deadline_ns))
         log_line(LOG_LEVEL_WARNING, "stopping: some profiles could not be delivered in time");
     ended = delivery_free(publisher->delivery);
-    drop_meters(publisher);
     publisher_otlp_free(publisher->otlp);
     free(publisher->attributes);
     otel_finish(&publisher->otel);
@@ -465,5 +381,6 @@ void publisher_interval_end(struct publisher *publisher)
     uint64_t before = publisher_otlp_requests(publisher->otlp);
 
     publisher_otlp_end(publisher->otlp);
+    delivery_end_interval(publisher->delivery);
     publisher->profiles += publisher_otlp_requests(publisher->otlp) - before;
 }

@@ -5,24 +5,20 @@
 #ifndef AGENT_DELIVERY_PUBLISHER_H
 #define AGENT_DELIVERY_PUBLISHER_H
 
-#include "agent/delivery/change.h"
+#include "agent/delivery/delivery.h"
 #include "agent/delivery/otel.h"
 #include "agent/delivery/publisher_otlp.h"
-#include "agent/delivery/push_meter.h"
 #include "agent/sampling/service.h"
 #include "conf/conf.h"
 
 struct publisher {
     struct delivery *delivery;  /* owned */
-    struct push_meter **meters; /* owned: of each exporter, in the order they were added */
-    size_t meter_count;
     const struct label *labels; /* borrowed: the settings' */
     size_t label_count;
     struct otel otel;            /* owned: what the environment says to OTLP exporters */
     struct label *attributes;    /* owned: the labels and those of the environment */
     struct publisher_otlp *otlp; /* owned: the requests of the interval */
     struct buf bytes;            /* owned: what is being encoded */
-    uint64_t send_jitter_ns;     /* over which servers are sent to */
     uint64_t profiles;           /* encoded so far */
 };
 
@@ -34,17 +30,9 @@ struct publisher {
 MUST_CHECK bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
                                struct err *err);
 
-/*
- * Changes to other settings with the same spool, which must outlive it then. Exporters for which
- * they say what `before` does, go on as they are, with their queues and connections; others are
- * opened. Where one has the name of one that is no more, it has its queue, too, and a send that
- * is under way has until `deadline_ns` (monotonic) to end.
- *
- * Gives: *out_left, ended with delivery_left_end. False: all stays as it is, `err` says why.
- */
-MUST_CHECK bool publisher_change(struct publisher *publisher, const struct conf *before,
-                                 const struct conf *conf, uint64_t deadline_ns,
-                                 struct delivery_left **out_left, struct err *err);
+/* Takes the labels of other settings, which must outlive it then. False: out of memory. */
+MUST_CHECK bool publisher_set_labels(struct publisher *publisher, const struct conf *conf,
+                                     struct err *err);
 
 /*
  * The exporters that there are to be: those of the settings, or else the environment's.

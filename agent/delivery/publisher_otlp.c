@@ -19,7 +19,7 @@ enum { BYTES_MAX = 64 << 20, FORMS = 2 };
  * request, for ever, though it keeps a part.
  */
 static const struct otlp_limits limits = {
-    .request_bytes = 4 << 20,
+    .request_bytes = 4 << 20, /* of what is packed: well below 2 MiB then */
     .pprof_bytes = 1900000,
     .samples = 16000,
 };

@@ -183,9 +183,19 @@ static double queued_bytes(const struct state_exporter *e)
     return (double)e->delivery.queued_bytes;
 }
 
+static double oldest(const struct state_exporter *e)
+{
+    return (double)e->delivery.oldest_ns / 1e9;
+}
+
+static double behind(const struct state_exporter *e)
+{
+    return e->delivery.behind ? 1 : 0;
+}
+
 static double last_ok(const struct state_exporter *e)
 {
-    return (double)e->pushes.last_ok_ns / 1e9;
+    return (double)e->delivery.pushes.last_ok_ns / 1e9;
 }
 
 static void add_drops(const struct state *s, struct buf *out)
@@ -215,7 +225,7 @@ static void add_durations(const struct state *s, struct buf *out)
 
     head(out, name, "histogram", "How long a push took, whatever came of it.");
     for (i = 0; i < s->exporter_count; i++) {
-        const struct push_counts *p = &s->exporters[i].pushes;
+        const struct push_counts *p = &s->exporters[i].delivery.pushes;
 
         for (k = 0, sum = 0; k < PUSH_BUCKETS; k++) {
             sum += p->buckets[k];
@@ -248,13 +258,13 @@ static void add_codes(const struct state *s, struct buf *out)
         e = &s->exporters[i];
         if (e->type && !e->type->needs_url)
             continue;
-        for (k = 0; k < e->pushes.code_count; k++) {
-            (void)snprintf(code, sizeof(code), "%ld", e->pushes.codes[k].code);
+        for (k = 0; k < e->delivery.pushes.code_count; k++) {
+            (void)snprintf(code, sizeof(code), "%ld", e->delivery.pushes.codes[k].code);
             labelled(out, name, "exporter", e->name, "code",
-                     e->pushes.codes[k].code == PUSH_CODE_NONE    ? "none"
-                     : e->pushes.codes[k].code == PUSH_CODE_OTHER ? "other"
-                                                                  : code,
-                     (double)e->pushes.codes[k].count);
+                     e->delivery.pushes.codes[k].code == PUSH_CODE_NONE    ? "none"
+                     : e->delivery.pushes.codes[k].code == PUSH_CODE_OTHER ? "other"
+                                                                           : code,
+                     (double)e->delivery.pushes.codes[k].count);
         }
     }
 }
@@ -274,11 +284,15 @@ static void add_exporter_metrics(const struct state *s, struct buf *out)
         for (k = 0; k < PUSH_OUTCOMES; k++)
             labelled(out, pushes, "exporter", s->exporters[i].name, "outcome",
                      push_outcome_name((enum push_outcome)k),
-                     (double)s->exporters[i].pushes.pushes[k]);
+                     (double)s->exporters[i].delivery.pushes.pushes[k]);
     add_codes(s, out);
     add_durations(s, out);
     each_exporter(s, out, "pystrobe_queue_profiles", "gauge", "Profiles that wait.", queued);
     each_exporter(s, out, "pystrobe_queue_bytes", "gauge", "Bytes of those.", queued_bytes);
+    each_exporter(s, out, "pystrobe_queue_oldest_seconds", "gauge",
+                  "For how long the oldest of those has waited.", oldest);
+    each_exporter(s, out, "pystrobe_exporter_behind", "gauge",
+                  "Whether more profiles come than the exporter takes, though it works.", behind);
     each_exporter(s, out, "pystrobe_last_push_success_timestamp_seconds", "gauge",
                   "When a push last went through; 0: none has.", last_ok);
 }

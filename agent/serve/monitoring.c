@@ -169,14 +169,13 @@ static void add_exporter_states(struct state *state, const struct monitoring_sou
     const struct conf *conf = sources->conf;
     size_t i, k, count = delivery_count(publisher->delivery);
 
-    for (i = 0; i < count && i < publisher->meter_count; i++) {
+    for (i = 0; i < count; i++) {
         struct state_exporter *exporter = state_add_exporter(state);
 
         if (!exporter)
             return;
         (void)snprintf(exporter->name, sizeof(exporter->name), "%s",
                        delivery_stats(publisher->delivery, i, &exporter->delivery));
-        push_meter_counts(publisher->meters[i], &exporter->pushes);
         for (k = 0; k < conf->exporter_count; k++)
             if (strcmp(conf->exporters[k].name, exporter->name) == 0)
                 exporter->type = conf->exporters[k].type;

@@ -192,10 +192,11 @@ function drawFacts(state) {
 function drawExporters(state) {
   fillRows(element("exporters").tBodies[0], state.exporters, exporter => exporter.name, (row, exporter) => {
     const dropped = exporter.dropped.full + exporter.dropped.old + exporter.dropped.stop;
+    const trouble = exporter.behind ? "falls behind: more comes than is taken" : exporter.last_error || "";
     setCells(row, 0, [exporter.name, exporter.type, count(exporter.sent), mebibytes(exporter.sent_bytes),
       count(exporter.queued), count(exporter.retried), count(exporter.refused), count(dropped),
-      exporter.last_ok_unix_ns ? clock(exporter.last_ok_unix_ns / 1e6) : "never", exporter.last_error || ""]);
-    row.cells[9].classList.toggle("bad", Boolean(exporter.last_error));
+      exporter.last_ok_unix_ns ? clock(exporter.last_ok_unix_ns / 1e6) : "never", trouble]);
+    row.cells[9].classList.toggle("bad", Boolean(trouble));
   });
 }
 

@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/push_meter.h"
 #include "agent/supervisor/budget.h"
 #include "agent/supervisor/supervisor.h"
 
@@ -44,7 +43,6 @@ struct state_exporter {
     char name[STATE_NAME_MAX];
     const struct exporter_type *type; /* static; NULL: not known */
     struct delivery_stats delivery;
-    struct push_counts pushes;
 };
 
 /* The settings, and the last try to read them anew. */

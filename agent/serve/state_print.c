@@ -122,9 +122,14 @@ static void exporters_text(const struct state *state, struct buf *out)
         buf_add_str(out, exporter->type ? exporter->type->name : "");
         buf_add_fmt(out,
                     "), %" PRIu64 " sent, %zu wait, %" PRIu64 " tries failed, %" PRIu64
-                    " refused, %" PRIu64 " dropped",
+                    " refused, %" PRIu64 " dropped%s",
                     d->sent, d->queued, d->retried, d->refused,
-                    d->dropped_full + d->dropped_old + d->dropped_stop);
+                    d->dropped_full + d->dropped_old + d->dropped_stop,
+                    d->behind ? "; it FALLS BEHIND" : "");
+        if (d->behind)
+            buf_add_fmt(
+                out, "\n          %.1f profiles/s come, %.1f/s are taken, the oldest waits %.0f s",
+                d->in_rate, d->out_rate, (double)d->oldest_ns / (double)NS_PER_S);
         if (d->last_error.text[0]) {
             buf_add_str(out, "\n          last error: ");
             escape_add_str(out, d->last_error.text);
@@ -314,9 +319,11 @@ static void exporters_json(const struct state *state, struct buf *out)
                     ", \"sent\": %" PRIu64 ", \"sent_bytes\": %" PRIu64 ", \"retried\": %" PRIu64
                     ", \"refused\": %" PRIu64 ", \"dropped\": {\"full\": %" PRIu64
                     ", \"old\": %" PRIu64 ", \"stop\": %" PRIu64 "}, \"queued\": %zu"
-                    ", \"queued_bytes\": %zu, \"last_ok_unix_ns\": %" PRId64 ", \"last_error\": ",
+                    ", \"queued_bytes\": %zu, \"in_flight\": %zu, \"oldest_ns\": %" PRIu64
+                    ", \"behind\": %s, \"last_ok_unix_ns\": %" PRId64 ", \"last_error\": ",
                     d->sent, d->sent_bytes, d->retried, d->refused, d->dropped_full, d->dropped_old,
-                    d->dropped_stop, d->queued, d->queued_bytes, exporter->pushes.last_ok_ns);
+                    d->dropped_stop, d->queued, d->queued_bytes, d->in_flight, d->oldest_ns,
+                    d->behind ? "true" : "false", exporter->delivery.pushes.last_ok_ns);
         escape_json(out, "", d->last_error.text[0] ? d->last_error.text : NULL);
         buf_add_str(out, "}");
     }

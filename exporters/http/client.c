@@ -22,65 +22,77 @@ enum {
     TIMEOUT_DEFAULT_MS = 10000, /* a Pyroscope that starts takes up to 5.6 s */
     STALL_DEFAULT_MS = 10000,
     TIMEOUT_MAX_MS = 10 * 60 * 1000,
-    WAKE_MS = 1000 /* an upper bound; curl wakes for sockets, its timers and a cancel */
+    BODY_MAX = 64 * 1024 * 1024
+};
+
+/* Room for one request. */
+struct http_request {
+    struct http_client *client; /* borrowed */
+    CURL *easy;                 /* owned */
+    struct curl_slist *sent;    /* owned: all header lines */
+    unsigned secrets;           /* which of the client's secrets curl has */
+    struct buf body;            /* owned: what is encoded for this request */
+    struct buf bytes;           /* owned: the reply's body */
+    bool used;                  /* between http_client_begin and http_client_end */
+
+    /* since http_client_start */
+    bool running, done;
+    bool again; /* it has been posted once more, with other secrets */
+    void *ctx;
+    int64_t now_ns; /* UTC */
+    struct http_reply reply;
+    size_t header_bytes;
+    bool answered; /* the final headers are complete */
+    CURLcode code; /* how the transfer ended */
+    enum exporter_rc rc;
+    struct err err;
+    char error[CURL_ERROR_SIZE];
 };
 
 struct http_client {
-    CURL *easy;                 /* owned */
-    CURLM *multi;               /* owned: has the connection that is kept */
+    CURLM *multi;                  /* owned: has the connections that are kept */
+    struct http_request *requests; /* owned */
+    size_t count;
     struct http_login *login;   /* owned */
+    unsigned secrets;           /* how often those have changed */
     struct http_tls tls;        /* owned */
     struct curl_slist *headers; /* owned: those without a secret */
-    struct curl_slist *sent;    /* owned: all of them */
     char *url;                  /* owned */
     atomic_bool canceled;
-
-    /* of the post under way */
-    struct http_reply *reply; /* borrowed */
-    int64_t now_ns;           /* UTC */
-    size_t header_bytes, body_bytes;
-    bool answered; /* the final headers are complete */
-    CURLcode code; /* how the last transfer ended */
-    char error[CURL_ERROR_SIZE];
 };
 
 /* Bytes are counted here, as curl's own limit only believes Content-Length. */
 static size_t on_body(char *bytes, size_t one, size_t size, void *ctx)
 {
-    struct http_client *client = ctx;
-    struct http_reply *reply = client->reply;
-    size_t room = sizeof(reply->body) - reply->size;
-    size_t kept = size < room ? size : room;
+    struct http_request *request = ctx;
+    size_t room = HTTP_REPLY_MAX - request->bytes.size;
 
     (void)one;
-    memcpy(reply->body + reply->size, bytes, kept);
-    reply->size += kept;
-    if (size > HTTP_REPLY_MAX - client->body_bytes)
-        return 0; /* ends the transfer */
-    client->body_bytes += size;
-    return size;
+    buf_add(&request->bytes, bytes, size < room ? size : room);
+    return size <= room ? size : 0; /* which ends the transfer */
 }
 
 static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
 {
-    struct http_client *client = ctx;
+    struct http_request *request = ctx;
+    struct http_reply *reply = &request->reply;
     size_t value_size;
     const char *value;
     int64_t seconds;
     long status = 0;
 
     (void)one;
-    if (size > HTTP_HEADERS_MAX - client->header_bytes)
+    if (size > HTTP_HEADERS_MAX - request->header_bytes)
         return 0;
-    client->header_bytes += size;
+    request->header_bytes += size;
     if (retry_after_find(bytes, size, &value, &value_size))
-        client->reply->retry_after_ns = retry_after_ns(value, value_size, client->now_ns);
+        reply->retry_after_ns = retry_after_ns(value, value_size, request->now_ns);
     if (retry_after_date(bytes, size, &seconds))
-        client->reply->date_ns = seconds * (int64_t)NS_PER_S;
+        reply->date_ns = seconds * (int64_t)NS_PER_S;
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
-        (void)libcurl.easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
-        client->reply->status = status;
-        client->answered = status >= 200; /* 1xx: the answer is still to come */
+        (void)libcurl.easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+        reply->status = status;
+        request->answered = status >= 200; /* 1xx: the answer is still to come */
     }
     return size;
 }
@@ -143,18 +155,18 @@ static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
     return code;
 }
 
-static CURLcode set_callbacks(CURL *easy, struct http_client *client)
+static CURLcode set_callbacks(CURL *easy, struct http_request *request)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 
     if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_WRITEDATA, client);
+        code = libcurl.easy_setopt(easy, CURLOPT_WRITEDATA, request);
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_HEADERDATA, client);
+        code = libcurl.easy_setopt(easy, CURLOPT_HEADERDATA, request);
     if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, client->error);
+        code = libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, request->error);
     return code;
 }
 
@@ -188,17 +200,19 @@ static CURLcode set_request(CURL *easy, const struct http_client *client, const 
 }
 
 /* Gives curl the secrets as they are now. */
-static CURLcode set_secrets(struct http_client *client)
+static CURLcode set_secrets(struct http_request *request)
 {
+    const struct http_client *client = request->client;
     struct curl_slist *sent;
     CURLcode code;
 
     if (!http_login_headers(client->login, client->headers, &sent))
         return CURLE_OUT_OF_MEMORY;
-    code = libcurl.easy_setopt(client->easy, CURLOPT_HTTPHEADER, sent);
-    libcurl.slist_free_all(client->sent);
-    client->sent = sent;
-    return code == CURLE_OK ? http_login_apply(client->login, client->easy) : code;
+    code = libcurl.easy_setopt(request->easy, CURLOPT_HTTPHEADER, sent);
+    libcurl.slist_free_all(request->sent);
+    request->sent = sent;
+    request->secrets = client->secrets;
+    return code == CURLE_OK ? http_login_apply(client->login, request->easy) : code;
 }
 
 static enum exporter_rc prepare_http_client(struct http_client *client,
@@ -218,26 +232,45 @@ static enum exporter_rc prepare_http_client(struct http_client *client,
     return rc;
 }
 
-static enum exporter_rc prepare_curl(struct http_client *client,
-                                     const struct exporter_settings *settings, struct err *err)
+static CURLcode prepare_request(struct http_client *client, struct http_request *request,
+                                const struct exporter_settings *settings)
 {
     CURLcode code;
 
+    request->client = client;
+    request->easy = libcurl.easy_init();
+    buf_init(&request->body, BODY_MAX);
+    buf_init(&request->bytes, HTTP_REPLY_MAX);
+    if (!request->easy)
+        return CURLE_OUT_OF_MEMORY;
+    code = set_limits(request->easy, settings);
+    if (code == CURLE_OK)
+        code = set_callbacks(request->easy, request);
+    if (code == CURLE_OK)
+        code = http_tls_set(settings, request->easy);
+    if (code == CURLE_OK)
+        code = set_request(request->easy, client, settings->user_agent);
+    if (code == CURLE_OK)
+        code = set_proxy(request->easy, settings);
+    return code == CURLE_OK ? set_secrets(request) : code;
+}
+
+static enum exporter_rc prepare_curl(struct http_client *client,
+                                     const struct exporter_settings *settings, struct err *err)
+{
+    size_t wanted = settings->max_in_flight;
+    CURLcode code = CURLE_OK;
+
+    if (wanted == 0)
+        wanted = EXPORTER_IN_FLIGHT_DEFAULT;
+    if (wanted > EXPORTER_IN_FLIGHT_MAX)
+        wanted = EXPORTER_IN_FLIGHT_MAX;
     client->multi = libcurl.multi_init();
-    client->easy = libcurl.easy_init();
-    if (!client->multi || !client->easy)
+    client->requests = calloc(wanted, sizeof(*client->requests));
+    if (!client->multi || !client->requests)
         return EXPORTER_NOMEM;
-    code = set_limits(client->easy, settings);
-    if (code == CURLE_OK)
-        code = set_callbacks(client->easy, client);
-    if (code == CURLE_OK)
-        code = http_tls_set(settings, client->easy);
-    if (code == CURLE_OK)
-        code = set_request(client->easy, client, settings->user_agent);
-    if (code == CURLE_OK)
-        code = set_proxy(client->easy, settings);
-    if (code == CURLE_OK)
-        code = set_secrets(client);
+    while (code == CURLE_OK && client->count < wanted)
+        code = prepare_request(client, &client->requests[client->count++], settings);
     if (code == CURLE_OK)
         return EXPORTER_OK;
     err_set(err, "libcurl: %s", libcurl.easy_strerror(code));
@@ -271,14 +304,25 @@ fail:
     return rc;
 }
 
+static void close_request(struct http_client *client, struct http_request *request)
+{
+    if (request->running)
+        (void)libcurl.multi_remove_handle(client->multi, request->easy);
+    libcurl.easy_cleanup(request->easy);
+    libcurl.slist_free_all(request->sent);
+    buf_finish(&request->body);
+    buf_finish(&request->bytes);
+}
+
 void http_client_close(struct http_client *client)
 {
     if (!client)
         return;
-    libcurl.easy_cleanup(client->easy);
+    for (size_t i = 0; i < client->count; i++)
+        close_request(client, &client->requests[i]);
+    free(client->requests);
     (void)libcurl.multi_cleanup(client->multi);
     libcurl.slist_free_all(client->headers);
-    libcurl.slist_free_all(client->sent);
     http_login_close(client->login);
     http_tls_close(&client->tls);
     free(client->url);
@@ -293,11 +337,11 @@ static uint64_t step_ns(CURL *easy, CURLINFO which)
                                                                         : 0;
 }
 
-/* Where the last transfer ended: by what curl says, or by the time that it ran out in. */
-static enum exporter_step last_step(const struct http_client *client,
+/* Where a transfer ended: by what curl says, or by the time that it ran out in. */
+static enum exporter_step last_step(const struct http_request *request,
                                     const struct exporter_probe *times)
 {
-    switch ((int)client->code) { /* of which there are too many to name */
+    switch ((int)request->code) { /* of which there are too many to name */
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         return EXPORTER_STEP_NAME;
@@ -318,44 +362,52 @@ static enum exporter_step last_step(const struct http_client *client,
     }
 }
 
-void http_client_steps(struct http_client *client, struct exporter_probe *out)
+void http_request_steps(const struct http_client *client, const struct http_request *request,
+                        struct exporter_probe *out)
 {
     out->secure = strncmp(client->url, "https:", 6) == 0;
-    out->resolved_ns = step_ns(client->easy, CURLINFO_NAMELOOKUP_TIME_T);
-    out->connected_ns = step_ns(client->easy, CURLINFO_CONNECT_TIME_T);
-    out->secured_ns = step_ns(client->easy, CURLINFO_APPCONNECT_TIME_T);
-    out->answered_ns = step_ns(client->easy, CURLINFO_STARTTRANSFER_TIME_T);
-    out->step = client->answered ? EXPORTER_STEP_ANSWER : last_step(client, out);
+    out->resolved_ns = step_ns(request->easy, CURLINFO_NAMELOOKUP_TIME_T);
+    out->connected_ns = step_ns(request->easy, CURLINFO_CONNECT_TIME_T);
+    out->secured_ns = step_ns(request->easy, CURLINFO_APPCONNECT_TIME_T);
+    out->answered_ns = step_ns(request->easy, CURLINFO_STARTTRANSFER_TIME_T);
+    out->step = request->answered ? EXPORTER_STEP_ANSWER : last_step(request, out);
 }
 
-void http_client_cancel(struct http_client *client)
+size_t http_client_requests_max(const struct http_client *client)
 {
-    atomic_store(&client->canceled, true);
-    (void)libcurl.multi_wakeup(client->multi);
+    return client->count;
 }
 
-/* Runs the transfer; a wake-up that comes before the wait is not lost, curl keeps it. */
-static CURLcode run_transfer(struct http_client *client)
+struct http_request *http_client_begin(struct http_client *client)
 {
-    int running = 1, left;
-
-    while (running > 0 && !atomic_load(&client->canceled)) {
-        const struct CURLMsg *done;
-
-        if (libcurl.multi_perform(client->multi, &running) != CURLM_OK)
-            return CURLE_FAILED_INIT;
-        done = libcurl.multi_info_read(client->multi, &left);
-        if (done && done->msg == CURLMSG_DONE)
-            return done->data.result;
-        if (libcurl.multi_poll(client->multi, NULL, 0, WAKE_MS, NULL) != CURLM_OK)
-            return CURLE_FAILED_INIT;
+    for (size_t i = 0; i < client->count; i++) {
+        if (client->requests[i].used)
+            continue;
+        client->requests[i].used = true;
+        return &client->requests[i];
     }
-    return CURLE_ABORTED_BY_CALLBACK;
+    return NULL;
 }
 
-static void set_transfer_error(const struct http_client *client, CURLcode code, struct err *err)
+struct buf *http_request_buf(struct http_request *request)
 {
-    const char *text = client->error[0] ? client->error : libcurl.easy_strerror(code);
+    return &request->body;
+}
+
+void http_client_end(struct http_client *client, struct http_request *request)
+{
+    (void)client;
+    (void)libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
+    buf_finish(&request->body); /* the next one may be much smaller */
+    buf_finish(&request->bytes);
+    request->used = request->running = request->done = false;
+}
+
+static void set_transfer_error(struct http_request *request)
+{
+    const struct http_client *client = request->client;
+    CURLcode code = request->code;
+    const char *text = request->error[0] ? request->error : libcurl.easy_strerror(code);
     char shown[CURL_ERROR_SIZE * 4];
 
     if (atomic_load(&client->canceled))
@@ -367,80 +419,198 @@ static void set_transfer_error(const struct http_client *client, CURLcode code, 
     /* curl's text can quote the server. */
     (void)text_printable(text, strlen(text), shown, sizeof(shown));
     http_login_scrub(client->login, shown, strlen(shown));
-    err_set(err, "%s: %s%s", client->url, shown, http_advice(code, text));
+    err_set(&request->err, "%s: %s%s", client->url, shown, http_advice(code, text));
 }
 
-static enum exporter_rc post_once(struct http_client *client, struct http_reply *reply,
-                                  struct err *err)
+/* Forgets what an earlier try was answered. */
+static void reset_reply(struct http_request *request)
 {
-    CURLcode code = CURLE_FAILED_INIT;
+    request->reply = (struct http_reply){.status = 0};
+    request->header_bytes = 0;
+    request->answered = false;
+    request->error[0] = '\0';
+    buf_reset(&request->bytes);
+}
+
+/* Has curl post what the request is prepared for. */
+static bool add_transfer(struct http_client *client, struct http_request *request)
+{
+    reset_reply(request);
+    request->running = libcurl.multi_add_handle(client->multi, request->easy) == CURLM_OK;
+    return request->running;
+}
+
+/* True if a reply says that the secrets will not do, and there are others by now. */
+static bool has_other_secrets(struct http_client *client, const struct http_request *request)
+{
+    long status = request->reply.status;
+
+    if (!request->answered || request->again || (status != 401 && status != 403 && status != 407))
+        return false;
+    if (request->secrets == client->secrets && http_login_renew(client->login))
+        client->secrets++;
+    return request->secrets != client->secrets;
+}
+
+static void end_request(struct http_request *request, enum exporter_rc rc)
+{
+    request->running = false;
+    request->done = true;
+    request->rc = rc;
+}
+
+/* A transfer has ended: the request is done, or is posted once more with other secrets. */
+static void end_transfer(struct http_client *client, struct http_request *request, CURLcode code)
+{
+    struct http_reply *reply = &request->reply;
     long sent = 0;
 
-    memset(reply, 0, sizeof(*reply));
-    client->reply = reply;
-    client->header_bytes = client->body_bytes = 0;
-    client->answered = false;
-    client->error[0] = '\0';
-    if (libcurl.multi_add_handle(client->multi, client->easy) == CURLM_OK) {
-        code = run_transfer(client);
-        (void)libcurl.multi_remove_handle(client->multi, client->easy);
+    (void)libcurl.multi_remove_handle(client->multi, request->easy);
+    http_login_scrub(client->login, request->bytes.data, request->bytes.size);
+    request->code = code;
+    reply->body = request->bytes.data;
+    reply->size = request->bytes.size;
+    if (has_other_secrets(client, request)) {
+        request->again = true;
+        if (set_secrets(request) == CURLE_OK && add_transfer(client, request))
+            return;
+        end_request(request, EXPORTER_NOMEM);
+    } else if (request->answered) {
+        end_request(request, EXPORTER_OK);
+    } else {
+        reply->unsent =
+            libcurl.easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK &&
+            sent == 0;
+        set_transfer_error(request);
+        end_request(request, EXPORTER_RETRY);
     }
-    client->reply = NULL;
-    http_login_scrub(client->login, reply->body, reply->size);
-    client->code = code;
-    if (client->answered)
-        return EXPORTER_OK;
-    reply->unsent =
-        libcurl.easy_getinfo(client->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent == 0;
-    set_transfer_error(client, code, err);
-    return EXPORTER_RETRY;
 }
 
-/* Posts what curl has been given; once more with other secrets if the old ones will not do. */
-static enum exporter_rc post_all(struct http_client *client, struct http_reply *reply,
-                                 struct err *err)
+static CURLcode set_url(const struct http_request *request, const char *query)
 {
-    enum exporter_rc rc = post_once(client, reply, err);
-
-    if (rc != EXPORTER_OK ||
-        (reply->status != 401 && reply->status != 403 && reply->status != 407) ||
-        !http_login_renew(client->login))
-        return rc;
-    return set_secrets(client) == CURLE_OK ? post_once(client, reply, err) : EXPORTER_NOMEM;
-}
-
-static CURLcode set_url(const struct http_client *client, const char *query)
-{
+    const char *base = request->client->url;
     CURLcode code;
     char *url;
 
     if (!query)
-        return libcurl.easy_setopt(client->easy, CURLOPT_URL, client->url);
-    if (asprintf(&url, "%s?%s", client->url, query) < 0)
+        return libcurl.easy_setopt(request->easy, CURLOPT_URL, base);
+    if (asprintf(&url, "%s?%s", base, query) < 0)
         return CURLE_OUT_OF_MEMORY;
-    code = libcurl.easy_setopt(client->easy, CURLOPT_URL, url);
+    code = libcurl.easy_setopt(request->easy, CURLOPT_URL, url);
     free(url);
     return code;
 }
 
-enum exporter_rc http_client_post(struct http_client *client, const struct http_body *body,
-                                  int64_t now_ns, struct http_reply *reply, struct err *err)
+static CURLcode set_body(struct http_request *request, const struct http_body *body)
 {
-    CURLcode code = libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDS, body->bytes);
-    enum exporter_rc rc;
+    CURLcode code = libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDS, body->bytes);
 
-    client->now_ns = now_ns;
-    reply->unsent = true;
     if (code == CURLE_OK)
         code =
-            libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
+            libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     if (code == CURLE_OK)
-        code = set_url(client, body->query);
-    if (code != CURLE_OK)
-        return EXPORTER_NOMEM;
-    rc = http_tls_load(&client->tls, client->easy, err);
-    if (rc == EXPORTER_OK)
-        rc = post_all(client, reply, err);
-    (void)libcurl.easy_setopt(client->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
-    return rc;
+        code = set_url(request, body->query);
+    if (code == CURLE_OK && request->secrets != request->client->secrets)
+        code = set_secrets(request);
+    return code;
+}
+
+void http_client_start(struct http_client *client, struct http_request *request,
+                       const struct http_body *body, int64_t now_ns, void *ctx)
+{
+    enum exporter_rc rc;
+
+    request->ctx = ctx;
+    request->now_ns = now_ns;
+    request->done = request->again = false;
+    request->err = (struct err){""};
+    reset_reply(request);
+    request->reply.unsent = true;
+    if (atomic_load(&client->canceled)) {
+        set_transfer_error(request);
+        end_request(request, EXPORTER_RETRY);
+        return;
+    }
+    if (set_body(request, body) != CURLE_OK) {
+        end_request(request, EXPORTER_NOMEM);
+        return;
+    }
+    rc = http_tls_load(&client->tls, request->easy, &request->err);
+    if (rc != EXPORTER_OK)
+        end_request(request, rc);
+    else if (!add_transfer(client, request))
+        end_request(request, EXPORTER_NOMEM);
+}
+
+/* Takes note of all transfers that have ended. */
+static void collect_transfers(struct http_client *client)
+{
+    bool canceled = atomic_load(&client->canceled);
+    const struct CURLMsg *message;
+    int left;
+
+    while ((message = libcurl.multi_info_read(client->multi, &left))) {
+        for (size_t i = 0; message->msg == CURLMSG_DONE && i < client->count; i++)
+            if (client->requests[i].running && client->requests[i].easy == message->easy_handle) {
+                end_transfer(client, &client->requests[i], message->data.result);
+                break;
+            }
+    }
+    for (size_t i = 0; canceled && i < client->count; i++)
+        if (client->requests[i].running)
+            end_transfer(client, &client->requests[i], CURLE_ABORTED_BY_CALLBACK);
+}
+
+static bool take_done(struct http_client *client, struct http_done *out)
+{
+    for (size_t i = 0; i < client->count; i++) {
+        struct http_request *request = &client->requests[i];
+
+        if (!request->done)
+            continue;
+        request->done = false;
+        *out = (struct http_done){.request = request,
+                                  .ctx = request->ctx,
+                                  .rc = request->rc,
+                                  .reply = &request->reply,
+                                  .err = request->err};
+        return true;
+    }
+    return false;
+}
+
+/* Lets curl work. If it cannot, all that is under way has failed. */
+static void perform(struct http_client *client)
+{
+    int running;
+    bool works = libcurl.multi_perform(client->multi, &running) == CURLM_OK;
+
+    collect_transfers(client);
+    for (size_t i = 0; !works && i < client->count; i++)
+        if (client->requests[i].running)
+            end_transfer(client, &client->requests[i], CURLE_FAILED_INIT);
+}
+
+/* A wake-up that comes before the wait is not lost, curl keeps it. */
+bool http_client_wait(struct http_client *client, unsigned timeout_ms, struct http_done *out)
+{
+    if (take_done(client, out))
+        return true;
+    perform(client);
+    if (take_done(client, out))
+        return true;
+    (void)libcurl.multi_poll(client->multi, NULL, 0, (int)timeout_ms, NULL);
+    perform(client);
+    return take_done(client, out);
+}
+
+void http_client_wake(struct http_client *client)
+{
+    (void)libcurl.multi_wakeup(client->multi);
+}
+
+void http_client_cancel(struct http_client *client)
+{
+    atomic_store(&client->canceled, true);
+    (void)libcurl.multi_wakeup(client->multi);
 }

@@ -36,7 +36,7 @@ static void advise(const struct http_protocol *protocol, long status, char out[A
 enum exporter_rc http_judge(const struct http_protocol *protocol, const struct http_reply *reply,
                             const void *words, size_t words_size, struct exporter_answer *answer)
 {
-    char shown[HTTP_REPLY_KEPT + 1], advice[ADVICE_MAX];
+    char shown[HTTP_WORDS_MAX + 1], advice[ADVICE_MAX];
 
     answer->status = reply->status;
     if (reply->status >= 200 && reply->status <= 299)

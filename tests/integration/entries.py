@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes and reads the files of a spool, as spool.h documents them."""
+"""Writes and reads the files of a spool, as exporters/batch.h and agent/delivery/spool.h document them."""
 
 import collections
 import contextlib
@@ -8,11 +8,14 @@ import os
 import struct
 import zlib
 
-FIXED = "<8sIIQIIqqqIHH"  # what stands before the strings
-FIXED_SIZE = struct.calcsize(FIXED)
-MAGIC = b"\x89PSPOOL\n"
+HEAD = "<8sIIQIIqqqQ"  # what stands before the profiles
+HEAD_SIZE = struct.calcsize(HEAD)
+FIXED = "<qqII"  # what stands before a profile's strings
+MAGIC = b"\x89PBATCH\n"
+VERSION = 2
+PER_TYPE = 1  # the form of a Pyroscope's profiles
 
-Entry = collections.namedtuple("Entry", "order owed owers service kind labels start_ns payload")
+Entry = collections.namedtuple("Entry", "number exporter service kind labels start_ns payload")
 
 
 def text(value):
@@ -20,46 +23,57 @@ def text(value):
     return struct.pack("<I", len(raw)) + raw
 
 
-def put(folder, order, service, payload, owers=("server",)):
-    """Writes an entry of service `service` that all `owers` owe."""
+def put(folder, number, service, payload, exporter="server", count=1):
+    """Writes a batch for an exporter: `count` times the same profile of a service."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    strings = b"".join(text(one) for one in (*owers, service, "cpu", "env", "prod"))
-    head = struct.pack(FIXED, MAGIC, 1, FIXED_SIZE + len(strings), len(payload), zlib.crc32(payload), 0,
-                       10**18, 10**18 + 1, 10**18 + 2, 1, len(owers), 1) + strings
-    head = head[:28] + struct.pack("<I", zlib.crc32(head)) + head[32:]
-    (folder / ("%016x-%04x.profile" % (order, (1 << len(owers)) - 1))).write_bytes(head + payload)
+    strings = b"".join(text(one) for one in (service, "cpu", "env", "prod"))
+    profile = struct.pack(FIXED, 10**18, 10**18 + 1, 1, len(payload)) + strings + payload
+    rest = struct.pack("<QIIqqqQ", HEAD_SIZE + count * len(profile), PER_TYPE, count, 10**18, 10**18 + 1, 10**18 + 2,
+                       number) + count * profile
+    head = struct.pack("<8sII", MAGIC, VERSION, zlib.crc32(rest))
+    (folder / ("%016x-%s.batch" % (number, exporter))).write_bytes(head + rest)
+
+
+def read_text(raw, at):
+    """(text, what is behind it); no text is None."""
+    size, = struct.unpack_from("<I", raw, at)
+    return raw[at + 4:at + 3 + size].decode() if size else None, at + 4 + size
+
+
+def read_profile(raw, at, number, exporter):
+    start_ns, _, label_count, size = struct.unpack_from(FIXED, raw, at)
+    at += struct.calcsize(FIXED)
+    strings = []
+    for _ in range(2 + 2 * label_count):
+        string, at = read_text(raw, at)
+        strings.append(string)
+    labels = dict(zip(strings[2::2], strings[3::2]))
+    return Entry(number, exporter, strings[0], strings[1], labels, start_ns, raw[at:at + size]), at + size
 
 
 def read(path):
-    """An entry; ValueError if the file is none."""
-    order, owed = (int(part, 16) for part in os.path.basename(path).split(".")[0].split("-"))
+    """The profiles of a batch; ValueError if the file is none."""
+    number, _, exporter = os.path.basename(path)[:-len(".batch")].partition("-")
     with open(path, "rb") as file:
         raw = file.read()
-    if len(raw) < FIXED_SIZE or raw[:8] != MAGIC:
+    if len(raw) < HEAD_SIZE or raw[:8] != MAGIC:
         raise ValueError("%s has no head" % path)
-    (_, _, head_size, size, payload_crc, head_crc, start_ns, _, _, _, ower_count,
-     label_count) = struct.unpack_from(FIXED, raw)
-    head, payload = raw[:head_size], raw[head_size:]
-    if len(payload) != size or zlib.crc32(payload) != payload_crc:
-        raise ValueError("%s has no whole payload" % path)
-    if zlib.crc32(head[:28] + bytes(4) + head[32:]) != head_crc:
-        raise ValueError("%s has a wrong head" % path)
-    strings, at = [], FIXED_SIZE
-    while at < head_size:
-        length, = struct.unpack_from("<I", head, at)
-        strings.append(head[at + 4:at + 3 + length].decode())
-        at += 4 + length
-    owers, rest = strings[:ower_count], strings[ower_count:]
-    labels = dict(zip(rest[2::2], rest[3::2]))
-    if len(labels) != label_count:
-        raise ValueError("%s has %d labels, not %d" % (path, len(labels), label_count))
-    return Entry(order, owed, owers, rest[0], rest[1], labels, start_ns, payload)
+    _, version, crc, size, _, count, *_ = struct.unpack_from(HEAD, raw)
+    if version != VERSION or size != len(raw) or zlib.crc32(raw[16:]) != crc:
+        raise ValueError("%s is no whole batch" % path)
+    found, at = [], HEAD_SIZE
+    for _ in range(count):
+        entry, at = read_profile(raw, at, int(number, 16), exporter)
+        found.append(entry)
+    if at != size:
+        raise ValueError("%s has bytes behind its profiles" % path)
+    return found
 
 
 def read_all(folder):
-    """Each entry of a spool, the oldest first; one that goes meanwhile is left out."""
+    """Each profile of a spool, the oldest first; a file that goes meanwhile is left out."""
     found = []
-    for path in sorted(glob.glob(os.path.join(str(folder), "*.profile"))):
+    for path in sorted(glob.glob(os.path.join(str(folder), "*.batch"))):
         with contextlib.suppress(FileNotFoundError):
-            found.append(read(path))
+            found += read(path)
     return found

@@ -58,8 +58,8 @@ stall_timeout = 2m
 TARGET = "import time\nwhile True:\n sum(range(20000))\n time.sleep(0.005)"
 KINDS = {"cpu": "process_cpu", "wall": "wall"}  # at a Pyroscope
 # What only the thread that writes to the disk calls, and which times are to be its last.
-DISK_CALLS = [("fsync", number) for number in (1, 2, 3, 4)] + [("renameat", 1), ("renameat", 2), ("unlinkat", 1),
-                                                             ("unlinkat", 2)]
+DISK_CALLS = [("fsync", number) for number in (1, 2, 3, 4)] + [("renameat", 1), ("renameat", 2), ("unlinkat", 2),
+                                                             ("unlinkat", 3)]
 
 # A profile: which life of which lane made it, of what, and when it begins.
 Key = collections.namedtuple("Key", "lane life service kind start_ns")

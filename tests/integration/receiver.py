@@ -49,11 +49,14 @@ def load_protos(proto_dir):
 
 
 class Push:
-    """One request: its series' labels, its headers, the profile as sent and as decoded."""
+    """One profile of a request: its series' labels, the request's headers and number, the profile as sent and as
+    decoded.
+    """
 
-    def __init__(self, labels, headers, raw, profile, sample_id):
+    def __init__(self, labels, headers, raw, profile, sample_id, request):
         self.labels = labels
         self.headers = headers
+        self.request = request
         self.raw = raw
         self.profile = profile
         self.id = sample_id
@@ -79,7 +82,7 @@ class Receiver:
 
     def __init__(self, build, host="127.0.0.1", port=0, tls=None, on_push=None):
         self.push_pb2, self.profile_pb2 = load_protos(os.path.join(os.path.abspath(build), "receiver"))
-        self.pushes = []  # that were answered with 200
+        self.pushes = []  # profiles that were stored
         self.requests = []  # all: (status, headers)
         self.errors = []  # requests that no client should send
         self.on_push = on_push
@@ -122,7 +125,9 @@ class Receiver:
             return list(self.pushes)
 
     def decode(self, headers, body):
-        """One Push of a request's body; ValueError says what a Pyroscope would mind."""
+        """(pushes, errors) of a request's body: a Push for each good series, and what a Pyroscope would say of each
+        other one. ValueError: what it would mind about the whole.
+        """
         if headers.get("content-type") != "application/proto":
             raise ValueError("content type %r" % headers.get("content-type"))
         request = self.push_pb2.PushRequest()
@@ -130,9 +135,21 @@ class Receiver:
             request.ParseFromString(body)
         except Exception as error:  # DecodeError's place differs between versions
             raise ValueError("no PushRequest: %s" % error) from error
-        if len(request.series) != 1 or len(request.series[0].samples) != 1:
-            raise ValueError("one series with one profile is wanted")
-        series = request.series[0]
+        if not request.series:
+            raise ValueError("no series")
+        pushes, errors = [], []
+        number = len(self.requests)
+        for index, series in enumerate(request.series):
+            try:
+                pushes.append(self.decode_series(headers, series, number))
+            except ValueError as error:
+                errors.append("push series with index %d and id %s failed: %s"
+                              % (index, series.samples[0].ID if series.samples else "", error))
+        return pushes, errors
+
+    def decode_series(self, headers, series, number):
+        if len(series.samples) != 1:
+            raise ValueError("one profile a series is wanted")
         names = [pair.name for pair in series.labels]
         if len(set(names)) != len(names) or "" in names:
             raise ValueError("label names are empty or repeated: %s" % names)
@@ -140,7 +157,8 @@ class Receiver:
         if not labels.get("__name__") or not labels.get("service_name"):
             raise ValueError("__name__ or service_name is missing: %s" % labels)
         sample = series.samples[0]
-        return Push(labels, headers, sample.raw_profile, self.decode_profile(sample.raw_profile), sample.ID)
+        return Push(labels, headers, sample.raw_profile, self.decode_profile(sample.raw_profile), sample.ID,
+                    number)
 
     def decode_profile(self, raw):
         profile = self.profile_pb2.Profile()
@@ -159,23 +177,28 @@ class Receiver:
         with self._changed:
             scripted = self._answers.pop(0) if self._answers else 200
         status, extra, text = scripted if isinstance(scripted, tuple) else (scripted, {}, b"")
-        push = None
+        pushes = []
         try:
             if path != PATH:
                 raise LookupError("path %s" % path)
-            push = self.decode(headers, body)
+            pushes, errors = self.decode(headers, body)
+            if errors and status == 200:
+                status, text = self._refuse("; ".join(errors))
         except (LookupError, ValueError) as error:
+            status, text = self._refuse(error)
             status, extra = (404 if isinstance(error, LookupError) else 400), {}
-            text = json.dumps({"code": "invalid_argument", "message": str(error)}).encode()
-            self.errors.append(str(error))
+        taken = status == 200 or (status == 400 and pushes and isinstance(scripted, int) and scripted == 200)
         with self._changed:
             self.requests.append((status, headers))
-            if status == 200:
-                self.pushes.append(push)
+            self.pushes += pushes if taken else []  # a real one stores the good series of a refused push, too
             self._changed.notify_all()
-        if status == 200 and self.on_push:
+        for push in pushes if taken and self.on_push else []:
             self.on_push(push)
         return status, extra, text
+
+    def _refuse(self, error):
+        self.errors.append(str(error))
+        return 400, json.dumps({"code": "invalid_argument", "message": str(error)}).encode()
 
     def _handler(receiver):  # the handler's own self is the request
         class Handler(BaseHTTPRequestHandler):

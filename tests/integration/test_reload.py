@@ -81,9 +81,12 @@ def test_limits_and_places_of_the_agent_itself_change_too(pystrobe, agent, start
     done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
     assert (done.returncode, done.stderr) == (0, "")  # whoever asked at the old place is answered
 
-    told = json.loads(live.wait_until(lambda: pystrobe.run("status", "--json", "--socket", tmp_path / "d.sock").stdout,
-                                      "a status at the new place", 0.1))
-    assert told["budget"]["cpu_promised"] == 0.07 and told["budget"]["memory_promised_bytes"] == 99 << 20
+    def budget():
+        told = pystrobe.run("status", "--json", "--socket", tmp_path / "d.sock").stdout
+        return json.loads(told)["budget"] if told else None
+
+    live.wait_until(lambda: (budget() or {}).get("cpu_promised") == 0.07, "a status at the new place", 0.1)
+    assert budget()["memory_promised_bytes"] == 99 << 20
     with urllib.request.urlopen("http://127.0.0.1:%d/healthz" % port, timeout=live.DEADLINE_S) as answer:
         assert answer.status == 200
     live.wait_until(lambda: not (tmp_path / "c.sock").exists(), "the old socket is gone", 0.1)
@@ -156,22 +159,24 @@ def exporters(told):
     return {one["name"]: one for one in told["exporters"]}
 
 
-def write_exporters(tmp_path, *sections):
+def write_exporters(tmp_path, *sections, spool="off"):
     """The settings with these exporters and no other; with an interval that makes many profiles."""
-    text = write_ini(tmp_path).partition("[exporter out]")[0].replace("interval = 1s", "interval = 1s\nspool = off")
+    text = write_ini(tmp_path).partition("[exporter out]")[0].replace("interval = 1s", "interval = 1s\nspool = %s" % spool)
     (tmp_path / "agent0.ini").write_text(text + "".join(sections))
     return (tmp_path / "agent0.ini").read_text()
 
 
-def test_an_exporter_whose_section_is_unchanged_keeps_its_queue_and_connection(pystrobe, agent, start, tmp_path):
-    def reload():
-        done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
-        assert (done.returncode, done.stderr) == (0, "")
+def reload_now(pystrobe, tmp_path):
+    done = pystrobe.run("reload", "--socket", tmp_path / "c.sock")
+    assert (done.returncode, done.stderr) == (0, "")
 
-    def waits(name, count):
-        one = exporters(status(pystrobe, tmp_path)).get(name, {"queued": 0})
-        return one if one["queued"] >= count else None
 
+def waits(pystrobe, tmp_path, name, count):
+    one = exporters(status(pystrobe, tmp_path)).get(name, {"queued": 0})
+    return one if one["queued"] >= count else None
+
+
+def test_exporters_whose_sections_are_unchanged_keep_their_queues_and_connections(pystrobe, agent, start, tmp_path):
     one = begin(start, tmp_path, "one")
     with Faults() as server, Faults() as down:
         good = "[exporter good]\ntype = otlp\nurl = %s\n" % server.url("good")
@@ -179,21 +184,29 @@ def test_an_exporter_whose_section_is_unchanged_keeps_its_queue_and_connection(p
         run = agent(write_exporters(tmp_path, good, failing))
         run.wait_for([one])
         live.wait_until(lambda: server.count > 1, "profiles arrive", 0.1)
-        before = live.wait_until(lambda: waits("failing", 2), "some wait", 0.1)
+        before = live.wait_until(lambda: waits(pystrobe, tmp_path, "failing", 2), "some wait", 0.1)
         connections = server.connections
 
-        write_exporters(tmp_path, failing, "[exporter new]\ntype = store\npath = %s/new\n" % tmp_path, good)
-        reload()
+        write_exporters(tmp_path, good, failing, "[labels]\nteam = a\n")
+        reload_now(pystrobe, tmp_path)
         after = exporters(status(pystrobe, tmp_path))
-        assert list(after) == ["failing", "new", "good"]
+        assert list(after) == ["good", "failing"]
         assert after["failing"]["queued"] >= before["queued"] and after["failing"]["retried"] >= before["retried"]
         count = server.count
         live.wait_until(lambda: server.count > count + 1, "profiles arrive still", 0.1)
         assert server.connections == connections, "it has connected anew"
+    assert run.stop()[0] == 0
 
-        queued = exporters(status(pystrobe, tmp_path))["failing"]["queued"]
-        count = server.count
-        write_exporters(tmp_path, failing.replace(down.url("status/503"), server.url("good")))
-        reload()
-        live.wait_until(lambda: server.count >= count + queued, "what waited arrives where it is to go now", 0.1)
+
+def test_what_waits_in_the_spool_goes_where_the_new_settings_say(pystrobe, agent, start, tmp_path):
+    one = begin(start, tmp_path, "one")
+    with Faults() as server, Faults() as down:
+        failing = "[exporter there]\ntype = otlp\nurl = %s\n" % down.url("status/503")
+        run = agent(write_exporters(tmp_path, failing, spool=tmp_path / "spool"))
+        run.wait_for([one])
+        waiting = live.wait_until(lambda: waits(pystrobe, tmp_path, "there", 3), "some wait", 0.1)
+
+        write_exporters(tmp_path, failing.replace(down.url("status/503"), server.url("good")), spool=tmp_path / "spool")
+        reload_now(pystrobe, tmp_path)
+        live.wait_until(lambda: server.count >= waiting["queued"], "what waited arrives where it is to go now", 0.1)
     assert run.stop()[0] == 0

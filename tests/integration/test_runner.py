@@ -173,13 +173,13 @@ def make_unit(name):
                              if "/tests/unit/" in word], done.stdout
 
 
-@pytest.mark.parametrize("name", ["retry_queue", "test_retry_queue", "delivery/retry_queue", "test_retry_queue.c"])
+@pytest.mark.parametrize("name", ["export_queue", "test_export_queue", "delivery/export_queue", "test_export_queue.c"])
 def test_make_unit_runs_one_test_by_its_name(name):
     status, programs, text = make_unit(name)
-    assert status == 0 and [os.path.basename(program) for program in programs] == ["test_retry_queue"], text
+    assert status == 0 and [os.path.basename(program) for program in programs] == ["test_export_queue"], text
 
 
 def test_make_unit_says_which_tests_there_are():
     status, programs, text = make_unit("retry")
     assert status != 0 and not programs
-    assert "there is no test retry" in text and " delivery/retry_queue " in text
+    assert "there is no test retry" in text and " delivery/export_queue " in text

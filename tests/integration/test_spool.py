@@ -21,21 +21,25 @@ BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE,
 def test_profiles_are_listed_written_and_removed(pystrobe, tmp_path):
     spool = tmp_path / "spool"
     entries.put(spool, 1, "shop", b"one")
-    entries.put(spool, 0x2a, "till\n", b"two", owers=("server", "other"))
+    entries.put(spool, 0x2a, "till\n", b"two", exporter="other", count=2)
     got = pystrobe.run("spool", "-d", spool, "ls")
     assert got.returncode == 0, got.stderr
-    assert [line.split()[0] for line in got.stdout.splitlines()] == ["ID", "1", "2a"]
-    assert "till? server other" in got.stdout
+    assert [line.split()[0] for line in got.stdout.splitlines()] == ["ID", "1", "2a.1", "2a.2"]
+    assert "till? other" in got.stdout
     rows = [json.loads(line) for line in pystrobe.run("spool", "-d", spool, "ls", "--json").stdout.splitlines()]
-    assert [row["service"] for row in rows] == ["shop", "till\n"]
-    assert rows[1]["owed_by"] == ["server", "other"] and rows[1]["bytes"] == 3
+    assert [row["service"] for row in rows] == ["shop", "till\n", "till\n"]
+    assert rows[1]["owed_by"] == ["other"] and rows[1]["bytes"] == 3 and rows[2]["id"] == "2a.2"
     out = tmp_path / "out"
-    assert pystrobe.run("spool", "-d", spool, "cat", "-o", out, "2a").returncode == 0
+    assert pystrobe.run("spool", "-d", spool, "cat", "-o", out, "2a.2").returncode == 0
     assert out.read_bytes() == b"two"
+    assert pystrobe.run("spool", "-d", spool, "cat", "1").stdout == "one"
+    some = pystrobe.run("spool", "-d", spool, "cat", "2a")
+    assert some.returncode == 1 and "2a has 2 profiles: name one of 2a.1 to 2a.2" in some.stderr
     assert pystrobe.run("spool", "-d", spool, "rm", "-y", "7").returncode == 1
+    assert pystrobe.run("spool", "-d", spool, "rm", "-y", "2a.1").returncode == 64
     assert pystrobe.run("spool", "-d", spool, "rm", "-y", "1").returncode == 0
     assert pystrobe.run("spool", "-d", spool, "rm", "-y", "--all").returncode == 0
-    assert not list(spool.glob("*.profile"))
+    assert not list(spool.glob("*.batch"))
     assert pystrobe.run("spool", "-d", spool, "rm", "-y").returncode == 64
     assert pystrobe.run("spool", "-d", tmp_path / "none", "ls").returncode == 1
     assert "Example:" in pystrobe.run("spool", "--help").stdout
@@ -43,8 +47,9 @@ def test_profiles_are_listed_written_and_removed(pystrobe, tmp_path):
 
 def test_profiles_are_pushed_by_hand(pystrobe, tmp_path):
     spool, ini = tmp_path / "spool", tmp_path / "pystrobe.ini"
-    for order in range(1, 4):
-        entries.put(spool, order, "shop", gzip.compress(b"\x32\x00"), owers=("server", "other"))
+    for number in range(1, 4):
+        entries.put(spool, number, "shop", gzip.compress(b"\x32\x00"))
+    entries.put(spool, 4, "shop", b"", exporter="other")
     with Receiver(BUILD) as receiver:
         write_ini(ini, tmp_path, receiver.url, "none")
         assert pystrobe.run("spool", "-c", ini, "push", "server", "2").returncode == 0
@@ -52,7 +57,8 @@ def test_profiles_are_pushed_by_hand(pystrobe, tmp_path):
         receiver.answer(503)
         assert pystrobe.run("spool", "-c", ini, "push", "server").returncode == 1  # one of two
         assert pystrobe.run("spool", "-c", ini, "push", "nobody").returncode == 78
-    assert sorted(path.name[-12:-8] for path in spool.glob("*.profile")) == ["0002", "0002", "0003"]
+    assert sorted(path.name for path in spool.glob("*.batch")) == ["0000000000000001-server.batch",
+                                                                    "0000000000000004-other.batch"]
 
 
 def write_ini(path, tmp_path, url, marker):

@@ -8,7 +8,6 @@ Reads BUILD, the folder in it that has the object files (default: build).
 
 A C file depends on another if its object file uses a symbol that the other one defines, as `nm` tells.
 A header depends on those that it includes. Each cycle is printed with the symbols of each arrow.
-KNOWN lists the cycles that may stay for now.
 """
 
 import collections
@@ -19,17 +18,6 @@ import sys
 
 TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIBRARIES = ("base", "unwind", "pprof", "formats", "conf", "exporters", "agent")
-
-# The C file that only the whole product has.
-PROGRAM = "agent/commands/main"
-
-# The files of a cycle that may stay for now, and what removes it.
-KNOWN = {
-    frozenset(
-        "agent/delivery/" + name
-        for name in ("export_worker", "spooler", "spooler_limits", "spooler_queue", "spooler_recovery")
-    ): "the rebuild of agent/delivery (issue 26)",
-}
 
 
 def find_files(top, ending):
@@ -119,17 +107,12 @@ def main():
         print("cycles: there are no object files below %s: run make" % build)
         return 1
     cycles, header_cycles = find_cycles(arrows), find_cycles(includes)
-    for cycle in cycles - set(KNOWN):
+    for cycle in cycles:
         print_cycle(arrows, cycle, ".c")
     for cycle in header_cycles:
         print_cycle(includes, cycle, ".h")
-    # The exceptions are about the product, which has PROGRAM, and not about what a test makes up.
-    gone = [files for files in KNOWN if PROGRAM in arrows and files not in cycles]
-    for files in gone:
-        print("cycles: there is no cycle of %s: remove it from KNOWN (%s)" % (", ".join(sorted(files)), KNOWN[files]))
-    print("cycles: %d C files, %d headers, %d cycles, %d of them known"
-          % (len(arrows), len(includes), len(cycles | header_cycles), len(cycles & set(KNOWN))))
-    return 1 if cycles - set(KNOWN) or header_cycles or gone else 0
+    print("cycles: %d C files, %d headers, %d cycles" % (len(arrows), len(includes), len(cycles | header_cycles)))
+    return 1 if cycles or header_cycles else 0
 
 
 if __name__ == "__main__":

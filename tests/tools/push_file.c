@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/time_units.h"
 #include "exporters/exporter.h"
+#include "tests/unit/exporters/send_profile.h"
 
 enum { FILE_MAX = 64 * 1024 * 1024 };
 
@@ -112,7 +113,7 @@ static enum exporter_rc send_file(struct exporter *exporter, const struct buf *f
     profile.start_ns = profile.end_ns - INT64_C(15000000000);
     profile.bytes = file->data;
     profile.size = file->size;
-    return exporter_send(exporter, &profile, profile.end_ns, answer);
+    return send_profile(exporter, &profile, profile.end_ns, answer);
 }
 
 static enum exporter_rc send_often(struct exporter *exporter, const struct buf *file,

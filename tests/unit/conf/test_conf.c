@@ -128,7 +128,7 @@ static void gives_a_store_its_defaults(void **state)
     assert_string_equal(store->path, "/var/lib/pystrobe/store");
     assert_int_equal(store->max_size_bytes, 256 << 20);
     assert_int_equal(store->max_age_ns, 7 * 86400 * second);
-    assert_int_equal(store->queue, 32);
+    assert_int_equal(store->queue_size_bytes, 8 << 20);
     assert_int_equal(store->retry_ns, 300 * second);
     assert_int_equal(store->timeout_ns, 0);
     assert_null(store->url);
@@ -160,7 +160,7 @@ static void reads_every_setting_of_a_pyroscope(void **state)
     struct conf *conf =
         conf_must_parse("[exporter far]\nurl = http://[::1]:4040/x\nheader.X-A = b; c\n"
                         "type = pyroscope\ntenant = t\ntoken_file = /t\nca_file = /c\n"
-                        "timeout = 2s\nqueue = 3\nretry = 1m\nheader.X-B = d\n");
+                        "timeout = 2s\nqueue_size = 3MiB\nretry = 1m\nheader.X-B = d\n");
     const struct exporter_settings *far = &conf->exporters[0];
 
     (void)state;
@@ -169,7 +169,7 @@ static void reads_every_setting_of_a_pyroscope(void **state)
     assert_string_equal(far->token.file, "/t");
     assert_string_equal(far->ca_file, "/c");
     assert_int_equal(far->timeout_ns, 2 * second);
-    assert_int_equal(far->queue, 3);
+    assert_int_equal(far->queue_size_bytes, 3 << 20);
     assert_int_equal(far->retry_ns, 60 * second);
     assert_int_equal(far->header_count, 2);
     assert_string_equal(far->headers[0].name, "X-A");

@@ -36,7 +36,7 @@ static const char full[] = "[agent]\n"
                            "path = /srv/profiles\n"
                            "max_size = 1.5GiB\n"
                            "max_age = 36h\n"
-                           "queue = 7\n"
+                           "queue_size = 7MiB\n"
                            "retry = 0s\n"
                            "[exporter far]\n"
                            "type = pyroscope\n"
@@ -82,7 +82,7 @@ static void assert_same_exporter(const struct exporter_settings *a,
     assert_same(a->ca_file, b->ca_file);
     assert_int_equal(a->header_count, b->header_count);
     assert_int_equal(a->timeout_ns, b->timeout_ns);
-    assert_int_equal(a->queue, b->queue);
+    assert_int_equal(a->queue_size_bytes, b->queue_size_bytes);
     assert_int_equal(a->retry_ns, b->retry_ns);
 }
 
@@ -145,6 +145,7 @@ static void says_where_each_setting_came_from(void **state)
         "[agent]\n"
         "rate = 7Hz ; t.ini:5\n"
         "interval = 15s ; default\n"
+        "stop_timeout = 5s ; default\n"
         "scan = 1s ; default\n"
         "max_cpu = 1% ; default\n"
         "max_memory = 64MiB ; default\n"
@@ -210,7 +211,7 @@ static void prints_what_the_type_of_an_exporter_uses_and_no_more(void **state)
                         "path = /var/lib/pystrobe/store ; default\n"
                         "max_size = 256MiB ; default\n"
                         "max_age = 7d ; default\n"
-                        "queue = 32 ; default\n"
+                        "queue_size = 8MiB ; default\n"
                         "retry = 5m ; default\n");
     conf_free(conf);
     buf_finish(&out);

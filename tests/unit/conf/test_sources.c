@@ -312,7 +312,7 @@ static void leaves_open_what_opentelemetrys_variables_may_say(void **state)
         assert_null(conf->exporters[0].url);
         assert_int_equal(conf->exporters[0].timeout_ns, 0);
         assert_null(conf->exporters[0].compression);
-        assert_int_equal(conf->exporters[0].queue, 32); /* which they do not know */
+        assert_int_equal(conf->exporters[0].queue, 0); /* which they do not know */
         buf_init(&out, CONF_TEXT_MAX);
         conf_print(conf, &out);
         assert_non_null(strstr(conf_text_of(&out),

@@ -1,309 +1,303 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * delivery_fixture.h - a delivery on a stepped clock, with servers that do as they are told.
+ * delivery_fixture.h - a delivery whose clock the test sets, and exporters that do as it says.
  *
- * Shape: fixture_make in a test's setup; the settings and servers as the test likes; fixture_open;
- *        profiles by fixture_put, time by fixture_pass and EVENTUALLY; fixture_end in the teardown.
+ * Shape:   delivery_fixture_new, fixture_add for each exporter, fixture_start, fixture_put; then
+ *          fixture_advance and fixture_until; fixture_free.
+ * Time:    stands still until the test moves it on. Threads look at it again each millisecond, so
+ *          no result depends on how fast the machine is.
  */
 #ifndef TESTS_UNIT_DELIVERY_DELIVERY_FIXTURE_H
 #define TESTS_UNIT_DELIVERY_DELIVERY_FIXTURE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "agent/delivery/delivery.h"
-#include "exporters/spool.h"
-#include "tests/unit/delivery/stepped_clock.h"
-#include "tests/unit/temp_tree.h"
+#include "tests/unit/hang_limit.h"
+#include "tests/unit/unit_test.h"
 
-enum { SERVERS = 4, GOT_MAX = 4096, LOG_SIZE = 16 * 1024 };
+#define SECOND UINT64_C(1000000000)
 
-/* A server; each exporter that sends to it has one of its own. All may be changed at any time. */
-struct server {
-    struct stepped_clock *clock;
-    atomic_int rc;              /* what a send gives */
-    atomic_bool denies, absent; /* a send is denied, or reaches nobody */
-    atomic_int poison;          /* the number of a profile that is never taken; -1: none */
-    atomic_bool block;          /* a send waits until it is canceled */
-    atomic_bool deaf;           /* ... or until it blocks no more */
-    atomic_bool hangs;          /* one send waits until `released`, whoever cancels it */
-    atomic_bool released;
-    atomic_uint_fast64_t pause_ns; /* how long a send takes */
-    atomic_int sends, canceled, closed;
-    pthread_mutex_t lock; /* guards the rest */
-    int got[GOT_MAX];     /* the numbers of the profiles that were taken, in order */
-    size_t count;
-    int64_t utc_ns;    /* the time that the last send was given */
-    bool seen_on_disk; /* every profile had its file while it was sent */
+enum { FAKE_TEXT_MAX = 8192, FAKE_IN_FLIGHT_MAX = 16, FIXTURE_EXPORTERS_MAX = 4 };
+
+/* What an exporter of the test does with a batch; it fills in the answer. */
+typedef enum exporter_rc fake_judge(void *ctx, const struct batch *batch,
+                                    struct exporter_answer *answer);
+
+struct fake {
+    pthread_mutex_t lock;
+    _Atomic(fake_judge *) judge; /* NULL: takes all */
+    void *ctx;                   /* of `judge` */
+    atomic_int rc;               /* without a judge */
+    atomic_bool hold;            /* nothing ends until this is false */
+    atomic_bool deaf;            /* nor by a cancel */
+    atomic_bool canceled, closed;
+    const struct batch *flying[FAKE_IN_FLIGHT_MAX];
+    void *tags[FAKE_IN_FLIGHT_MAX];
+    atomic_size_t flying_count, flying_most, starts;
+    char got[FAKE_TEXT_MAX];   /* the services taken, in order, a blank behind each */
+    char sizes[FAKE_TEXT_MAX]; /* how many profiles each try had */
 };
 
 struct fixture {
     struct delivery *delivery;
-    struct stepped_clock clock;
-    atomic_int_fast64_t utc_offset_ns; /* of the UTC clock to the stepped one */
-    struct delivery_spool spool;       /* path NULL: without a spool */
-    struct delivery_limits limits;
-    struct server servers[SERVERS];
-    size_t profile_size; /* bytes of a profile */
-    pthread_mutex_t lock;
-    char log[LOG_SIZE]; /* lines that begin with "W " or "I " */
-    atomic_int lines;
-    char path[128]; /* the spool's */
+    struct delivery_world world;
+    atomic_uint_fast64_t now_ns;
+    atomic_int_fast64_t utc_ns;
+    struct fake fakes[FIXTURE_EXPORTERS_MAX];
+    size_t count;
+    pthread_mutex_t log_lock;
+    char log[FAKE_TEXT_MAX * 4];
+    uint64_t interval_ns;
 };
 
 static inline uint64_t fixture_now(void *ctx)
 {
-    return clock_now(&((struct fixture *)ctx)->clock);
+    struct fixture *fix = ctx;
+
+    return atomic_load(&fix->now_ns);
 }
 
 static inline int64_t fixture_utc(void *ctx)
 {
     struct fixture *fix = ctx;
 
-    return (int64_t)clock_now(&fix->clock) + atomic_load(&fix->utc_offset_ns);
-}
-
-static inline void fixture_wait(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock,
-                                uint64_t deadline_ns)
-{
-    clock_wait(&((struct fixture *)ctx)->clock, cond, lock, deadline_ns);
-}
-
-static inline void fixture_pass(struct fixture *fix, uint64_t ns)
-{
-    clock_pass(&fix->clock, ns);
+    return atomic_load(&fix->utc_ns);
 }
 
 static inline void fixture_log(void *ctx, enum delivery_level level, const char *line)
 {
     struct fixture *fix = ctx;
+    size_t used;
 
-    (void)pthread_mutex_lock(&fix->lock);
-    if (strlen(fix->log) + strlen(line) + 4 < LOG_SIZE) {
-        (void)strncat(fix->log, level == DELIVERY_WARNING ? "W " : "I ", 3);
-        (void)strncat(fix->log, line, LOG_SIZE - strlen(fix->log) - 2);
-        (void)strncat(fix->log, "\n", 2);
+    (void)pthread_mutex_lock(&fix->log_lock);
+    used = strlen(fix->log);
+    (void)snprintf(fix->log + used, sizeof(fix->log) - used, "%s %s\n",
+                   level == DELIVERY_WARNING ? "W" : "I", line);
+    (void)pthread_mutex_unlock(&fix->log_lock);
+}
+
+static inline void fixture_wait(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock,
+                                uint64_t until_ns)
+{
+    struct timespec until;
+
+    (void)ctx;
+    (void)until_ns;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(cond, lock, &until);
+}
+
+static inline void fake_start(void *ctx, const struct batch *batch, int64_t now_ns, void *tag)
+{
+    struct fake *fake = ctx;
+    size_t used;
+
+    (void)now_ns;
+    (void)pthread_mutex_lock(&fake->lock);
+    assert_true(fake->flying_count < FAKE_IN_FLIGHT_MAX);
+    used = strlen(fake->sizes);
+    (void)snprintf(fake->sizes + used, sizeof(fake->sizes) - used, "%zu ", batch->count);
+    fake->flying[fake->flying_count] = batch;
+    fake->tags[fake->flying_count] = tag;
+    fake->flying_count++;
+    fake->starts++; /* last: a test looks at it */
+    if (fake->flying_count > fake->flying_most)
+        fake->flying_most = (size_t)fake->flying_count;
+    (void)pthread_mutex_unlock(&fake->lock);
+}
+
+/* Notes the profiles that were taken. */
+static inline void fake_note(struct fake *fake, const struct batch *batch, enum exporter_rc rc,
+                             const struct exporter_answer *answer)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        size_t used = strlen(fake->got);
+
+        if (rc != EXPORTER_OK && (answer->failed_count == 0 || batch_set_has(&answer->failed, i)))
+            continue;
+        (void)snprintf(fake->got + used, sizeof(fake->got) - used, "%s ",
+                       batch->profiles[i].service);
     }
-    (void)pthread_mutex_unlock(&fix->lock);
-    (void)atomic_fetch_add(&fix->lines, 1);
 }
 
-/* How often the log has a text. */
-static inline size_t fixture_log_count(struct fixture *fix, const char *text)
+/* Ends the first batch under way. */
+static inline bool fake_end_one(struct fake *fake, struct exporter_result *out)
 {
-    size_t count = 0;
+    const struct batch *batch = fake->flying[0];
+    bool canceled = fake->canceled && !fake->deaf;
+    fake_judge *judge = fake->judge;
 
-    (void)pthread_mutex_lock(&fix->lock);
-    for (const char *at = fix->log; (at = strstr(at, text)); at++)
-        count++;
-    (void)pthread_mutex_unlock(&fix->lock);
-    return count;
+    if (fake->flying_count == 0 || (fake->hold && !canceled))
+        return false;
+    *out = (struct exporter_result){.ctx = fake->tags[0], .rc = (enum exporter_rc)fake->rc};
+    if (canceled && fake->hold)
+        out->rc = EXPORTER_RETRY;
+    else if (judge)
+        out->rc = judge(fake->ctx, batch, &out->answer);
+    if (out->rc != EXPORTER_OK && !out->answer.err.text[0])
+        err_set(&out->answer.err, "the fake says %s", exporter_rc_label(out->rc));
+    fake_note(fake, batch, out->rc, &out->answer);
+    fake->flying_count--;
+    memmove(fake->flying, fake->flying + 1, sizeof(fake->flying) - sizeof(fake->flying[0]));
+    memmove(fake->tags, fake->tags + 1, sizeof(fake->tags) - sizeof(fake->tags[0]));
+    return true;
 }
 
-/* The entries in a folder of the test's directory. */
-static inline size_t files_in(const char *name)
+static inline bool fake_wait(void *ctx, unsigned timeout_ms, struct exporter_result *out)
 {
-    char path[128];
-    const struct dirent *item;
-    struct spool_name entry;
-    size_t count = 0;
-    DIR *dir;
+    struct fake *fake = ctx;
+    bool ended;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", tree, name); /* in several threads at once */
-    dir = opendir(path);
-    while (dir && (item = readdir(dir)))
-        count += spool_name_read(item->d_name, &entry) ? 1 : 0;
-    if (dir)
-        (void)closedir(dir);
-    return count;
+    (void)timeout_ms;
+    (void)pthread_mutex_lock(&fake->lock);
+    ended = fake_end_one(fake, out);
+    (void)pthread_mutex_unlock(&fake->lock);
+    if (!ended)
+        (void)usleep(500);
+    return ended;
 }
 
-/* A send takes its time, or waits for as long as the test likes. */
-static inline void server_wait(struct server *server)
+static inline void fake_wake(void *ctx)
 {
-    const uint64_t end_ns = clock_now(server->clock) + atomic_load(&server->pause_ns);
-    const bool hangs = atomic_exchange(&server->hangs, false);
-
-    while (clock_now(server->clock) < end_ns)
-        clock_idle(server->clock, end_ns);
-    while ((hangs && !atomic_load(&server->released)) ||
-           (atomic_load(&server->block) &&
-            (atomic_load(&server->canceled) == 0 || atomic_load(&server->deaf))))
-        clock_idle(server->clock, UINT64_MAX);
+    (void)ctx;
 }
 
-static inline enum exporter_rc server_send(void *ctx, const struct exporter_profile *profile,
-                                           int64_t utc_ns, struct exporter_answer *answer)
+static inline void fake_cancel(void *ctx)
 {
-    const int number = (int)strtol(profile->service, NULL, 10);
-    struct server *server = ctx;
-    enum exporter_rc rc;
+    struct fake *fake = ctx;
 
-    (void)atomic_fetch_add(&server->sends, 1);
-    server_wait(server);
-    answer->denied = atomic_load(&server->denies);
-    answer->unsent = atomic_load(&server->absent);
-    rc = (enum exporter_rc)atomic_load(&server->rc);
-    if (answer->denied || answer->unsent || number == atomic_load(&server->poison) ||
-        (atomic_load(&server->canceled) > 0 && !atomic_load(&server->deaf)))
-        rc = EXPORTER_RETRY;
-    err_set(&answer->err, "the server says %s", exporter_rc_label(rc));
-    (void)pthread_mutex_lock(&server->lock);
-    server->utc_ns = utc_ns;
-    if (files_in("spool") == 0)
-        server->seen_on_disk = false;
-    if (rc == EXPORTER_OK && server->count < GOT_MAX)
-        server->got[server->count++] = number;
-    (void)pthread_mutex_unlock(&server->lock);
-    return rc;
+    fake->canceled = true;
 }
 
-static inline void server_cancel(void *ctx)
+static inline void fake_close(void *ctx)
 {
-    (void)atomic_fetch_add(&((struct server *)ctx)->canceled, 1);
+    struct fake *fake = ctx;
+
+    atomic_store(&fake->closed, true);
 }
 
-static inline void server_close(void *ctx)
-{
-    (void)atomic_fetch_add(&((struct server *)ctx)->closed, 1);
-}
-
-static inline struct delivery_sink server_sink(struct fixture *fix, size_t server)
-{
-    return (struct delivery_sink){server_send, server_cancel, server_close, &fix->servers[server]};
-}
-
-/* For a test's setup: a fixture with the default settings, and a spool if it is wanted. */
-static inline int fixture_make(void **state, bool spooled)
+/* With a spool unless `spool` is NULL. */
+static inline struct fixture *delivery_fixture_new(const struct delivery_spool *spool)
 {
     struct fixture *fix = calloc(1, sizeof(*fix));
-
-    assert_non_null(fix);
-    assert_int_equal(tree_make(state), 0);
-    (void)snprintf(fix->path, sizeof(fix->path), "%s", tree_path("spool"));
-    fix->spool.path = spooled ? fix->path : NULL;
-    fix->profile_size = 10;
-    clock_init(&fix->clock, 1000 * NS_PER_S);
-    (void)pthread_mutex_init(&fix->lock, NULL);
-    for (size_t i = 0; i < SERVERS; i++) {
-        fix->servers[i].clock = &fix->clock;
-        atomic_store(&fix->servers[i].poison, -1);
-        (void)pthread_mutex_init(&fix->servers[i].lock, NULL);
-        fix->servers[i].seen_on_disk = true;
-    }
-    hang_limit_begin();
-    *state = fix;
-    return 0;
-}
-
-static inline struct delivery_world fixture_world(struct fixture *fix)
-{
-    return (struct delivery_world){fixture_now, fixture_utc, fixture_log, fix, fixture_wait};
-}
-
-/* A delivery with exporters "a" to server 0, "b" to server 1 and so on. */
-static inline void fixture_open(struct fixture *fix, size_t exporters)
-{
-    static const char *const names[] = {"a", "b"};
-    const struct delivery_world world = fixture_world(fix);
     struct err err = {""};
 
-    if (!delivery_new(&world, fix->spool.path ? &fix->spool : NULL, &fix->delivery, &err))
+    assert_non_null(fix);
+    (void)pthread_mutex_init(&fix->log_lock, NULL);
+    atomic_store(&fix->now_ns, 1000 * SECOND);
+    atomic_store(&fix->utc_ns, 1700000000 * (int64_t)SECOND);
+    fix->interval_ns = 15 * SECOND;
+    fix->world = (struct delivery_world){fixture_now, fixture_utc, fixture_log, fixture_wait, fix};
+    if (!delivery_new(&fix->world, spool, &fix->delivery, &err))
         fail_msg("%s", err.text);
-    for (size_t i = 0; i < exporters; i++) {
-        struct delivery_sink sink = server_sink(fix, i);
+    hang_limit_begin();
+    return fix;
+}
 
-        atomic_store(&fix->servers[i].canceled, 0);
-        assert_true(delivery_add(fix->delivery, names[i], EXPORTER_WHOLE, &sink, &fix->limits));
-    }
+/* Adds an exporter; 0 among the limits: the default. */
+static inline struct fake *fixture_add(struct fixture *fix, const char *name,
+                                       const struct export_limits *limits)
+{
+    struct fake *fake = &fix->fakes[fix->count++];
+    const struct delivery_sink sink = {.start = fake_start,
+                                       .wait = fake_wait,
+                                       .wake = fake_wake,
+                                       .cancel = fake_cancel,
+                                       .close = fake_close,
+                                       .in_flight_max = 4,
+                                       .profiles_max = BATCH_PROFILES_MAX,
+                                       .ctx = fake};
+
+    (void)pthread_mutex_init(&fake->lock, NULL);
+    assert_true(delivery_add(fix->delivery, name, EXPORTER_PER_TYPE, &sink, limits));
+    return fake;
+}
+
+static inline void fixture_start(struct fixture *fix)
+{
     assert_true(delivery_start(fix->delivery));
 }
 
-static inline bool fixture_flush(struct fixture *fix, uint64_t within_ns)
+/* Ends it as if the process ended. False: a thread was left behind. */
+static inline bool fixture_free(struct fixture *fix)
 {
-    return delivery_flush(fix->delivery, fixture_now(fix) + within_ns);
-}
+    bool whole = delivery_free(fix->delivery);
 
-/* Ends the delivery, not before all has been tried once more. */
-static inline void fixture_close(struct fixture *fix)
-{
-    (void)fixture_flush(fix, 3600 * NS_PER_S);
-    assert_true(delivery_free(fix->delivery));
-    fix->delivery = NULL;
-}
-
-/* For its teardown. No thread of the delivery may be left that uses the fixture. */
-static inline int fixture_end(void **state)
-{
-    struct fixture *fix = *state;
-
-    for (size_t i = 0; i < SERVERS; i++)
-        atomic_store(&fix->servers[i].block, false);
-    assert_true(delivery_free(fix->delivery));
     hang_limit_end();
-    free(fix);
-    return tree_remove(state);
+    if (whole) /* else a thread still uses it */
+        free(fix);
+    return whole;
 }
 
-/* A profile whose service is a number. */
-static inline void fixture_put_at(struct fixture *fix, int number, int64_t start_ns)
+static inline void fixture_advance(struct fixture *fix, uint64_t ns)
 {
-    static const char bytes[20000];
-    char service[16];
-    const struct exporter_profile profile = {.service = service,
-                                             .start_ns = start_ns,
-                                             .end_ns = fixture_utc(fix),
-                                             .bytes = bytes,
-                                             .size = fix->profile_size};
-
-    assert_true(fix->profile_size <= sizeof(bytes));
-    (void)snprintf(service, sizeof(service), "%d", number);
-    delivery_put(fix->delivery, EXPORTER_WHOLE, &profile);
+    (void)atomic_fetch_add(&fix->now_ns, ns);
+    (void)atomic_fetch_add(&fix->utc_ns, (int64_t)ns);
 }
 
-static inline void fixture_put(struct fixture *fix, int first, int count)
+/* A profile of `size` bytes that begins now. */
+static inline void fixture_put_sized(struct fixture *fix, const char *service, size_t size)
 {
-    for (int i = 0; i < count; i++)
-        fixture_put_at(fix, first + i, fixture_utc(fix));
+    int64_t end_ns = atomic_load(&fix->utc_ns);
+    char *bytes = calloc(1, size + 1);
+    struct exporter_profile profile = {.service = service,
+                                       .type = "cpu",
+                                       .start_ns = end_ns - (int64_t)fix->interval_ns,
+                                       .end_ns = end_ns,
+                                       .bytes = bytes,
+                                       .size = size};
+
+    assert_non_null(bytes);
+    delivery_put(fix->delivery, EXPORTER_PER_TYPE, &profile);
+    free(bytes);
 }
 
-static inline struct delivery_stats fixture_stats(struct fixture *fix, size_t i)
+/* An interval with a profile for each of the services, named by one letter each. */
+static inline void fixture_interval(struct fixture *fix, const char *services)
 {
-    struct delivery_stats got;
-
-    (void)delivery_stats(fix->delivery, i, &got);
-    return got;
+    for (const char *at = services; *at; at++)
+        fixture_put_sized(fix, (char[]){*at, '\0'}, 10);
+    delivery_end_interval(fix->delivery);
+    fixture_advance(fix, fix->interval_ns);
 }
 
-static inline struct delivery_spool_stats fixture_spool_stats(struct fixture *fix)
+static inline void fixture_stats(struct fixture *fix, size_t i, struct delivery_stats *out)
 {
-    struct delivery_spool_stats got;
-
-    delivery_spool_stats(fix->delivery, &got);
-    return got;
+    (void)delivery_stats(fix->delivery, i, out);
 }
 
-/*
- * The server has each profile from `first` on once, and in order but for `back` of them: where it
- * recovers just as a probe is sent, that goes ahead, and the one that had failed is tried later.
+/* Waits until `stats`, those of the first exporter, are as they are to be; moves time on meanwhile.
  */
-static inline void assert_got_but(struct server *server, int first, size_t count, size_t back)
-{
-    bool seen[GOT_MAX] = {false};
-    size_t backward = 0;
+#define FIXTURE_UNTIL(fix, condition, advance_ns) \
+    do {                                          \
+        for (;;) {                                \
+            fixture_stats(fix, 0, &stats);        \
+            if (condition)                        \
+                break;                            \
+            fixture_advance(fix, advance_ns);     \
+            (void)usleep(1000);                   \
+        }                                         \
+    } while (0)
 
-    (void)pthread_mutex_lock(&server->lock);
-    assert_int_equal(server->count, count);
-    for (size_t i = 0; i < count; i++) {
-        assert_in_range(server->got[i] - first, 0, count - 1);
-        assert_false(seen[server->got[i] - first]);
-        seen[server->got[i] - first] = true;
-        backward += i > 0 && server->got[i] < server->got[i - 1];
-    }
-    assert_true(backward <= back);
-    (void)pthread_mutex_unlock(&server->lock);
-}
-
-static inline void assert_got(struct server *server, int first, size_t count)
+static inline size_t fixture_lines(struct fixture *fix, const char *part)
 {
-    assert_got_but(server, first, count, 0);
+    size_t count = 0;
+
+    (void)pthread_mutex_lock(&fix->log_lock);
+    for (const char *at = fix->log; (at = strstr(at, part)); at++)
+        count++;
+    (void)pthread_mutex_unlock(&fix->log_lock);
+    return count;
 }
 
 #endif

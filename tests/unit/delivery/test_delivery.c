@@ -1,466 +1,397 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_delivery.c - no profile is lost uncounted, and nobody is ever held up by a server. */
-#include <signal.h>
-
 #include "tests/unit/delivery/delivery_fixture.h"
 
-/* Without a spool, and with short pauses. */
-static int setup(void **state)
-{
-    struct fixture *fix;
+static const struct export_limits usual = {.in_flight = 4};
 
-    (void)fixture_make(state, false);
-    fix = *state;
-    fix->limits.backoff_min_ns = 1 * NS_PER_MS;
-    fix->limits.backoff_max_ns = 4 * NS_PER_MS;
-    return 0;
+static void the_profiles_of_an_interval_go_together(void **state)
+{
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fixture_start(fix);
+    fixture_interval(fix, "abc");
+    fixture_interval(fix, "de");
+    FIXTURE_UNTIL(fix, stats.sent == 5, 0);
+    assert_string_equal(fake->got, "a b c d e ");
+    assert_string_equal(fake->sizes, "3 2 ");
+    assert_true(fixture_free(fix));
 }
 
-static struct delivery_stats stats(struct fixture *fix)
+static void a_large_interval_is_several_batches_side_by_side(void **state)
 {
-    return fixture_stats(fix, 0);
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->hold = true;
+    fixture_start(fix);
+    for (int i = 0; i < 600; i++)
+        fixture_put_sized(fix, "s", 10);
+    delivery_end_interval(fix->delivery);
+    AWAIT(fake->flying_count == 3);
+    assert_string_equal(fake->sizes, "256 256 88 ");
+    fake->hold = false;
+    FIXTURE_UNTIL(fix, stats.sent == 600, 0);
+    assert_true(fixture_free(fix));
 }
 
-static void delivers_in_order(void **state)
+static void the_next_interval_waits_for_the_one_before(void **state)
 {
-    struct fixture *fix = *state;
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
 
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 3);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_got(&fix->servers[0], 0, 3);
-    assert_int_equal(stats(fix).sent, 3);
-    assert_int_equal(stats(fix).sent_bytes, 30);
-    assert_int_equal(stats(fix).queued, 0);
-    assert_int_equal(fix->servers[0].utc_ns, 1000 * (int64_t)NS_PER_S);
-    assert_string_equal(fix->log, "");
+    (void)state;
+    fake->hold = true;
+    fixture_start(fix);
+    for (int i = 0; i < 4; i++)
+        fixture_interval(fix, "ab");
+    AWAIT(fake->starts == 1);
+    fake->hold = false;
+    FIXTURE_UNTIL(fix, stats.sent == 8, SECOND);
+    assert_int_equal(fake->flying_most, 1);
+    assert_string_equal(fake->got, "a b a b a b a b ");
+    assert_true(fixture_free(fix));
 }
 
-static void copies_what_it_is_given(void **state)
+static void each_exporter_has_a_queue_of_its_own(void **state)
 {
-    struct fixture *fix = *state;
-    char service[] = "7", bytes[] = "bytes";
-    const struct exporter_profile profile = {.service = service, .bytes = bytes, .size = 5};
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *slow = fixture_add(fix, "slow", &usual),
+                *quick = fixture_add(fix, "quick", &usual);
+    struct delivery_stats stats;
 
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    delivery_put(fix->delivery, EXPORTER_WHOLE, &profile);
-    memset(service, 'X', 1);
-    memset(bytes, 'X', 5);
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_got(&fix->servers[0], 7, 1);
+    (void)state;
+    slow->hold = true;
+    fixture_start(fix);
+    for (int i = 0; i < 3; i++)
+        fixture_interval(fix, "ab");
+    for (;;) {
+        assert_string_equal(delivery_stats(fix->delivery, 1, &stats), "quick");
+        if (stats.sent == 6)
+            break;
+        fixture_advance(fix, SECOND);
+        (void)usleep(1000);
+    }
+    assert_string_equal(quick->got, "a b a b a b ");
+    fixture_stats(fix, 0, &stats);
+    assert_int_equal(stats.queued, 6);
+    assert_int_equal(stats.sent, 0);
+    assert_true(fixture_free(fix));
 }
 
-static void gives_each_exporter_its_form_only(void **state)
+/* Refuses all profiles of service "b", and names them. */
+static enum exporter_rc name_b(void *ctx, const struct batch *batch, struct exporter_answer *answer)
 {
-    struct fixture *fix = *state;
+    const enum exporter_rc *rc = ctx;
 
-    fixture_open(fix, 1);
-    assert_int_equal(delivery_wanted(fix->delivery, EXPORTER_WHOLE), 1);
-    assert_int_equal(delivery_wanted(fix->delivery, EXPORTER_PER_TYPE), 0);
-    delivery_put(fix->delivery, EXPORTER_PER_TYPE, &(struct exporter_profile){.service = "x"});
-    fixture_put(fix, 0, 1);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_got(&fix->servers[0], 0, 1);
+    for (size_t i = 0; i < batch->count; i++)
+        if (strcmp(batch->profiles[i].service, "b") == 0) {
+            batch_set_add(&answer->failed, i);
+            answer->failed_count++;
+        }
+    return answer->failed_count > 0 ? *rc : EXPORTER_OK;
 }
 
-static void tries_again_until_it_is_taken(void **state)
+static void of_a_refusal_that_names_profiles_the_others_count_as_taken(void **state)
 {
-    struct fixture *fix = *state;
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    enum exporter_rc refused = EXPORTER_REFUSED;
+    struct delivery_stats stats;
 
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, stats(fix).retried >= 5);
-    assert_int_equal(stats(fix).queued, 1);
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    EVENTUALLY(fix, stats(fix).sent == 1);
-
-    assert_int_equal(stats(fix).queued, 0);
-    assert_string_equal(stats(fix).last_error.text, "the server says retry");
+    (void)state;
+    fake->judge = name_b;
+    fake->ctx = &refused;
+    fixture_start(fix);
+    fixture_interval(fix, "abc");
+    FIXTURE_UNTIL(fix, stats.sent == 2 && stats.refused == 1 && stats.queued == 0, 0);
+    assert_string_equal(fake->sizes, "3 ");
+    assert_int_equal(fixture_lines(fix, "W exporter a: profiles were refused (1 so far)"), 1);
+    assert_true(fixture_free(fix));
 }
 
-static void pauses_longer_after_each_failure(void **state)
+static void only_what_failed_is_sent_again(void **state)
 {
-    struct fixture *fix = *state;
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    enum exporter_rc again = EXPORTER_RETRY;
+    struct delivery_stats stats;
 
-    fix->limits.backoff_min_ns = 10 * NS_PER_MS;
-    fix->limits.backoff_max_ns = 20 * NS_PER_S;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) >= 2);
-    fixture_pass(fix, 400 * NS_PER_MS);
-
-    /* Without a doubling there would be about 60 tries, as the mean pause is 5 ms and more. */
-    assert_in_range(atomic_load(&fix->servers[0].sends), 2, 20);
+    (void)state;
+    fake->judge = name_b;
+    fake->ctx = &again;
+    fixture_start(fix);
+    fixture_interval(fix, "abc");
+    FIXTURE_UNTIL(fix, fake->starts >= 2, SECOND);
+    fixture_interval(fix, "d"); /* the others do not wait for it */
+    FIXTURE_UNTIL(fix, stats.sent == 3, SECOND);
+    fake->judge = NULL;
+    FIXTURE_UNTIL(fix, stats.sent == 4 && stats.queued == 0, SECOND);
+    assert_memory_equal(fake->sizes, "3 1 ", 4);
+    assert_memory_equal(fake->got, "a c d ", 6);
+    assert_true(fixture_free(fix));
 }
 
-static void does_not_try_again_what_is_refused(void **state)
+/* Refuses a batch with service "b" in it, and does not say why. */
+static enum exporter_rc refuse_with_b(void *ctx, const struct batch *batch,
+                                      struct exporter_answer *answer)
 {
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].rc, EXPORTER_REFUSED);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 2);
-    EVENTUALLY(fix, stats(fix).refused == 2);
-
-    assert_int_equal(atomic_load(&fix->servers[0].sends), 2);
-    assert_int_equal(stats(fix).queued, 0);
-}
-
-static void lets_no_profile_hold_up_the_others(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].poison, 99);
-    fixture_open(fix, 1);
-    fixture_put(fix, 99, 1);
-    fixture_put(fix, 0, 10);
-    EVENTUALLY(fix, stats(fix).sent == 10);
-
-    assert_int_equal(stats(fix).queued, 1);
-    assert_int_equal(stats(fix).dropped_old, 0);
-}
-
-static void gives_a_profile_up_after_a_while(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.retry_ns = 60 * NS_PER_S;
-    fix->limits.backoff_max_ns = 10 * NS_PER_S;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, stats(fix).dropped_old == 1);
-
-    assert_int_equal(stats(fix).queued, 0);
-    assert_true(atomic_load(&fix->servers[0].sends) > 1);
-}
-
-static void drops_what_a_server_would_not_take_any_more(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.max_age_ns = exporter_types[EXPORTER_PYROSCOPE].max_age_ns;
-    atomic_store(&fix->utc_offset_ns, 9000 * (int64_t)NS_PER_S);
-    fixture_open(fix, 1);
-    fixture_put_at(fix, 0, fixture_utc(fix) - 3001 * (int64_t)NS_PER_S);
-    fixture_put_at(fix, 1, fixture_utc(fix) - 2999 * (int64_t)NS_PER_S);
-    fixture_put_at(fix, 2, 20000 * (int64_t)NS_PER_S);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_got(&fix->servers[0], 1, 2);
-    assert_int_equal(stats(fix).dropped_old, 1);
-}
-
-static void drops_the_oldest_when_the_queue_is_full(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.queue_profiles = 3;
-    atomic_store(&fix->servers[0].block, true);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1); /* under way */
-    EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) == 1);
-    fixture_put(fix, 1, 5);
-    assert_int_equal(stats(fix).dropped_full, 2);
-    assert_int_equal(stats(fix).queued, 4);
-    atomic_store(&fix->servers[0].block, false);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_int_equal(fix->servers[0].count, 4);
-    assert_memory_equal(fix->servers[0].got, ((const int[]){0, 3, 4, 5}), 4 * sizeof(int));
-    assert_non_null(strstr(fix->log, "W exporter a: 2 profiles were dropped"));
-}
-
-static void drops_by_bytes_too(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.queue_bytes = 8000;
-    atomic_store(&fix->servers[0].block, true);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) == 1);
-    fix->profile_size = 3000;
-    fixture_put(fix, 1, 4);
-
-    assert_int_equal(stats(fix).dropped_full, 2);
-    assert_true(stats(fix).queued_bytes < 8000 + 1000);
-}
-
-static void drops_only_itself_when_it_is_too_large_for_any_queue(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.queue_bytes = 8000;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 1, 1);
-    fix->profile_size = 9000;
-    fixture_put(fix, 2, 1);
-    assert_int_equal(stats(fix).dropped_full, 1);
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_got(&fix->servers[0], 1, 1);
-}
-
-static void holds_up_no_caller(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].block, true);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) == 1);
-    fixture_put(fix, 1, 1000); /* whoever waited for the server here would never return */
-
-    assert_int_equal(stats(fix).dropped_full, 1000 - 32);
-}
-
-static void lets_no_exporter_hold_up_another(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].block, true);
-    fixture_open(fix, 2);
-    fixture_put(fix, 0, 2);
-    EVENTUALLY(fix, fixture_stats(fix, 1).sent == 2);
-    assert_int_equal(stats(fix).sent, 0);
-    assert_int_equal(delivery_count(fix->delivery), 2);
-    assert_false(fixture_flush(fix, 0));
-    assert_true(delivery_free(fix->delivery));
-    fix->delivery = NULL;
-
-    assert_true(atomic_load(&fix->servers[1].closed));
-    assert_true(atomic_load(&fix->servers[0].closed));
-}
-
-static void tries_all_that_waits_at_the_end(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.backoff_min_ns = 100 * NS_PER_S; /* they would wait far longer */
-    fix->limits.backoff_max_ns = 100 * NS_PER_S;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 2);
-    EVENTUALLY(fix, stats(fix).retried >= 1);
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_int_equal(stats(fix).sent, 2);
-}
-
-static void ends_soon_when_all_is_done(void **state)
-{
-    struct fixture *fix = *state;
-
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    assert_true(fixture_flush(fix, 10 * HANG_LIMIT_NS)); /* whoever waits that long hangs */
-}
-
-static void cancels_at_the_deadline_and_counts_the_rest(void **state)
-{
-    struct fixture *fix = *state;
-    uint64_t before;
-
-    atomic_store(&fix->servers[0].block, true);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 3);
-    before = fixture_now(fix);
-    assert_false(fixture_flush(fix, 100 * NS_PER_MS));
-
-    assert_true(fixture_now(fix) - before >= 100 * NS_PER_MS);
-    assert_true(atomic_load(&fix->servers[0].canceled)); /* else the server would block for ever */
-    assert_int_equal(stats(fix).dropped_stop, 3);
-    assert_int_equal(stats(fix).queued, 0);
-    assert_string_equal(fix->log,
-                        "W exporter a: 3 profiles could not be delivered before the end\n");
-}
-
-static void leaves_behind_a_thread_that_hears_nothing(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].block, true);
-    atomic_store(&fix->servers[0].deaf, true);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, atomic_load(&fix->servers[0].sends) == 1);
-    assert_false(
-        fixture_flush(fix, 50 * NS_PER_MS)); /* and returns, although the thread does not */
-
-    assert_false(delivery_free(fix->delivery));
-    fix->delivery = NULL;
-    assert_false(atomic_load(&fix->servers[0].closed)); /* it is in use */
-    atomic_store(&fix->servers[0].block, false);        /* now it comes to its end */
-    AWAIT(atomic_load(&fix->servers[0].closed));
-    assert_string_equal(fix->log,
-                        "W exporter a: 1 profiles could not be delivered before the end\n");
-}
-
-static void takes_nothing_after_the_end(void **state)
-{
-    struct fixture *fix = *state;
-
-    fixture_open(fix, 1);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-    fixture_put(fix, 0, 1);
-
-    assert_int_equal(stats(fix).dropped_stop, 1);
-    assert_int_equal(atomic_load(&fix->servers[0].sends), 0);
-}
-
-static void says_once_that_it_fails_and_once_that_it_works_again(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, stats(fix).retried >= 10);
-    assert_string_equal(fix->log, "W exporter a: the server says retry; it will be tried again\n");
-    atomic_store(&fix->servers[0].rc, EXPORTER_OK);
-    EVENTUALLY(fix, stats(fix).sent == 1);
-    EVENTUALLY(fix, atomic_load(&fix->lines) == 2);
-
-    assert_non_null(strstr(fix->log, "\nI exporter a: works again, after "));
-}
-
-static void says_now_and_then_that_it_still_fails(void **state)
-{
-    struct fixture *fix = *state;
-
-    fix->limits.log_every_ns = 50 * NS_PER_MS;
-    atomic_store(&fix->servers[0].rc, EXPORTER_RETRY);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 1);
-    EVENTUALLY(fix, atomic_load(&fix->lines) >= 3);
-
-    assert_true(atomic_load(&fix->servers[0].sends) >= 6); /* most of them in silence */
-    assert_non_null(strstr(fix->log, "W exporter a: still fails ("));
-    assert_non_null(strstr(fix->log, "1 profiles wait): the server says retry"));
-}
-
-static void says_seldom_that_profiles_are_refused(void **state)
-{
-    struct fixture *fix = *state;
-
-    atomic_store(&fix->servers[0].rc, EXPORTER_REFUSED);
-    fixture_open(fix, 1);
-    fixture_put(fix, 0, 20);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-
-    assert_string_equal(
-        fix->log, "W exporter a: a profile was refused (1 so far): the server says refused\n");
-}
-
-static atomic_int caught;
-
-static void catch (int number)
-{
-    (void)number;
-    (void)atomic_fetch_add(&caught, 1);
-}
-
-/* The server asks the mask of the delivery's thread. */
-static enum exporter_rc mask_send(void *ctx, const struct exporter_profile *profile, int64_t now,
-                                  struct exporter_answer *answer)
-{
-    sigset_t mask;
-
-    (void)profile;
-    (void)now;
+    (void)ctx;
     (void)answer;
-    (void)pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    atomic_store((atomic_int *)ctx, sigismember(&mask, SIGTERM) && sigismember(&mask, SIGPIPE));
-    (void)raise(SIGPIPE);
+    for (size_t i = 0; i < batch->count; i++)
+        if (strcmp(batch->profiles[i].service, "b") == 0)
+            return EXPORTER_REFUSED;
     return EXPORTER_OK;
 }
 
-static void mask_nothing(void *ctx)
+static void a_refusal_that_names_none_costs_only_the_profile_at_fault(void **state)
 {
-    (void)ctx;
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->judge = refuse_with_b;
+    fixture_start(fix);
+    fixture_interval(fix, "acdefbgh");
+    FIXTURE_UNTIL(fix, stats.sent == 7 && stats.refused == 1 && stats.queued == 0, SECOND);
+    assert_true(fixture_free(fix));
 }
 
-static void leaves_signals_to_the_other_threads(void **state)
+/* A server that is up, but fails for each batch with service "b" in it. */
+static enum exporter_rc fail_with_b(void *ctx, const struct batch *batch,
+                                    struct exporter_answer *answer)
 {
-    struct fixture *fix = *state;
-    atomic_int blocked = 0;
-    struct delivery_sink sink = {mask_send, mask_nothing, mask_nothing, &blocked};
-
-    (void)signal(SIGPIPE, catch);
-    fixture_open(fix, 0);
-    assert_true(delivery_add(fix->delivery, "a", EXPORTER_WHOLE, &sink, &fix->limits));
-    fixture_put(fix, 0, 1);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
-    (void)signal(SIGPIPE, SIG_DFL);
-
-    assert_int_equal(atomic_load(&blocked), 1);
-    assert_int_equal(atomic_load(&caught), 0);
+    return refuse_with_b(ctx, batch, answer) == EXPORTER_OK ? EXPORTER_OK : EXPORTER_RETRY;
 }
 
-static void *put_many(void *ctx)
+static void a_profile_that_no_server_can_take_is_given_up_alone(void **state)
 {
-    fixture_put(ctx, 0, 2000);
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+    uint64_t others = 3;
+
+    (void)state;
+    fake->judge = fail_with_b;
+    fixture_start(fix);
+    fixture_interval(fix, "abcd");
+    for (int i = 0; i < 400; i++) { /* others come and get through */
+        fixture_interval(fix, "x");
+        others++;
+        FIXTURE_UNTIL(fix, stats.queued <= 4, SECOND);
+        fixture_stats(fix, 0, &stats);
+        if (stats.dropped_old == 1)
+            break;
+    }
+    FIXTURE_UNTIL(fix, stats.sent == others && stats.queued == 0, SECOND);
+    fixture_stats(fix, 0, &stats);
+    assert_int_equal(stats.dropped_old, 1);
+    assert_true(fixture_free(fix));
+}
+
+static void an_outage_is_told_once_and_its_end(void **state)
+{
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->rc = EXPORTER_RETRY;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    FIXTURE_UNTIL(fix, stats.retried >= 3, SECOND / 4);
+    fake->rc = EXPORTER_OK;
+    FIXTURE_UNTIL(fix, stats.sent == 2, SECOND);
+    AWAIT(fixture_lines(fix, "I exporter a: works again") == 1);
+    assert_int_equal(fixture_lines(fix, "it will be tried again"), 1);
+    assert_true(fixture_free(fix));
+}
+
+static void a_full_queue_loses_the_oldest_intervals_and_counts_them(void **state)
+{
+    const struct export_limits limits = {.in_flight = 4, .queue_bytes = 3000};
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &limits);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->hold = true;
+    fixture_start(fix);
+    fixture_interval(fix, "0");
+    AWAIT(fake->starts == 1);
+    for (char c = 'a'; c <= 'f'; c++) {
+        fixture_put_sized(fix, (char[]){c, '\0'}, 800);
+        delivery_end_interval(fix->delivery);
+    }
+    FIXTURE_UNTIL(fix, stats.dropped_full == 3 && stats.queued == 4, 0);
+    fake->hold = false;
+    FIXTURE_UNTIL(fix, stats.sent == 4, SECOND);
+    assert_string_equal(fake->got, "0 d e f ");
+    assert_true(fixture_free(fix));
+}
+
+static void one_interval_is_kept_whole_however_large(void **state)
+{
+    const struct export_limits limits = {.in_flight = 4, .queue_bytes = 1000};
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &limits);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->rc = EXPORTER_RETRY;
+    fixture_start(fix);
+    for (int i = 0; i < 4; i++)
+        fixture_put_sized(fix, "s", BATCH_SIZE_FULL - 100);
+    delivery_end_interval(fix->delivery);
+    FIXTURE_UNTIL(fix, stats.retried > 0, SECOND);
+    fake->rc = EXPORTER_OK;
+    FIXTURE_UNTIL(fix, stats.sent == 4 && stats.dropped_full == 0, SECOND);
+    assert_true(fixture_free(fix));
+}
+
+/* Takes one batch, and then none before it is let again. */
+static enum exporter_rc take_one(void *ctx, const struct batch *batch,
+                                 struct exporter_answer *answer)
+{
+    struct fake *fake = ctx;
+
+    (void)batch;
+    (void)answer;
+    fake->hold = true;
+    return EXPORTER_OK;
+}
+
+static void falling_behind_is_told_once_with_its_cure(void **state)
+{
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats = {0};
+
+    (void)state;
+    fake->hold = true;
+    fake->judge = take_one;
+    fake->ctx = fake;
+    fixture_start(fix);
+    for (int i = 0; i < 30 && !stats.behind; i++) {
+        uint64_t sent;
+
+        for (int k = 0; k < 3; k++)
+            fixture_interval(fix, "ab");
+        fixture_stats(fix, 0, &stats);
+        sent = stats.sent;
+        fake->hold = false;
+        FIXTURE_UNTIL(fix, stats.sent > sent, SECOND);
+        fixture_stats(fix, 0, &stats);
+    }
+    assert_true(stats.behind);
+    assert_true(stats.in_rate > stats.out_rate);
+    AWAIT(fixture_lines(fix, "falls behind") == 1);
+    assert_int_equal(fixture_lines(fix, "max_in_flight"), 1);
+    fake->hold = false;
+    fake->judge = NULL;
+    FIXTURE_UNTIL(fix, stats.queued == 0, SECOND);
+    for (int i = 0; i < 10 && fixture_lines(fix, "has caught up") == 0; i++) {
+        fixture_interval(fix, "a");
+        fixture_advance(fix, 60 * SECOND);
+        FIXTURE_UNTIL(fix, stats.queued == 0, SECOND);
+    }
+    AWAIT(fixture_lines(fix, "has caught up") == 1);
+    assert_true(fixture_free(fix));
+}
+
+static void at_the_end_all_that_is_queued_goes_out_at_once(void **state)
+{
+    const struct export_limits limits = {.in_flight = 4, .jitter_ns = 3600 * SECOND};
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &limits);
+
+    (void)state;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    fixture_put_sized(fix, "c", 10); /* of an interval that has not ended */
+    assert_true(delivery_stop(fix->delivery, fixture_now(fix) + 5 * SECOND));
+    assert_string_equal(fake->got, "a b c ");
+    fixture_interval(fix, "d"); /* which comes too late */
+    assert_true(fixture_free(fix));
+}
+
+static void *move_time_on(void *ctx)
+{
+    struct fixture *fix = ctx;
+
+    for (int i = 0; i < 100; i++) {
+        (void)usleep(2000);
+        fixture_advance(fix, SECOND / 10);
+    }
     return NULL;
 }
 
-static void counts_every_profile_of_many_threads(void **state)
+static void what_could_not_be_delivered_before_the_end_is_named(void **state)
 {
-    struct fixture *fix = *state;
-    struct delivery_stats end;
-    pthread_t threads[4];
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+    pthread_t clock;
 
-    fix->limits.queue_profiles = 8;
-    fixture_open(fix, 1);
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, put_many, fix), 0);
-    for (size_t i = 0; i < 4; i++)
-        (void)pthread_join(threads[i], NULL);
-    assert_true(fixture_flush(fix, 3600 * NS_PER_S));
+    (void)state;
+    fake->hold = true;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    AWAIT(fake->starts == 1);
+    assert_int_equal(pthread_create(&clock, NULL, move_time_on, fix), 0);
+    assert_false(delivery_stop(fix->delivery, fixture_now(fix) + 2 * SECOND));
+    (void)pthread_join(clock, NULL);
+    fixture_stats(fix, 0, &stats);
+    assert_int_equal(stats.dropped_stop, 2);
+    assert_int_equal(fixture_lines(fix, "W exporter a: 2 profiles could not be delivered"), 1);
+    assert_true(fixture_free(fix));
+}
 
-    end = stats(fix);
-    assert_int_equal(end.sent + end.dropped_full, 8000);
-    assert_int_equal(end.queued_bytes, 0);
+static void a_thread_that_hangs_is_left_behind_with_its_exporter(void **state)
+{
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    pthread_t clock;
+
+    (void)state;
+    fake->hold = fake->deaf = true;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    AWAIT(fake->starts == 1);
+    assert_int_equal(pthread_create(&clock, NULL, move_time_on, fix), 0);
+    assert_false(delivery_stop(fix->delivery, fixture_now(fix) + SECOND));
+    (void)pthread_join(clock, NULL);
+    assert_false(atomic_load(&fake->closed));
+    assert_false(fixture_free(fix));
+    fake->deaf = false;                /* now it comes to an end, and cleans up */
+    AWAIT(atomic_load(&fake->closed)); /* the last that it does with the fixture */
+    free(fix);
 }
 
 int main(void)
 {
-#define WITH_DELIVERY(test) cmocka_unit_test_setup_teardown(test, setup, fixture_end)
     const struct CMUnitTest tests[] = {
-        WITH_DELIVERY(delivers_in_order),
-        WITH_DELIVERY(copies_what_it_is_given),
-        WITH_DELIVERY(gives_each_exporter_its_form_only),
-        WITH_DELIVERY(tries_again_until_it_is_taken),
-        WITH_DELIVERY(pauses_longer_after_each_failure),
-        WITH_DELIVERY(does_not_try_again_what_is_refused),
-        WITH_DELIVERY(lets_no_profile_hold_up_the_others),
-        WITH_DELIVERY(gives_a_profile_up_after_a_while),
-        WITH_DELIVERY(drops_what_a_server_would_not_take_any_more),
-        WITH_DELIVERY(drops_the_oldest_when_the_queue_is_full),
-        WITH_DELIVERY(drops_by_bytes_too),
-        WITH_DELIVERY(drops_only_itself_when_it_is_too_large_for_any_queue),
-        WITH_DELIVERY(holds_up_no_caller),
-        WITH_DELIVERY(lets_no_exporter_hold_up_another),
-        WITH_DELIVERY(tries_all_that_waits_at_the_end),
-        WITH_DELIVERY(ends_soon_when_all_is_done),
-        WITH_DELIVERY(cancels_at_the_deadline_and_counts_the_rest),
-        WITH_DELIVERY(leaves_behind_a_thread_that_hears_nothing),
-        WITH_DELIVERY(takes_nothing_after_the_end),
-        WITH_DELIVERY(says_once_that_it_fails_and_once_that_it_works_again),
-        WITH_DELIVERY(says_now_and_then_that_it_still_fails),
-        WITH_DELIVERY(says_seldom_that_profiles_are_refused),
-        WITH_DELIVERY(leaves_signals_to_the_other_threads),
-        WITH_DELIVERY(counts_every_profile_of_many_threads),
+        cmocka_unit_test(the_profiles_of_an_interval_go_together),
+        cmocka_unit_test(a_large_interval_is_several_batches_side_by_side),
+        cmocka_unit_test(the_next_interval_waits_for_the_one_before),
+        cmocka_unit_test(each_exporter_has_a_queue_of_its_own),
+        cmocka_unit_test(of_a_refusal_that_names_profiles_the_others_count_as_taken),
+        cmocka_unit_test(only_what_failed_is_sent_again),
+        cmocka_unit_test(a_refusal_that_names_none_costs_only_the_profile_at_fault),
+        cmocka_unit_test(a_profile_that_no_server_can_take_is_given_up_alone),
+        cmocka_unit_test(an_outage_is_told_once_and_its_end),
+        cmocka_unit_test(a_full_queue_loses_the_oldest_intervals_and_counts_them),
+        cmocka_unit_test(one_interval_is_kept_whole_however_large),
+        cmocka_unit_test(falling_behind_is_told_once_with_its_cure),
+        cmocka_unit_test(at_the_end_all_that_is_queued_goes_out_at_once),
+        cmocka_unit_test(what_could_not_be_delivered_before_the_end_is_named),
+        cmocka_unit_test(a_thread_that_hangs_is_left_behind_with_its_exporter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 
 #include "exporters/exporter.h"
 #include "exporters/file_name.h"
+#include "tests/unit/exporters/send_profile.h"
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
@@ -72,7 +73,7 @@ static enum exporter_rc send_to(struct place *place, const char *service, int64_
         .size = strlen(bytes),
     };
 
-    return exporter_send(place->exporter, &profile, start_ns + 15 * S_NS, &place->answer);
+    return send_profile(place->exporter, &profile, start_ns + 15 * S_NS, &place->answer);
 }
 
 /* How many files there are, hidden ones too. */

@@ -5,6 +5,7 @@
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
 #include "tests/unit/exporters/http_fixture.h"
+#include "tests/unit/exporters/send_profile.h"
 #include "tests/unit/unit_test.h"
 
 #define STATUS "\x08\x03\x12\x07invalid" /* google.rpc.Status */
@@ -23,7 +24,7 @@ static enum exporter_rc send_one(struct fixture *fix)
 {
     const struct exporter_profile profile = {.bytes = packed, .size = PACKED_SIZE};
 
-    return exporter_send(fix->exporter, &profile, 0, &fix->answer);
+    return send_profile(fix->exporter, &profile, 0, &fix->answer);
 }
 
 /* What comes of the answer of a server. */

@@ -7,6 +7,7 @@
 
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/exporters/http_fixture.h"
+#include "tests/unit/exporters/send_profile.h"
 #include "tests/unit/unit_test.h"
 
 static int setup(void **state)
@@ -27,7 +28,7 @@ static enum exporter_rc send_bytes(struct fixture *fix, const void *bytes, size_
     };
     enum exporter_rc rc;
 
-    rc = exporter_send(fix->exporter, &profile, 0, &fix->answer);
+    rc = send_profile(fix->exporter, &profile, 0, &fix->answer);
     fix->err = fix->answer.err;
     return rc;
 }
@@ -379,9 +380,9 @@ static void notes_once_that_labels_are_left_out(void **state)
     }
     start(fix);
 
-    assert_int_equal(exporter_send(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
+    assert_int_equal(send_profile(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
     assert_non_null(strstr(fix->answer.note.text, "\"l26\""));
-    assert_int_equal(exporter_send(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
+    assert_int_equal(send_profile(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
     assert_string_equal(fix->answer.note.text, "");
 }
 

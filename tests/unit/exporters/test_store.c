@@ -17,6 +17,7 @@
 #include "exporters/exporter.h"
 #include "exporters/store_name.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/exporters/send_profile.h"
 #include "tests/unit/unit_test.h"
 
 #define S_NS     INT64_C(1000000000)
@@ -88,7 +89,7 @@ static enum exporter_rc send(struct exporter *exporter, const char *service, int
 {
     struct exporter_profile profile = profile_of(service, start_ns, bytes);
 
-    return exporter_send(exporter, &profile, start_ns + 15 * S_NS, NULL);
+    return send_profile(exporter, &profile, start_ns + 15 * S_NS, NULL);
 }
 
 /* Files below `path`, joined by '\n' and sorted; what begins with '.' too. */
@@ -448,12 +449,12 @@ static int try_full_disk(struct place *place)
     profile.size = sizeof(bytes);
     if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK)
         return 1;
-    first = exporter_send(exporter, &profile, START_NS, NULL);
-    full = exporter_send(exporter, &profile, START_NS, &answer);
+    first = send_profile(exporter, &profile, START_NS, NULL);
+    full = send_profile(exporter, &profile, START_NS, &answer);
     if (files_in(place, "a") != 1)
         return 2; /* the half-written one is to be gone */
     (void)mount("none", place->path, "tmpfs", MS_REMOUNT, "size=256k");
-    after = exporter_send(exporter, &profile, START_NS, NULL);
+    after = send_profile(exporter, &profile, START_NS, NULL);
     exporter_close(exporter);
     if (first != EXPORTER_OK || full != EXPORTER_RETRY || after != EXPORTER_OK)
         return 3;
@@ -475,7 +476,7 @@ static int try_read_only(struct place *place)
         return 1;
     if (mount("none", place->path, "tmpfs", MS_REMOUNT | MS_RDONLY, "") != 0)
         return 77;
-    if (exporter_send(exporter, &profile, START_NS, &answer) != EXPORTER_RETRY)
+    if (send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_RETRY)
         return 2;
     exporter_close(exporter);
     return strstr(answer.err.text, "Read-only file system") ? 0 : 3;

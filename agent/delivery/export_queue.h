@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export_queue.h - the batches that one exporter has to deliver: what to send next, when, and what
+ * an answer means for it. The one retry policy.
+ *
+ * Shape:   export_queue_init; export_queue_add what comes; export_queue_next the batches to send,
+ *          export_queue_complete with each answer; export_queue_finish.
+ * Threads: belongs to whoever holds its delivery's lock. It knows no clock: all times are given.
+ *
+ * Order. Batches of one interval have no series in common and are sent side by side. Those of the
+ * next interval wait until all of them are answered: profiles of a series arrive in order.
+ *
+ * Failures. After a failure one batch at a time is sent, the oldest, after a pause that doubles
+ * (exponential backoff with full jitter). Either nothing gets through (an outage) or just this
+ * batch does not, and the answers look alike. So after three failures of a batch one of a later
+ * interval is tried, a probe. If it gets through, the first one is put aside: it is tried beside
+ * the others, and each time that it fails it is cut in halves until what is at fault is alone. A
+ * single profile that goes on to fail while others get through is given up. So is a batch in
+ * memory that fails for longer than `retry_ns`; one on disk waits for as long as the spool keeps
+ * it.
+ *
+ * Bounds. What is in memory only takes at most `queue_bytes`; else the oldest interval is dropped,
+ * but never the newest one.
+ */
+#ifndef AGENT_DELIVERY_EXPORT_QUEUE_H
+#define AGENT_DELIVERY_EXPORT_QUEUE_H
+
+#include "exporters/batch.h"
+#include "exporters/exporter.h"
+
+struct spool_file; /* spool_writer.h */
+
+/* 0 stands for the default that is named. */
+struct export_limits {
+    size_t queue_bytes;      /* in memory, beside what is under way: 8 MiB */
+    size_t in_flight;        /* batches under way at a time: 4 */
+    uint64_t retry_ns;       /* for how long a batch is tried: see above; 5 min */
+    uint64_t max_age_ns;     /* since a batch's start, whatever the UTC clock is set to: no limit */
+    uint64_t backoff_min_ns; /* 0.5 s */
+    uint64_t backoff_max_ns; /* 30 s */
+    uint64_t denied_max_ns;  /* the longest pause after 401 or 403: 5 min */
+    uint64_t jitter_ns;   /* a batch waits for a share of it, each agent for its own: not at all */
+    uint64_t interval_ns; /* at which batches come: 15 s */
+    uint64_t patience_ns; /* for which one that is to be on disk waits for that: 5 s */
+};
+
+/* A batch that waits, or is under way. */
+struct export_entry {
+    uint64_t interval, order; /* numbers that grow; the latter is this entry's own */
+    size_t count, size;       /* profiles, and bytes */
+    uint64_t put_ns;          /* when it came; 0: an earlier run left it */
+    int64_t born_ns;          /* when its first profile began, by the same clock */
+    struct batch *batch;      /* owned; NULL: it is on disk only */
+    struct spool_file *file;  /* owned: a file that has it, and may have more; NULL: none */
+    bool unwritten;           /* it is to get a file of its own: spool_writer.c refers to it */
+    bool dropped;             /* nobody but spool_writer.c refers to it any more */
+    bool in_flight;
+    bool aside;             /* it fails while others get through */
+    bool halve;             /* it is to be cut in halves, not sent */
+    unsigned tries;         /* aside: that failed while others got through */
+    uint64_t first_ns;      /* its first failure; 0: none yet */
+    uint64_t not_before_ns; /* aside: the next try */
+    uint64_t seen;          /* the queue's successes when it last failed */
+};
+
+/* Why an entry left without being delivered. */
+enum export_loss {
+    EXPORT_LOST_FULL, /* memory is bounded */
+    EXPORT_LOST_OLD   /* tried for too long, or no server would take it any more */
+};
+
+/* What becomes of an entry after an answer. */
+enum export_fate {
+    EXPORT_ENDED, /* it has left the queue and is the caller's */
+    EXPORT_GIVEN_UP,
+    EXPORT_WAITS /* it is tried again */
+};
+
+struct export_queue {
+    struct export_limits limits;
+    void (*lose)(void *ctx, struct export_entry *entry, enum export_loss why); /* gets the entry */
+    void *ctx;
+    struct export_entry **entries; /* owned: sorted by interval, then order */
+    size_t count, capacity;
+    size_t in_flight; /* of those */
+    uint64_t random;  /* state */
+    bool hurried;     /* no pause is made for others' sake any more */
+    uint64_t not_before_ns;
+    unsigned failures, denials; /* since something last got through */
+    uint64_t successes;         /* in all */
+    uint64_t failing;           /* order of the oldest, if it is the one that fails; 0: none */
+    unsigned failing_tries;     /* of it */
+    bool probing;               /* the next one is a probe */
+    uint64_t backlog_ns;        /* not before then the next one of a backlog */
+    uint64_t phase_ns;          /* this agent's share of limits.jitter_ns */
+};
+
+/* What waits. */
+struct export_backlog {
+    size_t batches, profiles;
+    size_t memory_bytes;
+    size_t disk_profiles;   /* of those: on disk */
+    uint64_t oldest_put_ns; /* of what this run has put and is not aside; 0: nothing */
+};
+
+/* Makes an empty queue. `random` is anything. */
+void export_queue_init(struct export_queue *queue, const struct export_limits *limits,
+                       uint64_t random, uint64_t now_ns);
+
+/* Frees it and its entries. */
+void export_queue_finish(struct export_queue *queue);
+
+/* Adds an entry, which is the queue's from here on; it may lose others, or this one. */
+void export_queue_add(struct export_queue *queue, struct export_entry *entry);
+
+/*
+ * Chooses the batch to send now, which is under way from here on, and loses those that are too
+ * old.
+ *
+ * Gives: the entry, which the queue still owns; NULL: none, and in *due_ns when to ask again.
+ */
+struct export_entry *export_queue_next(struct export_queue *queue, uint64_t now_ns,
+                                       uint64_t *due_ns);
+
+/*
+ * Takes account of the answer to an entry under way. EXPORTER_OK and EXPORTER_REFUSED end it;
+ * another one it waits for, or is given up.
+ *
+ * Gives: the entry to the caller, unless it waits.
+ */
+enum export_fate export_queue_complete(struct export_queue *queue, struct export_entry *entry,
+                                       enum exporter_rc rc, const struct exporter_answer *answer,
+                                       uint64_t now_ns);
+
+/*
+ * Puts others in the place of an entry under way: its halves, or the part of it that failed. They
+ * are tried aside. `answered`: a server has taken the rest, or refused the whole.
+ *
+ * Gives: the entry to the caller.
+ */
+void export_queue_replace(struct export_queue *queue, struct export_entry *entry,
+                          struct export_entry *const *parts, size_t count, bool answered,
+                          uint64_t now_ns);
+
+/* An entry under way could not be tried: it is tried again after `pause_ns`. */
+void export_queue_put_back(struct export_queue *queue, struct export_entry *entry, uint64_t now_ns,
+                           uint64_t pause_ns);
+
+/* Takes an entry out, which is the caller's then. */
+void export_queue_remove(struct export_queue *queue, struct export_entry *entry);
+
+/* Makes all due at once: it is to end soon. */
+void export_queue_hurry(struct export_queue *queue);
+
+/* True if something failed and nothing has got through since. */
+bool export_queue_is_failing(const struct export_queue *queue);
+
+void export_queue_backlog(const struct export_queue *queue, struct export_backlog *out);
+
+/*
+ * What began at `from_ns` and was seen at `to_ns`, both UTC, which is now: when that was by the
+ * clock of now_ns. Ages are counted with it, so that whoever sets the UTC clock ages nothing.
+ */
+int64_t export_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
+
+/* Frees an entry, with its batch. Its file is spool_writer.h's to give back. NULL is fine. */
+void export_entry_free(struct export_entry *entry);
+
+#endif

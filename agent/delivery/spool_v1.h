@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spool_v1.h - reads a spool of version 1, which had one profile a file.
+ *
+ * Shape:   spool_v1_list, spool_v1_read each, spool_v1_remove.
+ * Threads: functions of their arguments alone.
+ *
+ * An entry is named 0123456789abcdef-0003.profile: its number, and the exporters that still owe it,
+ * a bit for each in the order in which its head names them. A file is, little-endian:
+ *
+ *   offset size
+ *        0    8  89 50 53 50 4f 4f 4c 0a ("\x89PSPOOL\n")
+ *        8    4  version: 1
+ *       12    4  size of the head: this table and the strings
+ *       16    8  size of the payload, which ends the file
+ *       24    4  CRC-32 of the payload, as zlib has it
+ *       28    4  CRC-32 of the head with these four bytes as 0
+ *       32    8  start of the profile, in ns since 1970, UTC
+ *       40    8  its end
+ *       48    8  when it was put here
+ *       56    4  its form: enum exporter_form
+ *       60    2  count of exporters, 1 to 16
+ *       62    2  count of labels, up to 256
+ *       64       strings: the exporters' names, service, type, then name and value of each label
+ *
+ * A string is its size (4 bytes) and that many bytes, the last of them 0; size 0: there is none.
+ */
+#ifndef AGENT_DELIVERY_SPOOL_V1_H
+#define AGENT_DELIVERY_SPOOL_V1_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "exporters/profile.h"
+
+enum {
+    SPOOL_V1_OWERS_MAX = 16,
+    SPOOL_V1_LABELS_MAX = 256,
+    SPOOL_V1_HEAD_MAX = 64 * 1024,
+    SPOOL_V1_PAYLOAD_MAX = 64 << 20,
+    SPOOL_V1_LIST_MAX = 64 * 1024,
+    SPOOL_V1_NAME_SIZE = 32
+};
+
+/* What the name of an entry says. */
+struct spool_v1_name {
+    uint64_t number;
+    uint16_t owed; /* a bit for each of the head's owers; never 0 */
+};
+
+/* The names of a directory's entries, the oldest first. */
+struct spool_v1_list {
+    struct spool_v1_name *names; /* owned: ended with free */
+    size_t count, capacity;
+};
+
+struct spool_v1_entry {
+    unsigned char *bytes;                  /* owned: ended with free */
+    const char *owers[SPOOL_V1_OWERS_MAX]; /* the exporters, by name */
+    size_t ower_count;
+    unsigned form;
+    struct exporter_profile profile; /* its labels are those below */
+    struct label labels[SPOOL_V1_LABELS_MAX];
+};
+
+/* Lists a directory. False: it cannot be read, or out of memory; errno says which. */
+MUST_CHECK bool spool_v1_list(int dir, struct spool_v1_list *out);
+
+/*
+ * Reads an entry and checks it.
+ *
+ * Gives:  *out, whose bytes the caller frees.
+ * Errors: false: it is no whole profile, is gone, or cannot be read.
+ */
+MUST_CHECK bool spool_v1_read(int dir, const struct spool_v1_name *name,
+                              struct spool_v1_entry *out);
+
+/* Reads an entry from all bytes of its file. Lends the strings of *out, whose bytes stay NULL. */
+MUST_CHECK bool spool_v1_decode(const void *bytes, size_t size, struct spool_v1_entry *out);
+
+/* Removes an entry. */
+void spool_v1_remove(int dir, const struct spool_v1_name *name);
+
+/* The file name of an entry. */
+void spool_v1_file_name(const struct spool_v1_name *name, char out[SPOOL_V1_NAME_SIZE]);
+
+#endif
