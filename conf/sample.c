@@ -48,6 +48,8 @@ static void add_setting(const struct conf_option *option, const struct exporter_
 {
     const char *value = option->usual ? option->usual : option->example;
 
+    if (!value) /* of the key "type" */
+        value = type ? type->name : "";
     buf_add_str(out, "\n");
     add_prose(option->help, out);
     add_facts(option, out);
@@ -57,7 +59,7 @@ static void add_setting(const struct conf_option *option, const struct exporter_
     if (option->prefix)
         buf_add_fmt(out, ";%s\n", value);
     else
-        buf_add_fmt(out, ";%s = %s\n", option->name, value ? value : type->name);
+        buf_add_fmt(out, ";%s = %s\n", option->name, value);
 }
 
 static void add_section(enum conf_kind kind, const struct exporter_type *type, struct buf *out)

@@ -124,7 +124,7 @@ test: ## daily: install what is missing, build, run unit and integration tests
 #   budget       tests/unit/supervisor/test_budget.c; test_budget.py: what its readers take counts
 #   churn        test_children.py with 200 deaths, test_finding.py with 2,500 processes and 4 pids used anew
 #   bench-tests  test_bench.py, test_bench_tools.py: figures, tables, targets
-#   spool        tests/unit/delivery/test_spool_kills.c: a kill at each call; test_spool.py: 20 kills
+#   spool        tests/unit/delivery/test_spool_kills.c: a kill at each call; test_spool.py: 50 kills
 #   lines        test_lines.py: 200,000 code units of each Python
 #
 # What each step took, and may take, in seconds of CPU (which a loaded machine changes little). Measured on two CPUs

@@ -49,11 +49,11 @@ static bool open_by(const struct otel *otel, const struct exporter_settings *sec
     if (secrets_fetch(&settings, &secrets, err)) {
         if (settings.type->reads_otel)
             otel_fill(otel, &settings);
-        rc = exporter_open(&settings, out, err);
+        rc = exporter_open(&settings, out, err); /* which says whose error it is */
+    } else {
+        err_within(err, "exporter %s", section->name);
     }
     secrets_release(&secrets);
-    if (rc != EXPORTER_OK)
-        err_within(err, "exporter %s", section->name);
     return rc == EXPORTER_OK;
 }
 

@@ -107,7 +107,7 @@ def test_what_was_on_disk_arrives_after_a_kill_at_any_moment(pystrobe, tmp_path)
     """`make spool` has many more of them, and looks at what is lost with the running interval."""
     all_of_it = kills.Kills(BUILD, pystrobe, tmp_path, lanes=4, seed=os.getpid())
     with all_of_it.running():
-        all_of_it.kill(20)
+        all_of_it.kill(50)
         all_of_it.drain()
 
     assert all_of_it.receipts
