@@ -2,6 +2,7 @@
 /* test_otel_context.c - the resource that a process publishes, also a hostile one. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -149,12 +150,16 @@ static void reads_it_where_process_vm_readv_is_refused(void **state)
 static void finds_it_behind_very_many_mappings(void **state)
 {
     enum { PAGES = 40000, PAGE = 4096 };
-    char *many = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const char *preloaded = getenv("LD_PRELOAD");
     struct published *p;
     char text[256] = "";
+    char *many;
     int i;
 
     (void)state;
+    if (preloaded && strstr(preloaded, "vgpreload"))
+        skip(); /* valgrind has room for fewer mappings */
+    many = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(many != MAP_FAILED);
     for (i = 0; i < PAGES; i += 2) /* each a mapping of its own */
         assert_int_equal(mprotect(many + (size_t)i * PAGE, PAGE, PROT_NONE), 0);
