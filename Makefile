@@ -150,7 +150,12 @@ $(BUILD)/linked/%.o: %.c | $(PB_H) $(PAGES)
 $(BUILD)/pystrobe-linked: $(BUILD)/agent/commands/main.o $(APIS:%=$(BUILD)/linked/%.o) $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(BUILD)/libagent.a $(LINK_LIBS) $(LIBS_CURL) $(LIBS_MHD) $(LIBS_SCREEN)
 
-# What several kinds of tests use: memory images, and processes made by hand.
+# What several kinds of tests use: memory images, which tools know, too, and processes made by hand.
+IMAGES_LIB := $(BUILD)/libimages.a
+$(IMAGES_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images))
+	@rm -f $@
+	$(AR) qcs $@ $^
+
 TEST_LIB := $(BUILD)/libtests.a
 $(TEST_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images) $(call sources,tests/fakes))
 	@rm -f $@
@@ -159,8 +164,8 @@ $(TEST_LIB): $(patsubst %.c,$(BUILD)/%.o,$(call sources,tests/images) $(call sou
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_LIB) $(BUILD)/libagent.a $(ARCHIVES)
 	$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS) $(LIBS_TEST)
 
-$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(TEST_LIB) $(BUILD)/libagent.a $(ARCHIVES)
-	$(CC) $(LDFLAGS_ALL) -o $@ $< $(TEST_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(IMAGES_LIB) $(BUILD)/libagent.a $(ARCHIVES)
+	$(CC) $(LDFLAGS_ALL) -o $@ $< $(IMAGES_LIB) $(BUILD)/libagent.a $(LINK_LIBS)
 
 $(BENCH): $(BENCH_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libunwind.a $(BUILD)/libbase.a
 	$(CC) $(LDFLAGS_ALL) -o $@ $^

@@ -298,14 +298,14 @@ def test_upgrade_keeps_the_edited_ini_and_the_spool(service, start):
     restart(service)
     start("python3", "/srv/spin.py")
     wait_until("profiles wait in the spool", lambda: spooled(service) >= 2)
-    waiting, pid = set(service.run("ls /var/lib/pystrobe/spool | grep profile").split()), main_pid(service)
+    waiting, pid = set(service.run("ls /var/lib/pystrobe/spool | grep batch").split()), main_pid(service)
 
     service.run("dpkg -i --force-confold /root/next.deb")
 
     wait_until("the new one runs", lambda: main_pid(service) not in (0, pid) and status(service))
     assert service.read(INI).endswith("; mine\n")
     assert "new in this version" in service.read(INI + ".dpkg-dist")
-    assert waiting <= set(service.run("ls /var/lib/pystrobe/spool | grep profile").split())
+    assert waiting <= set(service.run("ls /var/lib/pystrobe/spool | grep batch").split())
     service.run("rm %s.dpkg-dist; sed -i '/; mine/d' %s" % (INI, INI))
 
 
