@@ -95,7 +95,7 @@ size_t child_process_reap(uint64_t now_ns)
     return count;
 }
 
-/* The place of that pid; with the lock held. NULL: there is none. */
+/* The place of a child in the table, with the lock held; pid 0: a free place. NULL: not found. */
 static struct unreaped *find_unreaped(pid_t pid)
 {
     size_t i;
@@ -106,7 +106,7 @@ static struct unreaped *find_unreaped(pid_t pid)
     return NULL;
 }
 
-/* Takes a place for a child before it is started. NULL: there is none. */
+/* Takes a place of the table for a child before it is started. NULL: no place is free. */
 static struct unreaped *reserve_place(bool captured)
 {
     struct unreaped *place;

@@ -105,7 +105,7 @@ static bool take_options(const struct option_table *table, int argc, char **argv
     int c;
 
     fill_getopt_options(table, &options);
-    optind = 0; /* glibc: begin anew, whoever parsed before */
+    optind = 0; /* makes glibc forget where an earlier parse of this process stopped */
     while ((c = getopt_long(argc, argv, options.shorts, options.longs, NULL)) != -1) {
         *wants_help = *wants_help || c == 'h';
         if (c == 'h' && table->help_at_once)

@@ -170,7 +170,7 @@ static bool switch_publisher(struct run *run, struct conf *conf, struct publishe
     return false;
 }
 
-/* All exporters anew; those of before end in the background, with what they hold. */
+/* Opens all exporters again. The old ones deliver what they hold in the background, and end. */
 static bool replace_exporters(struct run *run, struct conf *conf, struct err *err)
 {
     struct ended *ended = calloc(1, sizeof(*ended));

@@ -3,11 +3,9 @@
 #include "agent/delivery/delivery.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/delivery/internal.h"
 #include "base/time_units.h"
@@ -87,6 +85,12 @@ struct delivery_sink delivery_sink_of(struct exporter *exporter)
         .profiles_max = exporter_profiles_max(exporter),
         .ctx = exporter,
     };
+}
+
+/* True if this is what gathers for a worker. */
+static bool gathers_for(const struct gathering *g, const struct export_worker *worker)
+{
+    return worker->form == g->form && worker->sink.profiles_max == g->profiles_max;
 }
 
 /* Gives: what gathers for such an exporter. */
@@ -174,7 +178,7 @@ static void flush_gathering(struct delivery *delivery, struct gathering *g)
     for (size_t i = 0; i < delivery->count; i++) {
         struct export_worker *worker = delivery->workers[i];
 
-        if (worker->form != g->form || worker->sink.profiles_max != g->profiles_max)
+        if (!gathers_for(g, worker))
             continue;
         if (batch)
             queue_batch(delivery, worker, batch);
@@ -189,12 +193,9 @@ static void flush_gathering(struct delivery *delivery, struct gathering *g)
 static void count_lost(struct delivery *delivery, const struct gathering *g)
 {
     (void)pthread_mutex_lock(&delivery->lock);
-    for (size_t i = 0; i < delivery->count; i++) {
-        struct export_worker *worker = delivery->workers[i];
-
-        if (worker->form == g->form && worker->sink.profiles_max == g->profiles_max)
-            worker->stats.dropped_full++;
-    }
+    for (size_t i = 0; i < delivery->count; i++)
+        if (gathers_for(g, delivery->workers[i]))
+            delivery->workers[i]->stats.dropped_full++;
     (void)pthread_mutex_unlock(&delivery->lock);
 }
 
@@ -330,13 +331,12 @@ bool delivery_stop(struct delivery *delivery, uint64_t deadline_ns)
 }
 
 /* Joins a thread that has ended; leaves one that has not. */
-static bool join_thread(bool started, bool ended, pthread_t thread)
+static void join_thread(bool started, bool ended, pthread_t thread)
 {
     if (started && ended)
         (void)pthread_join(thread, NULL);
     else if (started)
         (void)pthread_detach(thread);
-    return !started || ended;
 }
 
 bool delivery_free(struct delivery *delivery)
@@ -352,11 +352,10 @@ bool delivery_free(struct delivery *delivery)
     for (size_t i = 0; i < delivery->count; i++) {
         const struct export_worker *worker = delivery->workers[i];
 
-        (void)join_thread(worker->started, worker->ended, worker->thread);
+        join_thread(worker->started, worker->ended, worker->thread);
     }
     if (delivery->writer)
-        (void)join_thread(delivery->writer->started, delivery->writer->ended,
-                          delivery->writer->thread);
+        join_thread(delivery->writer->started, delivery->writer->ended, delivery->writer->thread);
     (void)pthread_mutex_unlock(&delivery->lock);
     if (whole)
         destroy_delivery(delivery);

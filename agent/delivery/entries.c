@@ -42,6 +42,14 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
     return entry;
 }
 
+void delivery_entry_forget_batch(struct export_entry *entry)
+{
+    if (!entry->file || entry->unwritten || entry->in_flight)
+        return;
+    batch_unref(entry->batch);
+    entry->batch = NULL;
+}
+
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry)
 {
     if (entry->file)

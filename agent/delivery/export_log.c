@@ -26,7 +26,8 @@ void export_log_say(const struct delivery_world *world, const char *who, enum de
     world->log(world->ctx, level, line);
 }
 
-/* True, and *last_ns is set, if the last line of this kind is long enough ago; 0: there is none. */
+/* True if another line of a kind may be written: none yet (*last_ns is 0), or long enough ago.
+ * Sets *last_ns to now if so. */
 static bool may_say(uint64_t *last_ns, uint64_t now_ns)
 {
     if (*last_ns != 0 && now_ns - *last_ns < EXPORT_LOG_EVERY_NS)

@@ -28,7 +28,7 @@
 #include "exporters/batch.h"
 #include "exporters/exporter.h"
 
-struct spool_file; /* spool_writer.h */
+struct spool_file; /* agent/delivery/internal.h */
 
 /* 0 stands for the default that is named. */
 struct export_limits {
@@ -56,7 +56,7 @@ struct export_entry {
     bool dropped;             /* nobody but spool_writer.c refers to it any more */
     bool in_flight;
     bool aside;             /* it fails while others get through */
-    bool halve;             /* it is to be cut in halves, not sent */
+    bool halve;             /* instead of sending it, put its two halves in its place */
     unsigned tries;         /* aside: that failed while others got through */
     uint64_t first_ns;      /* its first failure; 0: none yet */
     uint64_t not_before_ns; /* aside: the next try */
@@ -163,7 +163,7 @@ void export_queue_backlog(const struct export_queue *queue, struct export_backlo
  */
 int64_t export_born_ns(uint64_t now_ns, int64_t from_ns, int64_t to_ns);
 
-/* Frees an entry, with its batch. Its file is spool_writer.h's to give back. NULL is fine. */
+/* Frees an entry and its batch, not its file: see delivery_entry_end. NULL is fine. */
 void export_entry_free(struct export_entry *entry);
 
 #endif

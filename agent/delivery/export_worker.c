@@ -87,13 +87,13 @@ void export_worker_stats(struct export_worker *worker, struct delivery_stats *ou
     out->out_rate = worker->rates.out;
 }
 
-static size_t bytes_of_profiles(const struct batch *batch, const struct exporter_answer *answer,
-                                bool failed)
+/* The size of the profiles that were taken, if not all failed. */
+static size_t bytes_taken(const struct batch *batch, const struct exporter_answer *answer)
 {
     size_t bytes = 0;
 
     for (size_t i = 0; i < batch->count; i++)
-        if (answer->failed_count == 0 || batch_set_has(&answer->failed, i) == failed)
+        if (answer->failed_count == 0 || !batch_set_has(&answer->failed, i))
             bytes += batch->profiles[i].size;
     return bytes;
 }
@@ -112,7 +112,7 @@ static void count_result(struct export_worker *worker, const struct flight *flig
         failed = answer->failed_count > 0 ? answer->failed_count : batch->count;
     stats->sent += batch->count - failed;
     if (failed < batch->count)
-        stats->sent_bytes += bytes_of_profiles(batch, answer, false);
+        stats->sent_bytes += bytes_taken(batch, answer);
     if (result->rc == EXPORTER_OK)
         stats->rejected += answer->dropped;
     else
@@ -171,7 +171,7 @@ static bool replace_by_parts(struct export_worker *worker, const struct flight *
     return true;
 }
 
-/* Cuts a batch in two. With the lock. */
+/* Puts the two halves of a batch in its place in the queue. With the lock. */
 static bool halve(struct export_worker *worker, const struct flight *flight, bool answered)
 {
     struct batch_set sets[HALVES] = {{{0}}, {{0}}};
@@ -180,15 +180,6 @@ static bool halve(struct export_worker *worker, const struct flight *flight, boo
     for (size_t i = 0; i < count; i++)
         batch_set_add(&sets[i < count / 2 ? 0 : 1], i);
     return replace_by_parts(worker, flight, sets, HALVES, answered);
-}
-
-/* Memory need not hold what is on disk. With the lock. */
-static void forget_batch(struct export_entry *entry)
-{
-    if (!entry->file || entry->unwritten || entry->in_flight)
-        return;
-    batch_unref(entry->batch);
-    entry->batch = NULL;
 }
 
 /* Does what an answer means for an entry. With the lock. */
@@ -218,7 +209,7 @@ static void settle_result(struct export_worker *worker, const struct flight *fli
         delivery_entry_end(worker->delivery, entry);
         break;
     case EXPORT_WAITS:
-        forget_batch(entry);
+        delivery_entry_forget_batch(entry);
         break;
     }
 }
@@ -284,8 +275,8 @@ static void settle_unread(struct export_worker *worker, struct export_entry *ent
     delivery_entry_end(delivery, entry);
 }
 
-/* Gets the batch of an entry, from the disk if it is not in memory. With the lock, which it gives
- * up meanwhile. False: there is none to send. */
+/* Gets the batch of an entry, from the disk if it is not in memory. With the lock, which is given
+ * up while the disk is read. False: it could not be read, and the entry has been seen to. */
 static bool get_batch(struct export_worker *worker, struct flight *flight)
 {
     struct delivery *delivery = worker->delivery;

@@ -30,7 +30,7 @@ enum delivery_mode {
 
 /* A batch under way. */
 struct flight {
-    struct export_worker *worker; /* borrowed; NULL: there is none */
+    struct export_worker *worker; /* borrowed; NULL: this flight is free */
     struct export_entry *entry;   /* borrowed from the queue */
     struct spool_held held;       /* owned: the batch, and the lock of its file if it has one */
     uint64_t started_ns;
@@ -120,7 +120,7 @@ MUST_CHECK bool delivery_init_cond(pthread_cond_t *cond);
 /* Waits for a condition, with the lock, until about `until_ns`. */
 void delivery_wait(struct delivery *delivery, pthread_cond_t *cond, uint64_t until_ns);
 
-/* Starts a thread with all signals blocked. The lock is not held. False: there is none. */
+/* Starts a thread with all signals blocked. Without the lock. False: it could not be started. */
 MUST_CHECK bool delivery_start_thread(struct delivery *delivery, pthread_t *thread,
                                       void *(*run)(void *), void *ctx, const char *title);
 
@@ -137,6 +137,9 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
  * left to spool_writer.c.
  */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
+
+/* Frees the batch of an entry in memory, if the disk has it and nothing uses it there. */
+void delivery_entry_forget_batch(struct export_entry *entry);
 
 /* An entry of a worker's queue is to be written. */
 void spool_pending_add(struct spool_writer *writer, struct export_worker *worker,

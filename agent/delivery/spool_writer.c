@@ -283,10 +283,7 @@ static void finish_write(struct delivery *delivery, struct export_worker *worker
         entry->file = file;
         if (before)
             spool_file_release(writer, before);
-        if (!entry->in_flight) {
-            batch_unref(entry->batch);
-            entry->batch = NULL;
-        }
+        delivery_entry_forget_batch(entry);
     } else {
         writer->stats.in_memory += before ? 0 : entry->count;
     }
@@ -323,16 +320,19 @@ static void write_first(struct delivery *delivery)
     (void)pthread_mutex_lock(&delivery->lock);
 }
 
+/* True if a worker has this name and takes profiles of this form. */
+static bool is_worker_for(const struct export_worker *worker, const char *exporter, unsigned form)
+{
+    return strcmp(worker->name, exporter) == 0 && (unsigned)worker->form == form;
+}
+
 /* Whose file this is; NULL: nobody's who is configured and takes such batches. */
 static struct export_worker *find_worker(struct delivery *delivery, const char *exporter,
                                          unsigned form)
 {
-    for (size_t i = 0; i < delivery->count; i++) {
-        struct export_worker *worker = delivery->workers[i];
-
-        if (strcmp(worker->name, exporter) == 0 && (unsigned)worker->form == form)
-            return worker;
-    }
+    for (size_t i = 0; i < delivery->count; i++)
+        if (is_worker_for(delivery->workers[i], exporter, form))
+            return delivery->workers[i];
     return NULL;
 }
 
@@ -341,11 +341,13 @@ static void queue_found(struct delivery *delivery, struct export_worker *worker,
                         const struct spool_item *item, const struct batch_head *head)
 {
     int64_t utc_ns = delivery->world.utc_ns(delivery->world.ctx);
-    struct spool_file *file = count_file_in(delivery->writer, &item->name, item->size, head->count);
-    struct export_entry *entry = file ? calloc(1, sizeof(*entry)) : NULL;
+    struct export_entry *entry = calloc(1, sizeof(*entry));
+    struct spool_file *file = NULL;
 
-    if (!entry) {
-        free(file); /* the next run finds it */
+    if (entry)
+        file = count_file_in(delivery->writer, &item->name, item->size, head->count);
+    if (!file) {
+        free(entry); /* the next run finds the file */
         return;
     }
     *entry = (struct export_entry){
@@ -426,14 +428,11 @@ static bool convert_entry(struct delivery *delivery, struct conversion *conversi
         if (batch_builder_is_full(builder, entry->profile.size) || builder->head.count >= most)
             return false;
     }
-    for (unsigned bit = 0; bit < entry->ower_count; bit++) {
-        const struct export_worker *worker = find_worker(delivery, entry->owers[bit], entry->form);
-
-        for (size_t i = 0; (owed >> bit & 1) != 0 && worker && i < delivery->count; i++)
-            if (delivery->workers[i] == worker &&
+    for (unsigned bit = 0; bit < entry->ower_count; bit++)
+        for (size_t i = 0; (owed >> bit & 1) != 0 && i < delivery->count; i++)
+            if (is_worker_for(delivery->workers[i], entry->owers[bit], entry->form) &&
                 !batch_builder_add(&conversion->builders[i], &entry->profile))
                 return false;
-    }
     return true;
 }
 
@@ -473,6 +472,8 @@ static bool convert_v1(struct delivery *delivery, struct err *err)
     struct spool_v1_list list;
     bool good = entry && spool_v1_list(dir, &list);
 
+    err_set(err, "%s: what an older version left cannot be read: %s",
+            delivery->writer->settings.path, strerror(good || !entry ? ENOMEM : errno));
     for (size_t i = 0; i < delivery->count; i++)
         batch_builder_init(&conversion.builders[i], delivery->workers[i]->form);
     for (size_t i = 0; good && i < list.count; i++) {
@@ -522,8 +523,6 @@ static bool recover(struct delivery *delivery, struct err *err)
         return false;
     choose_number(writer, &list);
     spool_list_finish(&list);
-    err_set(err, "%s: what an older version left cannot be read: %s", writer->settings.path,
-            strerror(errno));
     if (!convert_v1(delivery, err) || spool_list(writer->spool, &list, err) != SPOOL_OK)
         return false;
     (void)pthread_mutex_lock(&delivery->lock);
