@@ -56,7 +56,7 @@ static struct {
 
 static uint64_t nanoseconds(const struct timeval *time)
 {
-    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * NS_PER_US;
 }
 
 /* Frees the place of a child that has ended, or that another part of this process has reaped.
@@ -305,7 +305,7 @@ pid_t child_process_reads(const struct child_process *child)
     return since ? atomic_load_explicit(&child->heartbeat->pid, memory_order_relaxed) : 0;
 }
 
-/* True if the kernel has put it to sleep, whoever may have done so. */
+/* The letter of a child's state, as proc(5) has them; 'Z' also if it cannot be read any more. */
 static char read_child_state(const struct child_process *child)
 {
     struct proc_stat stat;

@@ -354,10 +354,8 @@ static int run_push(struct request *request, const struct spool_list *list)
                       request->file);
         return EXIT_CONFIG;
     }
-    if (exporter_global_init(&err) != EXPORTER_OK) {
-        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
-        return EXIT_FAILED;
-    }
+    if (exporter_global_init(&err) != EXPORTER_OK)
+        return print_spool_error(&err);
     if (publisher_exporter(&request->conf->exporters[i], &push.exporter, &err)) {
         request->words++;
         request->count--;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reload.c - new settings for an agent that runs; see run.h. */
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include "agent/commands/run.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
+#include "agent/host/thread.h"
 
 /* Exporters that are no more deliver what they hold for so long, beside everything else. */
 #define END_NS (5 * NS_PER_S)
@@ -60,16 +59,10 @@ static void *end_publisher(void *arg)
 /* Ends exporters in the background; here and now if there can be no thread. */
 static void end_later(struct ended *ended)
 {
-    sigset_t all, before;
     pthread_t thread;
-    bool good;
 
     atomic_fetch_add(&ending, 1);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&thread, NULL, end_publisher, ended) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (good)
+    if (thread_start(&thread, end_publisher, ended) == 0)
         (void)pthread_detach(thread);
     else
         (void)end_publisher(ended);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threads.c - how the threads of a delivery start, wait and end; see internal.h. */
-#include <signal.h>
 #include <time.h>
 
 #include "agent/delivery/internal.h"
+#include "agent/host/thread.h"
 #include "base/time_units.h"
 
 #define WAIT_MAX_NS (3600 * NS_PER_S)
@@ -42,17 +42,10 @@ bool delivery_init_cond(pthread_cond_t *cond)
 bool delivery_start_thread(struct delivery *delivery, pthread_t *thread, void *(*run)(void *),
                            void *ctx, const char *title)
 {
-    sigset_t all, before;
-    int failed;
-
     (void)pthread_mutex_lock(&delivery->lock);
     delivery->threads++;
     (void)pthread_mutex_unlock(&delivery->lock);
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(thread, NULL, run, ctx);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed) {
+    if (thread_start(thread, run, ctx) == 0) {
         (void)pthread_setname_np(*thread, title);
         return true;
     }

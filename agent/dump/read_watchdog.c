@@ -2,8 +2,6 @@
 /* read_watchdog.c - see read_watchdog.h. */
 #include "agent/dump/read_watchdog.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +9,7 @@
 
 #include "agent/host/clock.h"
 #include "agent/host/exits.h"
+#include "agent/host/thread.h"
 #include "base/proc_stat.h"
 
 /* A read takes microseconds; a host that has to fetch the page from a slow disk takes longer. */
@@ -61,15 +60,11 @@ struct heartbeat *read_watchdog_heartbeat(void)
 
 void read_watchdog_start(int (*give_up)(void *ctx), void *ctx)
 {
-    sigset_t all, before;
     pthread_t thread;
 
     stall.tid = (pid_t)syscall(SYS_gettid);
     stall.give_up = give_up;
     stall.ctx = ctx;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, watch, NULL) == 0)
+    if (thread_start(&thread, watch, NULL) == 0)
         (void)pthread_detach(thread);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

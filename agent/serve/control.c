@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
+#include "agent/host/thread.h"
 #include "agent/serve/control_socket.h"
 
 enum { ANSWER_MAX = 8 << 20 };
@@ -271,19 +272,6 @@ static void *serve_control_clients(void *arg)
     return NULL;
 }
 
-/* Starts the thread, without any signal of the agent's. */
-static bool start_control_thread(struct control *control)
-{
-    sigset_t all, before;
-    bool good;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&control->thread, NULL, serve_control_clients, control) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return good;
-}
-
 struct control *control_open(const char *path, struct state_share *share, int signal,
                              struct err *err)
 {
@@ -304,7 +292,8 @@ struct control *control_open(const char *path, struct state_share *share, int si
     control->signal = signal;
     (void)pthread_mutex_init(&control->lock, NULL);
     control->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (control->event_fd >= 0 && start_control_thread(control))
+    if (control->event_fd >= 0 &&
+        thread_start(&control->thread, serve_control_clients, control) == 0)
         return control;
     err_set(err, "%s: out of descriptors or threads", path);
     if (control->event_fd >= 0)

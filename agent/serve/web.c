@@ -4,13 +4,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/host/clock.h"
 #include "agent/host/escape.h"
+#include "agent/host/thread.h"
 #include "agent/serve/metrics.h"
 #include "agent/serve/web_internal.h"
 #include "agent/serve/web_listen.h"
@@ -266,17 +266,16 @@ static enum MHD_Result handle_web_request(void *cls, struct MHD_Connection *conn
 static struct MHD_Daemon *start_web_daemon(struct web *web)
 {
     struct MHD_Daemon *daemon;
-    sigset_t all, before;
+    sigset_t before;
 
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_block_signals(&before);
     daemon = microhttpd.start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL,
         NULL, handle_web_request, web, MHD_OPTION_LISTEN_SOCKET, web->listen.fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)WEB_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_MAX,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_END);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread_restore_signals(&before);
     return daemon;
 }
 
