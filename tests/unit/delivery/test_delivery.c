@@ -225,8 +225,8 @@ static void a_full_queue_loses_the_oldest_intervals_and_counts_them(void **state
     fixture_start(fix);
     fixture_interval(fix, "0");
     AWAIT(fake->starts == 1);
-    for (char c = 'a'; c <= 'f'; c++) {
-        fixture_put_sized(fix, (char[]){c, '\0'}, 800);
+    for (const char *service = "abcdef"; *service; service++) {
+        fixture_put_sized(fix, (char[]){*service, '\0'}, 800);
         delivery_end_interval(fix->delivery);
     }
     FIXTURE_UNTIL(fix, stats.dropped_full == 3 && stats.queued == 4, 0);

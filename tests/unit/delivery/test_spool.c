@@ -61,9 +61,8 @@ static void names_are_read_as_they_were_written_and_no_others(void **state)
         "000000000000000A-a.batch",
         "ffffffffffffffff-a.batch",
         "0000000000000001-0001.profile",
-        "0000000000000001-"
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.batch",
     };
+    char too_long[SPOOL_FILE_NAME_SIZE + 8];
     char text[SPOOL_FILE_NAME_SIZE];
     struct spool_name again = {0};
 
@@ -75,6 +74,9 @@ static void names_are_read_as_they_were_written_and_no_others(void **state)
     assert_string_equal(again.exporter, "b.c-d_e");
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_false(spool_file_name_read(others[i], &again));
+    (void)snprintf(too_long, sizeof(too_long), "0000000000000001-%0*d.batch", SPOOL_EXPORTER_SIZE,
+                   0);
+    assert_false(spool_file_name_read(too_long, &again));
 }
 
 static void what_is_listed_and_taken_is_what_was_written(void **state)

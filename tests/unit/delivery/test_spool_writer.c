@@ -149,11 +149,10 @@ static void the_oldest_are_dropped_where_there_is_no_room(void **state)
     (void)state;
     fake->hold = true; /* the first is under way, and stays */
     fixture_start(fix);
-    for (char c = 'a'; c <= 'f'; c++) {
-        fixture_interval(fix, (char[]){c, '\0'});
+    for (unsigned i = 0; i < 6; i++) {
+        fixture_interval(fix, (char[]){(char)('a' + i), '\0'});
         AWAIT(fake->starts == 1);
-        AWAIT((delivery_spool_stats(fix->delivery, &spool),
-               spool.written == (uint64_t)(c - 'a' + 1)));
+        AWAIT((delivery_spool_stats(fix->delivery, &spool), spool.written == i + 1));
     }
     assert_int_equal(spool.dropped_size, 3);
     assert_int_equal(count_files(".batch"), 3);
