@@ -32,6 +32,24 @@ static bool write_all_to_fd(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
+/* See durable_give: `above` names the directory, seen from `at`. */
+static void give_away(int fd, int at, const char *above)
+{
+    struct stat made, place;
+
+    if (geteuid() != 0 || fstat(fd, &made) != 0 || fstatat(at, above, &place, 0) != 0 ||
+        made.st_uid != 0 || (made.st_mode & 077) != 0 ||
+        (place.st_uid == made.st_uid && place.st_gid == made.st_gid))
+        return;
+    if (fchown(fd, place.st_uid, place.st_gid) != 0)
+        errno = 0; /* it can be used all the same, if by root alone */
+}
+
+void durable_give(int fd, int dir)
+{
+    give_away(fd, dir, ".");
+}
+
 /* The lock ends with the descriptor, so the new name is given while it is still open. */
 static bool write_and_name(int dir, int fd, const char *aside, const char *name,
                            const struct durable_part *parts, size_t count)
@@ -39,6 +57,7 @@ static bool write_and_name(int dir, int fd, const char *aside, const char *name,
     bool written = true;
 
     (void)flock(fd, LOCK_EX | LOCK_NB); /* without it, a scan elsewhere costs one more try */
+    durable_give(fd, dir);
     for (size_t i = 0; written && i < count; i++)
         written = write_all_to_fd(fd, parts[i].bytes, parts[i].size);
     return written && fsync(fd) == 0 && renameat(dir, aside, dir, name) == 0 && durable_sync(dir);
@@ -76,6 +95,20 @@ void durable_remove_leftover(int dir, const char *aside)
     (void)close(fd);
 }
 
+bool durable_make_folder(int dir, const char *name)
+{
+    int fd;
+
+    if (mkdirat(dir, name, 0700) != 0)
+        return false;
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    give_away(fd, fd, "..");
+    (void)close(fd);
+    return true;
+}
+
 bool durable_make_path(const char *path)
 {
     char *copy = strdup(path);
@@ -85,10 +118,11 @@ bool durable_make_path(const char *path)
         if (*at != '/' || at == copy)
             continue;
         *at = '\0';
-        made = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
+        made = durable_make_folder(AT_FDCWD, copy) || errno == EEXIST || errno == EROFS ||
+               errno == EACCES;
         *at = '/';
     }
-    made = made && (mkdir(copy, 0700) == 0 || errno == EEXIST);
+    made = made && (durable_make_folder(AT_FDCWD, copy) || errno == EEXIST);
     free(copy);
     return made;
 }

@@ -2,6 +2,8 @@
 /*
  * durable.h - brings a file into a directory whole, or not at all, whenever the machine stops.
  *
+ * Owner:   what root makes gets the owner and group of the directory that it is in, so that root
+ *          may share a directory with the user that it belongs to. What was there keeps its owner.
  * Threads: functions of their arguments alone.
  */
 #ifndef BASE_DURABLE_H
@@ -33,6 +35,16 @@ MUST_CHECK bool durable_sync(int dir);
 
 /* Removes a file that a crash has left aside: a regular one that nobody has locked. */
 void durable_remove_leftover(int dir, const char *aside);
+
+/*
+ * Gives a new file the owner of the open directory that it was made in, if we are root. Only what
+ * is root's and closed to others is given away: nobody gets another's by putting it in its place.
+ * Where root may not do that (no CAP_CHOWN), it stays root's.
+ */
+void durable_give(int fd, int dir);
+
+/* Makes a directory (0700) in an open one. False and errno. */
+MUST_CHECK bool durable_make_folder(int dir, const char *name);
 
 /* Makes a directory (0700) and those above it, as far as they are absent. False and errno. */
 MUST_CHECK bool durable_make_path(const char *path);

@@ -42,6 +42,9 @@ struct store {
     uint64_t max_size_bytes, max_age_ns;
     struct store_index index; /* owned */
     bool doubt;               /* the index may be wrong: scan before it is used */
+    size_t shut;              /* folders that the last scan could not read, */
+    bool shut_told;           /* which was said */
+    struct err shut_err;      /* the last of them, and why */
     unsigned sends;           /* since the last scan */
     atomic_bool canceled;
 };
@@ -141,8 +144,13 @@ static enum exporter_rc scan_service(struct store *store, const char *service, s
     enum exporter_rc rc = EXPORTER_OK;
     const struct dirent *item;
 
-    if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+    if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return EXPORTER_OK; /* gone, or not made by us */
+    if (!dir && errno == EACCES) {
+        store->shut++;
+        err_set(&store->shut_err, "%.64s: %s", service, strerror(EACCES));
+        return EXPORTER_OK;
+    }
     if (!dir)
         return set_store_error(store, service, err);
     while (rc == EXPORTER_OK && (errno = 0, item = readdir(dir)))
@@ -181,6 +189,7 @@ static enum exporter_rc scan(struct store *store, struct err *err)
     store_index_finish(&store->index);
     store->doubt = false;
     store->sends = 0;
+    store->shut = 0;
     rc = scan_all(store, err);
     if (rc != EXPORTER_OK)
         store->doubt = true;
@@ -259,7 +268,7 @@ static enum exporter_rc remove_files_for_size(struct store *store, size_t size, 
 /* Gives: the open directory of a service, made if it is not there; -1 and errno. */
 static int enter_service(const struct store *store, const char *service)
 {
-    if (mkdirat(store->root, service, 0700) == 0) {
+    if (durable_make_folder(store->root, service)) {
         if (!durable_sync(store->root))
             return -1;
     } else if (errno != EEXIST) {
@@ -315,6 +324,17 @@ static enum exporter_rc check_size(const struct store *store,
     return EXPORTER_REFUSED;
 }
 
+/* As long as it stays so, it is said once: a program of another user may have written there. */
+static void note_shut_folders(struct store *store, struct err *note)
+{
+    if (store->shut > 0 && !store->shut_told)
+        err_set(note,
+                "%s: %zu folders cannot be read (%s), and what is in them does not count: "
+                "chown -R --reference=%s %s",
+                store->path, store->shut, store->shut_err.text, store->path, store->path);
+    store->shut_told = store->shut > 0;
+}
+
 static enum exporter_rc store_write(void *self, const struct exporter_profile *profile,
                                     int64_t now_ns, struct exporter_answer *answer)
 {
@@ -328,6 +348,7 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     }
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
+    note_shut_folders(store, &answer->note);
     if (rc == EXPORTER_OK)
         rc = remove_files_for_size(store, profile->size, now_ns, err);
     return rc == EXPORTER_OK ? store_profile(store, profile, err) : rc;

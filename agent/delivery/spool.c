@@ -76,9 +76,22 @@ static enum spool_rc set_locked(const struct spool *spool, int fd, struct err *e
     return SPOOL_LOCKED;
 }
 
+/* Opens the lock file, made if it is absent. -1 and errno. */
+static int open_lock(const struct spool *spool)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(spool->dir, lock_name, flags | O_CREAT | O_EXCL, 0600);
+
+    if (fd >= 0)
+        durable_give(fd, spool->dir);
+    else if (errno == EEXIST)
+        fd = openat(spool->dir, lock_name, flags);
+    return fd;
+}
+
 static enum spool_rc lock(struct spool *spool, struct err *err)
 {
-    spool->lock = openat(spool->dir, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    spool->lock = open_lock(spool);
     if (spool->lock < 0)
         return set_spool_error(spool, "cannot be locked", err);
     /* One that has just been killed may have children that take a moment to end. */
@@ -107,7 +120,7 @@ static enum spool_rc lock_out_v1(struct spool *spool, struct err *err)
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
         return set_locked(spool, fd, err);
     if ((fd >= 0 && unlinkat(spool->dir, lock_name_v1, 0) != 0) ||
-        mkdirat(spool->dir, lock_name_v1, 0700) != 0)
+        !durable_make_folder(spool->dir, lock_name_v1))
         return set_spool_error(spool, "cannot be locked", err);
     return SPOOL_OK;
 }
@@ -483,7 +496,8 @@ void spool_set_aside(struct spool *spool, const char *text)
         (void)unlinkat(spool->dir, text, 0);
         return;
     }
-    (void)mkdirat(spool->dir, bad_name, 0700);
+    if (!durable_make_folder(spool->dir, bad_name) && errno != EEXIST)
+        return;
     bad = openat(spool->dir, bad_name, DIR_FLAGS | O_NOFOLLOW);
     if (bad < 0)
         return;

@@ -218,6 +218,41 @@ static void a_directory_that_others_may_write_into_is_refused(void **state)
     assert_non_null(strstr(err.text, "chmod 700"));
 }
 
+static void must_belong_to(const char *name, uid_t user)
+{
+    struct stat info;
+
+    assert_int_equal(stat(tree_path(name), &info), 0);
+    assert_int_equal(info.st_uid, user);
+    assert_int_equal(info.st_gid, user);
+}
+
+static void what_root_leaves_in_it_belongs_to_whom_the_directory_belongs_to(void **state)
+{
+    enum { OWNER = 65533 };
+    struct spool *spool;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mkdir(tree_path("spool"), 0700), 0);
+    assert_int_equal(chown(tree_path("spool"), OWNER, OWNER), 0);
+    spool = open_spool(true);
+    put(spool, &first, "one");
+    write_bytes("spool/0000000000000003-a.batch", "none");
+    spool_set_aside(spool, "0000000000000003-a.batch");
+    spool_close(spool);
+    must_belong_to("spool/0000000000000001-a.batch", OWNER);
+    must_belong_to("spool/spool.lock", OWNER);
+    must_belong_to("spool/lock", OWNER);
+    must_belong_to("spool/bad", OWNER);
+
+    assert_int_equal(chown(tree_path("spool/spool.lock"), 0, 0), 0);
+    spool = open_spool(true);
+    spool_close(spool);
+    must_belong_to("spool/spool.lock", 0); /* as it was there */
+}
+
 int main(void)
 {
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
@@ -230,6 +265,7 @@ int main(void)
         IN_TREE(what_is_no_batch_goes_to_bad_and_the_rest_stays),
         IN_TREE(of_what_is_bad_the_last_few_are_kept),
         IN_TREE(a_directory_that_others_may_write_into_is_refused),
+        IN_TREE(what_root_leaves_in_it_belongs_to_whom_the_directory_belongs_to),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,21 +137,25 @@ static void put_file(const struct place *place, const char *name, const char *by
     assert_int_equal(fclose(file), 0);
 }
 
-static bool exists(const struct place *place, const char *name)
+/* Lends: until the next call. */
+static const char *below(const struct place *place, const char *name)
 {
-    char path[512];
-    struct stat info;
+    static char path[512];
 
     (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
-    return lstat(path, &info) == 0;
+    return path;
+}
+
+static bool exists(const struct place *place, const char *name)
+{
+    struct stat info;
+
+    return lstat(below(place, name), &info) == 0;
 }
 
 static void make_dir(const struct place *place, const char *name)
 {
-    char path[512];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", place->path, name);
-    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(mkdir(below(place, name), 0755), 0);
 }
 
 static void keeps_a_profile_under_its_service_and_start(void **state)
@@ -498,6 +502,63 @@ static void in_a_child(struct place *place, int (*try)(struct place *))
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+enum { OWNER = 65533, NOT_ROOT = 77 };
+
+/* As root writes into the store of somebody else, who goes on with it. */
+static int try_two_users(struct place *place)
+{
+    struct exporter *exporter = NULL;
+
+    if (geteuid() != 0)
+        return NOT_ROOT;
+    if (chown(place->path, OWNER, OWNER) != 0 ||
+        exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send(exporter, "web", START_NS, "root's") != EXPORTER_OK)
+        return 1;
+    exporter_close(exporter);
+    if (setresgid(OWNER, OWNER, OWNER) != 0 || setresuid(OWNER, OWNER, OWNER) != 0)
+        return 2;
+    place->settings.max_size_bytes = 6;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send(exporter, "web", START_NS + S_NS, "theirs") != EXPORTER_OK)
+        return 3;
+    exporter_close(exporter);
+    return files_in(place, "web") == 1 ? 0 : 4; /* root's is gone, as it was the oldest */
+}
+
+/* As an older version left it: a folder that only root can enter. */
+static int try_locked_folder(struct place *place)
+{
+    const struct exporter_profile profile = profile_of("web", START_NS, "x");
+    struct exporter_answer answer = {.status = 0};
+    struct exporter *exporter = NULL;
+
+    if (geteuid() != 0)
+        return NOT_ROOT;
+    make_dir(place, "roots");
+    if (chown(place->path, OWNER, OWNER) != 0 || setresuid(0, OWNER, 0) != 0)
+        return 1;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK)
+        return 2;
+    if (answer.note.text[0])
+        return 3; /* others may read it */
+    exporter_close(exporter);
+    if (setresuid(0, 0, 0) != 0 || chmod(below(place, "roots"), 0700) != 0 ||
+        setresuid(0, OWNER, 0) != 0)
+        return 4;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK)
+        return 5;
+    if (!strstr(answer.note.text, "1 folders cannot be read (roots: Permission denied)") ||
+        !strstr(answer.note.text, "chown -R --reference"))
+        return 6;
+    if (send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK || answer.note.text[0])
+        return 7; /* once is enough */
+    exporter_close(exporter);
+    return 0;
+}
+
 static void tells_of_a_full_disk_and_leaves_no_half_file(void **state)
 {
     in_a_child(*state, try_full_disk);
@@ -506,6 +567,16 @@ static void tells_of_a_full_disk_and_leaves_no_half_file(void **state)
 static void tells_of_a_read_only_disk(void **state)
 {
     in_a_child(*state, try_read_only);
+}
+
+static void root_and_the_owner_of_the_directory_share_it(void **state)
+{
+    in_a_child(*state, try_two_users);
+}
+
+static void tells_once_of_folders_that_cannot_be_read(void **state)
+{
+    in_a_child(*state, try_locked_folder);
 }
 
 static void expect_name(const char *service, const char *wanted)
@@ -649,6 +720,8 @@ int main(void)
         IN_A_PLACE(keeps_nothing_once_canceled),
         IN_A_PLACE(tells_of_a_full_disk_and_leaves_no_half_file),
         IN_A_PLACE(tells_of_a_read_only_disk),
+        IN_A_PLACE(root_and_the_owner_of_the_directory_share_it),
+        IN_A_PLACE(tells_once_of_folders_that_cannot_be_read),
         cmocka_unit_test(turns_hostile_services_into_names_and_back),
         cmocka_unit_test(cuts_long_services_but_tells_them_apart),
         IN_A_PLACE(keeps_a_profile_of_every_service),
