@@ -91,7 +91,6 @@ enum exporter_rc exporter_open(const struct exporter_settings *settings, struct 
     exporter->ops = type_ops[settings->type - exporter_types];
     rc = exporter->ops->open(settings, &exporter->self, err);
     if (rc != EXPORTER_OK) {
-        err_within(err, "exporter %s", settings->name ? settings->name : "");
         exporter_close(exporter);
         return rc;
     }

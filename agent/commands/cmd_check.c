@@ -50,7 +50,7 @@ static int check_exporters(const struct conf *conf)
             exporter_close(exporter);
             continue;
         }
-        (void)fprintf(stderr, "pystrobe: %s\n", err.text);
+        (void)fprintf(stderr, "pystrobe: exporter %s: %s\n", wanted[i].name, err.text);
         status = EXIT_CONFIG;
     }
     return status;

@@ -363,6 +363,7 @@ static int run_push(struct request *request, const struct spool_list *list)
         (void)fprintf(stderr, "%zu profiles sent\n", push.sent);
         exporter_close(push.exporter);
     } else {
+        err_within(&err, "exporter %s", push.name);
         status = print_spool_error(&err);
     }
     exporter_global_finish();

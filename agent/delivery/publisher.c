@@ -49,9 +49,7 @@ static bool open_by(const struct otel *otel, const struct exporter_settings *sec
     if (secrets_fetch(&settings, &secrets, err)) {
         if (settings.type->reads_otel)
             otel_fill(otel, &settings);
-        rc = exporter_open(&settings, out, err); /* which says whose error it is */
-    } else {
-        err_within(err, "exporter %s", section->name);
+        rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
     return rc == EXPORTER_OK;
@@ -91,8 +89,10 @@ static bool open_exporter(struct publisher *publisher, const struct conf *conf,
     struct exporter *exporter;
     struct delivery_sink sink;
 
-    if (!open_by(&publisher->otel, section, &exporter, err))
+    if (!open_by(&publisher->otel, section, &exporter, err)) {
+        err_within(err, "exporter %s", section->name);
         return false;
+    }
     sink = delivery_sink_of(exporter);
     if (delivery_add(publisher->delivery, section->name, exporter_form(exporter), &sink, &limits))
         return true;

@@ -41,7 +41,8 @@ MUST_CHECK bool publisher_set_labels(struct publisher *publisher, const struct c
  */
 size_t publisher_wanted(const struct conf *conf, const struct exporter_settings **out);
 
-/* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why. */
+/* Opens one exporter by itself. Gives: *out, ended with exporter_close. False: `err` says why, but
+ * not which one. */
 MUST_CHECK bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
                                    struct err *err);
 

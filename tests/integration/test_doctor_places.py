@@ -162,6 +162,12 @@ def test_a_server_without_tls_where_it_is_asked_for_is_told(check):
     assert result == "fail" and text.startswith("TLS:") and cure
 
 
+def test_what_is_wrong_in_a_section_is_told_without_its_name_again(check):
+    result, text, _ = check(exporter("https://127.0.0.1:1", "ca_file = /nowhere/ca.pem\n"))
+
+    assert result == "fail" and text.startswith("ca_file: ")
+
+
 # Folders
 
 def test_a_spool_is_written(check, tmp_path):

@@ -219,7 +219,7 @@ static void refuses_settings_without_a_path(void **state)
 
     (void)state;
     assert_int_equal(exporter_open(&settings, &exporter, &err), EXPORTER_BAD_CONFIG);
-    assert_string_equal(err.text, "exporter local: path: is not set");
+    assert_string_equal(err.text, "path: is not set");
     assert_null(exporter);
 }
 
