@@ -42,7 +42,7 @@ struct store {
     uint64_t max_size_bytes, max_age_ns;
     struct store_index index; /* owned */
     bool doubt;               /* the index may be wrong: scan before it is used */
-    size_t shut;              /* folders that the last scan could not read, */
+    size_t shut;              /* folders and files that are not ours to read or to remove, */
     bool shut_told;           /* which was said */
     struct err shut_err;      /* the last of them, and why */
     unsigned sends;           /* since the last scan */
@@ -58,6 +58,13 @@ static enum exporter_rc set_store_error(struct store *store, const char *what, s
         store->doubt = true; /* somebody else removes things here */
     err_set(err, "%s: %s: %s", store->path, what, strerror(cause));
     return EXPORTER_RETRY;
+}
+
+/* What only its owner can mend must not keep other profiles from being stored. */
+static void note_shut(struct store *store, const char *service)
+{
+    store->shut++;
+    err_set(&store->shut_err, "%s: %s", service, strerror(EACCES));
 }
 
 /* Opened anew by each scan, as the directory may have been removed and made again. */
@@ -105,6 +112,8 @@ static enum exporter_rc remove_oldest(struct store *store, struct err *err)
     errno = unlink_in(store, service, name);
     if (errno == ENOENT)
         store->doubt = true;
+    else if (errno == EACCES)
+        note_shut(store, service);
     else if (errno != 0)
         return set_store_error(store, "cannot remove an old profile", err);
     store_index_drop_oldest(&store->index);
@@ -147,8 +156,7 @@ static enum exporter_rc scan_service(struct store *store, const char *service, s
     if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return EXPORTER_OK; /* gone, or not made by us */
     if (!dir && errno == EACCES) {
-        store->shut++;
-        err_set(&store->shut_err, "%.64s: %s", service, strerror(EACCES));
+        note_shut(store, service);
         return EXPORTER_OK;
     }
     if (!dir)
@@ -324,15 +332,16 @@ static enum exporter_rc check_size(const struct store *store,
     return EXPORTER_REFUSED;
 }
 
-/* As long as it stays so, it is said once: a program of another user may have written there. */
-static void note_shut_folders(struct store *store, struct err *note)
+/* Once: it stays so until somebody sees to it. */
+static void tell_shut(struct store *store, struct err *note)
 {
-    if (store->shut > 0 && !store->shut_told)
-        err_set(note,
-                "%s: %zu folders cannot be read (%s), and what is in them does not count: "
-                "chown -R --reference=%s %s",
-                store->path, store->shut, store->shut_err.text, store->path, store->path);
-    store->shut_told = store->shut > 0;
+    if (store->shut == 0 || store->shut_told)
+        return;
+    err_set(note,
+            "%s: %zu of its folders or files cannot be read or removed, and do not count (the "
+            "last: %.64s): chown -R --reference=%s %s",
+            store->path, store->shut, store->shut_err.text, store->path, store->path);
+    store->shut_told = true;
 }
 
 static enum exporter_rc store_write(void *self, const struct exporter_profile *profile,
@@ -348,9 +357,9 @@ static enum exporter_rc store_write(void *self, const struct exporter_profile *p
     }
     if (rc == EXPORTER_OK && (store->doubt || ++store->sends > SCAN_EVERY))
         rc = scan(store, err);
-    note_shut_folders(store, &answer->note);
     if (rc == EXPORTER_OK)
         rc = remove_files_for_size(store, profile->size, now_ns, err);
+    tell_shut(store, &answer->note);
     return rc == EXPORTER_OK ? store_profile(store, profile, err) : rc;
 }
 

@@ -45,8 +45,8 @@ static const char help[] =
 
 static const char help_end[] =
     "\n\n"
-    "Exit status: 0; 1 if a file is no valid profile or there is none; 64 for wrong\n"
-    "usage.\n\n"
+    "Exit status: 0; 1 if a file is no valid profile or cannot be read, or there is\n"
+    "none; 64 for wrong usage.\n\n"
     "Example:\n"
     "  pystrobe report out.pb.gz -o out.html\n";
 
@@ -234,6 +234,8 @@ static int report_store(const struct request *request)
                       since_ns ? " of that time" : "");
     else
         status = report_profiles(request, files.paths, files.count);
+    if (files.shut > 0)
+        status = EXIT_FAILED;
     report_files_finish(&files);
     return status;
 }

@@ -53,6 +53,14 @@ static int print_spool_error(const struct err *err)
     return EXIT_FAILED;
 }
 
+/* Says why nothing came of a batch: with a cause if there is one. Gives false. */
+static bool tell_failed(uint64_t number, enum spool_rc rc, const struct err *err)
+{
+    (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", number,
+                  err->text[0] ? err->text : spool_rc_text(rc));
+    return false;
+}
+
 /* Which profiles an ID means: a batch, or with ".3" behind it the third of its profiles. */
 struct id {
     uint64_t number;
@@ -127,18 +135,15 @@ static void print_row(const struct spool_item *item, const struct batch *batch, 
     (void)fprintf(to, " %s\n", item->name.exporter);
 }
 
-static void print_item(const struct request *request, const struct spool_item *item)
+/* False: it could not be read, which was said. */
+static bool print_item(const struct request *request, const struct spool_item *item)
 {
     struct spool_held held;
     struct err err = {""};
     enum spool_rc rc = spool_take(request->spool, &item->name, false, &held, &err);
 
-    if (rc == SPOOL_GONE)
-        return;
-    if (rc != SPOOL_OK) {
-        (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", item->name.number, spool_rc_text(rc));
-        return;
-    }
+    if (rc != SPOOL_OK)
+        return rc == SPOOL_GONE || tell_failed(item->name.number, rc, &err);
     for (size_t i = 0; i < held.batch->count; i++) {
         if (request->json)
             print_json(item, held.batch, i, stdout);
@@ -146,16 +151,19 @@ static void print_item(const struct request *request, const struct spool_item *i
             print_row(item, held.batch, i, stdout);
     }
     spool_let_go(&held);
+    return true;
 }
 
 static int run_ls(struct request *request, const struct spool_list *list)
 {
+    bool good = true;
+
     if (!request->json)
         (void)printf("%-8s %-20s %9s %-5s %s\n", "ID", "START", "BYTES", "TYPE",
                      "SERVICE, AND WHO OWES IT");
     for (size_t i = 0; i < list->count; i++)
-        print_item(request, &list->items[i]);
-    return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+        good = print_item(request, &list->items[i]) && good;
+    return fflush(stdout) == 0 && good ? EXIT_OK : EXIT_FAILED;
 }
 
 static const struct spool_item *find_spool_item(const struct spool_list *list, uint64_t number)
@@ -214,8 +222,8 @@ static int run_cat(struct request *request, const struct spool_list *list)
         return EXIT_FAILED;
     rc = spool_take(request->spool, &item->name, false, &held, &err);
     if (rc != SPOOL_OK) {
-        err_set(&err, "%" PRIx64 ": %s", id.number, spool_rc_text(rc));
-        return print_spool_error(&err);
+        (void)tell_failed(id.number, rc, &err);
+        return EXIT_FAILED;
     }
     status = cat_profile(request, &id, held.batch);
     spool_let_go(&held);
@@ -252,12 +260,6 @@ static int for_each(struct request *request, const struct spool_list *list, acti
     return status;
 }
 
-static bool tell_failed(const struct spool_item *item, const char *why)
-{
-    (void)fprintf(stderr, "pystrobe: %" PRIx64 ": %s\n", item->name.number, why);
-    return false;
-}
-
 /* Removes a file, also one that is no batch; not one that is being sent. */
 static bool remove_one(struct request *request, const struct spool_item *item, void *ctx)
 {
@@ -273,7 +275,7 @@ static bool remove_one(struct request *request, const struct spool_item *item, v
         rc = spool_remove(request->spool, &item->name, &err);
     if (took)
         spool_let_go(&held);
-    return rc == SPOOL_OK || tell_failed(item, spool_rc_text(rc));
+    return rc == SPOOL_OK || tell_failed(item->name.number, rc, &err);
 }
 
 static int run_rm(struct request *request, const struct spool_list *list)
@@ -306,11 +308,11 @@ static bool push_held(struct request *request, const struct spool_item *item, st
 
     if (exporter_send(push->exporter, held->batch, clock_utc_ns(), &answer) != EXPORTER_OK) {
         push->sent += answer.failed_count > 0 ? count - answer.failed_count : 0;
-        return tell_failed(item, answer.err.text);
+        return tell_failed(item->name.number, SPOOL_FAILED, &answer.err);
     }
     push->sent += count;
     return spool_remove(request->spool, &item->name, &answer.err) == SPOOL_OK ||
-           tell_failed(item, answer.err.text);
+           tell_failed(item->name.number, SPOOL_FAILED, &answer.err);
 }
 
 static bool push_one(struct request *request, const struct spool_item *item, void *ctx)
@@ -327,7 +329,7 @@ static bool push_one(struct request *request, const struct spool_item *item, voi
     if (rc == SPOOL_GONE)
         return true;
     if (rc != SPOOL_OK)
-        return tell_failed(item, spool_rc_text(rc));
+        return tell_failed(item->name.number, rc, &err);
     if (held.batch->form == exporter_form(push->exporter))
         good = push_held(request, item, push, &held);
     spool_let_go(&held);

@@ -98,6 +98,7 @@ struct delivery_spool_stats {
     uint64_t dropped_free;    /* to leave room on the disk */
     uint64_t dropped_unknown; /* for exporters that are configured no more */
     uint64_t bad;             /* files set aside: no whole batch, or a newer version's */
+    uint64_t unreadable;      /* files of an earlier run that are left for the next one */
     uint64_t in_memory;       /* that went past the spool, as the disk failed */
     size_t pending;           /* batches that are to be written */
     struct err last_error;    /* "" until there was one */

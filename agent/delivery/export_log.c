@@ -206,6 +206,12 @@ void spool_log_tell(struct spool_log *log, uint64_t now_ns,
                        " profiles were dropped: their exporters are not configured any more",
                        unknown);
     log->reported.dropped_unknown = stats->dropped_unknown;
+    if (stats->unreadable > log->reported.unreadable)
+        export_log_say(log->world, spool_who, DELIVERY_WARNING,
+                       "%" PRIu64 " files of an earlier run cannot be read, and wait for the next "
+                       "one; the last: %s",
+                       stats->unreadable - log->reported.unreadable, stats->last_error.text);
+    log->reported.unreadable = stats->unreadable;
     if (stats->bad > log->reported.bad && may_say(&log->bad_ns, now_ns)) {
         export_log_say(log->world, spool_who, DELIVERY_WARNING,
                        "%" PRIu64 " files that are no whole profiles went to bad/",

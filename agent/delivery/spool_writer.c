@@ -388,6 +388,10 @@ static void take_up(struct delivery *delivery, const struct spool_item *item)
     else if (rc == SPOOL_OK)
         writer->stats.dropped_unknown += head.count;
     writer->stats.bad += rc == SPOOL_CORRUPT || rc == SPOOL_NEWER ? 1 : 0;
+    if (rc == SPOOL_FAILED || rc == SPOOL_NOMEM) {
+        writer->stats.unreadable++;
+        writer->stats.last_error = err;
+    }
     (void)pthread_mutex_unlock(&delivery->lock);
 }
 

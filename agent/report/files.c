@@ -50,6 +50,15 @@ static bool is_wanted(const struct report_files *files, const char *name)
            (files->until[0] == '\0' || strcmp(name, files->until) < 0);
 }
 
+/* Names a folder that could not be opened, so that the others are listed. False: it was not that;
+ * `before` is how many there were before. */
+static bool pass_over(const struct report_files *files, size_t before, const struct err *err)
+{
+    if (files->shut > before)
+        (void)fprintf(stderr, "pystrobe: left out: %s\n", err->text);
+    return files->shut > before;
+}
+
 /* Calls itself once for the folders below: a store has two levels. */
 static bool list_profile_files(const char *path, bool services, struct report_files *files,
                                struct err *err)
@@ -58,9 +67,11 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
     const struct dirent *entry;
     char below[4096];
     bool good = true;
+    size_t shut;
 
     if (!dir) {
         err_set(err, "%s: %s", path, strerror(errno));
+        files->shut += errno == ENOENT ? 0 : 1;
         return !services && errno == ENOENT; /* the store lets go of empty folders */
     }
     while (good && (entry = readdir(dir))) {
@@ -68,10 +79,11 @@ static bool list_profile_files(const char *path, bool services, struct report_fi
             continue;
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             continue; /* no file of a store is named so */
+        shut = files->shut;
         if (is_profile(entry->d_name))
             good = !is_wanted(files, entry->d_name) || add_report_path(files, below, err);
         else if (services && entry->d_type != DT_REG && entry->d_type != DT_LNK)
-            good = list_profile_files(below, false, files, err);
+            good = list_profile_files(below, false, files, err) || pass_over(files, shut, err);
     }
     (void)closedir(dir);
     return good;

@@ -17,12 +17,14 @@ struct report_files {
     char **paths; /* owned, each */
     size_t count;
     size_t capacity;
+    size_t shut; /* folders that could not be read, and were named on the standard error */
     char since[48], until[48]; /* names before the one are too old, from the other on too new */
 };
 
 /*
  * Adds all *.pb.gz of a store: DIR/SERVICE/FILE, of one service if it is not NULL, and only those
- * that began at `since_ns` (UTC) or later, by their names; 0: all.
+ * that began at `since_ns` (UTC) or later, by their names; 0: all. Without `service`, a folder that
+ * cannot be read is named and left out.
  *
  * Errors: false; `err` says what.
  */

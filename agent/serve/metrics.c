@@ -313,6 +313,8 @@ static void add_spool(const struct state *s, struct buf *out)
     one(out, "pystrobe_spool_written_total", "counter", "Profiles written to disk.",
         (double)p->written);
     one(out, "pystrobe_spool_corrupt_total", "counter", "Files set aside.", (double)p->bad);
+    one(out, "pystrobe_spool_unreadable_files", "gauge", "Files left for the next run.",
+        (double)p->unreadable);
     head(out, dropped, "counter", "Profiles that the spool gave up.");
     labelled(out, dropped, "reason", "size", NULL, NULL, (double)p->dropped_size);
     labelled(out, dropped, "reason", "age", NULL, NULL, (double)p->dropped_age);

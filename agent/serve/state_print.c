@@ -96,11 +96,12 @@ static void spool_text(const struct delivery_spool_stats *spool, struct buf *out
         return;
     buf_add_fmt(out,
                 "spool:    %zu profiles, %.1fMiB, %" PRIu64 " written, %" PRIu64 " found, %" PRIu64
-                " dropped, %" PRIu64 " bad%s",
+                " dropped, %" PRIu64 " bad, %" PRIu64 " unreadable%s",
                 spool->entries, mebibytes(spool->bytes), spool->written, spool->found,
                 spool->dropped_size + spool->dropped_age + spool->dropped_free +
                     spool->dropped_unknown,
-                spool->bad, spool->failing ? "; the disk FAILS, profiles wait in memory" : "");
+                spool->bad, spool->unreadable,
+                spool->failing ? "; the disk FAILS, profiles wait in memory" : "");
     if (spool->last_error.text[0]) {
         buf_add_str(out, "\n          last error: ");
         escape_add_str(out, spool->last_error.text);
@@ -295,11 +296,11 @@ static void spool_json(const struct delivery_spool_stats *spool, struct buf *out
                 "\"spool\": {\"failing\": %s, \"entries\": %zu, \"bytes\": %" PRIu64
                 ", \"written\": %" PRIu64 ", \"found\": %" PRIu64
                 ", \"dropped\": {\"size\": %" PRIu64 ", \"age\": %" PRIu64 ", \"free\": %" PRIu64
-                ", \"unknown\": %" PRIu64 "}, \"bad\": %" PRIu64 ", \"in_memory\": %" PRIu64
-                ", \"last_error\": ",
+                ", \"unknown\": %" PRIu64 "}, \"bad\": %" PRIu64 ", \"unreadable\": %" PRIu64
+                ", \"in_memory\": %" PRIu64 ", \"last_error\": ",
                 json_bool(spool->failing), spool->entries, spool->bytes, spool->written,
                 spool->found, spool->dropped_size, spool->dropped_age, spool->dropped_free,
-                spool->dropped_unknown, spool->bad, spool->in_memory);
+                spool->dropped_unknown, spool->bad, spool->unreadable, spool->in_memory);
     escape_json(out, "", spool->last_error.text[0] ? spool->last_error.text : NULL);
     buf_add_str(out, "}");
 }

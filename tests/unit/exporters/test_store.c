@@ -550,13 +550,38 @@ static int try_locked_folder(struct place *place)
     if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
         send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK)
         return 5;
-    if (!strstr(answer.note.text, "1 folders cannot be read (roots: Permission denied)") ||
+    if (!strstr(answer.note.text, "roots: Permission denied") ||
+        !strstr(answer.note.text, "1 of its folders or files cannot be read") ||
         !strstr(answer.note.text, "chown -R --reference"))
         return 6;
     if (send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK || answer.note.text[0])
         return 7; /* once is enough */
     exporter_close(exporter);
     return 0;
+}
+
+/* What others may read and not remove does not stop what is full. */
+static int try_folder_to_read_only(struct place *place)
+{
+    const struct exporter_profile profile = profile_of("web", START_NS + S_NS, "x");
+    struct exporter_answer answer = {.status = 0};
+    struct exporter *exporter = NULL;
+
+    if (geteuid() != 0)
+        return NOT_ROOT;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send(exporter, "roots", START_NS, "old") != EXPORTER_OK)
+        return 1;
+    exporter_close(exporter);
+    if (chmod(below(place, "roots"), 0755) != 0 || chown(place->path, OWNER, OWNER) != 0 ||
+        setresuid(0, OWNER, 0) != 0)
+        return 2;
+    place->settings.max_size_bytes = 1;
+    if (exporter_open(&place->settings, &exporter, NULL) != EXPORTER_OK ||
+        send_profile(exporter, &profile, START_NS, &answer) != EXPORTER_OK)
+        return 3;
+    exporter_close(exporter);
+    return strstr(answer.note.text, "roots: Permission denied") ? 0 : 4;
 }
 
 static void tells_of_a_full_disk_and_leaves_no_half_file(void **state)
@@ -572,6 +597,11 @@ static void tells_of_a_read_only_disk(void **state)
 static void root_and_the_owner_of_the_directory_share_it(void **state)
 {
     in_a_child(*state, try_two_users);
+}
+
+static void stores_on_beside_files_that_it_cannot_remove(void **state)
+{
+    in_a_child(*state, try_folder_to_read_only);
 }
 
 static void tells_once_of_folders_that_cannot_be_read(void **state)
@@ -721,6 +751,7 @@ int main(void)
         IN_A_PLACE(tells_of_a_full_disk_and_leaves_no_half_file),
         IN_A_PLACE(tells_of_a_read_only_disk),
         IN_A_PLACE(root_and_the_owner_of_the_directory_share_it),
+        IN_A_PLACE(stores_on_beside_files_that_it_cannot_remove),
         IN_A_PLACE(tells_once_of_folders_that_cannot_be_read),
         cmocka_unit_test(turns_hostile_services_into_names_and_back),
         cmocka_unit_test(cuts_long_services_but_tells_them_apart),

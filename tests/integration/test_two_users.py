@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two users, one directory: root's pystrobe exec and the service share a store, and what keeps one out is told."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+import entries
+import live
+import servers
+from agents import SPOOLING, Agent
+from doctors import CAPABLE, NOBODY, PYTHON, can_run, needs_root
+
+NOBODY_ID = 65534
+BUSY = "import time\nend = time.monotonic() + %g\nwhile time.monotonic() < end: sum(range(1000))"
+
+pytestmark = needs_root
+
+
+def give(*paths):
+    for path in paths:
+        os.chown(path, NOBODY_ID, NOBODY_ID)
+
+
+@pytest.fixture
+def shared(open_folder):
+    """A directory of the service's user."""
+    place = open_folder / "shared"
+    place.mkdir(mode=0o700)
+    give(place)
+    return place
+
+
+@pytest.fixture
+def service(open_pystrobe, open_folder):
+    """service(text, words) runs an agent with this ini under these words, as a user who is not root."""
+    running = []
+
+    def run(text, under):
+        can_run(under)
+        ini = open_folder / "service.ini"
+        ini.write_text(text)
+        running.append(Agent(open_pystrobe, ini, under))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.process.kill()
+        one.process.wait()
+
+
+def as_nobody(pystrobe, *args):
+    return subprocess.run([*NOBODY, *pystrobe.words, pystrobe.path, *map(str, args)], cwd="/",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=live.DEADLINE_S)
+
+
+def test_what_root_keeps_in_the_store_of_the_service_shuts_nobody_out(open_pystrobe, service, open_folder, shared):
+    marker = "two-users-%d" % os.getpid()
+    store = shared / "store"
+    target = live.Target([PYTHON, "-c", BUSY % 60, marker])
+    done = open_pystrobe.run("exec", "--store", store, "-n", "busy", "-r", "100", "--", PYTHON, "-c", BUSY % 0.5)
+    assert (done.returncode, done.stderr) == (0, "")
+    before = set(os.listdir(store / "busy"))
+
+    try:
+        run = service("[agent]\nrate = 50Hz\ninterval = 1s\nscan = 200ms\nmax_cpu = 100%%\ncontrol = %s/control\n"
+                      "[target busy]\ncmdline = %s\n[exporter s]\ntype = store\npath = %s\n" % (shared, marker, store), CAPABLE)
+        run.wait_for([target.pid])
+        live.wait_until(lambda: len(os.listdir(store / "busy")) >= len(before) + 2, "the service stores profiles", 0.2)
+        status, _ = run.stop()
+    finally:
+        target.stop()
+
+    assert before and (status, [line for line in run.log if "WARN" in line or "exporter" in line and "fail" in line]) == (0, [])
+    assert {os.stat(path).st_uid for path in [store, store / "busy", *store.glob("busy/*")]} == {NOBODY_ID}
+    assert as_nobody(open_pystrobe, "report", "--store", store).returncode == 0
+
+
+def test_spool_lists_what_it_can_and_names_the_rest(open_pystrobe, shared):
+    for number in (1, 2, 3):
+        entries.put(shared, number, "shop", b"x")
+    files = [shared / ("%016x-server.batch" % number) for number in (1, 2, 3)]
+    give(files[0], files[2])
+    os.chmod(files[1], 0o600)
+    why = "pystrobe: 2: %s: cannot read a batch: Permission denied\n" % shared
+
+    listed = as_nobody(open_pystrobe, "spool", "-d", shared, "ls")
+    written = as_nobody(open_pystrobe, "spool", "-d", shared, "cat", "2")
+
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["ID", "1", "3"]
+    assert (listed.returncode, listed.stderr) == (1, why)
+    assert (written.returncode, written.stderr) == (1, why)
+    assert as_nobody(open_pystrobe, "spool", "-d", shared, "rm", "-y", "2").returncode == 0
+
+
+def test_a_report_lists_what_it_can_and_names_the_rest(open_pystrobe, shared):
+    recorded = open_pystrobe.run("exec", "--store", shared, "-n", "fine", "-r", "100", "--", PYTHON, "-c", BUSY % 0.5)
+    (shared / "busy").mkdir(mode=0o700)
+
+    done = as_nobody(open_pystrobe, "report", "--store", shared)
+
+    assert recorded.returncode == 0
+    assert done.returncode == 1 and "<module>" in done.stdout
+    assert done.stderr == "pystrobe: left out: %s/busy: Permission denied\n" % shared
+
+
+def test_what_the_spool_has_of_somebody_else_is_told_once_and_counted(open_pystrobe, service, shared):
+    port, = servers.free_ports(1)
+    spool = shared / "spool"
+    entries.put(spool, 1, "shop", b"x")
+    entries.put(spool, 2, "shop", b"x")
+    give(spool, *spool.glob("*1-*"))
+    os.chmod(next(spool.glob("*2-*")), 0o600)
+    run = service(SPOOLING.format(spool=spool, target="nothing-is-called-so").replace(
+        "[target", "control = %s/control\n[target" % shared) +
+        "[exporter server]\ntype = pyroscope\nurl = http://127.0.0.1:%d\n" % port, NOBODY)
+
+    line = run.wait_for_line("cannot be read")
+    state = open_pystrobe.run("status", "--socket", shared / "control").stdout
+    run.stop()
+
+    assert "1 files of an earlier run" in line and "Permission denied" in line
+    assert len([one for one in run.log if "cannot be read" in one]) == 1
+    assert re.search(r"spool: .* 0 bad, 1 unreadable", state)
