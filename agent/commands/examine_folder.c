@@ -2,6 +2,7 @@
 /* examine_folder.c - can profiles be kept where the settings say? See examine.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,54 @@ static int try_profile_write(const char *folder)
     (void)close(fd);
     (void)unlink(path);
     return cause;
+}
+
+/* The first thing of a directory that we cannot use, or that is of another user than it. Gives an
+ * errno: EPERM for the latter; 0: there is none. */
+static int find_spoiled(const char *folder, char out[PATH_BYTES])
+{
+    char path[PATH_BYTES], *paths[] = {path, NULL};
+    FTS *walk;
+    const FTSENT *at;
+    uid_t owner = 0;
+    int cause = 0;
+
+    (void)snprintf(path, sizeof(path), "%s", folder);
+    walk = fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    while (walk && cause == 0 && (at = fts_read(walk))) {
+        bool is_folder = at->fts_info == FTS_D || at->fts_info == FTS_DNR;
+
+        if (at->fts_level == FTS_ROOTLEVEL)
+            owner = at->fts_info == FTS_D ? at->fts_statp->st_uid : owner;
+        else if ((!is_folder && at->fts_info != FTS_F) || strcmp(at->fts_name, "lost+found") == 0)
+            continue; /* or gone */
+        else if (at->fts_statp->st_uid != owner)
+            cause = EPERM;
+        else if (faccessat(AT_FDCWD, at->fts_path, is_folder ? R_OK | W_OK | X_OK : R_OK,
+                           AT_EACCESS) != 0 &&
+                 errno != ENOENT)
+            cause = errno;
+        (void)snprintf(out, PATH_BYTES, "%s", at->fts_path);
+    }
+    if (walk)
+        (void)fts_close(walk);
+    return cause;
+}
+
+/* As another user leaves it who has used the directory, an older pystrobe of root's for one. */
+static void examine_entries(struct findings *out, const char *check, const char *folder)
+{
+    char entry[PATH_BYTES], cure[2 * PATH_BYTES + 64];
+    int cause = find_spoiled(folder, entry);
+
+    if (cause == EPERM)
+        (void)snprintf(cure, sizeof(cure), "chown -R --reference=%s %s", folder, folder);
+    else
+        (void)snprintf(cure, sizeof(cure), "chmod -R u+rwX %s", folder);
+    if (cause != 0)
+        findings_add(out, FINDING_BAD, check, cure, "%s: %s", entry,
+                     cause == EPERM ? "belongs to another user than the directory"
+                                    : strerror(cause));
 }
 
 /* The one line that lets us write there. */
@@ -97,6 +146,8 @@ static void examine_folder(struct findings *out, const char *check, const char *
         findings_add(out, FINDING_GOOD, check, "", "%s%s can be written, %llu MiB free", folder,
                      strcmp(folder, path) != 0 ? ", where it will be made," : "",
                      (unsigned long long)left >> 20);
+    if (strcmp(folder, path) == 0)
+        examine_entries(out, check, folder);
 }
 
 void examine_folders(struct findings *out, const struct conf *conf)

@@ -11,7 +11,7 @@ import entries
 import live
 import servers
 from agents import SPOOLING, Agent
-from doctors import CAPABLE, NOBODY, PYTHON, can_run, needs_root
+from doctors import CAPABLE, NOBODY, PYTHON, can_run, doctor, needs_root
 
 NOBODY_ID = 65534
 BUSY = "import time\nend = time.monotonic() + %g\nwhile time.monotonic() < end: sum(range(1000))"
@@ -76,6 +76,35 @@ def test_what_root_keeps_in_the_store_of_the_service_shuts_nobody_out(open_pystr
     assert before and (status, [line for line in run.log if "WARN" in line or "exporter" in line and "fail" in line]) == (0, [])
     assert {os.stat(path).st_uid for path in [store, store / "busy", *store.glob("busy/*")]} == {NOBODY_ID}
     assert as_nobody(open_pystrobe, "report", "--store", store).returncode == 0
+
+
+def test_a_store_that_was_spoiled_is_named_with_the_command_that_mends_it(open_pystrobe, open_folder, shared):
+    ini = open_folder / "doctor.ini"
+    ini.write_text("[agent]\nspool = off\n[exporter x]\ntype = store\npath = %s\n" % shared)
+    fine = doctor(open_pystrobe, "-c", ini, words=NOBODY, status=0)["exporter x"]
+    (shared / "busy").mkdir(mode=0o700)
+
+    found = [doctor(open_pystrobe, "-c", ini, words=words)["exporter x"] for words in (NOBODY, ())]
+    subprocess.run(found[0][2].split(), check=True)
+    mended = doctor(open_pystrobe, "-c", ini, words=NOBODY, status=0)["exporter x"]
+
+    assert (fine[0], mended[0]) == ("ok", "ok")
+    for result, text, cure in found:
+        assert result == "fail" and str(shared / "busy") in text
+        assert cure == "chown -R --reference=%s %s" % (shared, shared)
+
+
+def test_a_folder_of_a_spool_that_its_owner_cannot_read_is_named(open_pystrobe, open_folder, shared):
+    ini = open_folder / "doctor.ini"
+    ini.write_text("[agent]\nspool = %s\n" % shared)
+    (shared / "bad").mkdir(mode=0)
+    give(shared / "bad")
+
+    result, text, cure = doctor(open_pystrobe, "-c", ini, words=NOBODY)["spool"]
+    subprocess.run(cure.split(), check=True)
+
+    assert result == "fail" and "%s/bad" % shared in text and "Permission denied" in text
+    assert doctor(open_pystrobe, "-c", ini, words=NOBODY, status=0)["spool"][0] == "ok"
 
 
 def test_spool_lists_what_it_can_and_names_the_rest(open_pystrobe, shared):
