@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_control.c - `pystrobe status`, `reload` and `burst`: ask the agent that runs. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
-#include "agent/serve/control_socket.h"
-#include "agent/serve/control_text.h"
+#include "agent/serve/control_client.h"
 #include "base/time_units.h"
 
 static const char status_help[] =
@@ -43,90 +38,19 @@ static const char burst_help[] =
     "Example:\n"
     "  pystrobe burst -r 500Hz -d 30s web\n";
 
-enum { FIRST_LINE_MAX = 16, ANSWER_S = 40 };
-
-/* Sends the request; false: the agent is gone. */
-static bool send_all(int fd, const char *text)
-{
-    size_t size = strlen(text), sent = 0;
-    ssize_t done;
-
-    while (sent < size) {
-        done = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
-        if (done < 0 && errno != EINTR)
-            return false;
-        sent += done > 0 ? (size_t)done : 0;
-    }
-    return true;
-}
-
-/* Receives all of the answer. */
-static bool receive_all(int fd, struct buf *answer)
-{
-    char piece[4096];
-    ssize_t got;
-
-    while (!buf_failed(answer)) {
-        got = recv(fd, piece, sizeof(piece), 0);
-        if (got == 0)
-            return true;
-        if (got > 0)
-            buf_add(answer, piece, (size_t)got);
-        else if (errno != EINTR)
-            return false;
-    }
-    return false;
-}
-
-/* Prints the answer; gives the exit status. The agent has made foreign names harmless. */
-static int print_answer(const struct buf *answer)
-{
-    static const char good[] = CONTROL_OK, bad[] = CONTROL_ERROR;
-    const char *text = buf_text(answer);
-
-    if (answer->size >= strlen(good) && memcmp(text, good, strlen(good)) == 0) {
-        size_t size = answer->size - strlen(good);
-
-        return fwrite(text + strlen(good), 1, size, stdout) == size && fflush(stdout) == 0
-                   ? EXIT_OK
-                   : EXIT_FAILED;
-    }
-    if (answer->size > strlen(bad) && memcmp(text, bad, strlen(bad)) == 0)
-        (void)fprintf(stderr, "pystrobe: %.*s", (int)(answer->size - strlen(bad)),
-                      text + strlen(bad));
-    else
-        (void)fprintf(stderr, "pystrobe: the agent gave no answer\n");
-    return EXIT_FAILED;
-}
-
-/* Asks the agent; gives the exit status. */
+/* Asks, and prints the answer; gives the exit status. The agent has made foreign names harmless. */
 static int ask(const char *path, const struct control_request *request)
 {
-    enum { ANSWER_MAX = 16 << 20 };
-    const struct timeval patience = {.tv_sec = ANSWER_S};
-    char text[CONTROL_REQUEST_MAX];
     struct buf answer;
     struct err err = {""};
-    int fd, status = EXIT_FAILED;
+    int status = control_client_ask(path, request, &answer, &err);
 
-    if (!control_text_write(request, text)) {
-        (void)fprintf(stderr, "pystrobe: the name of the target is too long\n");
-        return EXIT_USAGE;
-    }
-    fd = control_socket_connect(path, &err);
-    if (fd < 0) {
+    if (status != EXIT_OK)
         (void)fprintf(stderr, "pystrobe: %s\n", err.text);
-        return EXIT_UNAVAILABLE;
-    }
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    buf_init(&answer, ANSWER_MAX);
-    if (send_all(fd, text) && receive_all(fd, &answer))
-        status = print_answer(&answer);
-    else
-        (void)fprintf(stderr, "pystrobe: %s: the agent gave no answer: %s\n", path,
-                      strerror(errno));
+    else if (fwrite(buf_text(&answer), 1, answer.size, stdout) != answer.size ||
+             fflush(stdout) != 0)
+        status = EXIT_FAILED;
     buf_finish(&answer);
-    (void)close(fd);
     return status;
 }
 

@@ -18,9 +18,9 @@ static const char help[] =
     "Tries what pystrobe needs and prints a line for each: it may read memory; a\n"
     "process can be sampled; spool and stores can be written and have nothing that\n"
     "another user left; the servers of the settings are found, speak TLS, take the\n"
-    "login and have our time. Of what fails it says what stops it and what to do. Run\n"
-    "it as the user and in the place where pystrobe is to run. Servers get an empty\n"
-    "request. Exit status: 0 all is well, 1 something fails, 78 the ini file is\n"
+    "login and have our time; exporters of an agent that runs keep up. Of what fails\n"
+    "it says what stops it and what to do. Run it as the user and in the place where\n"
+    "pystrobe is to run. Servers get an empty request. Exit status: 0 all is well, 1 something fails, 78 the ini file is\n"
     "wrong.\n\n"
     "  -p, --pid N         can this process be sampled? Without -c: that alone\n"
     "  -c, --config FILE   try what this ini file names; default:\n"
@@ -70,6 +70,7 @@ static int examine_all(const struct request *request, const struct conf *conf)
         examine_settings(&findings, request->config, conf);
         examine_folders(&findings, conf);
         examine_servers(&findings, conf);
+        examine_agent(&findings, conf);
     }
     return findings_finish(&findings);
 }

@@ -22,4 +22,7 @@ void examine_folders(struct findings *out, const struct conf *conf);
 /* Asks each exporter's server, with an empty request. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
+/* Asks the agent that runs with these settings, if one does, whether each exporter keeps up. */
+void examine_agent(struct findings *out, const struct conf *conf);
+
 #endif

@@ -73,6 +73,7 @@ struct delivery_stats {
     uint64_t dropped_stop;    /* that were in memory still when delivery_stop gave up */
     size_t queued;            /* that wait, or are under way */
     size_t queued_batches;    /* batches of those */
+    size_t backlog_bytes;     /* of all queued, in memory or on disk */
     size_t queued_bytes;      /* of those in memory */
     size_t in_spool;          /* of those queued: on disk */
     size_t in_flight;         /* batches under way */

@@ -108,10 +108,24 @@ void export_log_result(struct export_log *log, const struct exporter_result *res
     tell_rejected(log, now_ns, stats);
 }
 
-void export_log_behind(struct export_log *log, const struct delivery_stats *stats)
+void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX])
 {
     const struct push_counts *pushes = &stats->pushes;
     uint64_t answers = 0;
+
+    for (size_t i = 0; i < PUSH_BUCKETS; i++)
+        answers += pushes->buckets[i];
+    (void)snprintf(out, EXPORT_PACE_MAX,
+                   "%.1f profiles/s come, %.1f/s are taken; %zu wait (%.1fMiB), the oldest for "
+                   "%.0f s; an answer takes %.2f s",
+                   stats->in_rate, stats->out_rate, stats->queued,
+                   (double)stats->backlog_bytes / (1 << 20), (double)stats->oldest_ns / 1e9,
+                   answers > 0 ? (double)pushes->duration_ns / 1e9 / (double)answers : 0);
+}
+
+void export_log_behind(struct export_log *log, const struct delivery_stats *stats)
+{
+    char pace[EXPORT_PACE_MAX];
 
     if (stats->behind == log->behind)
         return;
@@ -120,15 +134,9 @@ void export_log_behind(struct export_log *log, const struct delivery_stats *stat
         export_log_say(log->world, log->who, DELIVERY_INFO, "has caught up");
         return;
     }
-    for (size_t i = 0; i < PUSH_BUCKETS; i++)
-        answers += pushes->buckets[i];
-    export_log_say(
-        log->world, log->who, DELIVERY_WARNING,
-        "falls behind: %.1f profiles/s come, %.1f/s are taken; %zu wait, the oldest for "
-        "%.0f s; an answer takes %.2f s; set a longer interval, a greater max_in_flight, "
-        "or give the server more room",
-        stats->in_rate, stats->out_rate, stats->queued, (double)stats->oldest_ns / 1e9,
-        answers > 0 ? (double)pushes->duration_ns / 1e9 / (double)answers : 0);
+    export_log_pace(stats, pace);
+    export_log_say(log->world, log->who, DELIVERY_WARNING, "falls behind: %s; %s", pace,
+                   EXPORT_BEHIND_CURE);
 }
 
 bool export_rates_update(struct export_rates *rates, uint64_t now_ns, uint64_t put, uint64_t sent)

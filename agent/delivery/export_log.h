@@ -11,6 +11,12 @@
 
 #include "agent/delivery/delivery.h"
 
+/* What to do about an exporter that falls behind. */
+#define EXPORT_BEHIND_CURE \
+    "set a longer interval, a greater max_in_flight, or give the server more room"
+
+enum { EXPORT_PACE_MAX = 192 };
+
 /* The least time between two lines of one kind. */
 #define EXPORT_LOG_EVERY_NS (60 * UINT64_C(1000000000))
 
@@ -52,6 +58,9 @@ void export_log_init(struct export_log *log, const char *name, const struct deli
  */
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);
+
+/* Writes how fast profiles come and are taken, what waits, and how long an answer takes. */
+void export_log_pace(const struct delivery_stats *stats, char out[EXPORT_PACE_MAX]);
 
 /* Says that an exporter falls behind, and that it no longer does. */
 void export_log_behind(struct export_log *log, const struct delivery_stats *stats);

@@ -516,6 +516,7 @@ void export_queue_backlog(const struct export_queue *queue, struct export_backlo
         const struct export_entry *entry = queue->entries[i];
 
         out->profiles += entry->count;
+        out->bytes += entry->size;
         out->memory_bytes += entry->batch ? entry->size : 0;
         out->disk_profiles += entry->file ? entry->count : 0;
         if (!entry->aside && entry->put_ns > 0 &&

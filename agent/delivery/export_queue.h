@@ -98,6 +98,7 @@ struct export_queue {
 /* What waits. */
 struct export_backlog {
     size_t batches, profiles;
+    size_t bytes; /* in memory or on disk */
     size_t memory_bytes;
     size_t disk_profiles;   /* of those: on disk */
     uint64_t oldest_put_ns; /* of what this run has put and is not aside; 0: nothing */

@@ -78,6 +78,7 @@ void export_worker_stats(struct export_worker *worker, struct delivery_stats *ou
     *out = worker->stats;
     out->queued = backlog.profiles;
     out->queued_batches = backlog.batches;
+    out->backlog_bytes = backlog.bytes;
     out->queued_bytes = backlog.memory_bytes;
     out->in_spool = backlog.disk_profiles;
     out->in_flight = worker->queue.in_flight;

@@ -71,8 +71,13 @@ static void answer_text(struct client *client, bool good, const char *text)
     buf_add_fmt(&client->answer, "%s\n", text);
 }
 
-static void answer_status(struct control *control, struct client *client, bool as_json)
+static void answer_status(struct control *control, struct client *client, enum control_kind kind)
 {
+    static void (*const printers[])(const struct state *, struct buf *) = {
+        [CONTROL_STATUS] = state_text,
+        [CONTROL_STATUS_JSON] = state_json,
+        [CONTROL_EXPORTERS] = state_exporters,
+    };
     struct state *state = state_share_get(control->share);
 
     if (!state) {
@@ -80,10 +85,7 @@ static void answer_status(struct control *control, struct client *client, bool a
         return;
     }
     begin_answer(client, true);
-    if (as_json)
-        state_json(state, &client->answer);
-    else
-        state_text(state, &client->answer);
+    printers[kind](state, &client->answer);
     state_drop(state);
     if (!buf_failed(&client->answer))
         return;
@@ -120,8 +122,8 @@ static void handle_request(struct control *control, struct client *client, size_
 
     if (!control_text_read(client->request, size, &request, &err))
         answer_text(client, false, err.text);
-    else if (request.kind == CONTROL_STATUS || request.kind == CONTROL_STATUS_JSON)
-        answer_status(control, client, request.kind == CONTROL_STATUS_JSON);
+    else if (request.kind < CONTROL_RELOAD)
+        answer_status(control, client, request.kind);
     else
         post_request(control, client, &request);
 }

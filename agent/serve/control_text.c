@@ -12,6 +12,13 @@
 
 #define BURST_MAX_NS (86400 * NS_PER_S)
 
+static const char *const words[] = {
+    [CONTROL_STATUS] = "status",
+    [CONTROL_STATUS_JSON] = "status json",
+    [CONTROL_EXPORTERS] = "exporters",
+    [CONTROL_RELOAD] = "reload",
+};
+
 /* Reads "200.5 60000000000 web". */
 static bool read_burst(const char *text, struct control_request *out, struct err *err)
 {
@@ -53,40 +60,22 @@ bool control_text_read(const char *line, size_t size, struct control_request *ou
     memcpy(text, line, size);
     text[size] = '\0';
     *out = (struct control_request){.kind = CONTROL_STATUS};
-    if (strcmp(text, "status") == 0)
+    while (out->kind < CONTROL_BURST && strcmp(text, words[out->kind]) != 0)
+        out->kind++;
+    if (out->kind < CONTROL_BURST)
         return true;
-    if (strcmp(text, "status json") == 0)
-        out->kind = CONTROL_STATUS_JSON;
-    else if (strcmp(text, "reload") == 0)
-        out->kind = CONTROL_RELOAD;
-    else if (strncmp(text, "burst ", 6) == 0) {
-        out->kind = CONTROL_BURST;
+    if (strncmp(text, "burst ", 6) == 0)
         return read_burst(text + 6, out, err);
-    } else {
-        err_set(err, "there is no such request");
-        return false;
-    }
-    return true;
+    err_set(err, "there is no such request");
+    return false;
 }
 
 bool control_text_write(const struct control_request *request, char out[CONTROL_REQUEST_MAX])
 {
-    int size = 0;
+    int size = request->kind == CONTROL_BURST
+                   ? snprintf(out, CONTROL_REQUEST_MAX, "burst %.6f %" PRIu64 " %s\n",
+                              request->rate_hz, request->duration_ns, request->target)
+                   : snprintf(out, CONTROL_REQUEST_MAX, "%s\n", words[request->kind]);
 
-    switch (request->kind) {
-    case CONTROL_STATUS:
-        size = snprintf(out, CONTROL_REQUEST_MAX, "status\n");
-        break;
-    case CONTROL_STATUS_JSON:
-        size = snprintf(out, CONTROL_REQUEST_MAX, "status json\n");
-        break;
-    case CONTROL_RELOAD:
-        size = snprintf(out, CONTROL_REQUEST_MAX, "reload\n");
-        break;
-    case CONTROL_BURST:
-        size = snprintf(out, CONTROL_REQUEST_MAX, "burst %.6f %" PRIu64 " %s\n", request->rate_hz,
-                        request->duration_ns, request->target);
-        break;
-    }
     return size > 0 && size < CONTROL_REQUEST_MAX && !strchr(request->target, '\n');
 }

@@ -4,6 +4,7 @@
  *
  *   status              ->  ok, then the state as text
  *   status json         ->  ok, then the state as one JSON object
+ *   exporters           ->  ok, then a line an exporter: whether it falls behind
  *   reload              ->  ok, or error and why
  *   burst HZ NS TARGET  ->  ok and how many processes, or error and why
  *
@@ -25,7 +26,13 @@ enum { CONTROL_REQUEST_MAX = 512, CONTROL_TARGET_MAX = 256 };
 #define CONTROL_ERROR   "error\n"
 #define CONTROL_DEFAULT "/run/pystrobe/control.sock"
 
-enum control_kind { CONTROL_STATUS, CONTROL_STATUS_JSON, CONTROL_RELOAD, CONTROL_BURST };
+enum control_kind {
+    CONTROL_STATUS,
+    CONTROL_STATUS_JSON,
+    CONTROL_EXPORTERS,
+    CONTROL_RELOAD, /* from here on the main loop carries it out */
+    CONTROL_BURST
+};
 
 struct control_request {
     enum control_kind kind;

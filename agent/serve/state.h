@@ -102,6 +102,9 @@ void state_text(const struct state *state, struct buf *out);
 /* One JSON object and a newline, as pystrobe(8) describes it. */
 void state_json(const struct state *state, struct buf *out);
 
+/* A line an exporter: "keeps up" or "falls behind", its name and its pace, with tabs between. */
+void state_exporters(const struct state *state, struct buf *out);
+
 /* The newest state, for other threads. */
 struct state_share {
     pthread_mutex_t lock;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/delivery/export_log.h"
 #include "agent/host/escape.h"
 #include "agent/host/version.h"
 #include "agent/sampling/stats.h"
@@ -116,6 +117,7 @@ static void exporters_text(const struct state *state, struct buf *out)
     for (i = 0; i < state->exporter_count; i++) {
         const struct state_exporter *exporter = &state->exporters[i];
         const struct delivery_stats *d = &exporter->delivery;
+        char pace[EXPORT_PACE_MAX];
 
         buf_add_str(out, "exporter: ");
         escape_add_str(out, exporter->name);
@@ -127,15 +129,29 @@ static void exporters_text(const struct state *state, struct buf *out)
                     d->sent, d->queued, d->retried, d->refused,
                     d->dropped_full + d->dropped_old + d->dropped_stop,
                     d->behind ? "; it FALLS BEHIND" : "");
+        export_log_pace(d, pace);
         if (d->behind)
-            buf_add_fmt(
-                out, "\n          %.1f profiles/s come, %.1f/s are taken, the oldest waits %.0f s",
-                d->in_rate, d->out_rate, (double)d->oldest_ns / (double)NS_PER_S);
+            buf_add_fmt(out, "\n          %s; %s", pace, EXPORT_BEHIND_CURE);
         if (d->last_error.text[0]) {
             buf_add_str(out, "\n          last error: ");
             escape_add_str(out, d->last_error.text);
         }
         buf_add_str(out, "\n");
+    }
+}
+
+void state_exporters(const struct state *state, struct buf *out)
+{
+    size_t i;
+
+    for (i = 0; i < state->exporter_count; i++) {
+        const struct state_exporter *exporter = &state->exporters[i];
+        char pace[EXPORT_PACE_MAX];
+
+        export_log_pace(&exporter->delivery, pace);
+        buf_add_str(out, exporter->delivery.behind ? "falls behind\t" : "keeps up\t");
+        escape_add_str(out, exporter->name);
+        buf_add_fmt(out, "\t%s\n", pace);
     }
 }
 

@@ -4,11 +4,15 @@
 import http.server
 import os
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 from email.utils import formatdate
 
 import pytest
+
+import live
 
 from certificates import context_of, tls  # noqa: F401: the second is a fixture
 from doctors import NOBODY, can_run, doctor, needs_root
@@ -243,3 +247,74 @@ def test_without_an_option_the_usual_ini_file_is_tried(pystrobe, tmp_path):
     found = doctor(pystrobe, words=words)
 
     assert "/etc/pystrobe/pystrobe.ini" in found["settings"][1] and found["spool"][0] == "fail"
+
+
+# The agent that runs
+
+class SlowAgent(socketserver.UnixStreamServer):
+    """An agent whose exporter x falls behind, as state_exporters tells it; y keeps up."""
+
+    class RequestHandlerClass(socketserver.StreamRequestHandler):
+        def handle(self):
+            assert self.rfile.readline() == b"exporters\n"
+            self.wfile.write(b"ok\nfalls behind\tx\t9.0 profiles/s come\nkeeps up\ty\t1.0 profiles/s come\nno line\n")
+
+    def __init__(self, path):
+        super().__init__(str(path), self.RequestHandlerClass)
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
+
+
+def control_ini(folder):
+    ini = folder / "doctor.ini"
+    ini.write_text("[agent]\ncontrol = %s/c.sock\n[exporter x]\ntype = store\npath = %s/store\n" % (folder, folder))
+    return ini
+
+
+def test_an_exporter_that_falls_behind_is_told_with_its_cure(pystrobe, tmp_path):
+    with SlowAgent(tmp_path / "c.sock"):
+        found = doctor(pystrobe, "-c", control_ini(tmp_path), status=0)
+
+    assert found["exporter x"][:2] == ("note", "falls behind: 9.0 profiles/s come")
+    assert "max_in_flight" in found["exporter x"][2]
+    assert found["exporter y"] == ("ok", "keeps up: 1.0 profiles/s come", "")
+    assert "agent" not in found
+
+
+def test_an_exporter_of_a_running_agent_that_keeps_up_is_fine(pystrobe, agent, tmp_path):
+    ini = control_ini(tmp_path)
+    run = agent(ini.read_text())
+    live.wait_until((tmp_path / "c.sock").exists, "the socket", 0.1)
+
+    def found():
+        checks = doctor(pystrobe, "-c", ini, status=0)
+        return checks if "agent" not in checks else None
+
+    result, text, _ = live.wait_until(found, "an answer", 0.2)["exporter x"]
+    run.stop()
+
+    assert result == "ok" and text.startswith("keeps up: 0.0 profiles/s come") and "0 wait (0.0MiB)" in text
+
+
+@needs_root
+def test_an_agent_that_may_not_be_asked_is_told_and_no_mistake(open_pystrobe, open_folder):
+    ini = control_ini(open_folder)
+    ini.chmod(0o644)
+    (open_folder / "store").mkdir(mode=0o777)
+    (open_folder / "store").chmod(0o777)
+    with SlowAgent(open_folder / "c.sock"):
+        (open_folder / "c.sock").chmod(0o600)
+        result, text, cure = doctor(open_pystrobe, "-c", ini, words=NOBODY, status=0)["agent"]
+
+    assert result == "note" and "Permission denied" in text and "as root or" in cure
+
+
+def test_without_an_agent_that_is_told_and_no_mistake(pystrobe, tmp_path):
+    result, text, cure = doctor(pystrobe, "-c", control_ini(tmp_path), status=0)["agent"]
+
+    assert result == "note" and "no agent listens at %s/c.sock" % tmp_path in text and "while it runs" in cure

@@ -152,6 +152,7 @@ static void tells_the_newest_state(void **state)
     state_share_put(&share, two);
     assert_non_null(strstr(ask("status\n"), "pid 42"));
     assert_non_null(strstr(ask("status json\n"), "\"pid\": 42"));
+    assert_string_equal(ask("exporters\n"), "ok\n"); /* it has none */
     control_close(control);
 }
 

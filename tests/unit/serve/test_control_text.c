@@ -15,6 +15,7 @@ static void reads_what_it_writes(void **state)
     static const struct control_request all[] = {
         {.kind = CONTROL_STATUS},
         {.kind = CONTROL_STATUS_JSON},
+        {.kind = CONTROL_EXPORTERS},
         {.kind = CONTROL_RELOAD},
         {.kind = CONTROL_BURST, .rate_hz = 200.5, .duration_ns = 60000000000, .target = "web 1"},
     };
@@ -42,6 +43,8 @@ static void refuses_what_it_does_not_know(void **state)
         "status xml",
         "status json ",
         "STATUS",
+        "exporter",
+        "exporters json",
         "burst",
         "burst ",
         "burst web",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/delivery/export_log.h"
 #include "agent/host/clock.h"
 #include "agent/serve/metrics.h"
 #include "agent/serve/state.h"
@@ -83,6 +84,35 @@ static void prints_text_for_people(void **state)
     assert_non_null(strstr(text, "far (otlp), 9 sent, 4 wait"));
     assert_non_null(strstr(text, "last error: 503\\x0anot now\n"));
     assert_non_null(strstr(text, "and 1 more\n"));
+    state_drop(s);
+}
+
+static void says_how_an_exporter_falls_behind(void **state)
+{
+    static const char pace[] = "12.5 profiles/s come, 4.0/s are taken; 4 wait (3.0MiB), the oldest "
+                               "for 95 s; an answer takes 0.50 s";
+    struct state *s = make_state();
+    struct delivery_stats *d = &s->exporters[0].delivery;
+    char wanted[512];
+
+    (void)state;
+    d->in_rate = 12.5;
+    d->out_rate = 4;
+    d->backlog_bytes = 3 << 20;
+    d->oldest_ns = 95 * NS_PER_S;
+    d->pushes.buckets[0] = 4;
+    d->pushes.duration_ns = 2 * NS_PER_S;
+    (void)snprintf(s->exporters[0].name, sizeof(s->exporters[0].name), "f\tr");
+    (void)snprintf(wanted, sizeof(wanted), "keeps up\tf\\x09r\t%s\n", pace);
+    assert_string_equal(shown(state_exporters, s), wanted);
+    assert_null(strstr(shown(state_text, s), pace));
+
+    d->behind = true;
+    (void)snprintf(wanted, sizeof(wanted), "falls behind\tf\\x09r\t%s\n", pace);
+    assert_string_equal(shown(state_exporters, s), wanted);
+    (void)snprintf(wanted, sizeof(wanted), "; it FALLS BEHIND\n          %s; %s\n", pace,
+                   EXPORT_BEHIND_CURE);
+    assert_non_null(strstr(shown(state_text, s), wanted));
     state_drop(s);
 }
 
@@ -222,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_for_people),
+        cmocka_unit_test(says_how_an_exporter_falls_behind),
         cmocka_unit_test(says_what_hangs),
         cmocka_unit_test(counts_processes_that_do_not_end),
         cmocka_unit_test(says_the_most_important_in_a_line),
