@@ -64,6 +64,7 @@ install: $(BUILD)/pystrobe $(MAN_PAGES) $(UNIT_FILE) ## package: install below $
 	install -D -m 644 packaging/pystrobe.ini $(DESTDIR)$(DOCDIR)/examples/pystrobe.ini
 	install -m 644 packaging/systemd/exact.conf $(DESTDIR)$(DOCDIR)/examples
 	install -m 644 packaging/grafana/pystrobe.json $(DESTDIR)$(DOCDIR)/examples/grafana-dashboard.json
+	install -m 644 packaging/grafana/alerts.yml $(DESTDIR)$(DOCDIR)/examples/prometheus-alerts.yml
 	install -m 644 README.md CHANGELOG.md SECURITY.md $(DESTDIR)$(DOCDIR)
 	[ ! -e $(SBOM) ] || install -m 644 $(SBOM) $(DESTDIR)$(DOCDIR)
 	[ -z "$(UNITDIR)" ] || install -D -m 644 $(UNIT_FILE) $(DESTDIR)$(UNITDIR)/pystrobe.service

@@ -121,11 +121,16 @@ def test_promtool_has_nothing_to_say(agent, tmp_path):
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_the_dashboard_shows_metrics_that_there_are(pystrobe, agent, tmp_path):
+def test_dashboard_and_alerts_use_metrics_that_there_are(pystrobe, agent, tmp_path):
     """And only labels that these have, as far as they have samples yet."""
-    with open(os.path.join(live.TREE, "packaging", "grafana", "pystrobe.json"), encoding="utf-8") as file:
+    folder = os.path.join(live.TREE, "packaging", "grafana")
+    with open(os.path.join(folder, "pystrobe.json"), encoding="utf-8") as file:
         panels = json.load(file)["panels"]
-    expressions = [query["expr"] for panel in panels for query in panel.get("targets", [])]
+    with open(os.path.join(folder, "alerts.yml"), encoding="utf-8") as file:
+        rules = file.read()
+    alerts = re.findall(r"^ +expr: (.+)$", rules, re.M)
+    shown = [query["expr"] for panel in panels for query in panel.get("targets", [])]
+    expressions = shown + alerts
     port = free_port()
     run = agent(INI.replace("[http]", "spool = %(dir)s/spool\n[http]") % {"dir": tmp_path, "port": port})
     live.wait_until(lambda: ask(port, "/readyz")[0] == 200, "it is ready", 0.1)
@@ -135,6 +140,9 @@ def test_the_dashboard_shows_metrics_that_there_are(pystrobe, agent, tmp_path):
 
     used = {re.sub("_bucket$", "", name) for one in expressions for name in re.findall(r"pystrobe_\w+", one)}
     assert len(used) > 20 and used <= there, used - there
+    for name in ("pystrobe_exporter_behind", "pystrobe_queue_oldest_seconds"):
+        assert name in " ".join(shown) and name in " ".join(alerts)
+    assert set(re.findall(r"\$labels\.(\w+)", rules)) <= labels
     named = {label for one in expressions for label in re.findall(r"[{,](\w+)!?=~?\"", one)}
     grouped = {label for one in expressions for group in re.findall(r"by \(([^)]*)\)", one) for label in group.split(", ")}
     assert (named | grouped) <= labels, (named | grouped) - labels
