@@ -48,7 +48,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 .PHONY: deps unit integration integration-long test test-pyroscope test-long pythons backends test-programs lint format tidy \
         asan tsan valgrind coverage fuzz fuzz-programs fuzz-runs lines layout-row bench bench-encode bench-unwind bench-tools \
         bench-target bench-scale demo clean-root truth truth-short weights weights-short budget churn faults spool soak servers packages \
-        nightly packages-arm64 entrypoint bench-exec bench-record bench-tests yama systems browser
+        nightly packages-arm64 entrypoint bench-delivery bench-exec bench-record bench-tests yama systems browser
 
 deps: ## daily: install what is missing (DEPS=build, demo, test, packages or browser) with apt-get or dnf
 	@sh tests/setup/deps.sh $(DEPS)
@@ -285,6 +285,9 @@ bench-exec: $(BUILD)/pystrobe ## measure: how much later a command starts under 
 
 bench-record: $(BUILD)/pystrobe ## measure: from pystrobe record to a flame graph on a host of 100 Python processes
 	@$(TEST_PYTHON) tests/bench/record.py --build $(BUILD) $(BENCH_ARGS)
+
+bench-delivery: $(BUILD)/pystrobe ## measure: what an agent sends for 100 services with real stacks: requests and bytes (BENCH_ARGS=...)
+	@$(TEST_PYTHON) tests/bench/delivery.py --build $(BUILD) --json $(BUILD)/bench/delivery.json $(BENCH_ARGS)
 
 bench: ## measure: all benchmarks, with short rounds
 	+@$(AGAIN) bench-encode BENCH_ARGS=
