@@ -133,6 +133,15 @@ static void fill_place(struct unreaped *place, pid_t pid)
     (void)pthread_mutex_unlock(&table.lock);
 }
 
+/* A child has been started at that place, or could not be (0). */
+static void note_started(struct child_process *child, struct unreaped *place, pid_t pid)
+{
+    fill_place(place, pid);
+    child->pid = pid;
+    if (pid)
+        child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
 /* Kills a child unless it has ended: as long as it is not reaped its number is no other's. */
 static void kill_and_reap(pid_t pid, uint64_t now_ns)
 {
@@ -184,7 +193,7 @@ static void take_environment(char *out[PASSED + 1])
 
 /* Starts a process with these files: in a group of its own, with all signals at their defaults and
  * none blocked, and just what it needs of our environment, as the rest may hold secrets. */
-static int spawn(pid_t *pid, const char *program, char *const *argv,
+static int spawn(pid_t *pid, const struct child_process_command *command,
                  const posix_spawn_file_actions_t *files)
 {
     char *environment[PASSED + 1];
@@ -202,13 +211,14 @@ static int spawn(pid_t *pid, const char *program, char *const *argv,
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setpgroup(&attributes, 0);
-    cause = posix_spawn(pid, program, files, &attributes, argv, environment);
+    cause = posix_spawnp(pid, command->program, files, &attributes, command->argv,
+                         command->environment ? command->environment : environment);
     (void)posix_spawnattr_destroy(&attributes);
     return cause;
 }
 
 /* The same with a place in the table. Gives errno; EBUSY: there is no place. */
-static int spawn_in_table(struct child_process *child, const char *program, char *const *argv,
+static int spawn_in_table(struct child_process *child, const struct child_process_command *command,
                           const posix_spawn_file_actions_t *files)
 {
     struct unreaped *place = reserve_place(!child->heartbeat); /* captured: it has none */
@@ -217,16 +227,13 @@ static int spawn_in_table(struct child_process *child, const char *program, char
 
     if (!place)
         return EBUSY;
-    cause = spawn(&pid, program, argv, files);
-    child->pid = cause ? 0 : pid;
-    fill_place(place, child->pid);
-    if (child->pid)
-        child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    cause = spawn(&pid, command, files);
+    note_started(child, place, cause ? 0 : pid);
     return cause;
 }
 
 /* Starts a process whose descriptors 0, 1, ... are these; -1: /dev/null. Gives errno. */
-static int start_process(struct child_process *child, const char *program, char *const *argv,
+static int start_process(struct child_process *child, const struct child_process_command *command,
                          const int *fds, int count)
 {
     posix_spawn_file_actions_t files;
@@ -240,7 +247,7 @@ static int start_process(struct child_process *child, const char *program, char 
                                                    i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
         else if (fds[i] != i) /* else it inherits it, if there is one */
             (void)posix_spawn_file_actions_adddup2(&files, fds[i], i);
-    cause = spawn_in_table(child, program, argv, &files);
+    cause = spawn_in_table(child, command, &files);
     (void)posix_spawn_file_actions_destroy(&files);
     return cause;
 }
@@ -276,6 +283,7 @@ static int share_heartbeat(struct child_process *child)
 bool child_process_start(struct child_process *child, const char *program, char *const *argv,
                          uint64_t now_ns, struct err *err)
 {
+    const struct child_process_command command = {.program = program, .argv = argv};
     int pair[2] = {-1, -1}, fds[] = {-1, -1, STDERR_FILENO, -1, -1}, cause;
 
     *child = (struct child_process){
@@ -286,7 +294,7 @@ bool child_process_start(struct child_process *child, const char *program, char 
     ipc_channel_init(&child->channel, pair[0]);
     if (cause == 0)
         cause = child->heartbeat && fds[CHILD_PROCESS_CHANNEL_FD] >= 0
-                    ? start_process(child, program, argv, fds, CHILD_FDS)
+                    ? start_process(child, &command, fds, CHILD_FDS)
                     : EMFILE;
     close_fd(fds[CHILD_PROCESS_CHANNEL_FD]);
     close_fd(fds[CHILD_PROCESS_HEARTBEAT_FD]);
@@ -388,7 +396,7 @@ int child_process_start_captured(struct child_process *child,
     (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* our end only */
     fds[STDOUT_FILENO] = pipes[1];
     fds[STDERR_FILENO] = command->errors ? pipes[1] : -1;
-    cause = start_process(child, command->program, command->argv, fds, 3);
+    cause = start_process(child, command, fds, 3);
     close_fd(pipes[1]);
     child->output_fd = pipes[0];
     if (cause != 0)
@@ -438,18 +446,29 @@ static void wait_for_output(const struct child_process *child)
     (void)poll(fds, 2, is_silent ? LOOK_ENDING_MS : LOOK_MS);
 }
 
+/* errno of a command that has failed at `now_ns`; see child_process_run. */
+static int cause_of_failure(const struct buf *out, uint64_t now_ns, uint64_t deadline_ns)
+{
+    return buf_failed(out) ? EFBIG : now_ns >= deadline_ns ? ETIMEDOUT : 0;
+}
+
 bool child_process_run(const struct child_process_command *command,
                        const struct child_process_limits *limits, struct buf *out)
 {
+    uint64_t now_ns, deadline_ns = limits->deadline_ns;
     enum child_process_capture state;
     struct child_process child;
 
-    if (child_process_start_captured(&child, command, limits->deadline_ns) != 0)
+    errno = child_process_start_captured(&child, command, deadline_ns);
+    if (errno != 0)
         return false;
     for (;;) {
-        if (atomic_load(limits->stop))
-            child.deadline_ns = 0;
-        state = child_process_capture(&child, clock_mono_ns(), out);
+        if (limits->stop && atomic_load(limits->stop))
+            child.deadline_ns = deadline_ns = 0;
+        now_ns = clock_mono_ns();
+        state = child_process_capture(&child, now_ns, out);
+        if (state == CHILD_PROCESS_FAILED)
+            errno = cause_of_failure(out, now_ns, deadline_ns);
         if (state != CHILD_PROCESS_RUNS)
             return state == CHILD_PROCESS_DONE;
         wait_for_output(&child);

@@ -86,15 +86,16 @@ pid_t child_process_reads(const struct child_process *child);
 int child_process_status(const struct child_process *child);
 
 struct child_process_command {
-    const char *program; /* borrowed, a path: CHILD_PROCESS_SELF, but in tests */
-    char *const *argv;   /* borrowed */
-    bool errors;         /* capture its standard error, too */
+    const char *program;      /* borrowed: CHILD_PROCESS_SELF, or a name that PATH leads to */
+    char *const *argv;        /* borrowed */
+    bool errors;              /* capture its standard error, too */
+    char *const *environment; /* borrowed; NULL: only what a process of our own needs of ours */
 };
 
 /* When to kill it. */
 struct child_process_limits {
     uint64_t deadline_ns; /* monotonic */
-    atomic_bool *stop;    /* borrowed: as soon as it is true */
+    atomic_bool *stop;    /* borrowed: as soon as it is true; NULL: only at the deadline */
 };
 
 /* State of a child whose output is captured. */
@@ -121,8 +122,9 @@ MUST_CHECK enum child_process_capture child_process_capture(struct child_process
 /*
  * Runs a command and appends its output to `out`. Kills it at its limits, and when `out` is full.
  *
- * Gives: false: it could not be started, was killed, or failed.
- * Cost:  waits up to the deadline.
+ * Errors: false and errno; 0: it failed by itself; ETIMEDOUT: it was killed at a limit; EFBIG: it
+ *         was killed because `out` was full; others: it could not be started.
+ * Cost:   waits up to the deadline.
  */
 MUST_CHECK bool child_process_run(const struct child_process_command *command,
                                   const struct child_process_limits *limits, struct buf *out);

@@ -4,11 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/child/child_process.h"
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
+#include "agent/host/clock.h"
 
 static const char help[] =
     "Usage: pystrobe bundle [-c FILE] [-o FILE] [--socket PATH]\n\n"
@@ -24,9 +25,8 @@ static const char help[] =
     "Example:\n"
     "  pystrobe bundle -o pystrobe-bundle.txt\n";
 
-enum { WORDS_MAX = 8 };
-
-static const char self[] = "/proc/self/exe";
+/* Time of a command: pystrobe's doctor waits for each server. */
+enum { WORDS_MAX = 8, OWN_SECONDS = 60, SYSTEMS_SECONDS = 10, OUTPUT_BYTES_MAX = 16 << 20 };
 
 struct request {
     const char *config, *output, *socket;
@@ -41,53 +41,58 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* In the child: its errors are part of what is told. */
-static void exec_bundle_command(const char *const *words)
+/* Says what has come of a command that failed; its own exit status is no news. */
+static void print_failure(int cause, int seconds)
 {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    if (null >= 0)
-        (void)dup2(null, STDIN_FILENO);
-    (void)dup2(STDOUT_FILENO, STDERR_FILENO);
-    (void)execvp(words[0], (char *const *)(uintptr_t)words); /* which writes to none of them */
-    (void)printf("%s: %s\n", words[0], strerror(errno));
-    (void)fflush(stdout);
-    _exit(EXIT_CANNOT_RUN);
+    if (cause == ETIMEDOUT)
+        (void)printf("killed: it did not end within %d s\n", seconds);
+    else if (cause == EFBIG)
+        (void)printf("\nkilled: it printed more than %d MiB\n", OUTPUT_BYTES_MAX >> 20);
+    else if (cause != 0)
+        (void)printf("cannot be run: %s\n", strerror(cause));
 }
 
-/* Runs a command whose output is a part; `program` is what it is called in the title. */
-static void print_command_output(const char *program, const char *const *words)
+/* Runs a command whose output, with its errors, is a part; `program` is its name in the title. */
+static void print_command_output(const char *program, const char *const *words, int seconds)
 {
+    const struct child_process_limits limits = {.deadline_ns =
+                                                    clock_mono_ns() + (uint64_t)seconds * NS_PER_S};
+    const struct child_process_command command = {
+        .program = words[0],
+        .argv = (char *const *)(uintptr_t)words, /* which nobody writes to */
+        .errors = true,
+        .environment = environ};
+    struct buf output;
     size_t i;
-    pid_t pid;
+    int cause;
 
     (void)printf("\n== %s", program);
     for (i = 1; words[i]; i++)
         (void)printf(" %s", words[i]);
     (void)printf("\n");
-    (void)fflush(stdout);
-    pid = fork();
-    if (pid == 0)
-        exec_bundle_command(words);
-    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-        (void)printf("cannot be run: %s\n", strerror(errno));
+    buf_init(&output, OUTPUT_BYTES_MAX);
+    cause = child_process_run(&command, &limits, &output) ? 0 : errno;
+    (void)fwrite(buf_text(&output), 1, output.size, stdout);
+    buf_finish(&output);
+    print_failure(cause, seconds);
 }
 
 static void add_own(const struct request *request)
 {
     const char *config = request->config;
     const char *const parts[][WORDS_MAX] = {
-        {self, "--version", NULL},
-        {self, "check", "-c", config, NULL},
-        {self, "config", "-c", config, NULL},
-        {self, "doctor", "-c", config, NULL},
-        {self, "status", "--json", request->socket ? "--socket" : NULL, request->socket, NULL},
-        {self, "spool", "-c", config, "ls", NULL},
+        {CHILD_PROCESS_SELF, "--version", NULL},
+        {CHILD_PROCESS_SELF, "check", "-c", config, NULL},
+        {CHILD_PROCESS_SELF, "config", "-c", config, NULL},
+        {CHILD_PROCESS_SELF, "doctor", "-c", config, NULL},
+        {CHILD_PROCESS_SELF, "status", "--json", request->socket ? "--socket" : NULL,
+         request->socket, NULL},
+        {CHILD_PROCESS_SELF, "spool", "-c", config, "ls", NULL},
     };
     size_t i;
 
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        print_command_output("pystrobe", parts[i]);
+        print_command_output("pystrobe", parts[i], OWN_SECONDS);
 }
 
 static void add_systems(void)
@@ -108,7 +113,7 @@ static void add_systems(void)
     size_t i;
 
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        print_command_output(parts[i][0], parts[i]);
+        print_command_output(parts[i][0], parts[i], SYSTEMS_SECONDS);
 }
 
 /* Has stdout go to a new file, which is for us alone to read. */

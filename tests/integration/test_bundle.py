@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """pystrobe bundle: all that somebody who is to help has to know; that no secret is in it, test_secrets.py sees."""
 
+import os
 import re
 import stat
 
@@ -28,3 +29,19 @@ def test_nothing_is_written_over(pystrobe, tmp_path):
     done = pystrobe.run("bundle", "-o", tmp_path / "there")
 
     assert done.returncode == 1 and "exists" in done.stderr and (tmp_path / "there").read_text() == "mine"
+
+
+def test_what_cannot_be_run_or_does_not_end_is_told_and_does_not_stop_the_rest(pystrobe, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, text in (("uname", "echo half of it; exec /bin/sleep 3600"), ("journalctl", "echo $OWN_WORD; exit 3")):
+        (programs / name).write_text("#!/bin/sh\n%s\n" % text)
+        (programs / name).chmod(0o755)
+
+    done = pystrobe.run("bundle", "-c", tmp_path / "none.ini", env=dict(os.environ, PATH=str(programs), OWN_WORD="its own"))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    parts = dict(part.split("\n", 1) for part in done.stdout.split("\n== ")[1:])
+    assert parts["uname -a"] == "half of it\nkilled: it did not end within 10 s\n"
+    assert "cannot be run: No such file or directory\n" in parts["cat /proc/self/limits"]
+    assert [text for title, text in parts.items() if title.startswith("journalctl")] == ["its own\n"]
