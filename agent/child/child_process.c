@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/host/clock.h"
@@ -31,7 +30,6 @@
 /* A killed child that has not ended after that time is blocked in the kernel. */
 #define UNKILLABLE_NS NS_PER_S
 
-enum { STATUS_RUNS = -1, STATUS_UNKNOWN = -2, STATUS_STEPS = 200, STATUS_STEP_NS = 1000000 };
 enum { CHILD_FDS = CHILD_PROCESS_HEARTBEAT_FD + 1 };
 /* Steps of reading captured output. READS_MAX reads are as much as a pipe holds. */
 enum { READ_BYTES = 65536, READS_MAX = 16, LOOK_MS = 200, LOOK_ENDING_MS = 5 };
@@ -53,6 +51,9 @@ static struct {
     struct unreaped all[CHILD_PROCESS_MAX];
     uint64_t captured_cpu_ns;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const struct child_process no_process = {
+    .pidfd = -1, .output_fd = -1, .channel = {.fd = -1}};
 
 static uint64_t nanoseconds(const struct timeval *time)
 {
@@ -347,26 +348,21 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
     return again ? CHILD_PROCESS_BLOCKED : CHILD_PROCESS_WELL;
 }
 
-/* child_process_status, without the wait. */
-static int exit_status(const struct child_process *child)
+int child_process_status(const struct child_process *child)
 {
     siginfo_t info = {0};
 
     if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return STATUS_UNKNOWN;
+        return CHILD_PROCESS_STATUS_UNKNOWN;
     if (info.si_pid == 0)
-        return STATUS_RUNS;
+        return CHILD_PROCESS_STATUS_RUNS;
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-int child_process_status(const struct child_process *child)
+void child_process_hang_up(struct child_process *child)
 {
-    const struct timespec step = {.tv_nsec = STATUS_STEP_NS};
-    int i;
-
-    for (i = 0; i < STATUS_STEPS && exit_status(child) == STATUS_RUNS; i++)
-        (void)nanosleep(&step, NULL);
-    return exit_status(child);
+    ipc_channel_finish(&child->channel);
+    (void)kill(child->pid, SIGKILL);
 }
 
 void child_process_end(struct child_process *child, uint64_t now_ns)
@@ -381,7 +377,23 @@ void child_process_end(struct child_process *child, uint64_t now_ns)
         (void)close(child->pidfd);
     if (child->heartbeat)
         (void)munmap(child->heartbeat, sizeof(*child->heartbeat));
-    *child = (struct child_process){.pidfd = -1, .output_fd = -1, .channel = {.fd = -1}};
+    *child = no_process;
+}
+
+int child_process_fork(struct child_process *child, void (*run)(void *ctx), void *ctx)
+{
+    struct unreaped *place = reserve_place(false);
+    pid_t pid = place ? fork() : -1;
+    int cause = place ? errno : EBUSY;
+
+    if (pid == 0) {
+        run(ctx);
+        _exit(0);
+    }
+    *child = no_process;
+    if (place)
+        note_started(child, place, pid > 0 ? pid : 0);
+    return pid > 0 ? 0 : cause;
 }
 
 int child_process_start_captured(struct child_process *child,
@@ -389,8 +401,8 @@ int child_process_start_captured(struct child_process *child,
 {
     int pipes[2], fds[] = {-1, -1, -1}, cause;
 
-    *child = (struct child_process){
-        .pidfd = -1, .output_fd = -1, .channel = {.fd = -1}, .deadline_ns = deadline_ns};
+    *child = no_process;
+    child->deadline_ns = deadline_ns;
     if (pipe2(pipes, O_CLOEXEC) != 0)
         return errno;
     (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK); /* our end only */
@@ -427,10 +439,11 @@ static bool read_output(struct child_process *child, struct buf *out)
 enum child_process_capture child_process_capture(struct child_process *child, uint64_t now_ns,
                                                  struct buf *out)
 {
-    int status = exit_status(child); /* first: what it wrote before its end is in the pipe then */
+    int status =
+        child_process_status(child); /* first: what it wrote before its end is in the pipe then */
     bool fits = read_output(child, out);
 
-    if (status == STATUS_RUNS && fits && now_ns < child->deadline_ns)
+    if (status == CHILD_PROCESS_STATUS_RUNS && fits && now_ns < child->deadline_ns)
         return CHILD_PROCESS_RUNS;
     child_process_end(child, now_ns);
     return status == 0 && fits ? CHILD_PROCESS_DONE : CHILD_PROCESS_FAILED;
@@ -444,6 +457,16 @@ static void wait_for_output(const struct child_process *child)
     bool is_silent = child->output_fd < 0 && child->pidfd < 0; /* before Linux 5.3 */
 
     (void)poll(fds, 2, is_silent ? LOOK_ENDING_MS : LOOK_MS);
+}
+
+int child_process_wait(const struct child_process *child, uint64_t deadline_ns)
+{
+    int status;
+
+    while ((status = child_process_status(child)) == CHILD_PROCESS_STATUS_RUNS &&
+           clock_mono_ns() < deadline_ns)
+        wait_for_output(child);
+    return status;
 }
 
 /* errno of a command that has failed at `now_ns`; see child_process_run. */

@@ -7,14 +7,15 @@
  *
  * It is this program with another subcommand, so it has a new memory layout and none of its
  * parent's memory, and a read of a target that hangs can be killed with it. It is started with a
- * message channel or with its output captured.
+ * message channel or with its output captured. One that needs our memory is forked.
  *
- * No call waits for a process to end. One that does not end at once when it is killed (it is
- * blocked in the kernel, state D) stays in a table until a later call of child_process_reap finds
- * that it has ended. While the table is full no child starts.
+ * No call waits for a process to end but with a deadline. One that does not end at once when it is
+ * killed (it is blocked in the kernel, state D) stays in a table until a later call of
+ * child_process_reap finds that it has ended. While the table is full no child starts.
  *
  * Shape:   child_process_start; ipc_channel_send and ipc_channel_receive on child->channel;
- *          child_process_look now and then; child_process_end. Or child_process_run, or
+ *          child_process_look now and then; child_process_end. Or child_process_fork,
+ *          child_process_wait and child_process_end. Or child_process_run, or
  *          child_process_start_captured and child_process_capture until it has ended.
  *          child_process_reap now and then.
  * Threads: a child belongs to one thread, of which there may be several; child_process_reap and the
@@ -78,12 +79,20 @@ enum child_process_look child_process_look(struct child_process *child, uint64_t
 pid_t child_process_reads(const struct child_process *child);
 
 /*
- * Exit status of the child, or 128 + the signal that killed it. -1: it still runs, also after a
- * short wait; -2: not known, because another part of this process has reaped it.
- *
- * Cost: up to 200 ms for a child that runs: its channel closes before its exit status is there.
+ * Forks a process that calls `run` and exits with status 0 unless `run` has exited. It is ended as
+ * the others. On failure there is nothing to end. Gives errno.
  */
+MUST_CHECK int child_process_fork(struct child_process *child, void (*run)(void *ctx), void *ctx);
+
+/* Exit status of the child, or 128 + the signal that killed it; or one of the following. */
 int child_process_status(const struct child_process *child);
+enum {
+    CHILD_PROCESS_STATUS_RUNS = -1,   /* it has not ended */
+    CHILD_PROCESS_STATUS_UNKNOWN = -2 /* another part of this process has reaped it */
+};
+
+/* The same, once the child has ended or the deadline is over. Cost: waits up to 200 ms more. */
+int child_process_wait(const struct child_process *child, uint64_t deadline_ns);
 
 struct child_process_command {
     const char *program;      /* borrowed: CHILD_PROCESS_SELF, or a name that PATH leads to */
@@ -128,6 +137,10 @@ MUST_CHECK enum child_process_capture child_process_capture(struct child_process
  */
 MUST_CHECK bool child_process_run(const struct child_process_command *command,
                                   const struct child_process_limits *limits, struct buf *out);
+
+/* Closes its channel and kills it, so that child_process_status tells of its end soon. One that is
+ * exiting keeps its exit status. */
+void child_process_hang_up(struct child_process *child);
 
 /* Kills it if it runs still, and frees what belongs to it. NULL pointers and zeros are fine. Only
  * the direct child is killed: the process that holds a target for a dump has to let it go. */

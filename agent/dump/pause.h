@@ -51,7 +51,13 @@ size_t pause_late(const struct pause *pause);
 /* True if the thread was running or runnable when it was stopped. */
 bool pause_ran(const struct pause *pause, pid_t tid);
 
-/* Lets the process continue. False: it did before, because the time was up. NULL is fine. */
-bool pause_end(struct pause *pause);
+/*
+ * Lets the process continue. NULL is fine.
+ *
+ * Errors: false, and `err` says it: the process ran on before, because the time was up; or who
+ *         stopped it hangs, and the process may stand still until that one ends.
+ * Cost:   under a millisecond; a second if who stopped it hangs.
+ */
+bool pause_end(struct pause *pause, struct err *err);
 
 #endif

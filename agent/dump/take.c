@@ -121,8 +121,8 @@ static int take_paused(const struct dump_request *request, struct cpy_target *ta
     if (late > 0)
         warn(out, "%zu thread%s did not stop within %d ms and may have run meanwhile", late,
              late == 1 ? "" : "s", PAUSE_STOP_MS);
-    if (!pause_end(pause))
-        warn(out, "the process ran on after %d ms, before all of it was read", PAUSE_HOLD_MS);
+    if (!pause_end(pause, &err))
+        warn(out, "%s", err.text);
     return rc == CPY_OK ? EXIT_OK : read_failed(request->pid, rc);
 }
 

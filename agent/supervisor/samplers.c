@@ -39,6 +39,10 @@ void supervisor_replace_ended(struct supervisor *f, struct sampler_process *samp
     bool crashed = status == 128 + SIGSEGV || status == 128 + SIGBUS || status == 128 + SIGABRT ||
                    status == 128 + SIGILL || status == 128 + SIGFPE;
 
+    if (status == CHILD_PROCESS_STATUS_RUNS) { /* its status comes after its channel has closed */
+        child_process_hang_up(&sampler->child);
+        return;
+    }
     f->counts.crashed++;
     log_line(LOG_LEVEL_WARNING, "a sampler has ended (%s %d) and is started again%s",
              status > 128 ? "signal" : "status", status > 128 ? status - 128 : status,
@@ -205,6 +209,8 @@ static void check_sampler(struct supervisor *f, struct sampler_process *sampler,
         return;
     }
     look = child_process_look(&sampler->child, now_ns);
+    if (look == CHILD_PROCESS_WELL && sampler->child.channel.fd < 0)
+        supervisor_replace_ended(f, sampler); /* where no pidfd tells of its end */
     if (look == CHILD_PROCESS_WELL)
         return;
     f->counts.blocked += look == CHILD_PROCESS_BLOCKED;

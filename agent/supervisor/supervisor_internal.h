@@ -52,7 +52,8 @@ void supervisor_drop(struct supervisor *supervisor, struct proc_id id);
 void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const char *why,
                        uint64_t now_ns);
 
-/* Handles a sampler that has ended by itself; it will be restarted. */
+/* Handles a sampler that has ended by itself, or with whom there is no talking: it is killed, and
+ * this is called again once it has ended. It will be restarted. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
 /* Sends a message to a sampler, if it runs. If that fails the sampler counts as lost. */

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -143,7 +144,7 @@ static void one_that_sleeps_in_a_read_is_blocked(void **state)
     assert_int_equal(look_after(&child, 500), CHILD_PROCESS_WELL);
     assert_int_equal(look_after(&child, 550), CHILD_PROCESS_BLOCKED);
     assert_int_equal(child_process_reads(&child), READ_PID);
-    assert_int_equal(child_process_status(&child), -1);
+    assert_int_equal(child_process_status(&child), CHILD_PROCESS_STATUS_RUNS);
     child_process_end(&child, start_ns);
 }
 
@@ -213,6 +214,28 @@ static void the_end_is_told(void **state)
     assert_int_equal(kill(child.pid, SIGSEGV), 0);
     wait_state(&child, 'Z');
     assert_int_equal(child_process_status(&child), 128 + SIGSEGV);
+    child_process_end(&child, start_ns);
+}
+
+static void one_that_is_hung_up_on_ends_and_its_status_is_kept(void **state)
+{
+    struct child_process child;
+    char text[16];
+
+    (void)state;
+    start(&child, "sleep");
+    (void)hear(&child, text, sizeof(text));
+    child_process_hang_up(&child);
+    child_process_hang_up(&child); /* twice is fine */
+    assert_int_equal(child.channel.fd, -1);
+    assert_int_equal(child_process_reap(UINT64_MAX), 0); /* that would lose it */
+    assert_int_equal(child_process_wait(&child, UINT64_MAX), 128 + SIGKILL);
+    child_process_end(&child, start_ns);
+
+    start(&child, "exit");
+    wait_state(&child, 'Z');
+    child_process_hang_up(&child);
+    assert_int_equal(child_process_status(&child), 7);
     child_process_end(&child, start_ns);
 }
 
@@ -479,6 +502,44 @@ static void hands_over_the_environment_that_it_is_told_to(void **state)
     buf_finish(&out);
 }
 
+static void exit_with_it(void *ctx)
+{
+    const int *status = ctx;
+
+    _exit(*status);
+}
+
+static void sleep_for_ever(void *ctx)
+{
+    for (;;)
+        (void)poll(ctx, 0, -1);
+}
+
+static void gives_the_status_of_one_that_it_forked(void **state)
+{
+    struct child_process child;
+    int status = 5;
+
+    (void)state;
+    assert_int_equal(child_process_fork(&child, exit_with_it, &status), 0);
+    assert_int_equal(child_process_wait(&child, UINT64_MAX), 5);
+    child_process_end(&child, start_ns);
+}
+
+static void waits_for_none_beyond_the_deadline(void **state)
+{
+    struct child_process child;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(child_process_fork(&child, sleep_for_ever, NULL), 0);
+    pid = child.pid;
+    assert_int_equal(child_process_status(&child), CHILD_PROCESS_STATUS_RUNS);
+    assert_int_equal(child_process_wait(&child, clock_mono_ns()), CHILD_PROCESS_STATUS_RUNS);
+    child_process_end(&child, start_ns);
+    await_reaped(pid);
+}
+
 static void adds_up_what_its_commands_took(void **state)
 {
     uint64_t before_ns = child_process_captured_cpu_ns();
@@ -522,6 +583,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_that_was_stopped_is_silent),
         cmocka_unit_test(one_that_begins_nothing_is_silent),
         cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(one_that_is_hung_up_on_ends_and_its_status_is_kept),
         cmocka_unit_test(the_environment_stays_here),
         cmocka_unit_test(a_program_that_is_not_there_is_told),
         cmocka_unit_test(an_ended_helper_is_gone),
@@ -535,6 +597,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(captures_nothing_from_a_program_that_is_not_there),
         cmocka_unit_test(kills_what_still_runs_at_the_deadline),
         cmocka_unit_test(hands_over_the_environment_that_it_is_told_to),
+        cmocka_unit_test(gives_the_status_of_one_that_it_forked),
+        cmocka_unit_test(waits_for_none_beyond_the_deadline),
         cmocka_unit_test(adds_up_what_its_commands_took),
         cmocka_unit_test(knows_its_commands_while_they_run),
     };

@@ -285,7 +285,7 @@ static struct seen pause_and_look(pid_t pid, size_t late)
         pause = begin(pid);
         seen = look(pid, pause);
         as_wanted = pause_late(pause) == late;
-        if (pause_end(pause) && as_wanted)
+        if (pause_end(pause, NULL) && as_wanted)
             return seen;
     }
     fail_msg("never %zu threads late, or always over too soon", late);
@@ -350,7 +350,7 @@ static void the_parent_sees_no_stop(void **state)
     (void)state;
     assert_int_equal(waitid(P_PID, (id_t)pid, &seen, WSTOPPED | WCONTINUED | WEXITED | WNOHANG), 0);
     assert_int_equal(seen.si_pid, 0);
-    (void)pause_end(pause);
+    (void)pause_end(pause, NULL);
     assert_int_equal(waitid(P_PID, (id_t)pid, &seen, WSTOPPED | WCONTINUED | WEXITED | WNOHANG), 0);
     assert_int_equal(seen.si_pid, 0);
     stop(pid);
@@ -360,19 +360,21 @@ static void lets_go_when_the_time_is_up(void **state)
 {
     pid_t pid = start(be_many);
     struct pause *pause = begin(pid);
+    struct err err = {""};
 
     (void)state;
     await_running(pid);
-    assert_false(pause_end(pause));
+    assert_false(pause_end(pause, &err));
+    assert_non_null(strstr(err.text, "ran on after 95 ms"));
     stop(pid);
 }
 
-/* Kills who traces the process. False: it does not any more, as the time was up. */
-static bool kill_holder(pid_t pid)
+/* Sends a signal to who traces the process. False: it does not any more, as the time was up. */
+static bool signal_holder(pid_t pid, int number)
 {
     pid_t tracer = tracer_of(pid);
 
-    return tracer != 0 && kill(tracer, SIGKILL) == 0;
+    return tracer != 0 && kill(tracer, number) == 0;
 }
 
 static void lets_go_when_its_holder_is_killed(void **state)
@@ -381,12 +383,30 @@ static void lets_go_when_its_holder_is_killed(void **state)
     struct pause *pause = begin(pid);
 
     (void)state;
-    while (!kill_holder(pid)) {
-        (void)pause_end(pause);
+    while (!signal_holder(pid, SIGKILL)) {
+        (void)pause_end(pause, NULL);
         pause = begin(pid);
     }
     await_running(pid);
-    assert_false(pause_end(pause));
+    assert_false(pause_end(pause, NULL));
+    stop(pid);
+}
+
+/* One that is stopped gets no timer, and does not see that it is to end. */
+static void kills_a_holder_that_does_not_end(void **state)
+{
+    pid_t pid = start(be_many);
+    struct pause *pause = begin(pid);
+    struct err err = {""};
+
+    (void)state;
+    while (!signal_holder(pid, SIGSTOP) || tracer_of(pid) == 0) {
+        (void)pause_end(pause, NULL);
+        pause = begin(pid);
+    }
+    assert_false(pause_end(pause, &err));
+    assert_non_null(strstr(err.text, "hangs"));
+    await_running(pid);
     stop(pid);
 }
 
@@ -439,8 +459,8 @@ static void pause_while_signalled(bool kills)
     for (i = 0; i < PAUSES; i++) {
         pause = begin(pid);
         if (kills)
-            (void)kill_holder(pid);
-        (void)pause_end(pause);
+            (void)signal_holder(pid, SIGKILL);
+        (void)pause_end(pause, NULL);
     }
     AWAIT(told->rounds >= PAUSES);
     seen = pause_and_look(pid, 0); /* so that both numbers are of one moment */
@@ -583,6 +603,7 @@ int main(void)
         cmocka_unit_test(the_parent_sees_no_stop),
         cmocka_unit_test(lets_go_when_the_time_is_up),
         cmocka_unit_test(lets_go_when_its_holder_is_killed),
+        cmocka_unit_test(kills_a_holder_that_does_not_end),
         cmocka_unit_test(lets_go_when_we_are_killed),
         cmocka_unit_test(lets_go_when_we_are_stopped_ourselves),
         cmocka_unit_test(no_signal_is_lost),
