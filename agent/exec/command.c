@@ -62,7 +62,7 @@ int command_start(struct command *child, char **argv, const sigset_t *mask, stru
     (void)close(report[0]);
     if (got <= 0) /* closed by a successful exec */
         return EXIT_OK;
-    (void)waitpid(child->pid, NULL, 0);
+    (void)waitpid(child->pid, NULL, 0); /* it has said all, and exits: nothing keeps it */
     err_set(err, "%s: %s", argv[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }

@@ -3,7 +3,8 @@
  * command.h - runs a command, forwards signals to it, and returns its exit status.
  *
  * The command keeps our standard streams, process group and terminal; it gets the signal mask that
- * was set before ours.
+ * was set before ours. It is no child_process (agent/child): it is the user's, has no deadline, and
+ * is never killed.
  */
 #ifndef AGENT_EXEC_COMMAND_H
 #define AGENT_EXEC_COMMAND_H

@@ -16,7 +16,8 @@
  * The exec parent starts and reaps, forwards signals, and returns the command's exit status. It
  * parses nothing and talks to nobody. A profiler that crashes or hangs is killed and restarted; a
  * command below it is then a child of the exec parent, as all orphans are. The profiler does not
- * reap the command, so the exec parent gets its status whatever happens to the profiler.
+ * reap the command, so the exec parent gets its status whatever happens to the profiler. Neither is
+ * a child_process (agent/child): the exec parent reaps whatever ends, orphans among it.
  *
  * Threads: one.
  */

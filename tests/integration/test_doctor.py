@@ -14,7 +14,8 @@ UNDUMPABLE = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); " + WAITS
 DROPS_ROOT = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); " + WAITS
 IN_PIDS_OF_ITS_OWN = ["unshare", "-pf", "--mount-proc"]
 IN_USERS_OF_ITS_OWN = ["unshare", "-Ur"]
-REFUSED, KILLED = 0x00050001, 0x80000000  # what a filter does: SECCOMP_RET_ERRNO with EPERM, ..._KILL_PROCESS
+# What a filter does: SECCOMP_RET_ERRNO with EPERM, ..._KILL_PROCESS, ..._USER_NOTIF
+REFUSED, KILLED, HELD = 0x00050001, 0x80000000, 0x7FC00000
 # Tells that it runs, and ends with its parent.
 BESIDE = "import ctypes, sys, time; ctypes.CDLL(None).prctl(1, 9); open(sys.argv[1], 'w').write('up'); time.sleep(60)"
 
@@ -168,11 +169,12 @@ def test_a_seccomp_filter_is_told_and_got_around(pystrobe):
     assert found["sample"][0] == "ok"
 
 
-def test_a_seccomp_filter_that_kills_is_told_and_kills_no_doctor(pystrobe):
+@pytest.mark.parametrize("action, told", [(KILLED, "kills"), (HELD, "blocks")])
+def test_a_seccomp_filter_that_kills_or_blocks_is_told_and_stops_no_doctor(pystrobe, action, told):
     with running(PYTHON, "-c", WAITS) as pid:
-        found = doctor(pystrobe, "--pid", pid, words=filtered(KILLED))
+        found = doctor(pystrobe, "--pid", pid, words=filtered(action))
 
-    assert found["reading memory"][0] == "fail" and "kills" in found["reading memory"][1]
+    assert found["reading memory"][0] == "fail" and told in found["reading memory"][1]
     assert "allow process_vm_readv" in found["reading memory"][2]
 
 
