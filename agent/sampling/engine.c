@@ -193,9 +193,12 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
     rc = cpy_open(id.pid, &opened, &err);
     engine_end_reading(e);
     trim_soon(&e->trim, clock_mono_ns());
-    if (rc == CPY_OK && engine_start(e, id, profile, opened))
-        return;
-    engine_put_off(e, id, rc == CPY_OK ? CPY_GONE : rc, &err);
+    if (rc == CPY_OK) {
+        rc = engine_start(e, id, profile, opened);
+        err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
+    }
+    if (rc != CPY_OK)
+        engine_put_off(e, id, rc, &err);
 }
 
 static void take_found_process(void *ctx, struct proc_id id, const struct target_profile *profile)

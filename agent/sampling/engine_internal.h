@@ -47,10 +47,11 @@ MUST_CHECK bool engine_epoll_add(struct engine *engine, int fd, void *what);
 void engine_begin_reading(struct engine *engine, struct proc_id id, uint64_t now_ns);
 void engine_end_reading(struct engine *engine);
 
-/* Begins to sample a process that has been opened; takes over `opened`. False: it is gone, or out
- * of memory. */
-MUST_CHECK bool engine_start(struct engine *engine, struct proc_id id,
-                             const struct target_profile *profile, struct cpy_target *opened);
+/* Begins to sample a process that has been opened; takes over `opened`. Errors: CPY_GONE,
+ * CPY_NOMEM (also: no descriptors left). */
+MUST_CHECK enum cpy_rc engine_start(struct engine *engine, struct proc_id id,
+                                    const struct target_profile *profile,
+                                    struct cpy_target *opened);
 
 /* Stops sampling a target, commits its time so far and frees it. */
 void engine_stop(struct engine *engine, struct target *target);

@@ -127,12 +127,15 @@ void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const s
         e->settings.callbacks->put_off(e->settings.ctx, id, rc, err);
 }
 
-/* True if the pid still belongs to the process that is meant. */
-static bool is_same_process(struct proc_id id)
+/* CPY_OK if the pid still belongs to the process that is meant. */
+static enum cpy_rc check_identity(struct proc_id id)
 {
     struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(id.pid, &stat);
 
-    return proc_stat_read(id.pid, &stat) == PROC_OK && stat.start == id.start && stat.state != 'Z';
+    if (rc == PROC_FAILED)
+        return CPY_NOMEM;
+    return rc == PROC_OK && stat.start == id.start && stat.state != 'Z' ? CPY_OK : CPY_GONE;
 }
 
 static uint64_t period_of(double rate_hz)
@@ -167,26 +170,31 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     return count;
 }
 
-/* Makes a target, held by a pidfd; NULL: out of memory, or it is gone. */
-static struct target *new_target(struct engine *e, struct proc_id id,
-                                 const struct target_profile *profile, uint64_t now_ns)
+/* Makes a target, held by a pidfd. Errors: CPY_GONE, CPY_NOMEM. */
+static enum cpy_rc new_target(struct engine *e, struct proc_id id,
+                              const struct target_profile *profile, uint64_t now_ns,
+                              struct target **out)
 {
     struct target *t = calloc(1, sizeof(*t));
+    enum cpy_rc rc;
 
     if (!t)
-        return NULL;
+        return CPY_NOMEM;
     t->id = id;
     t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
-    /* The identity is checked once the pidfd holds it. */
-    if (ARRAY_RESERVE(e->sampling, e->sampling_capacity, e->stats.sampling + 1) &&
-        is_same_process(id) && (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
-        ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns))
-        return t;
+    rc = check_identity(id); /* once the pidfd holds it */
+    if (rc == CPY_OK && !(ARRAY_RESERVE(e->sampling, e->sampling_capacity, e->stats.sampling + 1) &&
+                          (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
+                          ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns)))
+        rc = CPY_NOMEM;
+    *out = t;
+    if (rc == CPY_OK)
+        return rc;
     if (t->pidfd >= 0)
         (void)close(t->pidfd);
     free(t);
-    return NULL;
+    return rc;
 }
 
 /* How a process is told apart. */
@@ -208,22 +216,23 @@ void engine_split_all(struct engine *e, uint64_t now_ns)
         process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 
-bool engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
-                  struct cpy_target *opened)
+enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
+                         struct cpy_target *opened)
 {
     uint64_t now_ns = clock_mono_ns();
     struct target_profile named = *profile;
     bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
     struct service *service;
-    struct target *t;
+    struct target *t = NULL;
+    enum cpy_rc rc;
 
     apply_clock_step(&e->services, &e->utc);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
-    t = service ? new_target(e, id, &named, now_ns) : NULL;
-    if (!t) {
+    rc = service ? new_target(e, id, &named, now_ns, &t) : CPY_NOMEM;
+    if (rc != CPY_OK) {
         cpy_close(opened);
-        return false;
+        return rc;
     }
     cpy_use_scratch(opened, e->scratch);
     t->name_backoff_ns = NAME_RETRY_FIRST_NS;
@@ -243,7 +252,7 @@ bool engine_start(struct engine *e, struct proc_id id, const struct target_profi
         finder_began(e->finder, id);
     else
         e->settings.callbacks->began(e->settings.ctx, id, cpy_info(opened)->version);
-    return true;
+    return CPY_OK;
 }
 
 /* True if it cannot say more than when it was asked: it would have to map memory for that. To look
