@@ -31,7 +31,7 @@
     X(FOREIGN, "foreign", "the process runs no CPython that is known here")       \
     X(STARTING, "starting", "the interpreter is not up yet, or is shutting down") \
     X(RACED, "raced", "the interpreter moved on while it was being read")         \
-    X(NOMEM, "nomem", "out of memory")
+    X(NOMEM, "nomem", "out of memory or file descriptors")
 
 enum cpy_rc {
 #define CPY_ENUM(name, label, text) CPY_##name,

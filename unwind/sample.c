@@ -294,6 +294,7 @@ static void ask_kernel(struct cpy_target *t, struct sched_idle *sched_idle, stru
 {
     const uint64_t before_ns = sched_idle->cpu_ns;
 
+    sched_idle->is_short = false;
     if (was_interrupted(t, out->tid)) {
         sched_idle_runs(sched_idle, t->process.proc_fd, out->tid, t->prefetch.bpf_thread.cpu);
         out->status |= CPY_STATUS_CPU;
@@ -343,6 +344,8 @@ static enum cpy_rc check_cpu(struct cpy_target *t, struct listed *thread, struct
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, out->tid);
     if (target_asks_cpu(t))
         ask_kernel(t, &thread->cached->sched_idle, out);
+    if (target_asks_cpu(t) && thread->cached->sched_idle.is_short)
+        return CPY_NOMEM;
     if (t->stats.cpu_pins == pins && has_left(t, thread, out)) {
         fetched = fetch_thread_by_bpf(t, thread, out->tid);
         t->stats.cpu_pins += !fetched && cpu_pin_take(&t->cpu_pin, out->tid);
@@ -374,7 +377,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     enum cpy_rc rc = check_cpu(t, thread, &out);
 
     thread->cached->whole = false;
-    if (rc == CPY_GONE)
+    if (rc == CPY_GONE || rc == CPY_NOMEM)
         return rc;
     out.status |= status_of(t, thread);
     if ((out.status & t->options.only) != t->options.only)

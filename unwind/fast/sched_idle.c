@@ -2,6 +2,7 @@
 /* sched_idle.c - see sched_idle.h. */
 #include "unwind/fast/sched_idle.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/proc_stat.h"
@@ -34,13 +35,24 @@ void sched_idle_finish(struct sched_idle *sched_idle)
     sched_idle_init(sched_idle);
 }
 
+static int open_thread_file(struct sched_idle *sched_idle, int proc_fd, pid_t tid, const char *name)
+{
+    int fd;
+
+    if (proc_fd < 0 || tid == 0)
+        return -1;
+    fd = proc_file_open(proc_fd, "task/%d/%s", (int)tid, name);
+    sched_idle->is_short |= fd < 0 && proc_is_short(errno);
+    return fd;
+}
+
 /* Reads the scheduler's counters; notes whether the thread has slept on. */
 static bool read_sched_counters(struct sched_idle *sched_idle, int proc_fd, pid_t tid)
 {
     struct proc_sched now;
 
-    if (sched_idle->fd < 0 && proc_fd >= 0 && tid != 0)
-        sched_idle->fd = proc_file_open(proc_fd, "task/%d/schedstat", (int)tid);
+    if (sched_idle->fd < 0)
+        sched_idle->fd = open_thread_file(sched_idle, proc_fd, tid, "schedstat");
     if (proc_sched_reread(sched_idle->fd, &now) != PROC_OK) {
         sched_idle->asleep = false;
         return false;
@@ -59,8 +71,8 @@ static char read_sched_state(struct sched_idle *sched_idle, int proc_fd, pid_t t
 {
     struct proc_stat stat;
 
-    if (sched_idle->stat_fd < 0 && proc_fd >= 0 && tid != 0)
-        sched_idle->stat_fd = proc_file_open(proc_fd, "task/%d/stat", (int)tid);
+    if (sched_idle->stat_fd < 0)
+        sched_idle->stat_fd = open_thread_file(sched_idle, proc_fd, tid, "stat");
     if (proc_stat_reread(sched_idle->stat_fd, &stat) != PROC_OK)
         return '?';
     sched_idle->only_thread = stat.threads == 1;

@@ -28,6 +28,8 @@ struct sched_idle {
     bool read;        /* its stack was read while it slept */
     bool stale;       /* it fell asleep after its stack was read: the cached stack may be stale */
     bool queued;      /* it waited for a CPU for more than a moment, lately */
+    bool is_short;    /* since the caller cleared it, a file could not be opened for lack of
+                         descriptors or memory: what was found of the thread means nothing */
     int cpu;          /* CPU that the last sched_idle_is_ready found; -1: it did not look */
     uint64_t turns;   /* times that it was given a CPU */
     uint64_t cpu_ns, wait_ns; /* CPU time, and time that it waited for a CPU */

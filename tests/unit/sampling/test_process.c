@@ -19,6 +19,7 @@
 #include "agent/sampling/gil_stuck.h"
 #include "agent/sampling/process.h"
 #include "tests/images/image.h"
+#include "tests/unit/descriptors.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/target.h"
 
@@ -254,6 +255,22 @@ static void gives_cpu_time_that_adds_up_to_the_kernels_number(void **state)
         assert_true(total(f, VALUE_CPU) <= after - f->process.cpu_base_ns + 10 * NS_PER_MS);
         assert_int_equal(f->process.cpu_given_ns, total(f, VALUE_CPU));
     }
+}
+
+static void does_not_take_a_thread_that_it_cannot_look_at_for_one_that_sleeps(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before;
+    enum cpy_rc rc;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, NS_PER_S);
+    before = descriptors_forbid();
+    rc = process_sample(&f->process, NS_PER_S, false, NULL);
+    descriptors_allow(before);
+
+    assert_int_equal(rc, CPY_NOMEM);
+    assert_int_equal(process_sample(&f->process, NS_PER_S, false, NULL), CPY_OK);
 }
 
 static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **state)
@@ -734,6 +751,7 @@ int main(void)
         TEST(carries_the_time_of_a_torn_stack_to_its_next_good_one),
         TEST(gives_cpu_time_to_the_stack_that_was_seen_running),
         TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
+        TEST(does_not_take_a_thread_that_it_cannot_look_at_for_one_that_sleeps),
         TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
