@@ -89,7 +89,11 @@ enum cpy_rc cpy_open(pid_t pid, struct cpy_target **out, struct err *err)
     rc = open_proc(pid, &t->process.proc_fd, err);
     if (rc != CPY_OK)
         goto fail;
-    tids_init(&t->process.tids, t->process.proc_fd);
+    rc = mem_rc_of_proc(tids_init(&t->process.tids, t->process.proc_fd));
+    if (rc != CPY_OK) {
+        err_set(err, "its status: %s", strerror(errno));
+        goto fail;
+    }
     cpu_pin_init(&t->cpu_pin, t->process.proc_fd);
     rc = mem_open_process(pid, t->process.proc_fd, &t->process.mem, err);
     if (rc != CPY_OK)

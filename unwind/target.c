@@ -17,7 +17,7 @@ struct cpy_target *target_new(void)
     t->process.proc_fd = -1;
     codes_init(&t->cache.codes);
     names_init(&t->cache.names);
-    tids_init(&t->process.tids, -1);
+    (void)tids_init(&t->process.tids, -1);
     cpu_pin_init(&t->cpu_pin, -1);
     t->prefetch.bpf_thread.cpu = -1;
     asyncio_init(&t->tasks.asyncio);

@@ -23,6 +23,8 @@ static enum cpy_rc rc_of_errno(int cause)
     case EACCES:
     case ENOSYS:
         return CPY_DENIED;
+    case ENOMEM:
+        return CPY_NOMEM;
     default: /* EFAULT, EIO: the page is not there (any more) */
         return CPY_RACED;
     }

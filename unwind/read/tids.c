@@ -10,32 +10,35 @@
 #include "base/array.h"
 #include "base/proc_stat.h"
 
-/* The innermost id on the NSpid line of an open status file, which is closed; `count`: ids on the
- * line. */
-static pid_t innermost(int fd, int *count)
+/* Reads the innermost id on the NSpid line of an open status file, which is closed; `count`: ids on
+ * the line. */
+static enum proc_rc read_innermost(int fd, pid_t *out, int *count)
 {
     char text[256], *at = text, *end; /* 32 namespaces at most */
     const struct proc_status_field field = {"NSpid:", text, sizeof(text)};
-    long id = 0, next;
+    const enum proc_rc rc = proc_status_read(fd, &field, 1);
+    long next;
 
     *count = 0;
-    if (proc_status_read(fd, &field, 1) != PROC_OK)
-        return 0;
-    for (;; at = end, (*count)++, id = next) {
+    *out = 0;
+    for (; rc == PROC_OK; at = end, (*count)++, *out = (pid_t)next) {
         next = strtol(at, &end, 10);
         if (end == at)
-            return (pid_t)id;
+            break;
     }
+    return rc;
 }
 
-void tids_init(struct tids *tids, int proc_fd)
+enum proc_rc tids_init(struct tids *tids, int proc_fd)
 {
+    enum proc_rc rc = PROC_OK;
     int count = 0;
 
     *tids = (struct tids){.proc_fd = proc_fd};
     if (proc_fd >= 0)
-        tids->inner_pid = innermost(proc_file_open(proc_fd, "status"), &count);
+        rc = read_innermost(proc_file_open(proc_fd, "status"), &tids->inner_pid, &count);
     tids->nested = count > 1;
+    return rc;
 }
 
 void tids_finish(struct tids *tids)
@@ -55,10 +58,12 @@ static void add_tid_pair(struct tids *tids, pid_t inner, pid_t outer)
 static bool add_task(void *ctx, pid_t outer, uint64_t inode)
 {
     struct tids *tids = ctx;
+    pid_t inner;
     int count;
-    pid_t inner = innermost(proc_file_open(tids->proc_fd, "task/%d/status", (int)outer), &count);
 
     (void)inode;
+    (void)read_innermost(proc_file_open(tids->proc_fd, "task/%d/status", (int)outer), &inner,
+                         &count);
     if (inner > 0)
         add_tid_pair(tids, inner, outer);
     return true;

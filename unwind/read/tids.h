@@ -28,8 +28,9 @@ struct tids {
     uint32_t misses; /* searches for it that failed */
 };
 
-/* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. */
-void tids_init(struct tids *tids, int proc_fd);
+/* Looks whether the process at `proc_fd` (its /proc directory) is in another namespace. On failure
+ * its threads' ids are not known. */
+enum proc_rc tids_init(struct tids *tids, int proc_fd);
 void tids_finish(struct tids *tids);
 
 /*

@@ -211,6 +211,33 @@ static void tells_that_no_descriptor_is_left_from_a_refusal(void **state)
     end_child(&child);
 }
 
+/* As a process that the kernel has no memory for from now on. */
+static int read_without_memory(const struct child *child)
+{
+    struct err err = {""};
+    struct mem *mem = NULL;
+    char byte;
+
+    if (mem_open_process(child->pid, child->proc_fd, &mem, &err) != CPY_OK ||
+        !forbid_vm_readv(ENOMEM))
+        return 255;
+    return mem_read(mem, (uintptr_t)&read_without_memory, &byte, 1) == CPY_NOMEM ? 0 : 1;
+}
+
+static void tells_a_lack_of_memory_from_a_page_that_is_not_there(void **state)
+{
+    struct child child = start_child();
+    int status = 0;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(read_without_memory(&child));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    end_child(&child);
+}
+
 static void opens_no_process_that_has_ended(void **state)
 {
     struct child child = start_child();
@@ -292,6 +319,7 @@ int main(void)
         cmocka_unit_test(reads_by_proc_pid_mem_where_the_call_is_missing),
         cmocka_unit_test(reads_by_proc_pid_mem_where_the_call_is_forbidden),
         cmocka_unit_test(tells_that_no_descriptor_is_left_from_a_refusal),
+        cmocka_unit_test(tells_a_lack_of_memory_from_a_page_that_is_not_there),
         cmocka_unit_test(opens_no_process_that_has_ended),
         cmocka_unit_test(tells_the_end_of_a_process_that_was_reaped),
         cmocka_unit_test(is_denied_without_the_right_to_read),

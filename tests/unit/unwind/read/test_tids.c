@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/descriptors.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/read/tids.h"
 
@@ -29,7 +30,7 @@ static void takes_ids_as_they_are_without_a_process(void **state)
     struct tids tids;
 
     (void)state;
-    tids_init(&tids, -1);
+    assert_int_equal(tids_init(&tids, -1), PROC_OK);
     assert_int_equal(tids_outer(&tids, 4711), 4711);
     assert_int_equal(tids_outer(&tids, INT32_MAX), INT32_MAX);
     tids_finish(&tids);
@@ -40,7 +41,7 @@ static void knows_no_id_that_cannot_be(void **state)
     struct tids tids;
 
     (void)state;
-    tids_init(&tids, -1);
+    assert_int_equal(tids_init(&tids, -1), PROC_OK);
     assert_int_equal(tids_outer(&tids, 0), 0);
     assert_int_equal(tids_outer(&tids, (uint64_t)INT32_MAX + 1), 0);
     assert_int_equal(tids_outer(&tids, UINT64_MAX), 0);
@@ -130,7 +131,7 @@ static void finds_threads_in_a_namespace_below_ours(void **state)
     if (outer == 0)
         skip(); /* no right to make a namespace */
     fd = open_proc(outer);
-    tids_init(&tids, fd);
+    assert_int_equal(tids_init(&tids, fd), PROC_OK);
     second = tids_outer(&tids, (uint64_t)inner[1]);
     (void)snprintf(path, sizeof(path), "task/%d", (int)second);
 
@@ -151,10 +152,23 @@ static void takes_ids_as_they_are_in_our_own_namespace(void **state)
     struct tids tids;
 
     (void)state;
-    tids_init(&tids, fd);
+    assert_int_equal(tids_init(&tids, fd), PROC_OK);
     assert_false(tids.nested);
     assert_int_equal(tids_outer(&tids, 4711), 4711);
     tids_finish(&tids);
+    (void)close(fd);
+}
+
+static void tells_that_the_own_id_of_a_process_cannot_be_read(void **state)
+{
+    int fd = open_proc(getpid());
+    struct rlimit before = descriptors_forbid();
+    struct tids tids;
+    enum proc_rc rc = tids_init(&tids, fd);
+
+    (void)state;
+    descriptors_allow(before);
+    assert_int_equal(rc, PROC_FAILED);
     (void)close(fd);
 }
 
@@ -164,6 +178,7 @@ int main(void)
         cmocka_unit_test(takes_ids_as_they_are_without_a_process),
         cmocka_unit_test(knows_no_id_that_cannot_be),
         cmocka_unit_test(takes_ids_as_they_are_in_our_own_namespace),
+        cmocka_unit_test(tells_that_the_own_id_of_a_process_cannot_be_read),
         cmocka_unit_test(finds_threads_in_a_namespace_below_ours),
     };
 
