@@ -54,7 +54,8 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
 
     proc_info_begin(info, pid);
     program_of(info, program, sizeof(program));
-    if (is_launcher(program))
+    /* Amid an exec the kernel shows the new program a moment before its arguments. */
+    if (is_launcher(program) || proc_info_command_line(info)[0] == '\0')
         return false;
     (void)snprintf(out, size, "%s", proc_info_script(info));
     for (i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&

@@ -14,7 +14,8 @@
  * it, or is. Where there is none it may be a program that has a Python built in, with the name of
  * its own. `facts` are of another process afterwards.
  *
- * Gives: false: it is a shell or the like, which will run another program or start one.
+ * Gives: false: it is a shell or the like, which will run another program or start one; or it is
+ *        just becoming another program.
  */
 MUST_CHECK bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size_t size);
 
