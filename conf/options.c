@@ -67,47 +67,65 @@ static const char *const legacies[] = {"ingest", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
 #define IN_AGENT(field)  .kind = CONF_AGENT, .offset = offsetof(struct conf_agent, field)
+#define IN_HTTP(field)   .kind = CONF_HTTP, .offset = offsetof(struct conf_http, field)
 #define IN_TARGET(field) .kind = CONF_TARGET, .offset = offsetof(struct conf_target, field)
 #define IN_EXPORTER(field) \
     .kind = CONF_EXPORTER, .offset = offsetof(struct exporter_settings, field)
-#define IN_SERVERS(field) IN_EXPORTER(field), .used_by = CONF_SERVERS
+#define IN_SERVERS(field)    IN_EXPORTER(field), .used_by = CONF_SERVERS
+#define CONDITION(field)     IN_TARGET(when.field), .need = CONF_CONDITION, .otherwise = "any"
+#define FREE_KEY(in, before) .kind = in, .name = before "NAME", .prefix = before
+
+/* A value with an order: its default, the least and the most. */
+#define NUMBER(what, by_default, least, most) \
+    .type = CONF_TYPE_##what, .usual = by_default, .min = least, .max = most
+
+/* The opposite of the condition of this name. */
+#define EXCLUSION(condition, what, shown)                                                     \
+    {                                                                                         \
+        .name = "exclude_" #condition, IN_TARGET(unless.condition), .type = CONF_TYPE_##what, \
+        .otherwise = "none", .example = shown,                                                \
+        .help = "Leaves out processes that this holds for. See " #condition ".",              \
+    }
+
+/* A secret that is not in the ini itself, but in `source`. */
+#define SECRET(secret, source, what, absent, shown, where)                                \
+    {                                                                                     \
+        .name = #secret "_" #source, IN_SERVERS(secret.source), .type = CONF_TYPE_##what, \
+        .otherwise = absent, .example = shown, .help = where,                             \
+    }
+#define SECRET_FILE(secret, absent, shown, content) \
+    SECRET(secret, file, PATH, absent, shown, "A file whose first line is " content ".")
+#define SECRET_ENV(secret, absent, shown, content) \
+    SECRET(secret, env, NAME, absent, shown,       \
+           "The environment variable that has " content ". It is taken out of the environment.")
+#define SECRET_CREDENTIAL(secret, absent, shown, content) \
+    SECRET(secret, credential, NAME, absent, shown,       \
+           "The systemd credential (LoadCredential=) whose first line is " content ".")
 
 const struct conf_option conf_options[] = {
     {
         .name = "rate",
         IN_AGENT(rate_hz),
-        .type = CONF_TYPE_RATE,
-        .usual = "19Hz",
-        .min = "0.1Hz",
-        .max = "1000Hz",
+        NUMBER(RATE, "19Hz", "0.1Hz", "1000Hz"),
         .help = "Samples a second of each target.",
     },
     {
         .name = "interval",
         IN_AGENT(interval_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "15s",
-        .min = "1s",
-        .max = "1h",
+        NUMBER(DURATION, "15s", "1s", "1h"),
         .help = "The time that one profile covers.",
     },
     {
         .name = "stop_timeout",
         IN_AGENT(stop_timeout_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "5s",
-        .min = "0s",
-        .max = "10m",
+        NUMBER(DURATION, "5s", "0s", "10m"),
         .help = "How long exporters may go on to deliver when pystrobe ends. What is left then is "
                 "kept in the spool, or lost where there is none.",
     },
     {
         .name = "scan",
         IN_AGENT(scan_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "1s",
-        .min = "100ms",
-        .max = "1h",
+        NUMBER(DURATION, "1s", "100ms", "1h"),
         .help =
             "How often to look for new processes. Where max_cpu does not do, and this would take "
             "over three quarters of it, more rarely, up to each 5 seconds.",
@@ -115,10 +133,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_cpu",
         IN_AGENT(max_cpu),
-        .type = CONF_TYPE_SHARE,
-        .usual = "1%",
-        .min = "0.1%",
-        .max = "10000%",
+        NUMBER(SHARE, "1%", "0.1%", "10000%"),
         .help = "How much CPU time pystrobe itself may use, of one core, over a minute. Where that "
                 "does not do, all targets are sampled less often alike, down to once a second or a "
                 "16th of their rate, which of them is less; then the targets that were found last "
@@ -128,10 +143,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_memory",
         IN_AGENT(max_memory),
-        .type = CONF_TYPE_SIZE,
-        .usual = "64MiB",
-        .min = "16MiB",
-        .max = "1TiB",
+        NUMBER(SIZE, "64MiB", "16MiB", "1TiB"),
         .help = "How much memory pystrobe itself may use. Where that does not do, all targets are "
                 "sampled less often alike, up to 4 times; then the targets that were found last "
                 "are left out. A process that reads the store for the page counts as long as it "
@@ -177,29 +189,20 @@ const struct conf_option conf_options[] = {
     {
         .name = "spool_max_size",
         IN_AGENT(spool_max_size_bytes),
-        .type = CONF_TYPE_SIZE,
-        .usual = "256MiB",
-        .min = "64KiB",
-        .max = "1TiB",
+        NUMBER(SIZE, "256MiB", "64KiB", "1TiB"),
         .help = "What the spool may take on the disk. The oldest profiles go first.",
     },
     {
         .name = "spool_max_age",
         IN_AGENT(spool_max_age_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "1d",
-        .min = "1m",
-        .max = "3650d",
+        NUMBER(DURATION, "1d", "1m", "3650d"),
         .help = "Older profiles are dropped. A Pyroscope server takes none of more than an hour, "
                 "so for it they are dropped after 50 minutes.",
     },
     {
         .name = "spool_min_free",
         IN_AGENT(spool_min_free_bytes),
-        .type = CONF_TYPE_SIZE,
-        .usual = "100MiB",
-        .min = "0B",
-        .max = "1TiB",
+        NUMBER(SIZE, "100MiB", "0B", "1TiB"),
         .help = "What the spool leaves free on its disk. It gives up its oldest profiles for that.",
     },
     {
@@ -225,27 +228,20 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_services",
         IN_AGENT(max_services),
-        .type = CONF_TYPE_COUNT,
-        .usual = "100",
-        .min = "1",
-        .max = "10000",
+        NUMBER(COUNT, "100", "1", "10000"),
         .help = "How many services, counted with their labels, have a profile of their own. What "
                 "comes beyond shares one that is called pystrobe-other-services.",
     },
     {
         .name = "max_split",
         IN_AGENT(max_split),
-        .type = CONF_TYPE_COUNT,
-        .usual = "100",
-        .min = "1",
-        .max = "10000",
+        NUMBER(COUNT, "100", "1", "10000"),
         .help = "How many processes or threads a profile tells apart where split asks for it. "
                 "What comes beyond shares the label split = others.",
     },
     {
         .name = "listen",
-        .kind = CONF_HTTP,
-        .offset = offsetof(struct conf_http, listen),
+        IN_HTTP(listen),
         .type = CONF_TYPE_TEXT,
         .otherwise = "off",
         .example = "127.0.0.1:7997",
@@ -255,8 +251,7 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "pull",
-        .kind = CONF_HTTP,
-        .offset = offsetof(struct conf_http, pull),
+        IN_HTTP(pull),
         .type = CONF_TYPE_CHOICE,
         .choices = switches,
         .otherwise = "on at a loopback address and a Unix socket, off elsewhere",
@@ -266,8 +261,7 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "page",
-        .kind = CONF_HTTP,
-        .offset = offsetof(struct conf_http, page),
+        IN_HTTP(page),
         .type = CONF_TYPE_CHOICE,
         .choices = switches,
         .otherwise = "as pull is",
@@ -277,9 +271,7 @@ const struct conf_option conf_options[] = {
                 "can connect can look at it.",
     },
     {
-        .kind = CONF_LABELS,
-        .name = "NAME",
-        .prefix = "",
+        FREE_KEY(CONF_LABELS, ""),
         .type = CONF_TYPE_LABEL,
         .otherwise = "no label",
         .example = "env = prod",
@@ -288,47 +280,37 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "cmdline",
-        IN_TARGET(when.cmdline),
+        CONDITION(cmdline),
         .type = CONF_TYPE_REGEX,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "gunicorn|uvicorn",
         .help = "A regular expression that is searched in the command line, its arguments "
                 "joined by blanks.",
     },
     {
         .name = "exe",
-        IN_TARGET(when.exe),
+        CONDITION(exe),
         .type = CONF_TYPE_GLOB,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "*/python3*",
         .help = "A pattern that the path of the executable matches as a whole.",
     },
     {
         .name = "user",
-        IN_TARGET(when.user),
+        CONDITION(user),
         .type = CONF_TYPE_TEXT,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "www-data",
         .help = "The name or number of the user that the process runs as.",
     },
     {
         .name = "cgroup",
-        IN_TARGET(when.cgroup),
+        CONDITION(cgroup),
         .type = CONF_TYPE_GLOB,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "/system.slice/*",
         .help = "A pattern that the path of its cgroup matches as a whole.",
     },
     {
         .name = "container",
-        IN_TARGET(when.container),
+        CONDITION(container),
         .type = CONF_TYPE_PATTERN,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "shop-*",
         .help = "A pattern that the id of its container, the first 12 digits of it, or "
                 "its name match as a whole. The name is that of LXC and systemd-nspawn, "
@@ -336,28 +318,22 @@ const struct conf_option conf_options[] = {
     },
     {
         .name = "systemd_unit",
-        IN_TARGET(when.systemd_unit),
+        CONDITION(systemd_unit),
         .type = CONF_TYPE_PATTERN,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "shop@*.service",
         .help = "A pattern that the innermost service or scope of systemd that it runs in "
                 "matches as a whole.",
     },
     {
         .name = "parent",
-        IN_TARGET(when.parent),
+        CONDITION(parent),
         .type = CONF_TYPE_REGEX,
-        .need = CONF_CONDITION,
-        .otherwise = "any",
         .example = "^celery ",
         .help = "A regular expression that is searched in the command lines of its "
                 "ancestors: one of them must match.",
     },
     {
-        .kind = CONF_TARGET,
-        .name = "env.NAME",
-        .prefix = "env.",
+        FREE_KEY(CONF_TARGET, "env."),
         .type = CONF_TYPE_ENV,
         .need = CONF_CONDITION,
         .otherwise = "any",
@@ -366,66 +342,15 @@ const struct conf_option conf_options[] = {
                 "environment, which env_allow must allow. A process without the variable "
                 "does not meet it.",
     },
+    EXCLUSION(cmdline, REGEX, " manage[.]py "),
+    EXCLUSION(exe, GLOB, "/opt/*"),
+    EXCLUSION(user, TEXT, "root"),
+    EXCLUSION(cgroup, GLOB, "/system.slice/*"),
+    EXCLUSION(container, PATTERN, "shop-*"),
+    EXCLUSION(systemd_unit, PATTERN, "shop@*.service"),
+    EXCLUSION(parent, REGEX, "^celery "),
     {
-        .name = "exclude_cmdline",
-        IN_TARGET(unless.cmdline),
-        .type = CONF_TYPE_REGEX,
-        .otherwise = "none",
-        .example = " manage[.]py ",
-        .help = "Leaves out processes that this holds for. See cmdline.",
-    },
-    {
-        .name = "exclude_exe",
-        IN_TARGET(unless.exe),
-        .type = CONF_TYPE_GLOB,
-        .otherwise = "none",
-        .example = "/opt/*",
-        .help = "Leaves out processes that this holds for. See exe.",
-    },
-    {
-        .name = "exclude_user",
-        IN_TARGET(unless.user),
-        .type = CONF_TYPE_TEXT,
-        .otherwise = "none",
-        .example = "root",
-        .help = "Leaves out processes that this holds for. See user.",
-    },
-    {
-        .name = "exclude_cgroup",
-        IN_TARGET(unless.cgroup),
-        .type = CONF_TYPE_GLOB,
-        .otherwise = "none",
-        .example = "/system.slice/*",
-        .help = "Leaves out processes that this holds for. See cgroup.",
-    },
-    {
-        .name = "exclude_container",
-        IN_TARGET(unless.container),
-        .type = CONF_TYPE_PATTERN,
-        .otherwise = "none",
-        .example = "shop-*",
-        .help = "Leaves out processes that this holds for. See container.",
-    },
-    {
-        .name = "exclude_systemd_unit",
-        IN_TARGET(unless.systemd_unit),
-        .type = CONF_TYPE_PATTERN,
-        .otherwise = "none",
-        .example = "shop@*.service",
-        .help = "Leaves out processes that this holds for. See systemd_unit.",
-    },
-    {
-        .name = "exclude_parent",
-        IN_TARGET(unless.parent),
-        .type = CONF_TYPE_REGEX,
-        .otherwise = "none",
-        .example = "^celery ",
-        .help = "Leaves out processes that this holds for. See parent.",
-    },
-    {
-        .kind = CONF_TARGET,
-        .name = "exclude_env.NAME",
-        .prefix = "exclude_env.",
+        FREE_KEY(CONF_TARGET, "exclude_env."),
         .type = CONF_TYPE_ENV,
         .otherwise = "none",
         .example = "exclude_env.DD_ENV = ^test$",
@@ -447,9 +372,7 @@ const struct conf_option conf_options[] = {
                 "left, it is the script or the executable.",
     },
     {
-        .kind = CONF_TARGET,
-        .name = "label.NAME",
-        .prefix = "label.",
+        FREE_KEY(CONF_TARGET, "label."),
         .type = CONF_TYPE_LABEL_TEMPLATE,
         .otherwise = "no such label",
         .example = "label.team = ${env:DD_ENV:-none}",
@@ -530,21 +453,15 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_size",
         IN_EXPORTER(max_size_bytes),
-        .type = CONF_TYPE_SIZE,
+        NUMBER(SIZE, "256MiB", "1MiB", "1TiB"),
         .used_by = CONF_STORE | CONF_FILE,
-        .usual = "256MiB",
-        .min = "1MiB",
-        .max = "1TiB",
         .help = "What all profiles together may take. The oldest go first.",
     },
     {
         .name = "max_age",
         IN_EXPORTER(max_age_ns),
-        .type = CONF_TYPE_DURATION,
+        NUMBER(DURATION, "7d", "1m", "3650d"),
         .used_by = CONF_STORE | CONF_FILE,
-        .usual = "7d",
-        .min = "1m",
-        .max = "3650d",
         .help = "Older profiles are removed.",
     },
     {
@@ -574,57 +491,14 @@ const struct conf_option conf_options[] = {
         .example = "pystrobe",
         .help = "The user of basic authentication. It needs password_file.",
     },
-    {
-        .name = "password_file",
-        IN_SERVERS(password.file),
-        .type = CONF_TYPE_PATH,
-        .otherwise = "no basic authentication",
-        .example = "/etc/pystrobe/password",
-        .help = "A file whose first line is the password of user.",
-    },
-    {
-        .name = "password_env",
-        IN_SERVERS(password.env),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no basic authentication",
-        .example = "PASSWORD",
-        .help = "The environment variable that has the password of user. It is taken out of the "
-                "environment.",
-    },
-    {
-        .name = "password_credential",
-        IN_SERVERS(password.credential),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no basic authentication",
-        .example = "password",
-        .help =
-            "The systemd credential (LoadCredential=) whose first line is the password of user.",
-    },
-    {
-        .name = "token_file",
-        IN_SERVERS(token.file),
-        .type = CONF_TYPE_PATH,
-        .otherwise = "no bearer token",
-        .example = "/etc/pystrobe/token",
-        .help = "A file whose first line is sent as a bearer token. It excludes user.",
-    },
-    {
-        .name = "token_env",
-        IN_SERVERS(token.env),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no bearer token",
-        .example = "TOKEN",
-        .help = "The environment variable that has the bearer token. It is taken out of the "
-                "environment.",
-    },
-    {
-        .name = "token_credential",
-        IN_SERVERS(token.credential),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no bearer token",
-        .example = "token",
-        .help = "The systemd credential (LoadCredential=) whose first line is the bearer token.",
-    },
+    SECRET_FILE(password, "no basic authentication", "/etc/pystrobe/password",
+                "the password of user"),
+    SECRET_ENV(password, "no basic authentication", "PASSWORD", "the password of user"),
+    SECRET_CREDENTIAL(password, "no basic authentication", "password", "the password of user"),
+    SECRET(token, file, PATH, "no bearer token", "/etc/pystrobe/token",
+           "A file whose first line is sent as a bearer token. It excludes user."),
+    SECRET_ENV(token, "no bearer token", "TOKEN", "the bearer token"),
+    SECRET_CREDENTIAL(token, "no bearer token", "token", "the bearer token"),
     {
         .name = "ca_file",
         IN_SERVERS(ca_file),
@@ -660,36 +534,12 @@ const struct conf_option conf_options[] = {
         .example = "http://proxy.example:3128",
         .help = "The proxy that the server is reached through.",
     },
+    SECRET_FILE(proxy_login, "no login", "/etc/pystrobe/proxy-login",
+                "USER:PASSWORD for the proxy"),
+    SECRET_ENV(proxy_login, "no login", "PROXY_LOGIN", "USER:PASSWORD for the proxy"),
+    SECRET_CREDENTIAL(proxy_login, "no login", "proxy-login", "USER:PASSWORD for the proxy"),
     {
-        .name = "proxy_login_file",
-        IN_SERVERS(proxy_login.file),
-        .type = CONF_TYPE_PATH,
-        .otherwise = "no login",
-        .example = "/etc/pystrobe/proxy-login",
-        .help = "A file whose first line is USER:PASSWORD for the proxy.",
-    },
-    {
-        .name = "proxy_login_env",
-        IN_SERVERS(proxy_login.env),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no login",
-        .example = "PROXY_LOGIN",
-        .help = "The environment variable that has USER:PASSWORD for the proxy. It is taken out of "
-                "the environment.",
-    },
-    {
-        .name = "proxy_login_credential",
-        IN_SERVERS(proxy_login.credential),
-        .type = CONF_TYPE_NAME,
-        .otherwise = "no login",
-        .example = "proxy-login",
-        .help = "The systemd credential (LoadCredential=) whose first line is USER:PASSWORD for "
-                "the proxy.",
-    },
-    {
-        .kind = CONF_EXPORTER,
-        .name = "header.NAME",
-        .prefix = "header.",
+        FREE_KEY(CONF_EXPORTER, "header."),
         .type = CONF_TYPE_HEADER,
         .used_by = CONF_SERVERS,
         .otel = "HEADERS",
@@ -699,9 +549,7 @@ const struct conf_option conf_options[] = {
         .help = "An HTTP header of this name that is sent with each request.",
     },
     {
-        .kind = CONF_EXPORTER,
-        .name = "header_file.NAME",
-        .prefix = "header_file.",
+        FREE_KEY(CONF_EXPORTER, "header_file."),
         .type = CONF_TYPE_HEADER_FILE,
         .used_by = CONF_SERVERS,
         .otherwise = "no such header",
@@ -709,9 +557,7 @@ const struct conf_option conf_options[] = {
         .help = "An HTTP header of this name whose value is the first line of a file.",
     },
     {
-        .kind = CONF_EXPORTER,
-        .name = "header_env.NAME",
-        .prefix = "header_env.",
+        FREE_KEY(CONF_EXPORTER, "header_env."),
         .type = CONF_TYPE_HEADER_ENV,
         .used_by = CONF_SERVERS,
         .otherwise = "no such header",
@@ -719,9 +565,7 @@ const struct conf_option conf_options[] = {
         .help = "The same, with the value of an environment variable.",
     },
     {
-        .kind = CONF_EXPORTER,
-        .name = "header_credential.NAME",
-        .prefix = "header_credential.",
+        FREE_KEY(CONF_EXPORTER, "header_credential."),
         .type = CONF_TYPE_HEADER_CREDENTIAL,
         .used_by = CONF_SERVERS,
         .otherwise = "no such header",
@@ -731,30 +575,21 @@ const struct conf_option conf_options[] = {
     {
         .name = "timeout",
         IN_SERVERS(timeout_ns),
-        .type = CONF_TYPE_DURATION,
+        NUMBER(DURATION, "10s", "100ms", "10m"),
         .otel = "TIMEOUT",
-        .usual = "10s",
-        .min = "100ms",
-        .max = "10m",
         .help = "How long one try to send a profile may take.",
     },
     {
         .name = "connect_timeout",
         IN_SERVERS(connect_timeout_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "5s",
-        .min = "100ms",
-        .max = "10m",
+        NUMBER(DURATION, "5s", "100ms", "10m"),
         .help =
             "How long it may take until the connection stands. It ends with timeout in any case.",
     },
     {
         .name = "stall_timeout",
         IN_SERVERS(stall_timeout_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "10s",
-        .min = "1s",
-        .max = "10m",
+        NUMBER(DURATION, "10s", "1s", "10m"),
         .help = "How long a connection may stand still, in whole seconds.",
     },
     {
@@ -789,21 +624,15 @@ const struct conf_option conf_options[] = {
     {
         .name = "max_in_flight",
         IN_EXPORTER(max_in_flight),
-        .type = CONF_TYPE_COUNT,
+        NUMBER(COUNT, "4", "1", "16"),
         .used_by = CONF_SERVERS,
-        .usual = "4",
-        .min = "1",
-        .max = "16",
         .help = "How many requests may be under way at a time. Those of one interval go side by "
                 "side, the next interval after them.",
     },
     {
         .name = "queue_size",
         IN_EXPORTER(queue_size_bytes),
-        .type = CONF_TYPE_SIZE,
-        .usual = "8MiB",
-        .min = "64KiB",
-        .max = "1GiB",
+        NUMBER(SIZE, "8MiB", "64KiB", "1GiB"),
         .help = "How much may wait for this exporter in memory. Then the oldest interval is "
                 "dropped, but never the newest one.",
     },
@@ -820,10 +649,7 @@ const struct conf_option conf_options[] = {
     {
         .name = "retry",
         IN_EXPORTER(retry_ns),
-        .type = CONF_TYPE_DURATION,
-        .usual = "5m",
-        .min = "0s",
-        .max = "1d",
+        NUMBER(DURATION, "5m", "0s", "1d"),
         .help = "How long a batch is tried again before it is dropped. With 0s it is tried once. "
                 "One that is in "
                 "the spool waits for as long as the spool keeps it.",
