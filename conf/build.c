@@ -67,8 +67,9 @@ void conf_section_add(struct conf_build *build, struct conf_section *section)
     build->conf->origin->count[section->kind]++;
 }
 
-struct conf_section *conf_build_find(const struct conf_build *build, enum conf_kind kind,
-                                     const char *name)
+/* The section of this kind and name, NULL for kinds without one; NULL: there is none. */
+static struct conf_section *find_conf_section(const struct conf_build *build, enum conf_kind kind,
+                                              const char *name)
 {
     struct conf_section *section = build->conf->origin->first[kind];
 
@@ -145,7 +146,7 @@ static bool check_room(struct conf_build *build, const struct conf_section *sect
 static void begin_section(struct conf_build *build, enum conf_kind kind, unsigned line,
                           const char *name)
 {
-    struct conf_section *same = conf_build_find(build, kind, name);
+    struct conf_section *same = find_conf_section(build, kind, name);
     char head[CONF_HEAD_MAX], seen[CONF_SEEN_MAX];
 
     if (same && !conf_place_same_file(same->last, line)) { /* a later file goes on with it */
@@ -170,7 +171,7 @@ void conf_build_open(struct conf_build *build, enum conf_kind kind, const char *
     build->current = NULL;
     if (!check_section_name(build, build->file, &conf_kinds[kind], name))
         return;
-    if (listed || conf_build_find(build, kind, name))
+    if (listed || find_conf_section(build, kind, name))
         begin_section(build, kind, build->file, name);
     else
         build->current = conf_section_new(build, kind, build->file, name);

@@ -9,7 +9,8 @@
 
 enum { ARENA_MAX = 32 * 1024 * 1024 }; /* a text of CONF_TEXT_MAX cannot need as much */
 
-enum conf_rc conf_origin_new(struct conf **out)
+/* Makes a struct conf with nothing in it. */
+static enum conf_rc origin_new(struct conf **out)
 {
     struct conf *conf = calloc(1, sizeof(*conf));
 
@@ -115,7 +116,7 @@ enum conf_rc conf_load(const struct conf_source *source, struct conf **out, stru
 
     if (!build)
         return rc;
-    rc = conf_origin_new(&build->conf);
+    rc = origin_new(&build->conf);
     if (rc != CONF_OK)
         goto fail;
     conf_errors_init(&build->errors, &build->conf->origin->arena);
@@ -131,32 +132,5 @@ enum conf_rc conf_load(const struct conf_source *source, struct conf **out, stru
 fail: /* or done: what was handed over is no longer here */
     conf_free(build->conf);
     free(build);
-    return rc;
-}
-
-enum conf_rc conf_parse(const char *name, const char *text, size_t size, struct conf **out,
-                        struct buf *errors)
-{
-    const struct conf_source source = {.path = name, .text = text, .size = size};
-
-    return conf_load(&source, out, errors);
-}
-
-enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors)
-{
-    const struct conf_source source = {.path = path};
-
-    return conf_load(&source, out, errors);
-}
-
-enum conf_rc conf_defaults(struct conf **out)
-{
-    const struct conf_source source = {.path = NULL};
-    struct buf errors;
-    enum conf_rc rc;
-
-    buf_init(&errors, CONF_TEXT_MAX);
-    rc = conf_load(&source, out, &errors);
-    buf_finish(&errors); /* empty: there is no text to be wrong */
     return rc;
 }

@@ -5,7 +5,7 @@
  *
  * conf.h - turns ini text into settings, and says where each came from.
  *
- * Shape:   conf_read a file (or conf_defaults), use the struct, conf_free.
+ * Shape:   conf_load what there is, use the struct, conf_free.
  * Threads: settings are read-only once made.
  * Source:  the option table in conf/options.c: name, type, default, range, unit
  *          and help of every key; parsing, `pystrobe config`, the sample file and
@@ -110,7 +110,7 @@ struct conf_flag {
  * sections. All borrowed.
  */
 struct conf_source {
-    const char *path; /* the main file; NULL: none */
+    const char *path; /* the main file, a regular one; NULL: none */
     const char *text; /* what stands for the content of the file; NULL: it is read */
     size_t size;
     bool drop_ins;            /* and *.ini of the folder conf.d beside it, in the order of names */
@@ -129,27 +129,13 @@ struct conf_source {
  * variable whose section is not near any, and those that Kubernetes sets for a service, are
  * not ours.
  *
- * Gives and errors: as conf_read.
- */
-MUST_CHECK enum conf_rc conf_load(const struct conf_source *source, struct conf **out,
-                                  struct buf *errors);
-
-/*
- * Reads the ini file `path` alone: a regular file, opened without ever waiting for it.
- *
  * Gives:  *out, ended with conf_free; untouched on failure.
  * Errors: CONF_BAD: `errors` has one line per mistake, all of them up to 50:
  *         "FILE:LINE: [section] key: what is wrong; allowed: ...; did you mean ...?\n".
  *         Secrets are never repeated in them. CONF_NOMEM.
  */
-MUST_CHECK enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors);
-
-/* The same for ini text in memory; `name` stands in the messages. */
-MUST_CHECK enum conf_rc conf_parse(const char *name, const char *text, size_t size,
-                                   struct conf **out, struct buf *errors);
-
-/* Settings without any file: no targets, no exporters. Fails with CONF_NOMEM only. */
-MUST_CHECK enum conf_rc conf_defaults(struct conf **out);
+MUST_CHECK enum conf_rc conf_load(const struct conf_source *source, struct conf **out,
+                                  struct buf *errors);
 
 /* True if both have an exporter of this name, and set the same for it, whoever set it. */
 bool conf_same_exporter(const struct conf *a, const struct conf *b, const char *name);

@@ -2,7 +2,7 @@
 /*
  * settings.h - what stands behind a struct conf: its sections with the line of each setting.
  *
- * Shape:   conf_origin_new, then conf_build_... as the text is read, conf_check_all once,
+ * Shape:   conf_load makes it, then conf_build_... as the text is read, conf_check_all once,
  *          conf_build_finish; conf_free ends it at any point.
  */
 #ifndef CONF_SETTINGS_H
@@ -63,9 +63,6 @@ struct conf_build {
     bool nomem;
 };
 
-/* Makes a struct conf with nothing in it. Gives *out, ended with conf_free. */
-MUST_CHECK enum conf_rc conf_origin_new(struct conf **out);
-
 /* Begins a further file; places are in it from now on. */
 void conf_build_file(struct conf_build *build, const char *name);
 
@@ -104,10 +101,6 @@ void conf_build_pair(struct conf_build *build, unsigned line, const char *name, 
  * `listed` false: what follows is read for its mistakes only, if there is no such section.
  */
 void conf_build_open(struct conf_build *build, enum conf_kind kind, const char *name, bool listed);
-
-/* The section of this kind and name, NULL for kinds without one; NULL: there is none. */
-struct conf_section *conf_build_find(const struct conf_build *build, enum conf_kind kind,
-                                     const char *name);
 
 /* Zeroed memory that lasts as long as the settings; NULL is noted in build->nomem. */
 void *conf_build_take(struct conf_build *build, size_t size);

@@ -305,18 +305,6 @@ struct batch *batch_subset(const struct batch *batch, const struct batch_set *se
     return subset;
 }
 
-struct batch *batch_of_one(enum exporter_form form, const struct exporter_profile *profile)
-{
-    struct batch_builder builder;
-    struct batch *batch = NULL;
-
-    batch_builder_init(&builder, form);
-    if (batch_builder_add(&builder, profile))
-        batch = batch_builder_take(&builder, 0, profile->end_ns);
-    batch_builder_finish(&builder);
-    return batch;
-}
-
 struct batch *batch_ref(struct batch *batch)
 {
     (void)atomic_fetch_add(&batch->references, 1);

@@ -114,9 +114,6 @@ MUST_CHECK enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SI
 /* Gives: a batch of these profiles of `batch` alone; NULL: there are none, or out of memory. */
 struct batch *batch_subset(const struct batch *batch, const struct batch_set *set);
 
-/* A batch of one profile. NULL: out of memory, or too large. */
-struct batch *batch_of_one(enum exporter_form form, const struct exporter_profile *profile);
-
 /* Gives: one more reference to it. */
 struct batch *batch_ref(struct batch *batch);
 /* Gives back one reference. NULL is fine. */

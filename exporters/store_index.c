@@ -7,11 +7,6 @@
 
 #include "base/array.h"
 
-void store_index_init(struct store_index *index)
-{
-    *index = (struct store_index){0};
-}
-
 void store_index_finish(struct store_index *index)
 {
     if (!index)
@@ -20,7 +15,7 @@ void store_index_finish(struct store_index *index)
         free(index->services[i].name);
     free(index->services);
     free(index->heap);
-    store_index_init(index);
+    *index = (struct store_index){0};
 }
 
 static bool is_older(const struct store_entry *a, const struct store_entry *b)

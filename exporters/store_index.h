@@ -37,9 +37,6 @@ struct store_index {
     uint64_t bytes; /* of all entries */
 };
 
-/* Makes an index empty; allocates nothing. */
-void store_index_init(struct store_index *index);
-
 /* Frees what it holds and makes it empty again. NULL is fine. */
 void store_index_finish(struct store_index *index);
 

@@ -15,7 +15,9 @@ void sums_add(int64_t *sum, int64_t value)
         *sum += value;
 }
 
-size_t sums_count_type(const struct pprof_stacks *stacks)
+/* Which value counts samples: `samples`, or else the first one that is a count; the count of
+ * types if none is. */
+static size_t find_count_type(const struct pprof_stacks *stacks)
 {
     size_t i;
 
@@ -159,7 +161,7 @@ static bool add_all_row_sums(struct adder *a)
 enum pprof_rc sums_new(const struct pprof_stacks *stacks, size_t type,
                        const struct sums_places *places, struct sums **out)
 {
-    struct adder a = {.stacks = stacks, .type = type, .count_type = sums_count_type(stacks)};
+    struct adder a = {.stacks = stacks, .type = type, .count_type = find_count_type(stacks)};
     bool good;
 
     a.sums = calloc(1, sizeof(*a.sums));

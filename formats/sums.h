@@ -49,8 +49,4 @@ void sums_free(struct sums *sums);
 /* Adds to a sum, which stays at the largest or smallest number if it does not fit. */
 void sums_add(int64_t *sum, int64_t value);
 
-/* Which value counts samples: `samples`, or else the first one that is a count; the count of
- * types if none is. */
-size_t sums_count_type(const struct pprof_stacks *stacks);
-
 #endif

@@ -23,15 +23,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Every outcome: enum name, metric label, text. */
-#define PPROF_OUTCOMES(X)                                   \
-    X(OK, "ok", "done")                                     \
-    X(FULL, "full", "the profile is as large as it may be") \
-    X(BAD, "bad", "the bytes are not a valid profile")      \
-    X(NOMEM, "nomem", "out of memory")
+/* Every outcome: enum name, text. */
+#define PPROF_OUTCOMES(X)                           \
+    X(OK, "done")                                   \
+    X(FULL, "the profile is as large as it may be") \
+    X(BAD, "the bytes are not a valid profile")     \
+    X(NOMEM, "out of memory")
 
 enum pprof_rc {
-#define PPROF_ENUM(name, label, text) PPROF_##name,
+#define PPROF_ENUM(name, text) PPROF_##name,
     PPROF_OUTCOMES(PPROF_ENUM)
 #undef PPROF_ENUM
 };
@@ -221,10 +221,7 @@ struct pprof_top {
 MUST_CHECK enum pprof_rc pprof_top(const struct pprof *profile, size_t type, struct pprof_top **out,
                                    size_t *count);
 
-/* The metric label of an outcome, e.g. "full". Never NULL. */
-const char *pprof_rc_label(enum pprof_rc rc);
-
-/* What the outcome means, as a sentence's end. Never NULL. */
+/* What an outcome means, as a sentence's end. Never NULL. */
 const char *pprof_rc_text(enum pprof_rc rc);
 
 #endif

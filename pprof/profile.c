@@ -9,23 +9,11 @@
 
 enum { TEXT_MAX = 1 << 20, ROWS_FIRST = 64 };
 
-static const char *const labels_of_rc[] = {
-#define PPROF_LABEL(name, label, text) [PPROF_##name] = label,
-    PPROF_OUTCOMES(PPROF_LABEL)
-#undef PPROF_LABEL
-};
-
 static const char *const texts_of_rc[] = {
-#define PPROF_TEXT(name, label, text) [PPROF_##name] = text,
+#define PPROF_TEXT(name, text) [PPROF_##name] = text,
     PPROF_OUTCOMES(PPROF_TEXT)
 #undef PPROF_TEXT
 };
-
-const char *pprof_rc_label(enum pprof_rc rc)
-{
-    return (size_t)rc < sizeof(labels_of_rc) / sizeof(labels_of_rc[0]) ? labels_of_rc[rc]
-                                                                       : "unknown";
-}
 
 const char *pprof_rc_text(enum pprof_rc rc)
 {

@@ -88,6 +88,15 @@ bool target_follows(const struct cpy_target *t, pid_t tid)
            t->found.layout.frames == FRAMES_OBJECT;
 }
 
+/* Forgets all cached stacks and tasks, not the ranges to prefetch. */
+static void forget_made(struct cpy_target *t)
+{
+    thread_cache_forget_stacks(&t->cache.threads);
+    memos_forget(&t->tasks.all_memos);
+    memos_forget(&t->tasks.awaiter_memos);
+    t->gil_skip.ready = false;
+}
+
 void target_begin(struct cpy_target *t)
 {
     uint64_t replaced;
@@ -97,7 +106,7 @@ void target_begin(struct cpy_target *t)
     t->running.seen_tid = 0;
     replaced = t->cache.codes.replaced + t->cache.codes.evicted;
     if (replaced != t->cache.codes_replaced)
-        target_forget_made(t);
+        forget_made(t);
     t->cache.codes_replaced = replaced;
     t->process.reads_limit = t->process.mem->reads + READS_MAX;
 }
@@ -129,18 +138,10 @@ void target_look_for_asyncio(struct cpy_target *t, bool now)
         asyncio_next_sample(&t->tasks.asyncio, &process, &t->found.layout);
 }
 
-void target_forget_made(struct cpy_target *t)
-{
-    thread_cache_forget_stacks(&t->cache.threads);
-    memos_forget(&t->tasks.all_memos);
-    memos_forget(&t->tasks.awaiter_memos);
-    t->gil_skip.ready = false;
-}
-
 void cpy_set_options(struct cpy_target *t, const struct cpy_options *options)
 {
     t->options = *options;
-    target_forget_made(t);
+    forget_made(t);
 }
 
 const struct cpy_info *cpy_info(const struct cpy_target *t)

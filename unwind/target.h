@@ -166,9 +166,6 @@ void target_begin(struct cpy_target *target);
 /* Ends a sample. */
 void target_end(struct cpy_target *target);
 
-/* Forgets all cached stacks and tasks, not the ranges to prefetch. */
-void target_forget_made(struct cpy_target *target);
-
 /* Finds out where asyncio tasks are, if that is not known; `now`: even if it was tried lately. */
 void target_look_for_asyncio(struct cpy_target *target, bool now);
 

@@ -19,18 +19,19 @@ const struct naming naming_usual = {
     .target = "",
 };
 
-const char *const naming_auto[] = {"host.name",
-                                   "container.id",
-                                   "k8s.pod.uid",
-                                   "k8s.pod.name",
-                                   "k8s.namespace.name",
-                                   "k8s.container.name",
-                                   "service.namespace",
-                                   "service.version",
-                                   "deployment.environment",
-                                   "deployment.environment.name",
-                                   "process.runtime.version",
-                                   NULL};
+/* The labels that are found by themselves; ends with NULL. */
+static const char *const found_labels[] = {"host.name",
+                                           "container.id",
+                                           "k8s.pod.uid",
+                                           "k8s.pod.name",
+                                           "k8s.namespace.name",
+                                           "k8s.container.name",
+                                           "service.namespace",
+                                           "service.version",
+                                           "deployment.environment",
+                                           "deployment.environment.name",
+                                           "process.runtime.version",
+                                           NULL};
 
 /* A template that begins like this wants what the SDK calls the service. */
 static const char otel_first[] = "${otel:service.name";
@@ -70,7 +71,8 @@ const char *naming_container_name(const char *allow, struct proc_info *info)
     return host ? host : "";
 }
 
-const char *naming_container(const char *allow, struct proc_info *info)
+/* The id of the container that a process runs in, else its name; "" if it runs in none. */
+static const char *container_id(const char *allow, struct proc_info *info)
 {
     const struct cgroup *cgroup = proc_info_cgroup(info);
 
@@ -165,7 +167,7 @@ static const char *lookup_template_name(void *ctx, const char *name)
     if (strcmp(name, "systemd_unit") == 0)
         return proc_info_cgroup(run->info)->unit;
     if (strcmp(name, "container") == 0)
-        return naming_container(run->naming->env_allow, run->info);
+        return container_id(run->naming->env_allow, run->info);
     if (strcmp(name, "cgroup") == 0)
         return proc_info_cgroup(run->info)->path;
     return strcmp(name, "target") == 0 ? run->naming->target : NULL;
@@ -253,10 +255,10 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
         trim_service_name(text);
         labels_put(&out->labels, naming->labels[i].name, text);
     }
-    for (i = 0; naming_auto[i]; i++)
-        if (conf_is_listed(naming->auto_labels, naming_auto[i])) {
+    for (i = 0; found_labels[i]; i++)
+        if (conf_is_listed(naming->auto_labels, found_labels[i])) {
             out->auto_labels |= 1U << i;
-            add_found_label(&run, naming_auto[i], &out->labels);
+            add_found_label(&run, found_labels[i], &out->labels);
         }
 }
 
@@ -271,8 +273,8 @@ static void take_published(void *ctx, const char *name, const char *value)
         labels_clean(value, profile->service, sizeof(profile->service));
         trim_service_name(profile->service);
     }
-    for (i = 0; naming_auto[i]; i++)
-        if ((profile->auto_labels & 1U << i) && strcmp(name, naming_auto[i]) == 0)
+    for (i = 0; found_labels[i]; i++)
+        if ((profile->auto_labels & 1U << i) && strcmp(name, found_labels[i]) == 0)
             labels_put(&profile->labels, name, value);
 }
 
@@ -287,9 +289,9 @@ bool naming_complete(struct target_profile *profile, pid_t pid, const char *vers
         complete = otel_context_read(pid, take_published, profile);
     if (!profile->service[0])
         memcpy(profile->service, before, sizeof(before));
-    for (i = 0; naming_auto[i]; i++)
+    for (i = 0; found_labels[i]; i++)
         if ((profile->auto_labels & 1U << i) &&
-            strcmp(naming_auto[i], "process.runtime.version") == 0)
-            labels_put(&profile->labels, naming_auto[i], version);
+            strcmp(found_labels[i], "process.runtime.version") == 0)
+            labels_put(&profile->labels, found_labels[i], version);
     return complete;
 }

@@ -22,9 +22,6 @@ struct naming {
     size_t label_count;
 };
 
-/* The labels that are found by themselves; ends with NULL. */
-extern const char *const naming_auto[];
-
 /* What holds without an ini file: the usual template, and no labels. */
 extern const struct naming naming_usual;
 
@@ -45,9 +42,6 @@ MUST_CHECK bool naming_is_disabled(struct proc_info *info);
 
 /* The variable, if `allow` lists it or it is one that anybody may know. */
 const char *naming_variable(const char *allow, struct proc_info *info, const char *name);
-
-/* The id of the container that a process runs in, else its name; "" if it runs in none. */
-const char *naming_container(const char *allow, struct proc_info *info);
 
 /* The name of the container; "" if it is not known. */
 const char *naming_container_name(const char *allow, struct proc_info *info);

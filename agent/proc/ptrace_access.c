@@ -22,17 +22,12 @@
 enum { IDS = 3 };
 
 static const struct {
-    const char *label, *text, *cure;
+    const char *text, *cure;
 } obstacles[] = {
-#define PTRACE_ACCESS_ROW(name, label, text, cure) {label, text, cure},
+#define PTRACE_ACCESS_ROW(name, text, cure) {text, cure},
     PTRACE_ACCESS_LIST(PTRACE_ACCESS_ROW)
 #undef PTRACE_ACCESS_ROW
 };
-
-const char *ptrace_access_label(enum ptrace_access access)
-{
-    return obstacles[access].label;
-}
 
 const char *ptrace_access_text(enum ptrace_access access)
 {

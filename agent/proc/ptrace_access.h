@@ -12,45 +12,45 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* name, label, description, remedy */
+/* name, description, remedy */
 #define PTRACE_ACCESS_LIST(X)                                                                     \
-    X(NONE, "none", "its memory can be read", "")                                                 \
-    X(GONE, "gone", "there is no such process", "")                                               \
-    X(HIDDEN, "hidepid", "/proc is mounted with hidepid, which hides other users' processes",     \
+    X(NONE, "its memory can be read", "")                                                         \
+    X(GONE, "there is no such process", "")                                                       \
+    X(HIDDEN, "/proc is mounted with hidepid, which hides other users' processes",                \
       "give pystrobe CAP_SYS_PTRACE, or the group of /proc's gid= option")                        \
-    X(OWN_LIMIT, "own_limit", "pystrobe has no file descriptor or memory left to find out",       \
+    X(OWN_LIMIT, "pystrobe has no file descriptor or memory left to find out",                    \
       "raise the limit of open files (LimitNOFILE of the unit, ulimit -n)")                       \
-    X(SECCOMP, "seccomp", "a seccomp filter on pystrobe refuses process_vm_readv",                \
+    X(SECCOMP, "a seccomp filter on pystrobe refuses process_vm_readv",                           \
       "allow process_vm_readv in the container's seccomp profile, or run pystrobe outside of it") \
-    X(YAMA_OFF, "yama3", "kernel.yama.ptrace_scope is 3, which forbids it to everyone",           \
+    X(YAMA_OFF, "kernel.yama.ptrace_scope is 3, which forbids it to everyone",                    \
       "set kernel.yama.ptrace_scope = 1 in /etc/sysctl.d and boot again: it cannot be set back "  \
       "before")                                                                                   \
-    X(YAMA_ADMIN, "yama2",                                                                        \
+    X(YAMA_ADMIN,                                                                                 \
       "kernel.yama.ptrace_scope is 2, which forbids it without the "                              \
       "capability",                                                                               \
       "give pystrobe CAP_SYS_PTRACE")                                                             \
-    X(USER_NAMESPACE, "user_namespace",                                                           \
+    X(USER_NAMESPACE,                                                                             \
       "it is in another user namespace, where pystrobe's capabilities do not count",              \
       "run pystrobe on the host, outside of the container (for systemd: PrivateUsers=no)")        \
-    X(USER, "user", "it belongs to another user",                                                 \
+    X(USER, "it belongs to another user",                                                         \
       "run pystrobe as root, as that user, or with CAP_SYS_PTRACE (a container: --cap-add "       \
       "SYS_PTRACE)")                                                                              \
-    X(NOT_DUMPABLE, "not_dumpable",                                                               \
+    X(NOT_DUMPABLE,                                                                               \
       "it is not dumpable: it has changed its user, or asked for it (PR_SET_DUMPABLE)",           \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
-    X(NOT_DUMPABLE_OR_LSM, "not_dumpable_or_lsm",                                                 \
+    X(NOT_DUMPABLE_OR_LSM,                                                                        \
       "it is not dumpable, or a security module refuses it; which, only CAP_SYS_PTRACE can tell", \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)")                         \
-    X(CAPABILITIES, "capabilities", "it has capabilities that pystrobe does not have",            \
+    X(CAPABILITIES, "it has capabilities that pystrobe does not have",                            \
       "give pystrobe CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE), or the process fewer")   \
-    X(YAMA, "yama1", "kernel.yama.ptrace_scope is 1, which lets ancestors read only",             \
+    X(YAMA, "kernel.yama.ptrace_scope is 1, which lets ancestors read only",                      \
       "put pystrobe in front of the program (pystrobe exec -- COMMAND), or give it "              \
       "CAP_SYS_PTRACE")                                                                           \
-    X(LSM, "lsm", "a security module (AppArmor, SELinux, Landlock, ...) refuses it",              \
+    X(LSM, "a security module (AppArmor, SELinux, Landlock, ...) refuses it",                     \
       "allow pystrobe \"ptrace (read)\" in its profile; the audit log names it")
 
 enum ptrace_access {
-#define PTRACE_ACCESS_ENUM(name, label, text, cure) PTRACE_ACCESS_##name,
+#define PTRACE_ACCESS_ENUM(name, text, cure) PTRACE_ACCESS_##name,
     PTRACE_ACCESS_LIST(PTRACE_ACCESS_ENUM)
 #undef PTRACE_ACCESS_ENUM
         PTRACE_ACCESS_COUNT
@@ -59,8 +59,7 @@ enum ptrace_access {
 /* Why that process cannot be read now. */
 enum ptrace_access ptrace_access_find(pid_t pid);
 
-/* Its label, description and remedy. Never NULL; no remedy: "". */
-const char *ptrace_access_label(enum ptrace_access access);
+/* Its description and remedy. Never NULL; no remedy: "". */
 const char *ptrace_access_text(enum ptrace_access access);
 const char *ptrace_access_cure(enum ptrace_access access);
 

@@ -54,11 +54,6 @@ void engine_free(struct engine *e)
     free(e);
 }
 
-void engine_scan(struct engine *e)
-{
-    finder_scan(e->finder, clock_mono_ns());
-}
-
 /* Before anything but the sample that it was taken for: that may take long, and we go before all
  * others there. */
 static void unpin_cpu(struct engine *e)
@@ -424,7 +419,7 @@ static enum engine_event run_engine_loop(struct engine *e, uint64_t deadline_ns,
             return ENGINE_DEADLINE;
         if (now_ns >= next_scan_ns(e)) {
             unpin_cpu(e);
-            engine_scan(e);
+            finder_scan(e->finder, clock_mono_ns());
             now_ns = clock_mono_ns();
         }
         until = tick_all(e, now_ns);

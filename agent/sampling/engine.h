@@ -143,9 +143,6 @@ size_t engine_burst(struct engine *engine, const struct burst *burst, uint64_t d
 /* Multiplies all periods by `factor` from now on, up to the longest period allowed. */
 void engine_stretch(struct engine *engine, double factor);
 
-/* Scans /proc now. */
-void engine_scan(struct engine *engine);
-
 /* Samples a process from now on. Calls put_off of `callbacks`, perhaps at once, if it cannot be
  * sampled now. */
 void engine_take(struct engine *engine, struct proc_id id, const struct target_profile *profile);

@@ -17,7 +17,8 @@ static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
 static const char frameless_name[] = "<no Python frame>";
 
-const char services_others[] = "pystrobe-other-services";
+/* The service that all share for which there is no room. */
+static const char others[] = "pystrobe-other-services";
 
 /* Interns a stack of one made-up frame. */
 static enum pprof_rc made_up_stack(struct service *service, const char *name, uint32_t *out)
@@ -86,8 +87,8 @@ struct service *services_get_labelled(struct services *services, const char *nam
     for (service = services->first; service; service = service->next)
         if (strcmp(service->name, name) == 0 && labels_equal(&service->labels, labels))
             return service;
-    if (services->max && services->count >= services->max && strcmp(name, services_others) != 0)
-        return services_get(services, services_others, utc_ns, now_ns);
+    if (services->max && services->count >= services->max && strcmp(name, others) != 0)
+        return services_get(services, others, utc_ns, now_ns);
     service = service_new(name, labels, services->values ? services->values : VALUES_USUAL, utc_ns,
                           now_ns);
     if (!service)

@@ -63,8 +63,6 @@ extern const char service_unseen[]; /* the function that has the CPU time that n
 
 #define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */
 
-extern const char services_others[]; /* the service that all share for which there is no room */
-
 /* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
  */
 MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,

@@ -260,12 +260,6 @@ static void hurry(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
     update_due_time(ticks, tick);
 }
 
-void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns)
-{
-    tick->period_ns = period_ns ? period_ns : 1;
-    hurry(ticks, tick, now_ns);
-}
-
 void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
                  uint64_t now_ns)
 {

@@ -93,9 +93,6 @@ struct tick *ticks_first(const struct ticks *ticks);
 /* A target's period as it is now: in a burst, and stretched. */
 uint64_t ticks_period(const struct ticks *ticks, const struct tick *tick);
 
-/* Another period for a target from now on. */
-void ticks_set_period(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now_ns);
-
 /* A shorter period until `until_ns`, then the usual one again; a longer one changes nothing. */
 void ticks_burst(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t until_ns,
                  uint64_t now_ns);

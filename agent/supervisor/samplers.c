@@ -52,8 +52,9 @@ void supervisor_replace_ended(struct supervisor *f, struct sampler_process *samp
     stop_lost_sampler(f, sampler, true, crashed);
 }
 
-void supervisor_send(struct supervisor *f, struct sampler_process *sampler, enum ipc_message kind,
-                     const void *message, size_t size)
+/* Sends a message to a sampler, if it runs. If that fails the sampler counts as lost. */
+static void send_to_sampler(struct supervisor *f, struct sampler_process *sampler,
+                            enum ipc_message kind, const void *message, size_t size)
 {
     if (sampler_process_runs(sampler) && !sampler_process_send(sampler, kind, message, size))
         supervisor_replace_ended(f, sampler);
@@ -74,7 +75,7 @@ void supervisor_drop(struct supervisor *f, struct proc_id id)
     if (!assignment)
         return;
     if (assignment->sent)
-        supervisor_send(f, assignment->sampler, IPC_DROP, &id, sizeof(id));
+        send_to_sampler(f, assignment->sampler, IPC_DROP, &id, sizeof(id));
     assignments_remove(&f->assignments, assignments_find(&f->assignments, id));
 }
 
@@ -99,7 +100,7 @@ void supervisor_send_end(struct supervisor *f, struct sampler_process *sampler, 
     memset(&message, 0, sizeof(message));
     message.number = f->interval;
     message.last = last;
-    supervisor_send(f, sampler, IPC_END, &message, sizeof(message));
+    send_to_sampler(f, sampler, IPC_END, &message, sizeof(message));
 }
 
 static void ipc_burst(struct supervisor *f, struct sampler_process *sampler,
@@ -112,7 +113,7 @@ static void ipc_burst(struct supervisor *f, struct sampler_process *sampler,
     memset(&message, 0, sizeof(message));
     message.burst = *burst;
     message.duration_ns = burst->until_ns - now_ns;
-    supervisor_send(f, sampler, IPC_BURST, &message, sizeof(message));
+    send_to_sampler(f, sampler, IPC_BURST, &message, sizeof(message));
 }
 
 size_t supervisor_burst(struct supervisor *f, const struct burst *burst, uint64_t duration_ns)
@@ -147,7 +148,7 @@ static void ipc_commit(struct supervisor *f, struct sampler_process *sampler)
     memset(&message, 0, sizeof(message));
     message.number = f->commit_number;
     message.split_pids = f->split_pids;
-    supervisor_send(f, sampler, IPC_COMMIT, &message, sizeof(message));
+    send_to_sampler(f, sampler, IPC_COMMIT, &message, sizeof(message));
 }
 
 uint64_t supervisor_commit(struct supervisor *f, const struct split_pids *split_pids)
@@ -175,7 +176,7 @@ void supervisor_send_stretch(struct supervisor *f, struct sampler_process *sampl
 {
     const double factor = f->budget.state.factor;
 
-    supervisor_send(f, sampler, IPC_STRETCH, &factor, sizeof(factor));
+    send_to_sampler(f, sampler, IPC_STRETCH, &factor, sizeof(factor));
 }
 
 static void start_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
@@ -244,13 +245,13 @@ static void send_take(struct supervisor *f, struct assignment *assignment)
     message.id = assignment->id;
     message.profile = assignment->profile;
     assignment->sent = true;
-    supervisor_send(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
+    send_to_sampler(f, assignment->sampler, IPC_TAKE, &message, sizeof(message));
 }
 
 /* Ends the quarantine of a process that has not blocked its sampler for TRIAL_NS. */
 static void end_trial(struct supervisor *f, struct assignment *assignment)
 {
-    supervisor_send(f, assignment->sampler, IPC_DROP, &assignment->id, sizeof(assignment->id));
+    send_to_sampler(f, assignment->sampler, IPC_DROP, &assignment->id, sizeof(assignment->id));
     assignments_move(assignment, supervisor_least_busy(f));
 }
 

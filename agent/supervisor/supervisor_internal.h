@@ -56,9 +56,6 @@ void supervisor_refuse(struct supervisor *supervisor, struct proc_id id, const c
  * this is called again once it has ended. It will be restarted. */
 void supervisor_replace_ended(struct supervisor *supervisor, struct sampler_process *sampler);
 
-/* Sends a message to a sampler, if it runs. If that fails the sampler counts as lost. */
-void supervisor_send(struct supervisor *supervisor, struct sampler_process *sampler,
-                     enum ipc_message kind, const void *message, size_t size);
 void supervisor_send_end(struct supervisor *supervisor, struct sampler_process *sampler, bool last);
 void supervisor_send_stretch(struct supervisor *supervisor, struct sampler_process *sampler);
 

@@ -182,15 +182,10 @@ void screen_size(size_t *width, size_t *height)
         ncurses.getmaxy(term.window) != size.ws_row) {
         (void)ncurses.resize_term(size.ws_row, size.ws_col);
         (void)ncurses.wresize(term.window, size.ws_row, size.ws_col);
-        screen_redraw();
+        (void)ncurses.clearok(term.window, TRUE);
     }
     *width = size.ws_col;
     *height = size.ws_row;
-}
-
-void screen_redraw(void)
-{
-    (void)ncurses.clearok(term.window, TRUE);
 }
 
 /* True if the C library takes a cell for as wide as we do: else what follows would move. */
@@ -272,7 +267,7 @@ uint32_t screen_key(void)
         return TOP_KEY_NONE;
     if (kind != KEY_CODE_YES) {
         if (c == CONTROL_L)
-            screen_redraw();
+            (void)ncurses.clearok(term.window, TRUE);
         return c == '\r' || c == '\n' ? TOP_KEY_ENTER : c == ESCAPE ? TOP_KEY_ESCAPE : (uint32_t)c;
     }
     for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -295,7 +290,7 @@ void screen_suspend(void)
 {
     (void)ncurses.endwin();
     (void)raise(SIGSTOP);
-    screen_redraw(); /* the next drawing takes the terminal again */
+    (void)ncurses.clearok(term.window, TRUE); /* the next drawing takes the terminal again */
 }
 
 void screen_close(void)

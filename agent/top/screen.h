@@ -23,9 +23,6 @@ void screen_size(size_t *width, size_t *height);
 
 void screen_draw(const struct top_cells *cells);
 
-/* Draws all anew next time, whatever was written over it. */
-void screen_redraw(void);
-
 /* The next key that was pressed, as state.h has them; TOP_KEY_NONE: there is none. */
 uint32_t screen_key(void);
 

@@ -15,6 +15,14 @@ static void require(bool holds)
         abort();
 }
 
+static enum conf_rc parse(const char *name, const char *text, size_t size, struct conf **out,
+                          struct buf *errors)
+{
+    const struct conf_source source = {.path = name, .text = text, .size = size};
+
+    return conf_load(&source, out, errors);
+}
+
 /* Settings without secrets print as text that gives the same text again. */
 static void check_round_trip(const struct conf *conf)
 {
@@ -30,7 +38,7 @@ static void check_round_trip(const struct conf *conf)
     buf_init(&errors, CONF_TEXT_MAX);
     conf_print(conf, &first);
     if (!buf_failed(&first)) {
-        require(conf_parse("again", buf_text(&first), first.size, &again, &errors) == CONF_OK);
+        require(parse("again", buf_text(&first), first.size, &again, &errors) == CONF_OK);
         conf_print(again, &second);
         require(again->target_count == conf->target_count);
         require(again->exporter_count == conf->exporter_count);
@@ -49,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum conf_rc rc;
 
     buf_init(&errors, CONF_TEXT_MAX);
-    rc = conf_parse("fuzz.ini", (const char *)data, size, &conf, &errors);
+    rc = parse("fuzz.ini", (const char *)data, size, &conf, &errors);
     require((rc == CONF_OK) == (conf != NULL));
     require((rc == CONF_BAD) == (errors.size > 0));
     if (rc == CONF_OK)

@@ -30,7 +30,8 @@ static size_t level(const char *text, size_t size, uint32_t *out)
     return used;
 }
 
-uint32_t find_legacy_parse_version(const char *text, size_t size)
+/* The version that such a text begins with; 0: it is none. `size` bytes are there. */
+static uint32_t parse_version(const char *text, size_t size)
 {
     uint32_t minor, micro, last;
     size_t at = 2, used;
@@ -60,7 +61,7 @@ static uint32_t find_in(const char *bytes, size_t size)
     uint32_t version;
 
     for (; at < end && (at = memchr(at, '3', (size_t)(end - at))); at++) {
-        version = find_legacy_parse_version(at, (size_t)(bytes + size - at));
+        version = parse_version(at, (size_t)(bytes + size - at));
         if (version != 0)
             return version;
     }

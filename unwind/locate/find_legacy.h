@@ -13,9 +13,6 @@
  */
 uint32_t find_legacy_version(struct mem *mem, const struct elf_image *image);
 
-/* The version that such a text begins with; 0: it is none. `size` bytes are there. */
-uint32_t find_legacy_parse_version(const char *text, size_t size);
-
 /*
  * 3.6 has no _PyRuntime. Its list of interpreters begins in the variable interp_head,
  * which only the machine code of PyInterpreterState_Head gives away.

@@ -26,6 +26,23 @@ static inline const char *conf_text_of(struct buf *buf)
     return buf_text(buf);
 }
 
+/* Reads ini text in memory; `name` stands in the messages. */
+static inline enum conf_rc conf_parse(const char *name, const char *text, size_t size,
+                                      struct conf **out, struct buf *errors)
+{
+    const struct conf_source source = {.path = name, .text = text, .size = size};
+
+    return conf_load(&source, out, errors);
+}
+
+/* Reads the ini file `path` alone; NULL: what holds without one. */
+static inline enum conf_rc conf_read(const char *path, struct conf **out, struct buf *errors)
+{
+    const struct conf_source source = {.path = path};
+
+    return conf_load(&source, out, errors);
+}
+
 /* Parses what must be right. Ended by conf_free. */
 static inline struct conf *conf_must_parse(const char *ini)
 {

@@ -41,7 +41,7 @@ static void gives_nomem_when_nothing_can_be_allocated(void **state)
     buf_init(&errors, CONF_TEXT_MAX);
     alloc_fail_all();
     parsed = conf_parse("t.ini", good, strlen(good), &conf, &errors);
-    made = conf_defaults(&conf);
+    made = conf_read(NULL, &conf, &errors);
     read = conf_read("/nowhere", &conf, &errors);
     (void)alloc_fail_stop();
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/delivery/export_queue.h"
+#include "tests/unit/batch_of_one.h"
 #include "tests/unit/unit_test.h"
 
 #define MS     UINT64_C(1000000)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "agent/delivery/spool.h"
+#include "tests/unit/batch_of_one.h"
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 

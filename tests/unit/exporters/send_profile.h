@@ -5,6 +5,7 @@
 
 #include "exporters/batch.h"
 #include "exporters/exporter.h"
+#include "tests/unit/batch_of_one.h"
 
 static inline enum exporter_rc send_profile(struct exporter *exporter,
                                             const struct exporter_profile *profile, int64_t now_ns,

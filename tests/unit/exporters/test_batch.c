@@ -6,6 +6,7 @@
 
 #include "exporters/batch.h"
 #include "tests/unit/alloc_fail.h"
+#include "tests/unit/batch_of_one.h"
 #include "tests/unit/unit_test.h"
 
 static const struct label labels[] = {{"host.name", "a"}, {"zone", ""}};

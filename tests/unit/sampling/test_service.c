@@ -246,7 +246,7 @@ static void puts_services_beyond_the_bound_into_one(void **state)
     services->max = services->count + 1;
     assert_string_equal(services_get(services, "one", 1, 2)->name, "one");
     others = services_get(services, "two", 1, 2);
-    assert_string_equal(others->name, services_others);
+    assert_string_equal(others->name, "pystrobe-other-services");
     assert_ptr_equal(services_get(services, "three", 1, 2), others);
     assert_string_equal(services_get(services, "one", 1, 2)->name, "one");
 }
