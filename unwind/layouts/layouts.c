@@ -25,7 +25,7 @@ enum { MUTEX_SHIFT = 0 };
     .integer = {.tag = 16, .digit = 24}, .gil.enabled = NO_FIELD, .interp.gc_frame = NO_FIELD,     \
     .thread.gil_requested = NO_FIELD, .thread.base_frame = NO_FIELD, .frame.tlbc_index = NO_FIELD, \
     .interp.threads_main = NO_FIELD, .interp.code_generation = NO_FIELD, .generator_owner = 1,     \
-    .tag_mask = UINT64_MAX
+    .thread.recursion_remaining = NO_FIELD, .code.tlbc = NO_FIELD, .tag_mask = UINT64_MAX
 #define UNICODE_BITS .kind_shift = 2, .compact = 32, .ascii = 64
 
 /* What 3.6 to 3.10 have in common: heap frames, one GIL, attributes in dicts. */
@@ -43,8 +43,31 @@ enum { MUTEX_SHIFT = 0 };
                     .compact_data = 72,                                                            \
                     UNICODE_BITS},                                                                 \
         .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = NO_FIELD},           \
+        .code.firsttraceable = NO_FIELD, .code.bytecode = NO_FIELD, .code.monitoring = NO_FIELD,   \
         .shim_owner = UINT8_MAX, .integer_tag_is_count = true, .frames = FRAMES_OBJECT,            \
         .chain_end = END_NULL, .attributes = ATTRIBUTES_DICT, .keys = KEYS_3_6
+
+/* What only some of those have in common. */
+#define CODE_3_6                                                                        \
+    .code.size = 144, .code.filename = 96, .code.qualname = 104, .code.linetable = 112, \
+    .code.firstlineno = 36, .code.co_code = 40
+#define CODE_3_8                                                                         \
+    .code.size = 176, .code.filename = 104, .code.qualname = 112, .code.linetable = 120, \
+    .code.firstlineno = 40, .code.co_code = 48
+#define THREAD_3_7                                                                   \
+    .thread.thread_id = 176, .thread.current_exception = 88, .thread.exc_info = 144, \
+    .thread.exc_value = 8, .thread.exc_previous = 24
+
+/* What 3.11 and 3.12 have in common: frames in the data stack. */
+#define INTERPRETER_FRAMES                                                                         \
+    COMMON_OBJECTS,                                                                                \
+        .interp.next = 0, .thread.next = 8, .thread.interp = 16, .thread.current_frame = NO_FIELD, \
+        .thread.cframe = 56, .thread.current_exception = 96, .thread.exc_value = 0,                \
+        .thread.exc_previous = 8, .frame.size = 72, .frame.instr = 56, .code.filename = 112,       \
+        .code.qualname = 128, .code.linetable = 136, .code.co_code = NO_FIELD,                     \
+        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},                 \
+        .frames = FRAMES_INTERPRETER, .instr_in_caches = true, .keys = KEYS_3_11,                  \
+        .lines = LINES_3_11
 
 #define TYPE_FIELDS(cached_keys)   \
     .type = {.tp_name = 24,        \
@@ -69,7 +92,6 @@ static const struct layout layouts[] = {
         .interp.modules = 16,
         .interp.collecting = NO_FIELD,
         .thread.size = 2272,
-        .thread.recursion_remaining = NO_FIELD,
         .thread.thread_id = 152,
         .thread.current_exception = 80,
         .thread.exc_info = NO_FIELD,
@@ -77,16 +99,7 @@ static const struct layout layouts[] = {
         .thread.exc_previous = NO_FIELD,
         .frame.size = 376,
         .frame.instr = 120,
-        .code = {.size = 144,
-                 .filename = 96,
-                 .qualname = 104,
-                 .linetable = 112,
-                 .firstlineno = 36,
-                 .firsttraceable = NO_FIELD,
-                 .bytecode = NO_FIELD,
-                 .co_code = 40,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        CODE_3_6,
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -105,24 +118,10 @@ static const struct layout layouts[] = {
         .interp.modules = 40,
         .interp.collecting = NO_FIELD,
         .thread.size = 280,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.thread_id = 176,
-        .thread.current_exception = 88,
-        .thread.exc_info = 144,
-        .thread.exc_value = 8,
-        .thread.exc_previous = 24,
+        THREAD_3_7,
         .frame.size = 360,
         .frame.instr = 104,
-        .code = {.size = 144,
-                 .filename = 96,
-                 .qualname = 104,
-                 .linetable = 112,
-                 .firstlineno = 36,
-                 .firsttraceable = NO_FIELD,
-                 .bytecode = NO_FIELD,
-                 .co_code = 40,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        CODE_3_6,
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -141,24 +140,10 @@ static const struct layout layouts[] = {
         .interp.modules = 56,
         .interp.collecting = NO_FIELD,
         .thread.size = 264,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.thread_id = 176,
-        .thread.current_exception = 88,
-        .thread.exc_info = 144,
-        .thread.exc_value = 8,
-        .thread.exc_previous = 24,
+        THREAD_3_7,
         .frame.size = 360,
         .frame.instr = 104,
-        .code = {.size = 176,
-                 .filename = 104,
-                 .qualname = 112,
-                 .linetable = 120,
-                 .firstlineno = 40,
-                 .firsttraceable = NO_FIELD,
-                 .bytecode = NO_FIELD,
-                 .co_code = 48,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        CODE_3_8,
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -177,24 +162,10 @@ static const struct layout layouts[] = {
         .interp.modules = 856,
         .interp.collecting = 816,
         .thread.size = 264,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.thread_id = 176,
-        .thread.current_exception = 88,
-        .thread.exc_info = 144,
-        .thread.exc_value = 8,
-        .thread.exc_previous = 24,
+        THREAD_3_7,
         .frame.size = 360,
         .frame.instr = 104,
-        .code = {.size = 176,
-                 .filename = 104,
-                 .qualname = 112,
-                 .linetable = 120,
-                 .firstlineno = 40,
-                 .firsttraceable = NO_FIELD,
-                 .bytecode = NO_FIELD,
-                 .co_code = 48,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        CODE_3_8,
         .lasti_in_bytes = true,
         .lines = LINES_LNOTAB,
     },
@@ -213,30 +184,16 @@ static const struct layout layouts[] = {
         .interp.modules = 856,
         .interp.collecting = 816,
         .thread.size = 280,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.thread_id = 176,
-        .thread.current_exception = 88,
-        .thread.exc_info = 144,
-        .thread.exc_value = 8,
-        .thread.exc_previous = 24,
+        THREAD_3_7,
         .frame.size = 352,
         .frame.instr = 96,
-        .code = {.size = 176,
-                 .filename = 104,
-                 .qualname = 112,
-                 .linetable = 120,
-                 .firstlineno = 40,
-                 .firsttraceable = NO_FIELD,
-                 .bytecode = NO_FIELD,
-                 .co_code = 48,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        CODE_3_8,
         .lines = LINES_3_10,
     },
     {
         .major = 3,
         .minor = 11, /* the same files, tag v3.11.7 */
-        COMMON_OBJECTS,
+        INTERPRETER_FRAMES,
         TYPE_FIELDS(872),
         .runtime = {.interpreters_head = 40,
                     .main_thread = 80,
@@ -244,7 +201,6 @@ static const struct layout layouts[] = {
                     .tstate_current = 576 + MUTEX_SHIFT,
                     .collecting = NO_FIELD},
         .interp.size = 107752,
-        .interp.next = 0,
         .interp.id = 48,
         .interp.threads_head = 16,
         .interp.modules = 888,
@@ -254,51 +210,31 @@ static const struct layout layouts[] = {
         .gil.locked = NO_FIELD,
         .gil.switch_number = NO_FIELD,
         .thread.size = 360,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.next = 8,
-        .thread.interp = 16,
-        .thread.current_frame = NO_FIELD,
-        .thread.cframe = 56,
         .thread.status = NO_FIELD,
         .thread.thread_id = 152,
         .thread.native_thread_id = 160,
         .thread.datastack_chunk = 296,
-        .thread.current_exception = 96,
         .thread.exc_info = 120,
-        .thread.exc_value = 0,
-        .thread.exc_previous = 8,
         .cframe = {.current_frame = 8},
-        .frame.size = 72,
         .frame.executable = 32,
         .frame.previous = 48,
-        .frame.instr = 56,
         .frame.owner = 69,
         .frame.is_entry = 68,
-        .code = {.size = 192,
-                 .filename = 112,
-                 .qualname = 128,
-                 .linetable = 136,
-                 .firstlineno = 72,
-                 .firsttraceable = 168,
-                 .bytecode = 184,
-                 .co_code = NO_FIELD,
-                 .tlbc = NO_FIELD,
-                 .monitoring = NO_FIELD},
+        .code.size = 192,
+        .code.firstlineno = 72,
+        .code.firsttraceable = 168,
+        .code.bytecode = 184,
+        .code.monitoring = NO_FIELD,
         .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72, UNICODE_BITS},
-        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = UINT8_MAX,
         .integer_tag_is_count = true,
-        .frames = FRAMES_INTERPRETER,
-        .instr_in_caches = true,
         .chain_end = END_ENTRY,
         .attributes = ATTRIBUTES_3_11,
-        .keys = KEYS_3_11,
-        .lines = LINES_3_11,
     },
     {
         .major = 3,
         .minor = 12, /* the same files, tag v3.12.1 */
-        COMMON_OBJECTS,
+        INTERPRETER_FRAMES,
         TYPE_FIELDS(880),
         .runtime = {.interpreters_head = 40,
                     .main_thread = 64,
@@ -306,7 +242,6 @@ static const struct layout layouts[] = {
                     .tstate_current = NO_FIELD,
                     .collecting = NO_FIELD},
         .interp.size = 383552,
-        .interp.next = 0,
         .interp.id = 8,
         .interp.threads_head = 72,
         .interp.modules = 944,
@@ -316,48 +251,28 @@ static const struct layout layouts[] = {
         .gil.locked = 16,
         .gil.switch_number = 24,
         .thread.size = 288,
-        .thread.recursion_remaining = NO_FIELD,
-        .thread.next = 8,
-        .thread.interp = 16,
-        .thread.current_frame = NO_FIELD,
-        .thread.cframe = 56,
         .thread.status = 24,
         .thread.thread_id = 136,
         .thread.native_thread_id = 144,
         .thread.datastack_chunk = 232,
-        .thread.current_exception = 96,
         .thread.exc_info = 104,
-        .thread.exc_value = 0,
-        .thread.exc_previous = 8,
         .cframe = {.current_frame = 0},
-        .frame.size = 72,
         .frame.executable = 0,
         .frame.previous = 8,
-        .frame.instr = 56,
         .frame.owner = 70,
         .frame.is_entry = NO_FIELD,
-        .code = {.size = 200,
-                 .filename = 112,
-                 .qualname = 128,
-                 .linetable = 136,
-                 .firstlineno = 68,
-                 .firsttraceable = 176,
-                 .bytecode = 192,
-                 .co_code = NO_FIELD,
-                 .tlbc = NO_FIELD,
-                 .monitoring = 168},
+        .code.size = 200,
+        .code.firstlineno = 68,
+        .code.firsttraceable = 176,
+        .code.bytecode = 192,
+        .code.monitoring = 168,
         .monitoring = {.lines = 40, .per_instruction_opcodes = 56},
         .unicode = {.length = 16, .state = 32, .ascii_data = 40, .compact_data = 56, UNICODE_BITS},
-        .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = 24},
         .shim_owner = 3,
         .status_bound = 1U << 1,
         .status_cleared = 1U << 6,
-        .frames = FRAMES_INTERPRETER,
-        .instr_in_caches = true,
         .chain_end = END_SHIM,
         .attributes = ATTRIBUTES_3_12,
-        .keys = KEYS_3_11,
-        .lines = LINES_3_11,
     },
 };
 
@@ -385,7 +300,6 @@ static const struct undescribed {
                 .type = {.tp_basicsize = 32, .tp_dictoffset = 288, .ht_cached_keys = 880},
                 .unicode = {UNICODE_BITS},
                 .tag_mask = UINT64_MAX,
-                .status_bound = 1U << 1,
                 .status_cleared = 1U << 7,
                 .chain_end = END_SHIM,
             },
@@ -413,7 +327,6 @@ static const struct undescribed {
                               .delegates_last = -1},
                 .clears_frames = true,    /* Python/ceval.c, clear_thread_frame */
                 .tag_mask = ~UINT64_C(3), /* executables are tagged references */
-                .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
                 .chain_end = END_SHIM,
             },
@@ -435,7 +348,6 @@ static const struct undescribed {
                               .delegates_last = 3},
                 .clears_frames = true,
                 .tag_mask = ~UINT64_C(3),
-                .status_bound = 1U << 1,
                 .status_cleared = 1U << 6,
                 .chain_end = END_BASE_FRAME,
             },
@@ -630,6 +542,7 @@ static void fill_common(struct layout *l)
     l->dict.values_skip = 8; /* capacity, size, embedded, valid */
     l->dict.managed = 24;
     l->shim_owner = 3;
+    l->status_bound = 1U << 1;
     l->generator_owner = 1;
     l->frames = FRAMES_INTERPRETER;
     l->attributes = ATTRIBUTES_3_13;
