@@ -22,6 +22,15 @@ static enum conf_rc refuse_pattern(struct err *err, const char *text, const char
     return CONF_BAD;
 }
 
+/* CONF_OK where there is nothing to say. */
+static enum conf_rc verdict(const char *why, struct err *err)
+{
+    if (!why)
+        return CONF_OK;
+    err_set(err, "%s", why);
+    return CONF_BAD;
+}
+
 /*
  * What regcomp would make of an expression. glibc copies what "+" and {n,m} repeat,
  * copies of copies multiply, and "a" with forty "+" takes gigabytes (the fuzzer found it).
@@ -273,10 +282,7 @@ enum conf_rc conf_url_check(const char *text, struct err *err)
         why = host_problem(text + 8);
     else
         why = "does not start with http:// or https://";
-    if (!why)
-        return CONF_OK;
-    err_set(err, "%s", why);
-    return CONF_BAD;
+    return verdict(why, err);
 }
 
 enum conf_rc conf_label_name_check(const char *name, struct err *err)
@@ -291,10 +297,7 @@ enum conf_rc conf_label_name_check(const char *name, struct err *err)
         why = "starts with \"__\", which servers keep for themselves; allowed: any other start";
     else if (strcmp(name, "service_name") == 0 || strcmp(name, "service.name") == 0)
         why = "is set by pystrobe; allowed: service in [target NAME]";
-    if (!why)
-        return CONF_OK;
-    err_set(err, "%s", why);
-    return CONF_BAD;
+    return verdict(why, err);
 }
 
 enum conf_rc conf_header_name_check(const char *name, struct err *err)
@@ -306,19 +309,13 @@ enum conf_rc conf_header_name_check(const char *name, struct err *err)
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t i;
 
-    if (!*name || name[strspn(name, token)]) {
-        err_set(err, "is not the name of a header; allowed: letters, digits, - and _");
-        return CONF_BAD;
-    }
-    if (strlen(name) > 256) {
-        err_set(err, "has too long a name; allowed: up to 256 bytes");
-        return CONF_BAD;
-    }
+    if (!*name || name[strspn(name, token)])
+        return verdict("is not the name of a header; allowed: letters, digits, - and _", err);
+    if (strlen(name) > 256)
+        return verdict("has too long a name; allowed: up to 256 bytes", err);
     for (i = 0; own[i]; i++)
-        if (strcasecmp(own[i], name) == 0) {
-            err_set(err, "is set by pystrobe; allowed: any other header");
-            return CONF_BAD;
-        }
+        if (strcasecmp(own[i], name) == 0)
+            return verdict("is set by pystrobe; allowed: any other header", err);
     return CONF_OK;
 }
 
@@ -337,10 +334,7 @@ enum conf_rc conf_proxy_check(const char *text, struct err *err)
         why = "has a character that no proxy has";
     if (strchr(text, '@')) /* not to be repeated: it may be a password */
         why = "has a login in it, which belongs into proxy_login_file";
-    if (!why)
-        return CONF_OK;
-    err_set(err, "%s", why);
-    return CONF_BAD;
+    return verdict(why, err);
 }
 
 enum conf_rc conf_name_check(const char *text, struct err *err)

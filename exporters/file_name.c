@@ -2,16 +2,14 @@
 /* file_name.c - see file_name.h. */
 #include "exporters/file_name.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/time_units.h"
 #include "exporters/store_name.h"
 
-enum { START_SIZE = 32, REGEX_MAX = 16384 };
+enum { REGEX_MAX = 16384 };
 
 enum part { PART_SERVICE, PART_TYPE, PART_START, PARTS };
 
@@ -71,19 +69,6 @@ static const char *find_number_position(const char *last)
     return from + strcspn(from, ".");
 }
 
-/* 20261120T175501.123Z; no year before 0 or after 9999 is any profile's. */
-static void write_start(int64_t start_ns, char out[START_SIZE])
-{
-    int64_t ms = start_ns > 0 ? start_ns / (int64_t)NS_PER_MS : 0;
-    time_t seconds = (time_t)(ms / MS_PER_S);
-    char date[20];
-    struct tm tm;
-
-    (void)gmtime_r(&seconds, &tm);
-    (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &tm);
-    (void)snprintf(out, START_SIZE, "%s.%03dZ", date, (int)(ms % MS_PER_S));
-}
-
 /* A type is one of a few words, unless it comes from a spool that somebody has changed. */
 static void add_type(struct buf *out, const char *type)
 {
@@ -96,7 +81,7 @@ static void add_type(struct buf *out, const char *type)
 
 static void add_name_part(struct buf *out, enum part part, const struct exporter_profile *profile)
 {
-    char service[STORE_SERVICE_SIZE], start[START_SIZE];
+    char service[STORE_SERVICE_SIZE], start[STORE_START_SIZE];
 
     if (part == PART_SERVICE) {
         store_name_service(profile->service ? profile->service : "", service);
@@ -104,7 +89,7 @@ static void add_name_part(struct buf *out, enum part part, const struct exporter
     } else if (part == PART_TYPE) {
         add_type(out, profile->type && profile->type[0] ? profile->type : "all");
     } else {
-        write_start(profile->start_ns, start);
+        store_name_start(profile->start_ns / (int64_t)NS_PER_MS, start);
         buf_add_str(out, start);
     }
 }

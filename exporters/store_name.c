@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/time_units.h"
 
-enum { HASH_DIGITS = 16, STAMP_SIZE = 20 /* 20261120T175501.123Z */ };
+enum { HASH_DIGITS = 16 };
 
 static const int64_t last_ms = INT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
 static const char digits[] = "0123456789ABCDEF";
@@ -105,7 +105,7 @@ bool store_name_is_service(const char *name)
            is_hash(unescape_service_name(name, scratch));
 }
 
-static void stamp(int64_t ms, char out[STAMP_SIZE + 1])
+void store_name_start(int64_t ms, char out[STORE_START_SIZE])
 {
     int64_t clamped = ms < 0 ? 0 : ms > last_ms ? last_ms : ms;
     time_t seconds = (time_t)(clamped / MS_PER_S);
@@ -114,14 +114,14 @@ static void stamp(int64_t ms, char out[STAMP_SIZE + 1])
 
     (void)gmtime_r(&seconds, &tm);
     (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%S", &tm);
-    (void)snprintf(out, STAMP_SIZE + 1, "%.15s.%03dZ", date, (int)(clamped % MS_PER_S));
+    (void)snprintf(out, STORE_START_SIZE, "%.15s.%03dZ", date, (int)(clamped % MS_PER_S));
 }
 
 void store_name_file(const struct store_file *file, bool temporary, char out[STORE_FILE_SIZE])
 {
-    char start[STAMP_SIZE + 1];
+    char start[STORE_START_SIZE];
 
-    stamp(file->start_ms, start);
+    store_name_start(file->start_ms, start);
     (void)snprintf(out, STORE_FILE_SIZE, "%s%s-%016" PRIx64 "%s", temporary ? "." : "", start,
                    file->id, temporary ? ".tmp" : ".pb.gz");
 }
@@ -160,7 +160,7 @@ bool store_name_read_file(const char *name, bool temporary, struct store_file *f
     if (strlen(name) != strlen(again))
         return false;
     got.start_ms = read_stamp(start);
-    got.id = strtoull(start + STAMP_SIZE + 1, NULL, 16);
+    got.id = strtoull(start + STORE_START_SIZE, NULL, 16);
     store_name_file(&got, temporary, again);
     if (strcmp(name, again) != 0)
         return false;

@@ -23,6 +23,7 @@
 enum {
     STORE_SERVICE_PLAIN = 180,                         /* bytes of a name that is not cut */
     STORE_SERVICE_SIZE = STORE_SERVICE_PLAIN + 17 + 1, /* room for any, with the NUL */
+    STORE_START_SIZE = 21,                             /* 20261120T175501.123Z, with the NUL */
     STORE_FILE_SIZE = 48                               /* room for any, with the NUL */
 };
 
@@ -43,6 +44,9 @@ bool store_name_is_service(const char *name);
  * Gives: false if the name is none of ours or was cut.
  */
 bool store_name_read_service(const char *name, char *out);
+
+/* Writes 20261120T175501.123Z; no year before 1970 or after 9999 is any profile's. */
+void store_name_start(int64_t ms, char out[STORE_START_SIZE]);
 
 /* Writes the name of a file, or of the temporary that will become it. */
 void store_name_file(const struct store_file *file, bool temporary, char out[STORE_FILE_SIZE]);

@@ -73,55 +73,6 @@ static int compare_thread_rows(const void *x, const void *y)
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* A column of a table: `count` values that `add` appends, numbered from `first`. */
-static void add_table_column(struct buf *out, const char *name, const void *of, size_t first,
-                             size_t count, void (*add)(struct buf *out, const void *of, size_t i))
-{
-    size_t i;
-
-    buf_add_fmt(out, "\"%s\":[", name);
-    for (i = first; i < count; i++) {
-        buf_add_str(out, i > first ? "," : "");
-        add(out, of, i);
-    }
-    buf_add_str(out, "]");
-}
-
-static void add_zero(struct buf *out, const void *of, size_t i)
-{
-    (void)of;
-    (void)i;
-    buf_add_str(out, "0");
-}
-
-static void add_minus_one(struct buf *out, const void *of, size_t i)
-{
-    (void)of;
-    (void)i;
-    buf_add_str(out, "-1");
-}
-
-static void add_one(struct buf *out, const void *of, size_t i)
-{
-    (void)of;
-    (void)i;
-    buf_add_str(out, "1");
-}
-
-static void add_null(struct buf *out, const void *of, size_t i)
-{
-    (void)of;
-    (void)i;
-    buf_add_str(out, "null");
-}
-
-static void add_false(struct buf *out, const void *of, size_t i)
-{
-    (void)of;
-    (void)i;
-    buf_add_str(out, "false");
-}
-
 static void add_node_frame(struct buf *out, const void *tree, size_t i)
 {
     buf_add_fmt(out, "%" PRIu32, ((const struct tree *)tree)->nodes[i].what - 1);
@@ -203,41 +154,61 @@ struct column {
     const char *name;
     enum { OF_NODES, OF_LINES, OF_FUNCTIONS, OF_NOTHING } of;
     void (*add)(struct buf *out, const void *of, size_t i);
+    const char *all; /* without `add`: the value in all rows */
 };
 
+static const struct column texts = {NULL, "stringArray", OF_FUNCTIONS, add_function_texts, NULL};
+
 static const struct column columns[] = {
-    {"stackTable", "frame", OF_NODES, add_node_frame},
-    {NULL, "prefix", OF_NODES, add_node_prefix},
-    {"frameTable", "address", OF_LINES, add_minus_one},
-    {NULL, "inlineDepth", OF_LINES, add_zero},
-    {NULL, "category", OF_LINES, add_frame_category},
-    {NULL, "subcategory", OF_LINES, add_zero},
-    {NULL, "func", OF_LINES, add_frame_function},
-    {NULL, "nativeSymbol", OF_LINES, add_null},
-    {NULL, "innerWindowID", OF_LINES, add_null},
-    {NULL, "line", OF_LINES, add_frame_line},
-    {NULL, "column", OF_LINES, add_frame_column},
-    {"funcTable", "name", OF_FUNCTIONS, add_function_name},
-    {NULL, "isJS", OF_FUNCTIONS, add_false},
-    {NULL, "relevantForJS", OF_FUNCTIONS, add_false},
-    {NULL, "resource", OF_FUNCTIONS, add_minus_one},
-    {NULL, "source", OF_FUNCTIONS, add_function_source},
-    {NULL, "lineNumber", OF_FUNCTIONS, add_function_line},
-    {NULL, "columnNumber", OF_FUNCTIONS, add_null},
-    {"resourceTable", "lib", OF_NOTHING, add_null},
-    {NULL, "name", OF_NOTHING, add_null},
-    {NULL, "host", OF_NOTHING, add_null},
-    {NULL, "type", OF_NOTHING, add_null},
-    {"nativeSymbols", "libIndex", OF_NOTHING, add_null},
-    {NULL, "address", OF_NOTHING, add_null},
-    {NULL, "name", OF_NOTHING, add_null},
-    {NULL, "functionSize", OF_NOTHING, add_null},
-    {"sources", "id", OF_FUNCTIONS, add_null},
-    {NULL, "filename", OF_FUNCTIONS, add_function_file},
-    {NULL, "startLine", OF_FUNCTIONS, add_one},
-    {NULL, "startColumn", OF_FUNCTIONS, add_one},
-    {NULL, "sourceMapURL", OF_FUNCTIONS, add_null},
+    {"stackTable", "frame", OF_NODES, add_node_frame, NULL},
+    {NULL, "prefix", OF_NODES, add_node_prefix, NULL},
+    {"frameTable", "address", OF_LINES, NULL, "-1"},
+    {NULL, "inlineDepth", OF_LINES, NULL, "0"},
+    {NULL, "category", OF_LINES, add_frame_category, NULL},
+    {NULL, "subcategory", OF_LINES, NULL, "0"},
+    {NULL, "func", OF_LINES, add_frame_function, NULL},
+    {NULL, "nativeSymbol", OF_LINES, NULL, "null"},
+    {NULL, "innerWindowID", OF_LINES, NULL, "null"},
+    {NULL, "line", OF_LINES, add_frame_line, NULL},
+    {NULL, "column", OF_LINES, add_frame_column, NULL},
+    {"funcTable", "name", OF_FUNCTIONS, add_function_name, NULL},
+    {NULL, "isJS", OF_FUNCTIONS, NULL, "false"},
+    {NULL, "relevantForJS", OF_FUNCTIONS, NULL, "false"},
+    {NULL, "resource", OF_FUNCTIONS, NULL, "-1"},
+    {NULL, "source", OF_FUNCTIONS, add_function_source, NULL},
+    {NULL, "lineNumber", OF_FUNCTIONS, add_function_line, NULL},
+    {NULL, "columnNumber", OF_FUNCTIONS, NULL, "null"},
+    {"resourceTable", "lib", OF_NOTHING, NULL, "null"},
+    {NULL, "name", OF_NOTHING, NULL, "null"},
+    {NULL, "host", OF_NOTHING, NULL, "null"},
+    {NULL, "type", OF_NOTHING, NULL, "null"},
+    {"nativeSymbols", "libIndex", OF_NOTHING, NULL, "null"},
+    {NULL, "address", OF_NOTHING, NULL, "null"},
+    {NULL, "name", OF_NOTHING, NULL, "null"},
+    {NULL, "functionSize", OF_NOTHING, NULL, "null"},
+    {"sources", "id", OF_FUNCTIONS, NULL, "null"},
+    {NULL, "filename", OF_FUNCTIONS, add_function_file, NULL},
+    {NULL, "startLine", OF_FUNCTIONS, NULL, "1"},
+    {NULL, "startColumn", OF_FUNCTIONS, NULL, "1"},
+    {NULL, "sourceMapURL", OF_FUNCTIONS, NULL, "null"},
 };
+
+/* A column: the values of what is numbered from 1 to below `count`. */
+static void add_table_column(struct buf *out, const struct column *column, const void *of,
+                             size_t count)
+{
+    size_t i;
+
+    buf_add_fmt(out, "\"%s\":[", column->name);
+    for (i = 1; i < count; i++) {
+        buf_add_str(out, i > 1 ? "," : "");
+        if (column->add)
+            column->add(out, of, i);
+        else
+            buf_add_str(out, column->all);
+    }
+    buf_add_str(out, "]");
+}
 
 static void add_shared(const struct pprof_stacks *stacks, const struct tree *tree, struct buf *out)
 {
@@ -245,15 +216,15 @@ static void add_shared(const struct pprof_stacks *stacks, const struct tree *tre
     size_t i;
 
     buf_add_str(out, "\"shared\":{");
-    add_table_column(out, "stringArray", stacks, 1, stacks->function_count, add_function_texts);
+    add_table_column(out, &texts, stacks, stacks->function_count);
     for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         if (columns[i].table)
             buf_add_fmt(out, "%s,\n\"%s\":{\"length\":%zu", i ? "}" : "", columns[i].table,
                         counts[columns[i].of] - 1);
         buf_add_str(out, ",");
-        add_table_column(out, columns[i].name,
-                         columns[i].of == OF_NODES ? (const void *)tree : (const void *)stacks, 1,
-                         counts[columns[i].of], columns[i].add);
+        add_table_column(out, &columns[i],
+                         columns[i].of == OF_NODES ? (const void *)tree : (const void *)stacks,
+                         counts[columns[i].of]);
     }
     buf_add_str(out, "}}");
 }

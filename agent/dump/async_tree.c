@@ -133,7 +133,8 @@ static void add_tree(struct tree *tree, uint32_t root)
     }
 }
 
-bool async_tree_all(struct buf *out, const struct async_tasks *tasks)
+/* Appends the trees that begin with some of the tasks; false: out of memory. */
+static bool add_trees(struct buf *out, const struct async_tasks *tasks, bool running)
 {
     struct tree *tree = calloc(1, sizeof(*tree));
     unsigned char *done = calloc(tasks->count + 1, 1);
@@ -141,11 +142,12 @@ bool async_tree_all(struct buf *out, const struct async_tasks *tasks)
     uint32_t i;
 
     if (good) {
-        *tree = (struct tree){.out = out, .tasks = tasks, .done = done};
+        *tree = (struct tree){.out = out, .tasks = tasks, .up = running, .done = done};
         for (i = 0; i < tasks->count; i++)
-            if (tasks->tasks[i].waiter_count == 0)
+            if (running ? tasks->tasks[i].running && done[i] == NOT_SHOWN
+                        : tasks->tasks[i].waiter_count == 0)
                 add_tree(tree, i);
-        for (i = 0; i < tasks->count; i++) /* cycles, and what is very deep */
+        for (i = 0; i < tasks->count && !running; i++) /* cycles, and what is very deep */
             if (done[i] == NOT_SHOWN)
                 add_tree(tree, i);
     }
@@ -154,20 +156,12 @@ bool async_tree_all(struct buf *out, const struct async_tasks *tasks)
     return good;
 }
 
+bool async_tree_all(struct buf *out, const struct async_tasks *tasks)
+{
+    return add_trees(out, tasks, false);
+}
+
 bool async_tree_running(struct buf *out, const struct async_tasks *tasks)
 {
-    struct tree *tree = calloc(1, sizeof(*tree));
-    unsigned char *done = calloc(tasks->count + 1, 1);
-    bool good = tree && done;
-    uint32_t i;
-
-    if (good) {
-        *tree = (struct tree){.out = out, .tasks = tasks, .up = true, .done = done};
-        for (i = 0; i < tasks->count; i++)
-            if (tasks->tasks[i].running && done[i] == NOT_SHOWN)
-                add_tree(tree, i);
-    }
-    free(tree);
-    free(done);
-    return good;
+    return add_trees(out, tasks, true);
 }

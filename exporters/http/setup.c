@@ -62,43 +62,31 @@ static const char *why_bad_proxy(CURLU *parsed, const char *proxy)
     return NULL;
 }
 
-enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
+/* The text never repeats the URL: what is wrong with it may be a password. */
+static enum exporter_rc check_by(const char *(*why)(CURLU *parsed, const char *text),
+                                 const char *key, const char *text, struct err *err)
 {
     const char *wrong;
     CURLU *parsed;
 
-    if (!proxy || strcmp(proxy, "none") == 0)
-        return EXPORTER_OK;
     if (!curl_api_load(err))
         return EXPORTER_BAD_CONFIG;
     parsed = libcurl.url();
     if (!parsed)
         return EXPORTER_NOMEM;
-    wrong = why_bad_proxy(parsed, proxy);
+    wrong = why(parsed, text);
     libcurl.url_cleanup(parsed);
     if (!wrong)
         return EXPORTER_OK;
-    err_set(err, "proxy: %s", wrong);
+    err_set(err, "%s: %s", key, wrong);
     return EXPORTER_BAD_CONFIG;
 }
 
-/* The text never repeats the URL: what is wrong with it may be a password. */
-static enum exporter_rc check_url(const char *url, struct err *err)
+enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
 {
-    const char *wrong;
-    CURLU *parsed;
-
-    if (!curl_api_load(err))
-        return EXPORTER_BAD_CONFIG;
-    parsed = libcurl.url();
-    if (!parsed)
-        return EXPORTER_NOMEM;
-    wrong = why_bad_url(parsed, url);
-    libcurl.url_cleanup(parsed);
-    if (!wrong)
+    if (!proxy || strcmp(proxy, "none") == 0)
         return EXPORTER_OK;
-    err_set(err, "url: %s", wrong);
-    return EXPORTER_BAD_CONFIG;
+    return check_by(why_bad_proxy, "proxy", proxy, err);
 }
 
 enum exporter_rc http_setup_url(const char *url, const char *path, char **out, struct err *err)
@@ -111,7 +99,7 @@ enum exporter_rc http_setup_url(const char *url, const char *path, char **out, s
         err_set(err, "url: is not set");
         return EXPORTER_BAD_CONFIG;
     }
-    rc = check_url(url, err);
+    rc = check_by(why_bad_url, "url", url, err);
     if (rc != EXPORTER_OK)
         return rc;
     size = strlen(url);
