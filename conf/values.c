@@ -118,64 +118,28 @@ static const char *choice_at(const struct conf_option *option, size_t i)
     return option->choices ? option->choices[i] : NULL;
 }
 
-static enum conf_rc find_choice(const struct conf_option *option, const char *text, size_t *out,
+static enum conf_rc read_choice(const struct conf_option *option, const char *text, void *field,
                                 struct err *err)
 {
     char shown[CONF_QUOTE_MAX];
     const char *choice;
     size_t i;
 
-    for (i = 0; (choice = choice_at(option, i)); i++)
-        if (strcmp(choice, text) == 0) {
-            *out = i;
-            return CONF_OK;
-        }
+    for (i = 0; (choice = choice_at(option, i)); i++) {
+        if (strcmp(choice, text) != 0)
+            continue;
+        if (option->type == CONF_TYPE_SPLIT)
+            *(enum conf_split *)field = (enum conf_split)(CONF_SPLIT_NONE + i);
+        else if (option->type == CONF_TYPE_EXPORTER)
+            *(const struct exporter_type **)field = &exporter_types[i];
+        else if (option->type == CONF_TYPE_SWITCH)
+            *(bool *)field = i == 1;
+        else
+            *(const char **)field = choice;
+        return CONF_OK;
+    }
     err_set(err, "%s is not known", conf_quote(shown, text));
     return CONF_BAD;
-}
-
-static enum conf_rc read_choice(const struct conf_option *option, const char *text, void *field,
-                                struct err *err)
-{
-    size_t index;
-    enum conf_rc rc = find_choice(option, text, &index, err);
-
-    if (rc == CONF_OK)
-        *(const char **)field = option->choices[index];
-    return rc;
-}
-
-static enum conf_rc read_split(const struct conf_option *option, const char *text, void *field,
-                               struct err *err)
-{
-    size_t index;
-    enum conf_rc rc = find_choice(option, text, &index, err);
-
-    if (rc == CONF_OK)
-        *(enum conf_split *)field = (enum conf_split)(CONF_SPLIT_NONE + index);
-    return rc;
-}
-
-static enum conf_rc read_exporter_type(const struct conf_option *option, const char *text,
-                                       void *field, struct err *err)
-{
-    size_t index;
-    enum conf_rc rc = find_choice(option, text, &index, err);
-
-    if (rc == CONF_OK)
-        *(const struct exporter_type **)field = &exporter_types[index];
-    return rc;
-}
-
-static enum conf_rc read_switch(const struct conf_option *option, const char *text, void *field,
-                                struct err *err)
-{
-    size_t index;
-    enum conf_rc rc = find_choice(option, text, &index, err);
-
-    if (rc == CONF_OK)
-        *(bool *)field = index == 1;
-    return rc;
 }
 
 static void print_duration(const struct conf_option *option, const void *field, struct buf *out)
@@ -249,10 +213,10 @@ static const struct value_type types[CONF_TYPES] = {
     [CONF_TYPE_DURATION] = {.read = read_duration, .print = print_duration},
     [CONF_TYPE_SIZE] = {.read = read_size, .print = print_size},
     [CONF_TYPE_COUNT] = {.read = read_count, .print = print_count},
-    [CONF_TYPE_SWITCH] = {.read = read_switch, .print = print_switch},
+    [CONF_TYPE_SWITCH] = {.read = read_choice, .print = print_switch},
     [CONF_TYPE_CHOICE] = {.read = read_choice, .print = print_string},
-    [CONF_TYPE_SPLIT] = {.read = read_split, .print = print_split},
-    [CONF_TYPE_EXPORTER] = {.read = read_exporter_type, .print = print_exporter_type},
+    [CONF_TYPE_SPLIT] = {.read = read_choice, .print = print_split},
+    [CONF_TYPE_EXPORTER] = {.read = read_choice, .print = print_exporter_type},
     [CONF_TYPE_REGEX] = {.check = conf_regex_check,
                          .print = print_string,
                          .allowed = "a POSIX extended regular expression"},

@@ -43,17 +43,25 @@ static void add_label_value(struct buf *out, const char *text)
     buf_finish(&shown);
 }
 
-/* A sample with up to two labels; `label2` may be NULL. */
-static void labelled(struct buf *out, const char *name, const char *label1, const char *value1,
-                     const char *label2, const char *value2, double value)
+/* A sample with a label. */
+static void labelled(struct buf *out, const char *name, const char *label, const char *value,
+                     double number)
+{
+    buf_add_fmt(out, "%s{%s=", name, label);
+    add_label_value(out, value);
+    buf_add_fmt(out, "} %.17g\n", number);
+}
+
+/* A sample with two. */
+static void labelled_twice(struct buf *out, const char *name, const char *label1,
+                           const char *value1, const char *label2, const char *value2,
+                           double number)
 {
     buf_add_fmt(out, "%s{%s=", name, label1);
     add_label_value(out, value1);
-    if (label2) {
-        buf_add_fmt(out, ",%s=", label2);
-        add_label_value(out, value2);
-    }
-    buf_add_fmt(out, "} %.17g\n", value);
+    buf_add_fmt(out, ",%s=", label2);
+    add_label_value(out, value2);
+    buf_add_fmt(out, "} %.17g\n", number);
 }
 
 /* What of a process is read in its turn. */
@@ -88,9 +96,9 @@ static void add_sampling(const struct state *s, struct buf *out)
         sampled += strcmp(s->targets[i].doing, "sampled") == 0;
     }
     head(out, "pystrobe_targets", "gauge", "Processes that are to be sampled.");
-    labelled(out, "pystrobe_targets", "state", "sampled", NULL, NULL, (double)sampled);
-    labelled(out, "pystrobe_targets", "state", "waits", NULL, NULL, (double)waits);
-    labelled(out, "pystrobe_targets", "state", "apart", NULL, NULL, (double)quarantined);
+    labelled(out, "pystrobe_targets", "state", "sampled", (double)sampled);
+    labelled(out, "pystrobe_targets", "state", "waits", (double)waits);
+    labelled(out, "pystrobe_targets", "state", "apart", (double)quarantined);
     one(out, "pystrobe_targets_attached_total", "counter", "Processes sampled so far.",
         (double)s->engine.attached);
     one(out, "pystrobe_samples_total", "counter", "Samples of processes.",
@@ -101,14 +109,14 @@ static void add_sampling(const struct state *s, struct buf *out)
     head(out, "pystrobe_samples_failed_total", "counter", "Samples that gave nothing.");
     for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         labelled(out, "pystrobe_samples_failed_total", "reason", cpy_rc_label((enum cpy_rc)rc),
-                 NULL, NULL, (double)s->engine.failed[rc]);
+                 (double)s->engine.failed[rc]);
     one(out, "pystrobe_stacks_torn_total", "counter", "Stacks dropped as they did not hold still.",
         (double)s->unwinder.torn);
     head(out, "pystrobe_stacks_torn_reasons_total", "counter", "The same by what was seen.");
     for (i = 0; (row = stats_row(i)); i++)
         if (strncmp(row->label, "torn_", 5) == 0)
-            labelled(out, "pystrobe_stacks_torn_reasons_total", "reason", row->label + 5, NULL,
-                     NULL, (double)stats_value(&s->unwinder, row));
+            labelled(out, "pystrobe_stacks_torn_reasons_total", "reason", row->label + 5,
+                     (double)stats_value(&s->unwinder, row));
     one(out, "pystrobe_stacks_overflow_total", "counter", "Stacks that a profile had no room for.",
         (double)s->engine.overflow);
     one(out, "pystrobe_profiles_built_total", "counter", "Profiles encoded.", (double)s->profiles);
@@ -122,9 +130,9 @@ static void add_hangs(const struct state *s, struct buf *out)
     for (i = 0; i < s->target_count; i++)
         hanging += s->targets[i].hang != NULL;
     head(out, "pystrobe_hangs_total", "counter", "Processes that were seen to hang, by how.");
-    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_STUCK), NULL, NULL,
+    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_STUCK),
              (double)s->supervisor.hangs[HANG_STUCK]);
-    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_DEADLOCK), NULL, NULL,
+    labelled(out, "pystrobe_hangs_total", "kind", hang_name(HANG_DEADLOCK),
              (double)s->supervisor.hangs[HANG_DEADLOCK]);
     one(out, "pystrobe_targets_hanging", "gauge", "Processes that hang now.", (double)hanging);
 }
@@ -136,12 +144,11 @@ static void add_samplers(const struct state *s, struct buf *out)
     one(out, "pystrobe_samplers_started_total", "counter", "Samplers started.",
         (double)s->supervisor.started);
     head(out, "pystrobe_samplers_lost_total", "counter", "Samplers that were lost.");
-    labelled(out, "pystrobe_samplers_lost_total", "reason", "blocked", NULL, NULL,
+    labelled(out, "pystrobe_samplers_lost_total", "reason", "blocked",
              (double)s->supervisor.blocked);
-    labelled(out, "pystrobe_samplers_lost_total", "reason", "crashed", NULL, NULL,
+    labelled(out, "pystrobe_samplers_lost_total", "reason", "crashed",
              (double)s->supervisor.crashed);
-    labelled(out, "pystrobe_samplers_lost_total", "reason", "silent", NULL, NULL,
-             (double)s->supervisor.silent);
+    labelled(out, "pystrobe_samplers_lost_total", "reason", "silent", (double)s->supervisor.silent);
     one(out, "pystrobe_unkillable_processes", "gauge",
         "Processes of pystrobe's own that were killed and do not end.", (double)s->unkillable);
 }
@@ -155,48 +162,25 @@ static void each_exporter(const struct state *s, struct buf *out, const char *na
 
     head(out, name, type, help);
     for (i = 0; i < s->exporter_count; i++)
-        labelled(out, name, "exporter", s->exporters[i].name, NULL, NULL, number(&s->exporters[i]));
+        labelled(out, name, "exporter", s->exporters[i].name, number(&s->exporters[i]));
 }
 
-static double sent(const struct state_exporter *e)
-{
-    return (double)e->delivery.sent;
-}
+/* A function that takes a number out of an exporter. */
+#define NUMBER_OF(name, number)                        \
+    static double name(const struct state_exporter *e) \
+    {                                                  \
+        return (number);                               \
+    }
 
-static double sent_bytes(const struct state_exporter *e)
-{
-    return (double)e->delivery.sent_bytes;
-}
-
-static double retried(const struct state_exporter *e)
-{
-    return (double)e->delivery.retried;
-}
-
-static double queued(const struct state_exporter *e)
-{
-    return (double)e->delivery.queued;
-}
-
-static double queued_bytes(const struct state_exporter *e)
-{
-    return (double)e->delivery.queued_bytes;
-}
-
-static double oldest(const struct state_exporter *e)
-{
-    return (double)e->delivery.oldest_ns / 1e9;
-}
-
-static double behind(const struct state_exporter *e)
-{
-    return e->delivery.behind ? 1 : 0;
-}
-
-static double last_ok(const struct state_exporter *e)
-{
-    return (double)e->delivery.pushes.last_ok_ns / 1e9;
-}
+NUMBER_OF(sent, (double)e->delivery.sent)
+NUMBER_OF(sent_bytes, (double)e->delivery.sent_bytes)
+NUMBER_OF(retried, (double)e->delivery.retried)
+NUMBER_OF(queued, (double)e->delivery.queued)
+NUMBER_OF(queued_bytes, (double)e->delivery.queued_bytes)
+NUMBER_OF(oldest, (double)e->delivery.oldest_ns / 1e9)
+NUMBER_OF(behind, e->delivery.behind ? 1 : 0)
+NUMBER_OF(last_ok, (double)e->delivery.pushes.last_ok_ns / 1e9)
+#undef NUMBER_OF
 
 static void add_drops(const struct state *s, struct buf *out)
 {
@@ -207,12 +191,14 @@ static void add_drops(const struct state *s, struct buf *out)
     for (i = 0; i < s->exporter_count; i++) {
         const struct state_exporter *e = &s->exporters[i];
 
-        labelled(out, name, "exporter", e->name, "reason", "refused", (double)e->delivery.refused);
-        labelled(out, name, "exporter", e->name, "reason", "full",
-                 (double)e->delivery.dropped_full);
-        labelled(out, name, "exporter", e->name, "reason", "old", (double)e->delivery.dropped_old);
-        labelled(out, name, "exporter", e->name, "reason", "stop",
-                 (double)e->delivery.dropped_stop);
+        labelled_twice(out, name, "exporter", e->name, "reason", "refused",
+                       (double)e->delivery.refused);
+        labelled_twice(out, name, "exporter", e->name, "reason", "full",
+                       (double)e->delivery.dropped_full);
+        labelled_twice(out, name, "exporter", e->name, "reason", "old",
+                       (double)e->delivery.dropped_old);
+        labelled_twice(out, name, "exporter", e->name, "reason", "stop",
+                       (double)e->delivery.dropped_stop);
     }
 }
 
@@ -260,11 +246,11 @@ static void add_codes(const struct state *s, struct buf *out)
             continue;
         for (k = 0; k < e->delivery.pushes.code_count; k++) {
             (void)snprintf(code, sizeof(code), "%ld", e->delivery.pushes.codes[k].code);
-            labelled(out, name, "exporter", e->name, "code",
-                     e->delivery.pushes.codes[k].code == PUSH_CODE_NONE    ? "none"
-                     : e->delivery.pushes.codes[k].code == PUSH_CODE_OTHER ? "other"
-                                                                           : code,
-                     (double)e->delivery.pushes.codes[k].count);
+            labelled_twice(out, name, "exporter", e->name, "code",
+                           e->delivery.pushes.codes[k].code == PUSH_CODE_NONE    ? "none"
+                           : e->delivery.pushes.codes[k].code == PUSH_CODE_OTHER ? "other"
+                                                                                 : code,
+                           (double)e->delivery.pushes.codes[k].count);
         }
     }
 }
@@ -282,9 +268,9 @@ static void add_exporter_metrics(const struct state *s, struct buf *out)
     head(out, pushes, "counter", "Pushes by what came of them.");
     for (i = 0; i < s->exporter_count; i++)
         for (k = 0; k < PUSH_OUTCOMES; k++)
-            labelled(out, pushes, "exporter", s->exporters[i].name, "outcome",
-                     push_outcome_name((enum push_outcome)k),
-                     (double)s->exporters[i].delivery.pushes.pushes[k]);
+            labelled_twice(out, pushes, "exporter", s->exporters[i].name, "outcome",
+                           push_outcome_name((enum push_outcome)k),
+                           (double)s->exporters[i].delivery.pushes.pushes[k]);
     add_codes(s, out);
     add_durations(s, out);
     each_exporter(s, out, "pystrobe_queue_profiles", "gauge", "Profiles that wait.", queued);
@@ -316,10 +302,10 @@ static void add_spool(const struct state *s, struct buf *out)
     one(out, "pystrobe_spool_unreadable_files", "gauge", "Files left for the next run.",
         (double)p->unreadable);
     head(out, dropped, "counter", "Profiles that the spool gave up.");
-    labelled(out, dropped, "reason", "size", NULL, NULL, (double)p->dropped_size);
-    labelled(out, dropped, "reason", "age", NULL, NULL, (double)p->dropped_age);
-    labelled(out, dropped, "reason", "free", NULL, NULL, (double)p->dropped_free);
-    labelled(out, dropped, "reason", "unknown", NULL, NULL, (double)p->dropped_unknown);
+    labelled(out, dropped, "reason", "size", (double)p->dropped_size);
+    labelled(out, dropped, "reason", "age", (double)p->dropped_age);
+    labelled(out, dropped, "reason", "free", (double)p->dropped_free);
+    labelled(out, dropped, "reason", "unknown", (double)p->dropped_unknown);
 }
 
 static void add_budget(const struct state *s, struct buf *out)
@@ -344,17 +330,15 @@ static void add_agent(const struct state *s, struct buf *out)
     const struct state_config *c = &s->config;
 
     head(out, "pystrobe_build_info", "gauge", "Which pystrobe this is.");
-    labelled(out, "pystrobe_build_info", "version", version_number, "revision", version_revision,
-             1);
+    labelled_twice(out, "pystrobe_build_info", "version", version_number, "revision",
+                   version_revision, 1);
     one(out, "pystrobe_config_last_reload_successful", "gauge",
         "Whether the settings were last read well.", c->good ? 1 : 0);
     one(out, "pystrobe_config_last_reload_success_timestamp_seconds", "gauge",
         "Since when the settings are in effect.", (double)c->loaded_ns / 1e9);
     head(out, "pystrobe_config_reloads_total", "counter", "Times the settings were read anew.");
-    labelled(out, "pystrobe_config_reloads_total", "outcome", "good", NULL, NULL,
-             (double)c->reloads);
-    labelled(out, "pystrobe_config_reloads_total", "outcome", "failed", NULL, NULL,
-             (double)c->failures);
+    labelled(out, "pystrobe_config_reloads_total", "outcome", "good", (double)c->reloads);
+    labelled(out, "pystrobe_config_reloads_total", "outcome", "failed", (double)c->failures);
     one(out, "pystrobe_log_lines_left_out_total", "counter", "Lines of the log left out.",
         (double)s->log_left_out);
     one(out, "process_cpu_seconds_total", "counter", "CPU time of all of pystrobe.",
