@@ -3,7 +3,6 @@
 #include "conf/conf.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "conf/settings.h"
 

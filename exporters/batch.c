@@ -2,7 +2,6 @@
 /* batch.c - the only file that knows the bytes of a batch; see batch.h. */
 #include "exporters/batch.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

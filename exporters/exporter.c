@@ -2,9 +2,7 @@
 /* exporter.c - passes calls on to the type of the exporter. */
 #include "exporters/exporter.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "exporters/http/client.h"
 #include "exporters/http/curl_api.h"

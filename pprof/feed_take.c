@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* feed_take.c - takes what another process hands over; see feed.h. Trusts none of it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/protobuf_wire.h"

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "agent/host/exits.h"
-
 enum { LONG_FIRST = 256 }; /* what getopt_long gives for the first long option */
 
 /* The table as getopt_long wants it. */

@@ -7,7 +7,6 @@
 
 #include "agent/cli/option_table.h"
 #include "agent/cli/output.h"
-#include "agent/host/exits.h"
 #include "base/time_units.h"
 
 static const struct options_word mode_words[] = {{"wall", VALUE_WALL},

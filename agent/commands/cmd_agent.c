@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_agent.c - `pystrobe agent`: samples what the ini file names until it is told to stop. */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/cli/option_table.h"
 #include "agent/cli/preview.h"

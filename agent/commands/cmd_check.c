@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_check.c - `pystrobe check`: would an agent start with this ini file? */
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"

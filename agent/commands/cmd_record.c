@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cli/options.h"
 #include "agent/cli/output.h"
 #include "agent/cli/record_request.h"
 #include "agent/cli/record_text.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -13,7 +12,6 @@
 #include "agent/commands/examine.h"
 #include "agent/host/clock.h"
 #include "agent/proc/namespaces.h"
-#include "agent/proc/proc.h"
 #include "agent/proc/ptrace_access.h"
 #include "agent/sampling/engine.h"
 #include "base/capability.h"

@@ -2,7 +2,6 @@
 /* export_worker.c - the thread of one exporter: sends batches as its queue says. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include "agent/delivery/internal.h"

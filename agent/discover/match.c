@@ -8,7 +8,6 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/discover/naming.h"
 #include "agent/discover/proc_info.h"

@@ -7,7 +7,6 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
-#include <unistd.h>
 
 #include "base/proc_stat.h"
 

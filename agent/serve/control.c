@@ -3,7 +3,6 @@
 #include "agent/serve/control.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/host/clock.h"
 #include "base/array.h"
 #include "base/proc_stat.h"
 #include "base/time_units.h"

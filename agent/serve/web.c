@@ -3,13 +3,11 @@
 #include "agent/serve/web.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/host/clock.h"
-#include "agent/host/escape.h"
 #include "agent/host/thread.h"
 #include "agent/serve/metrics.h"
 #include "agent/serve/web_internal.h"

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "agent/child/child_process.h"
-#include "agent/host/clock.h"
 #include "agent/host/log.h"
 #include "agent/sampling/ticks.h"
 #include "agent/supervisor/supervisor_internal.h"

@@ -2,7 +2,6 @@
 /* client.c - the only file that knows how libcurl is kept within limits. */
 #include "exporters/http/client.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* tids.c - see tids.h. */
 #include "unwind/read/tids.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
