@@ -9,14 +9,13 @@ static bool load_functions(const struct library *library, struct err *err)
 {
     void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL), *found;
     unsigned char *functions = library->functions;
-    size_t i;
 
     if (!handle) {
         err_set(err, "%s cannot be loaded (%s); needed by %s; install %s", library->file, dlerror(),
                 library->needed_by, library->packages);
         return false;
     }
-    for (i = 0; i < library->count; i++) {
+    for (size_t i = 0; i < library->count; i++) {
         found = dlsym(handle, library->names[i]);
         if (!found) {
             err_set(err, "%s has no function %s: it is too old; needed by %s; install %s",

@@ -23,13 +23,12 @@ void pointer_table_clear(struct pointer_table *table)
 static bool grow_pointer_table(struct pointer_table *table)
 {
     struct pointer_table wider = {.count = table->count};
-    size_t i;
 
     wider.slot_count = table->slot_count > 0 ? table->slot_count * 2 : SLOTS_FIRST;
     wider.slots = calloc(wider.slot_count, sizeof(*wider.slots));
     if (!wider.slots)
         return false;
-    for (i = 0; i < table->slot_count; i++)
+    for (size_t i = 0; i < table->slot_count; i++)
         if (table->slots[i].value)
             *pointer_table_slot(&wider, table->slots[i].key) = table->slots[i];
     free(table->slots);

@@ -148,9 +148,8 @@ enum proc_rc proc_status_read(int fd, const struct proc_status_field *fields, si
 {
     struct status_search search = {fields, count};
     enum proc_rc rc;
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         fields[i].text[0] = '\0';
     if (fd < 0)
         return proc_rc_of_errno(errno);

@@ -202,9 +202,7 @@ void conf_build_section(struct conf_build *build, unsigned line, const char *tex
 /* Another kind of section that has this key; CONF_KINDS if there is none. */
 static int kind_that_has(const char *name)
 {
-    int kind;
-
-    for (kind = 0; kind < CONF_KINDS; kind++)
+    for (int kind = 0; kind < CONF_KINDS; kind++)
         if (kind != CONF_LABELS && conf_option_find((enum conf_kind)kind, name))
             return kind;
     return CONF_KINDS;
@@ -249,9 +247,8 @@ static void unknown_key(struct conf_build *build, unsigned line, const char *nam
     struct conf_nearest nearest = {.word = name};
     char head[CONF_HEAD_MAX], shown[CONF_QUOTE_MAX], allowed[768], hint[128] = "";
     int other = kind_that_has(name);
-    size_t i;
 
-    for (i = 0; i < conf_option_count; i++) {
+    for (size_t i = 0; i < conf_option_count; i++) {
         if (conf_options[i].kind != build->current->kind)
             continue;
         conf_nearest_try(&nearest, conf_options[i].name);

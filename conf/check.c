@@ -81,12 +81,11 @@ static void check_target(struct conf_build *build, const struct conf_section *se
     const struct conf_target *target = section->values;
     const struct conf_entry *entry;
     char head[CONF_HEAD_MAX];
-    size_t i;
 
     if (line_of(section, "rate"))
         check_rate(build, section, target->rate_hz);
     check_variables(build, section);
-    for (i = 0; i < conf_option_count; i++)
+    for (size_t i = 0; i < conf_option_count; i++)
         if (conf_options[i].need == CONF_CONDITION && section->lines[i])
             return;
     for (entry = section->entries; entry; entry = entry->next)
@@ -169,9 +168,8 @@ static unsigned line_of_secret(struct conf_build *build, const struct conf_secti
     static const char *const sources[] = {"file", "env", "credential"};
     unsigned line = 0, here;
     char key[64], why[160];
-    size_t i;
 
-    for (i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
         (void)snprintf(key, sizeof(key), "%s_%s", base, sources[i]);
         here = line_of(section, key);
         if (here && line) {

@@ -63,9 +63,8 @@ static enum conf_rc read_main(struct conf_build *build, const struct conf_source
 static void read_flags(struct conf_build *build, const struct conf_source *source)
 {
     const struct conf_flag *flag;
-    size_t i;
 
-    for (i = 0; i < source->flag_count; i++) {
+    for (size_t i = 0; i < source->flag_count; i++) {
         flag = &source->flags[i];
         conf_build_file(build, flag->name);
         conf_build_open(build, CONF_AGENT, NULL, true);
@@ -78,10 +77,9 @@ static enum conf_rc read_sources(struct conf_build *build, const struct conf_sou
 {
     struct conf_origin *origin = build->conf->origin;
     enum conf_rc rc = read_main(build, source);
-    size_t i;
 
     origin->empty = true;
-    for (i = 0; i < CONF_KINDS; i++)
+    for (size_t i = 0; i < CONF_KINDS; i++)
         origin->empty = origin->empty && !origin->first[i];
     if (rc == CONF_OK && source->drop_ins && source->path)
         rc = conf_build_drop_ins(build, source->path);

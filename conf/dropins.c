@@ -47,7 +47,6 @@ static enum conf_rc read_found(struct conf_build *build, const char *folder,
 {
     char path[PATH_ROOM];
     enum conf_rc rc = CONF_OK;
-    int i;
 
     if (count > DROP_INS_MAX) {
         conf_build_file(build, folder);
@@ -55,7 +54,7 @@ static enum conf_rc read_found(struct conf_build *build, const char *folder,
                         DROP_INS_MAX);
         return CONF_OK;
     }
-    for (i = 0; i < count && rc == CONF_OK; i++) {
+    for (int i = 0; i < count && rc == CONF_OK; i++) {
         if (snprintf(path, sizeof(path), "%s/%s", folder, found[i]->d_name) < PATH_ROOM)
             rc = read_dropin(build, path);
         else

@@ -41,11 +41,9 @@ static char in_variable(char c)
 /* True if `size` bytes of `text` are `name` as a variable has it. */
 static bool stands_for(const char *text, size_t size, const char *name)
 {
-    size_t i;
-
     if (strlen(name) != size)
         return false;
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (text[i] != in_variable(name[i]))
             return false;
     return true;
@@ -127,11 +125,10 @@ static void cut_unknown(const struct conf_build *build, enum conf_kind kind, con
                         struct way *out)
 {
     const char *last = strrchr(rest, '_');
-    size_t at;
 
     *out = (struct way){.key = last && last > rest ? last + 1 : NULL};
     out->name_size = out->key ? (size_t)(last - rest) : 0;
-    for (at = strlen(rest); at > 1; at--)
+    for (size_t at = strlen(rest); at > 1; at--)
         if (rest[at - 1] == '_' && find_section_name(build, kind, rest, at - 1)) {
             *out =
                 (struct way){NULL, at - 1, rest + at, find_section_name(build, kind, rest, at - 1)};
@@ -144,9 +141,8 @@ static void take_named(struct conf_build *build, enum conf_kind kind, const char
 {
     struct way best = {.option = NULL};
     char name[NAME_ROOM], key[NAME_ROOM];
-    size_t i;
 
-    for (i = 0; i < conf_option_count; i++)
+    for (size_t i = 0; i < conf_option_count; i++)
         if (conf_options[i].kind == kind)
             try_option(build, &conf_options[i], rest, &best);
     if (!best.option && is_of_kubernetes(variable))
@@ -161,7 +157,7 @@ static void take_named(struct conf_build *build, enum conf_kind kind, const char
         return;
     }
     (void)snprintf(name, sizeof(name), "%.*s", (int)best.name_size, rest);
-    for (i = 0; name[i]; i++)
+    for (size_t i = 0; name[i]; i++)
         name[i] = conf_lower(name[i]);
     write_key(&best, key);
     conf_build_open(build, kind, best.existing ? best.existing : name, best.option != NULL);
@@ -188,15 +184,13 @@ static void take_unknown(struct conf_build *build, const char *variable, const c
 {
     struct conf_nearest nearest = {.word = word};
     char meant[32] = "";
-    size_t i;
-    int kind;
 
-    for (kind = 0; kind < CONF_KINDS; kind++)
+    for (int kind = 0; kind < CONF_KINDS; kind++)
         conf_nearest_try(&nearest, conf_kinds[kind].word);
     if (!nearest.best || is_of_kubernetes(variable))
         return;
     conf_build_file(build, variable);
-    for (i = 0; i < sizeof(meant) - 1 && nearest.best[i]; i++)
+    for (size_t i = 0; i < sizeof(meant) - 1 && nearest.best[i]; i++)
         meant[i] = upper(nearest.best[i]);
     conf_errors_add(&build->errors, build->file,
                     "there is no section [%s]; did you mean PYSTROBE_%s%s?", word, meant,

@@ -50,10 +50,9 @@ void conf_errors_print(struct conf_errors *errors, const struct conf_origin *ori
                        struct buf *out)
 {
     unsigned kept = errors->count < CONF_ERRORS_MAX ? errors->count : CONF_ERRORS_MAX;
-    unsigned i;
 
     sort_errors_by_line(errors->kept, kept);
-    for (i = 0; i < kept; i++) {
+    for (unsigned i = 0; i < kept; i++) {
         conf_place_add(origin, errors->kept[i].line, out);
         buf_add_fmt(out, ": %s\n", errors->kept[i].text);
     }

@@ -83,16 +83,15 @@ void conf_build_defaults(struct conf_build *build)
 {
     struct conf_origin *origin = build->conf->origin;
     struct conf_section *section;
-    int kind;
 
-    for (kind = CONF_AGENT; kind <= CONF_LABELS; kind++)
+    for (int kind = CONF_AGENT; kind <= CONF_LABELS; kind++)
         if (!origin->first[kind]) {
             section = conf_section_new(build, (enum conf_kind)kind, 0, NULL);
             if (!section)
                 return;
             conf_section_add(build, section);
         }
-    for (kind = 0; kind < CONF_KINDS; kind++)
+    for (int kind = 0; kind < CONF_KINDS; kind++)
         for (section = origin->first[kind]; section; section = section->next)
             set_section_defaults(build, section);
     for (section = origin->first[CONF_TARGET]; section; section = section->next)

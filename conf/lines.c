@@ -96,9 +96,7 @@ static int take_pair(void *user, const char *section, const char *name, const ch
  */
 static size_t find_cut_offset(const char *text, size_t room)
 {
-    size_t at;
-
-    for (at = room; at > 0; at--)
+    for (size_t at = room; at > 0; at--)
         if (!is_space_or_tab(text[at - 1]) && !is_space_or_tab(text[at]) &&
             !strchr(";#[", text[at]))
             return at;
@@ -167,9 +165,7 @@ static void start_section(struct lines *lines, char *text, size_t size)
 /* Where a comment starts that ends the line, as inih has it: a ";" after a blank. */
 static size_t find_comment(const char *text, size_t size)
 {
-    size_t i;
-
-    for (i = 1; i < size; i++)
+    for (size_t i = 1; i < size; i++)
         if (text[i] == ';' && is_space_or_tab(text[i - 1]))
             return i;
     return size;

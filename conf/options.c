@@ -678,9 +678,7 @@ static bool names(const struct conf_option *option, const char *name)
 
 const struct conf_option *conf_option_find(enum conf_kind kind, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < conf_option_count; i++)
+    for (size_t i = 0; i < conf_option_count; i++)
         if (conf_options[i].kind == kind && names(&conf_options[i], name))
             return &conf_options[i];
     return NULL;

@@ -307,13 +307,12 @@ enum conf_rc conf_header_name_check(const char *name, struct err *err)
                                       "Expect",     "Upgrade",           NULL};
     static const char token[] = "!#$%&'*+-.^_`|~0123456789"
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    size_t i;
 
     if (!*name || name[strspn(name, token)])
         return verdict("is not the name of a header; allowed: letters, digits, - and _", err);
     if (strlen(name) > 256)
         return verdict("has too long a name; allowed: up to 256 bytes", err);
-    for (i = 0; own[i]; i++)
+    for (size_t i = 0; own[i]; i++)
         if (strcasecmp(own[i], name) == 0)
             return verdict("is set by pystrobe; allowed: any other header", err);
     return CONF_OK;
@@ -323,11 +322,10 @@ enum conf_rc conf_proxy_check(const char *text, struct err *err)
 {
     static const char *const schemes[] = {"http://", "https://", "socks5://", "socks5h://"};
     const char *why = "does not start with http://, https://, socks5:// or socks5h://";
-    size_t i;
 
     if (strcmp(text, "none") == 0)
         return CONF_OK;
-    for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
         if (strncmp(text, schemes[i], strlen(schemes[i])) == 0)
             why = host_problem(text + strlen(schemes[i]));
     if (!conf_is_printable_ascii(text) || strpbrk(text, " ?#"))

@@ -77,9 +77,8 @@ static void print_section(const struct conf *conf, const struct conf_section *se
 void conf_print(const struct conf *conf, struct buf *out)
 {
     const struct conf_section *section;
-    int kind;
 
-    for (kind = 0; kind < CONF_KINDS; kind++)
+    for (int kind = 0; kind < CONF_KINDS; kind++)
         for (section = conf->origin->first[kind]; section; section = section->next) {
             buf_add_str(out, kind == CONF_AGENT ? "" : "\n");
             print_section(conf, section, out);

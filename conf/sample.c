@@ -77,21 +77,18 @@ static void add_section(enum conf_kind kind, const struct exporter_type *type, s
 
 void conf_print_sample(struct buf *out)
 {
-    unsigned i;
-    int kind;
-
     add_prose("pystrobe.ini: every section and key. See pystrobe.ini(5).", out);
     add_prose("Lines that start with ; are settings that are commented out, with their default "
               "or an example. To use one, take the ; away, and that of its [section] as well. "
               "Numbers carry their unit. \" ;\" after a value starts a comment.",
               out);
-    for (kind = 0; kind < CONF_KINDS; kind++) {
+    for (int kind = 0; kind < CONF_KINDS; kind++) {
         buf_add_str(out, "\n");
         add_prose(conf_kinds[kind].help, out);
         if (kind != CONF_EXPORTER)
             add_section((enum conf_kind)kind, NULL, out);
     }
-    for (i = 0; i < EXPORTER_TYPES; i++) {
+    for (unsigned i = 0; i < EXPORTER_TYPES; i++) {
         buf_add_str(out, i ? "\n" : "");
         add_section(CONF_EXPORTER, &exporter_types[i], out);
     }
@@ -112,11 +109,10 @@ static void add_sentences(const char *text, struct buf *out)
 static void add_types(const struct conf_option *option, struct buf *out)
 {
     const char *separator = "Only for type";
-    unsigned i;
 
     if (option->used_by == CONF_ALL)
         return;
-    for (i = 0; i < EXPORTER_TYPES; i++)
+    for (unsigned i = 0; i < EXPORTER_TYPES; i++)
         if (conf_option_used_by(option, &exporter_types[i])) {
             buf_add_fmt(out, "%s %s", separator, exporter_types[i].name);
             separator = ",";
@@ -148,14 +144,11 @@ static void add_item(const struct conf_option *option, struct buf *out)
 
 void conf_print_mdoc(struct buf *out)
 {
-    size_t i;
-    int kind;
-
-    for (kind = 0; kind < CONF_KINDS; kind++) {
+    for (int kind = 0; kind < CONF_KINDS; kind++) {
         buf_add_fmt(out, ".Ss %s\n", conf_kinds[kind].title);
         add_sentences(conf_kinds[kind].help, out);
         buf_add_str(out, ".Bl -tag -width Ds\n");
-        for (i = 0; i < conf_option_count; i++)
+        for (size_t i = 0; i < conf_option_count; i++)
             if (conf_options[i].kind == (enum conf_kind)kind)
                 add_item(&conf_options[i], out);
         buf_add_str(out, ".El\n");

@@ -111,7 +111,6 @@ static const char *check_variable_name(void *ctx, const char *name)
                                         "cgroup", "user",   "target",       NULL};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     struct checking *checking = ctx;
-    size_t i;
 
     if (strncmp(name, "env:", 4) == 0 && name[4] && !name[4 + strspn(name + 4, letters)]) {
         if (checking->each)
@@ -120,7 +119,7 @@ static const char *check_variable_name(void *ctx, const char *name)
     }
     if (strncmp(name, "otel:", 5) == 0 && name[5])
         return NULL;
-    for (i = 0; known[i]; i++)
+    for (size_t i = 0; known[i]; i++)
         if (strcmp(known[i], name) == 0)
             return NULL;
     checking->problem = "has a ${...} that is not known; there are ${env:NAME}, ${otel:NAME}, "

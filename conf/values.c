@@ -123,9 +123,8 @@ static enum conf_rc read_choice(const struct conf_option *option, const char *te
 {
     char shown[CONF_QUOTE_MAX];
     const char *choice;
-    size_t i;
 
-    for (i = 0; (choice = choice_at(option, i)); i++) {
+    for (size_t i = 0; (choice = choice_at(option, i)); i++) {
         if (strcmp(choice, text) != 0)
             continue;
         if (option->type == CONF_TYPE_SPLIT)
@@ -301,9 +300,8 @@ static void add_allowed_and_nearest(const struct conf_option *option, const char
     struct conf_nearest nearest = {.word = text};
     char allowed[CONF_ALLOWED_MAX];
     const char *choice;
-    size_t i;
 
-    for (i = 0; (choice = choice_at(option, i)); i++)
+    for (size_t i = 0; (choice = choice_at(option, i)); i++)
         conf_nearest_try(&nearest, choice);
     err_set(err, "%s; allowed: %s%s%s%s", cause->text, conf_value_allowed(option, allowed),
             nearest.best ? "; did you mean \"" : "", nearest.best ? nearest.best : "",

@@ -147,9 +147,8 @@ static enum exporter_rc name_it(const struct file *file, const struct exporter_p
                                 int dir, const char *from, struct err *err)
 {
     char name[FILE_NAME_SIZE];
-    unsigned number;
 
-    for (number = 1; number <= SAME_NAME_MAX; number++) {
+    for (unsigned number = 1; number <= SAME_NAME_MAX; number++) {
         if (!file_name_write(file->pattern, profile, number, name)) {
             err_set(err, "%s: the name of the file would be longer than 255 bytes", file->pattern);
             return EXPORTER_REFUSED;

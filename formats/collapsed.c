@@ -48,10 +48,9 @@ static void add_collapsed_lines(const struct format_view *view, const struct tre
                       struct buf *stack, struct buf *out)
 {
     const struct tree_node *node;
-    size_t i;
 
     add_collapsed_line(view, tree, 0, stack, out);
-    for (i = 1; i < tree->count && !stack->failed && !out->failed; i++) {
+    for (size_t i = 1; i < tree->count && !stack->failed && !out->failed; i++) {
         node = &tree->nodes[i];
         stack->size = sizes[node->level - 1];
         buf_add_str(stack, node->level > 1 ? ";" : "");

@@ -54,9 +54,8 @@ const unsigned char *format_flame_script(size_t *size)
 static bool is_left_out(const struct flame *flame, size_t node)
 {
     const struct tree *tree = flame->tree;
-    size_t type;
 
-    for (type = 0; type < tree->type_count; type++)
+    for (size_t type = 0; type < tree->type_count; type++)
         if (fabs((double)tree_total(tree, node, type)) >
             flame->share * fabs((double)tree_total(tree, 0, type)))
             return false;
@@ -97,12 +96,11 @@ static void add_flame_functions(struct flame *flame, struct buf *out)
 {
     const struct pprof_stacks_function *function;
     uint32_t number = 0;
-    size_t i;
 
-    for (i = 0; i < flame->tree->count; i = next_node(flame, i))
+    for (size_t i = 0; i < flame->tree->count; i = next_node(flame, i))
         flame->numbers[flame->tree->nodes[i].what] = 1;
     buf_add_str(out, "\"functions\":[[\"all\",\"\",0,2]");
-    for (i = 1; i < flame->stacks->function_count; i++) {
+    for (size_t i = 1; i < flame->stacks->function_count; i++) {
         if (!flame->numbers[i])
             continue;
         flame->numbers[i] = ++number;
@@ -118,9 +116,7 @@ static void add_flame_functions(struct flame *flame, struct buf *out)
 
 static bool has_own(const struct tree *tree, size_t node)
 {
-    size_t type;
-
-    for (type = 0; type < tree->type_count; type++)
+    for (size_t type = 0; type < tree->type_count; type++)
         if (tree_own(tree, node, type) != 0)
             return true;
     return false;

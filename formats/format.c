@@ -68,9 +68,7 @@ const struct format *format_at(size_t index)
 /* True if a file of the format may end like that: "html", "folded". */
 static bool is_ending(const struct format *format, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(format->endings) / sizeof(format->endings[0]); i++)
+    for (size_t i = 0; i < sizeof(format->endings) / sizeof(format->endings[0]); i++)
         if (format->endings[i] && strcmp(format->endings[i] + 1, name) == 0)
             return true;
     return false;
@@ -78,9 +76,7 @@ static bool is_ending(const struct format *format, const char *name)
 
 const struct format *format_named(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < FORMATS; i++)
+    for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i].name, name) == 0 || is_ending(&formats[i], name))
             return &formats[i];
     return NULL;

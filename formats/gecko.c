@@ -45,9 +45,8 @@ static void take_label(struct thread *thread, const struct pprof_label *label)
 static struct thread make_row_thread(const struct pprof_stacks_row *row, size_t number)
 {
     struct thread thread = {"", "", "", 0, 0, (uint32_t)number};
-    size_t i;
 
-    for (i = 0; i < row->label_count; i++)
+    for (size_t i = 0; i < row->label_count; i++)
         take_label(&thread, &row->labels[i]);
     return thread;
 }
@@ -197,10 +196,8 @@ static const struct column columns[] = {
 static void add_table_column(struct buf *out, const struct column *column, const void *of,
                              size_t count)
 {
-    size_t i;
-
     buf_add_fmt(out, "\"%s\":[", column->name);
-    for (i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         buf_add_str(out, i > 1 ? "," : "");
         if (column->add)
             column->add(out, of, i);
@@ -213,11 +210,10 @@ static void add_table_column(struct buf *out, const struct column *column, const
 static void add_shared(const struct pprof_stacks *stacks, const struct tree *tree, struct buf *out)
 {
     const size_t counts[] = {tree->count, stacks->line_count, stacks->function_count, 1};
-    size_t i;
 
     buf_add_str(out, "\"shared\":{");
     add_table_column(out, &texts, stacks, stacks->function_count);
-    for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         if (columns[i].table)
             buf_add_fmt(out, "%s,\n\"%s\":{\"length\":%zu", i ? "}" : "", columns[i].table,
                         counts[columns[i].of] - 1);

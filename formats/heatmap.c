@@ -241,10 +241,9 @@ static void add_files(struct heatmap *h)
 static void add_heatmap_functions(struct heatmap *h)
 {
     const struct pprof_stacks_function *function;
-    size_t i;
 
     buf_add_str(h->out, "],\n\"functions\":[[\"\",0,0,0,0]");
-    for (i = 1; i < h->stacks->function_count; i++) {
+    for (size_t i = 1; i < h->stacks->function_count; i++) {
         function = &h->stacks->functions[i];
         json_html_member(h->out, ",\n[", function->name);
         buf_add_fmt(h->out, ",%" PRIu32 ",%" PRId32 ",", h->file_of[i], function->start_line);
@@ -279,10 +278,9 @@ static void add_places(struct heatmap *h)
 static void add_heatmap_calls(struct heatmap *h)
 {
     const struct sums_call *call;
-    size_t i;
 
     buf_add_str(h->out, "\"calls\":[");
-    for (i = 0; i < h->by_place->call_count; i++) {
+    for (size_t i = 0; i < h->by_place->call_count; i++) {
         call = &h->by_place->calls[i];
         buf_add_fmt(h->out, "%s[%" PRIu32 ",%" PRIu32 ",%" PRId64 "]", i ? "," : "", call->caller,
                     call->callee, call->sum.total);
@@ -293,9 +291,8 @@ static void add_heatmap_calls(struct heatmap *h)
 static int64_t sum_heatmap_total(const struct heatmap *h)
 {
     int64_t total = 0;
-    size_t i;
 
-    for (i = 0; i < h->stacks->row_count; i++)
+    for (size_t i = 0; i < h->stacks->row_count; i++)
         sums_add(&total, h->stacks->rows[i].values[h->view->type]);
     return total;
 }

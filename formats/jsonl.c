@@ -10,13 +10,11 @@
 
 static void add_profile_object(const struct format_view *view, struct buf *out)
 {
-    size_t i;
-
     json_html_member(out, "{\"profile\":", view->title);
     json_html_member(out, ",\"made_by\":", view->made_by);
     buf_add_fmt(out, ",\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"units\":{",
                 view->time_ns, view->duration_ns);
-    for (i = 0; i < view->stacks->type_count; i++) {
+    for (size_t i = 0; i < view->stacks->type_count; i++) {
         json_html_member(out, i ? "," : "", view->stacks->types[i].type);
         json_html_member(out, ":", view->stacks->types[i].unit);
     }
@@ -53,20 +51,18 @@ static void add_label_object(const struct pprof_label *label, struct buf *out)
 static void add_stack_object(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
                              struct buf *out)
 {
-    size_t i;
-
     buf_add_str(out, "{\"values\":{");
-    for (i = 0; i < stacks->type_count; i++) {
+    for (size_t i = 0; i < stacks->type_count; i++) {
         json_html_member(out, i ? "," : "", stacks->types[i].type);
         buf_add_fmt(out, ":%" PRId64, row->values[i]);
     }
     buf_add_str(out, "},\"labels\":[");
-    for (i = 0; i < row->label_count; i++) {
+    for (size_t i = 0; i < row->label_count; i++) {
         buf_add_str(out, i ? "," : "");
         add_label_object(&row->labels[i], out);
     }
     buf_add_str(out, "],\"stack\":[");
-    for (i = 0; i < row->depth; i++) {
+    for (size_t i = 0; i < row->depth; i++) {
         buf_add_str(out, i ? "," : "");
         add_frame_object(stacks, row->lines[i], out);
     }
@@ -75,10 +71,8 @@ static void add_stack_object(const struct pprof_stacks *stacks, const struct ppr
 
 enum pprof_rc write_jsonl(const struct format_view *view, struct buf *out)
 {
-    size_t i;
-
     add_profile_object(view, out);
-    for (i = 0; i < view->stacks->row_count && !out->failed; i++)
+    for (size_t i = 0; i < view->stacks->row_count && !out->failed; i++)
         add_stack_object(view->stacks, &view->stacks->rows[i], out);
     return buf_failed(out) ? PPROF_FULL : PPROF_OK;
 }

@@ -20,9 +20,7 @@ static bool is_at(const unsigned char *at, size_t left, const char *mark)
 static size_t add_mark(struct buf *out, const unsigned char *at, size_t left,
                        const struct page_part *parts, size_t count)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (is_at(at, left, parts[i].mark)) {
             buf_add(out, parts[i].bytes, parts[i].size);
             return strlen(parts[i].mark);
@@ -51,7 +49,6 @@ void page_add(struct buf *out, const unsigned char *page, size_t size, const cha
 void page_add_head(struct buf *out, const struct format_view *view)
 {
     const struct pprof_stacks *stacks = view->stacks;
-    size_t i;
 
     json_html_member(out, "\"title\":", view->title);
     json_html_member(out, ",\"madeBy\":", view->made_by);
@@ -63,7 +60,7 @@ void page_add_head(struct buf *out, const struct format_view *view)
     else
         buf_add_fmt(out, "%zu", view->base);
     buf_add_str(out, ",\"types\":[");
-    for (i = 0; i < stacks->type_count; i++) {
+    for (size_t i = 0; i < stacks->type_count; i++) {
         json_html_member(out, i ? ",[" : "[", stacks->types[i].type);
         json_html_member(out, ",", stacks->types[i].unit);
         buf_add_str(out, "]");

@@ -16,9 +16,8 @@
 static void add_frame_table(const struct pprof_stacks *stacks, struct buf *out)
 {
     const struct pprof_stacks_function *function;
-    size_t i;
 
-    for (i = 1; i < stacks->function_count; i++) {
+    for (size_t i = 1; i < stacks->function_count; i++) {
         function = &stacks->functions[i];
         json_html_member(out, i > 1 ? ",\n{\"name\":" : "\n{\"name\":", function->name);
         if (function->file[0]) {
@@ -35,9 +34,8 @@ static const char *unit_of(const char *unit)
 {
     static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds", "seconds",
                                         "bytes"};
-    size_t i;
 
-    for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i], unit) == 0)
             return known[i];
     return "none";
@@ -46,10 +44,8 @@ static const char *unit_of(const char *unit)
 static void add_stack_indexes(const struct pprof_stacks *stacks, const struct pprof_stacks_row *row,
                               struct buf *out)
 {
-    size_t i;
-
     buf_add_str(out, "[");
-    for (i = row->depth; i-- > 0;)
+    for (size_t i = row->depth; i-- > 0;)
         buf_add_fmt(out, "%" PRIu32 "%s", stacks->lines[row->lines[i]].function - 1, i ? "," : "");
     buf_add_str(out, "]");
 }
@@ -82,8 +78,6 @@ static void add_profile(const struct pprof_stacks *stacks, size_t type, struct b
 
 enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
 {
-    size_t type;
-
     buf_add_str(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"name\":");
     json_html_string(out, view->title);
@@ -91,7 +85,7 @@ enum pprof_rc write_speedscope(const struct format_view *view, struct buf *out)
     buf_add_fmt(out, ",\"activeProfileIndex\":%zu,\n\"shared\":{\"frames\":[", view->type);
     add_frame_table(view->stacks, out);
     buf_add_str(out, "]},\n\"profiles\":[");
-    for (type = 0; type < view->stacks->type_count; type++) {
+    for (size_t type = 0; type < view->stacks->type_count; type++) {
         buf_add_str(out, type ? ",\n" : "\n");
         add_profile(view->stacks, type, out);
     }

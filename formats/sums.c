@@ -19,12 +19,10 @@ void sums_add(int64_t *sum, int64_t value)
  * types if none is. */
 static size_t find_count_type(const struct pprof_stacks *stacks)
 {
-    size_t i;
-
-    for (i = 0; i < stacks->type_count; i++)
+    for (size_t i = 0; i < stacks->type_count; i++)
         if (strcmp(stacks->types[i].type, "samples") == 0)
             return i;
-    for (i = 0; i < stacks->type_count; i++)
+    for (size_t i = 0; i < stacks->type_count; i++)
         if (strcmp(stacks->types[i].unit, "count") == 0)
             return i;
     return stacks->type_count;
@@ -77,9 +75,8 @@ static void add_row_sums(struct adder *a, size_t number)
     const struct pprof_stacks_row *row = &a->stacks->rows[number];
     uint32_t mark = (uint32_t)number + 1, place, function;
     struct sum part;
-    size_t i;
 
-    for (i = 0; i < row->depth; i++) {
+    for (size_t i = 0; i < row->depth; i++) {
         place = place_of(a, row->lines[i]);
         function = a->stacks->lines[row->lines[i]].function;
         part = share(a, number, i == 0);
@@ -112,14 +109,13 @@ static bool add_call_sums(struct adder *a)
     struct sums_call *out = calloc(a->call_count + 1, sizeof(*out));
     const struct call *call, *before = NULL;
     struct sum part;
-    size_t i;
 
     a->sums->calls = out;
     if (!out)
         return false;
     if (a->call_count)
         qsort(a->calls, a->call_count, sizeof(*a->calls), compare_calls);
-    for (i = 0; i < a->call_count; i++, before = call) {
+    for (size_t i = 0; i < a->call_count; i++, before = call) {
         call = &a->calls[i];
         if (!before || before->callee != call->callee || before->caller != call->caller)
             out[a->sums->call_count++] = (struct sums_call){call->caller, call->callee, {0}};
@@ -143,8 +139,6 @@ static size_t count_calls(const struct pprof_stacks *stacks)
 /* Fills `a->sums`. False: out of memory. */
 static bool add_all_row_sums(struct adder *a)
 {
-    size_t i;
-
     a->sums->functions = calloc(a->stacks->function_count, sizeof(*a->sums->functions));
     a->sums->places = calloc(a->places.count + 1, sizeof(*a->sums->places));
     a->seen_function = calloc(a->stacks->function_count, sizeof(*a->seen_function));
@@ -152,7 +146,7 @@ static bool add_all_row_sums(struct adder *a)
     a->calls = calloc(count_calls(a->stacks) + 1, sizeof(*a->calls));
     if (!a->sums->functions || !a->sums->places || !a->seen_function || !a->seen_place || !a->calls)
         return false;
-    for (i = 0; i < a->stacks->row_count; i++)
+    for (size_t i = 0; i < a->stacks->row_count; i++)
         if (a->stacks->rows[i].values[a->type] != 0)
             add_row_sums(a, i);
     return add_call_sums(a);

@@ -96,9 +96,8 @@ double text_seconds(const char *unit)
     } units[] = {
         {"nanoseconds", 1e-9}, {"microseconds", 1e-6}, {"milliseconds", 1e-3}, {"seconds", 1},
         {"ns", 1e-9},          {"us", 1e-6},           {"ms", 1e-3},           {"s", 1}};
-    size_t i;
 
-    for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (strcmp(units[i].unit, unit) == 0)
             return units[i].seconds;
     return 0;
@@ -126,9 +125,8 @@ enum text_kind text_kind_of(const char *file)
 {
     static const char *const installed[] = {"/site-packages/", "/dist-packages/", "/lib/python",
                                             "/lib64/python", "<frozen "};
-    size_t i;
 
-    for (i = 0; i < sizeof(installed) / sizeof(installed[0]); i++)
+    for (size_t i = 0; i < sizeof(installed) / sizeof(installed[0]); i++)
         if (strstr(file, installed[i]))
             return TEXT_LIBRARY;
     return file[0] == '\0' ? TEXT_RUNTIME : TEXT_APP;

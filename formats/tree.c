@@ -44,9 +44,8 @@ static int compare_tree_paths(const void *x, const void *y)
 static struct path *sorted_paths(const struct pprof_stacks *stacks, bool by_line)
 {
     struct path *paths = malloc((stacks->row_count + 1) * sizeof(*paths));
-    size_t i;
 
-    for (i = 0; paths && i < stacks->row_count; i++)
+    for (size_t i = 0; paths && i < stacks->row_count; i++)
         paths[i] = (struct path){&stacks->rows[i], by_line ? NULL : stacks->lines};
     if (paths && stacks->row_count)
         qsort(paths, stacks->row_count, sizeof(*paths), compare_tree_paths);

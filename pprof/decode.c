@@ -150,9 +150,8 @@ static enum pprof_rc check_text_fields(struct decoder *d)
                                                FIELD_DEFAULT_TYPE, FIELD_DOC_URL};
     struct decode_text *text;
     enum pprof_rc rc;
-    size_t i;
 
-    for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         rc = decode_text_at(d, d->numbers[fields[i]], &text);
         if (rc != PPROF_OK) {
             err_within(d->err, "%s", kinds[fields[i]].name);

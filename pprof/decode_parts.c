@@ -318,13 +318,12 @@ static enum pprof_rc read_row(struct decoder *d, const Perftools__Profiles__Samp
 {
     struct row_key row = {0};
     enum pprof_rc rc = decode_sample_stack(d, sample, &row.stack);
-    size_t i;
 
     if (rc == PPROF_OK && sample->n_label > PPROF_LABELS_MAX) {
         err_set(d->err, "%zu labels, more than %d", sample->n_label, PPROF_LABELS_MAX);
         return PPROF_FULL;
     }
-    for (i = 0; i < sample->n_label && rc == PPROF_OK; i++)
+    for (size_t i = 0; i < sample->n_label && rc == PPROF_OK; i++)
         rc = decode_sample_label(d, sample->label[i], &row.labels[i]);
     return rc == PPROF_OK ? profile_row(d->profile, &row, sample->n_label, out) : rc;
 }

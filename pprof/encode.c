@@ -65,11 +65,10 @@ static void write_types(struct encoder *e)
 {
     Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT, *types = &type;
-    size_t i;
 
     part.n_sample_type = 1;
     part.sample_type = &types;
-    for (i = 0; i < e->profile->type_count; i++) {
+    for (size_t i = 0; i < e->profile->type_count; i++) {
         if (!(e->types >> i & 1))
             continue;
         type.type = e->texts[TEXT_TYPES + 2 * i].id;
@@ -151,7 +150,6 @@ static void write_rest(struct encoder *e)
     Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType period_type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
     int64_t comments[PPROF_COMMENTS_MAX];
-    size_t i;
 
     part.n_string_table = e->order.string_count;
     part.string_table = e->order.strings;
@@ -162,7 +160,7 @@ static void write_rest(struct encoder *e)
     if (e->meta->period_type.type)
         part.period_type = &period_type;
     part.period = e->meta->period;
-    for (i = 0; i < e->comment_count; i++)
+    for (size_t i = 0; i < e->comment_count; i++)
         comments[i] = e->texts[TEXT_COMMENTS + i].id;
     part.n_comment = e->comment_count;
     part.comment = comments;
@@ -173,9 +171,7 @@ static void write_rest(struct encoder *e)
 
 static void gather_texts(struct encoder *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->profile->type_count; i++) {
+    for (size_t i = 0; i < e->profile->type_count; i++) {
         if (!(e->types >> i & 1))
             continue;
         e->texts[TEXT_TYPES + 2 * i].text = e->profile->types[i].type;
@@ -185,7 +181,7 @@ static void gather_texts(struct encoder *e)
     e->texts[TEXT_PERIOD + 1].text = e->meta->period_type.unit;
     e->texts[TEXT_DEFAULT_TYPE].text = e->meta->default_type;
     e->texts[TEXT_DOC_URL].text = e->meta->doc_url;
-    for (i = 0; i < e->comment_count; i++)
+    for (size_t i = 0; i < e->comment_count; i++)
         e->texts[TEXT_COMMENTS + i].text = e->meta->comments[i];
 }
 
@@ -205,11 +201,9 @@ static enum pprof_rc order_encoder_rows(struct encoder *e)
 
 static enum pprof_rc write_profile_message(struct encoder *e, struct buf *out)
 {
-    size_t i;
-
     buf_reset(&e->plain);
     write_types(e);
-    for (i = 0; i < e->order.row_count; i++) {
+    for (size_t i = 0; i < e->order.row_count; i++) {
         order_fetch(&e->order, i);
         write_row(e, &e->order.rows[i]);
     }
@@ -299,9 +293,8 @@ static enum pprof_rc give_part(struct splitter *s, const uint32_t *rows, size_t 
 static uint32_t *sorted_rows(const struct order *order)
 {
     uint32_t *rows = calloc(order->row_count + 1, sizeof(*rows));
-    size_t i;
 
-    for (i = 0; rows && i < order->row_count; i++)
+    for (size_t i = 0; rows && i < order->row_count; i++)
         rows[i] = order->rows[i].number;
     return rows;
 }

@@ -122,13 +122,12 @@ static void give_values(struct pprof_delta_encoder *encoder, const struct pprof 
 {
     const int64_t *now = values_at(profile, row);
     int64_t *before = encoder->values + row * profile->type_count;
-    size_t i;
 
     if (memcmp(now, before, profile->type_count * sizeof(*now)) == 0)
         return;
     begin_feed_record(out, FEED_VALUES);
     wire_put_varint(out, row);
-    for (i = 0; i < profile->type_count; i++)
+    for (size_t i = 0; i < profile->type_count; i++)
         put_signed(out, grown(before[i], now[i]));
     memcpy(before, now, profile->type_count * sizeof(*now));
 }

@@ -118,11 +118,10 @@ static enum pprof_rc take_feed_stack(struct taking *t)
     uint32_t locations[PPROF_DEPTH_MAX], ours = LOST;
     enum pprof_rc rc = PPROF_OK;
     uint64_t depth;
-    size_t i;
 
     if (!wire_varint(&t->wire, &depth) || depth > PPROF_DEPTH_MAX)
         return PPROF_BAD;
-    for (i = 0; i < depth; i++) {
+    for (size_t i = 0; i < depth; i++) {
         if (!read_known(&t->wire, &t->decoder->locations, &locations[i]))
             return PPROF_BAD;
         rc = locations[i] == LOST ? PPROF_FULL : rc;
@@ -164,13 +163,12 @@ static enum pprof_rc take_row(struct taking *t)
     enum pprof_rc rc = PPROF_FULL;
     uint64_t count;
     bool full;
-    size_t i;
 
     if (!read_known(&t->wire, &t->decoder->stacks, &row.stack) || !wire_varint(&t->wire, &count) ||
         count > PPROF_LABELS_MAX)
         return PPROF_BAD;
     full = row.stack == LOST;
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (!read_feed_label(t, &row.labels[i], &full))
             return PPROF_BAD;
     if (!full)
@@ -182,11 +180,10 @@ static enum pprof_rc take_values(struct taking *t)
 {
     int64_t values[PPROF_TYPES_MAX];
     uint32_t row;
-    size_t i;
 
     if (!read_known(&t->wire, &t->decoder->rows, &row))
         return PPROF_BAD;
-    for (i = 0; i < t->into->type_count; i++)
+    for (size_t i = 0; i < t->into->type_count; i++)
         if (!read_signed(&t->wire, &values[i]))
             return PPROF_BAD;
     t->decoder->overflow += row == LOST;

@@ -35,9 +35,8 @@ static enum pprof_rc map_functions(struct merger *m)
 {
     const struct function_key *key;
     enum pprof_rc rc = PPROF_OK;
-    uint32_t i;
 
-    for (i = 0; i < m->from->functions.count && rc == PPROF_OK; i++) {
+    for (uint32_t i = 0; i < m->from->functions.count && rc == PPROF_OK; i++) {
         key = function_at(m->from, i);
         rc = pprof_function(m->into, text_at(m->from, key->name), text_at(m->from, key->file),
                             key->start_line, &m->functions[i]);
@@ -49,9 +48,8 @@ static enum pprof_rc map_locations(struct merger *m)
 {
     const struct location_key *key;
     enum pprof_rc rc = PPROF_OK;
-    uint32_t i;
 
-    for (i = 0; i < m->from->locations.count && rc == PPROF_OK; i++) {
+    for (uint32_t i = 0; i < m->from->locations.count && rc == PPROF_OK; i++) {
         key = location_at(m->from, i);
         rc = pprof_location(m->into, m->functions[key->function], key->line, key->column,
                             &m->locations[i]);
@@ -84,9 +82,8 @@ static bool lend_labels(const struct merger *m, const struct row_key *key, size_
 {
     const struct pprof_rule *rule = &m->rule;
     bool wanted = !rule->key;
-    size_t i;
 
-    for (i = 0; i < *count; i++) {
+    for (size_t i = 0; i < *count; i++) {
         lend_label(m->from, &key->labels[i], &labels[i]);
         wanted = wanted || (!labels[i].str && labels[i].num == rule->num &&
                             strcmp(labels[i].key, rule->key) == 0);
@@ -130,11 +127,10 @@ static enum pprof_rc merge_row(struct merger *m, uint32_t row)
 static enum pprof_rc merge_rows(struct merger *m)
 {
     enum pprof_rc rc = map_functions(m);
-    uint32_t row;
 
     if (rc == PPROF_OK)
         rc = map_locations(m);
-    for (row = 0; row < m->from->rows.count && rc == PPROF_OK; row++)
+    for (uint32_t row = 0; row < m->from->rows.count && rc == PPROF_OK; row++)
         rc = merge_row(m, row);
     return rc;
 }
@@ -175,11 +171,10 @@ enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct ppro
                                 size_t type)
 {
     struct merger m = {.into = into, .from = from};
-    size_t i;
 
     if (to >= into->type_count || type >= from->type_count)
         return PPROF_BAD;
-    for (i = 0; i < from->type_count; i++)
+    for (size_t i = 0; i < from->type_count; i++)
         m.type_of[i] = i == type ? to : PPROF_TYPES_MAX;
     return merge(&m);
 }

@@ -110,9 +110,8 @@ static bool use_stack(struct maps *maps, uint32_t stack)
 static bool is_chosen(const struct maps *maps, uint32_t row)
 {
     const int64_t *values = values_at(maps->profile, row);
-    size_t i;
 
-    for (i = 0; i < maps->profile->type_count; i++) {
+    for (size_t i = 0; i < maps->profile->type_count; i++) {
         if (values[i] != 0 && maps->types >> i & 1)
             return true;
     }
@@ -158,10 +157,9 @@ static char *good_text(struct order *order, const char *text)
 
 static bool use_others(struct maps *maps, struct order_text *others, size_t count)
 {
-    size_t i;
     char *text;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         others[i].id = 0;
         if (!others[i].text)
             continue;
@@ -184,14 +182,13 @@ static int compare_texts(const void *a, const void *b)
 static bool number_texts(struct maps *maps)
 {
     struct order *order = maps->order;
-    size_t i;
 
     qsort(maps->refs, maps->ref_count, sizeof(maps->refs[0]), compare_texts);
     order->strings[0] = arena_strndup(&order->arena, "", 0);
     if (!order->strings[0])
         return false;
     order->string_count = 1;
-    for (i = 0; i < maps->ref_count; i++) {
+    for (size_t i = 0; i < maps->ref_count; i++) {
         if (strcmp(maps->refs[i].text, order->strings[order->string_count - 1]) != 0)
             order->strings[order->string_count++] = maps->refs[i].text;
         *maps->refs[i].id = (uint32_t)order->string_count - 1;
@@ -212,11 +209,9 @@ static int compare_items(const void *a, const void *b)
 /* Sorts items and notes their ids. */
 static void number_items(struct order_item *items, size_t count, uint32_t *ids)
 {
-    size_t i;
-
     if (count)
         qsort(items, count, sizeof(*items), compare_items);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         ids[items[i].number] = (uint32_t)i + 1;
 }
 
@@ -224,12 +219,11 @@ static bool order_functions(struct maps *maps)
 {
     struct order *order = maps->order;
     struct order_item *item = zeroed(order, order->function_count, sizeof(*item));
-    uint32_t number;
 
     order->functions = item;
     if (!item)
         return false;
-    for (number = 0; number < maps->profile->functions.count; number++) {
+    for (uint32_t number = 0; number < maps->profile->functions.count; number++) {
         if (maps->functions[number] == UNUSED)
             continue;
         item->number = number;
@@ -246,12 +240,11 @@ static bool order_locations(struct maps *maps)
 {
     struct order *order = maps->order;
     struct order_item *item = zeroed(order, order->location_count, sizeof(*item));
-    uint32_t number;
 
     order->locations = item;
     if (!item)
         return false;
-    for (number = 0; number < maps->profile->locations.count; number++) {
+    for (uint32_t number = 0; number < maps->profile->locations.count; number++) {
         if (maps->locations[number] == UNUSED)
             continue;
         item->number = number;
@@ -267,9 +260,8 @@ static void translate_stacks(struct maps *maps)
 {
     const uint32_t *locations;
     size_t i, depth;
-    uint32_t stack;
 
-    for (stack = 0; stack < maps->profile->stacks.count; stack++) {
+    for (uint32_t stack = 0; stack < maps->profile->stacks.count; stack++) {
         if (!maps->stacks[stack])
             continue;
         locations = stack_at(maps->profile, stack, &depth);
@@ -281,11 +273,10 @@ static void translate_stacks(struct maps *maps)
 static bool translate_labels(struct maps *maps, const struct row_key *key, struct order_row *row)
 {
     struct label_key *labels = zeroed(maps->order, row->label_count, sizeof(*labels));
-    size_t i;
 
     if (!labels)
         return false;
-    for (i = 0; i < row->label_count; i++) {
+    for (size_t i = 0; i < row->label_count; i++) {
         labels[i] = key->labels[i];
         labels[i].key = maps->texts[labels[i].key];
         if (labels[i].str != NO_TEXT)
@@ -322,9 +313,8 @@ static int compare_order_rows(const void *a, const void *b)
 {
     const struct order_row *x = a, *y = b;
     int order = compare_stacks(x, y);
-    size_t i;
 
-    for (i = 0; order == 0 && i < x->label_count && i < y->label_count; i++)
+    for (size_t i = 0; order == 0 && i < x->label_count && i < y->label_count; i++)
         order = compare_labels(&x->labels[i], &y->labels[i]);
     if (order)
         return order;
@@ -336,12 +326,11 @@ static bool order_rows(struct maps *maps)
     struct order *order = maps->order;
     struct order_row *row = zeroed(order, order->row_count, sizeof(*row));
     const struct row_key *key;
-    size_t i;
 
     order->rows = row;
     if (!row)
         return false;
-    for (i = 0; i < order->row_count; i++, row++) {
+    for (size_t i = 0; i < order->row_count; i++, row++) {
         key = row_at(maps->profile, maps->rows[i], &row->label_count);
         (void)stack_at(maps->profile, key->stack, &row->depth);
         row->frames = maps->stacks[key->stack];

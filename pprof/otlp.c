@@ -114,7 +114,6 @@ enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute
     uint32_t number, before = o->rows.count;
     enum pprof_rc rc;
     int64_t *sums;
-    size_t i;
 
     sort_numbers(row->attributes, attribute_count);
     if (!ARRAY_RESERVE(o->values, o->values_capacity, (o->rows.count + (size_t)1) * o->type_count))
@@ -123,7 +122,7 @@ enum pprof_rc otlp_sample(struct otlp *o, struct otlp_row *row, size_t attribute
     if (rc != PPROF_OK)
         return rc;
     sums = o->values + number * o->type_count;
-    for (i = 0; i < o->type_count; i++) {
+    for (size_t i = 0; i < o->type_count; i++) {
         if (o->rows.count > before)
             sums[i] = 0;
         if (values[i] > 0)
@@ -152,9 +151,8 @@ static void write_sample(struct otlp *o, const struct table_entry *entry, int64_
 static void write_samples(struct otlp *o, size_t type)
 {
     int64_t value;
-    uint32_t i;
 
-    for (i = 0; i < o->rows.count; i++) {
+    for (uint32_t i = 0; i < o->rows.count; i++) {
         value = o->values[i * o->type_count + type];
         if (value > 0)
             write_sample(o, &o->rows.entries[i], value);
@@ -177,9 +175,7 @@ static enum pprof_rc fill_type(struct otlp *o, const struct pprof_type *type, Ot
 
 static bool has_value(const struct otlp *o, size_t type)
 {
-    uint32_t i;
-
-    for (i = 0; i < o->rows.count; i++) {
+    for (uint32_t i = 0; i < o->rows.count; i++) {
         if (o->values[i * o->type_count + type] > 0)
             return true;
     }
@@ -190,12 +186,11 @@ static bool has_value(const struct otlp *o, size_t type)
 static ProtobufCBinaryData take_id(struct otlp *o, unsigned char id[OTLP_ID_SIZE])
 {
     static const unsigned char no_id[OTLP_ID_SIZE];
-    size_t i;
 
     if (memcmp(o->id, no_id, sizeof(o->id)) == 0)
         return (ProtobufCBinaryData){0, NULL};
     memcpy(id, o->id, sizeof(o->id));
-    for (i = OTLP_ID_SIZE; i-- > 0 && ++o->id[i] == 0;)
+    for (size_t i = OTLP_ID_SIZE; i-- > 0 && ++o->id[i] == 0;)
         continue;
     return (ProtobufCBinaryData){OTLP_ID_SIZE, id};
 }
@@ -255,9 +250,7 @@ enum pprof_rc otlp_profile(struct otlp *o, size_t type, const struct otlp_type *
 
 static bool is_first(const struct otlp_attribute *attributes, size_t at)
 {
-    size_t i;
-
-    for (i = 0; i < at; i++) {
+    for (size_t i = 0; i < at; i++) {
         if (strcmp(attributes[i].key, attributes[at].key) == 0)
             return false;
     }
@@ -290,9 +283,8 @@ static bool repair(struct otlp *o, struct otlp_attribute *attribute)
 {
     const char **texts[2] = {&attribute->key, &attribute->str};
     struct buf *text = &o->dictionary.key;
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (!*texts[i])
             continue;
         buf_reset(text);
@@ -308,9 +300,8 @@ static enum pprof_rc write_resource(struct otlp *o, const struct otlp_attribute 
                                     size_t count)
 {
     struct otlp_attribute good[OTLP_ATTRIBUTES_MAX];
-    size_t i;
 
-    for (i = 0; i < count && i < OTLP_ATTRIBUTES_MAX; i++) {
+    for (size_t i = 0; i < count && i < OTLP_ATTRIBUTES_MAX; i++) {
         good[i] = attributes[i];
         if (!repair(o, &good[i]))
             return PPROF_NOMEM;

@@ -28,20 +28,17 @@ static const uint32_t fields[OTLP_TABLES] = {
 void otlp_dictionary_init(struct otlp_dictionary *d, size_t max_bytes)
 {
     uint64_t seed = (uint64_t)(uintptr_t)d; /* what a target cannot know */
-    size_t i;
 
     *d = (struct otlp_dictionary){0};
     arena_init(&d->arena, max_bytes);
     buf_init(&d->key, max_bytes);
-    for (i = 0; i < OTLP_TABLES; i++)
+    for (size_t i = 0; i < OTLP_TABLES; i++)
         table_init(&d->tables[i], &d->arena, seed);
 }
 
 void otlp_dictionary_finish(struct otlp_dictionary *d)
 {
-    size_t i;
-
-    for (i = 0; i < OTLP_TABLES; i++)
+    for (size_t i = 0; i < OTLP_TABLES; i++)
         table_finish(&d->tables[i]);
     buf_finish(&d->key);
     arena_finish(&d->arena);
@@ -150,9 +147,8 @@ enum pprof_rc otlp_dictionary_reset(struct otlp_dictionary *d)
     static const unsigned char zeros[OTLP_TRACE_SIZE + OTLP_SPAN_SIZE];
     enum pprof_rc rc;
     uint32_t first; /* 0, as each is the first of its table */
-    size_t i;
 
-    for (i = 0; i < OTLP_TABLES; i++)
+    for (size_t i = 0; i < OTLP_TABLES; i++)
         table_reset(&d->tables[i]);
     arena_reset(&d->arena);
     d->size = wire_nested_size(0); /* the empty mapping */
@@ -178,13 +174,11 @@ size_t otlp_dictionary_size(const struct otlp_dictionary *d)
 void otlp_dictionary_write(const struct otlp_dictionary *d, struct buf *out)
 {
     const struct table *table;
-    uint32_t i;
-    size_t which;
 
     wire_put_bytes(out, DICTIONARY_MAPPING_TABLE, "", 0);
-    for (which = 0; which < OTLP_TABLES; which++) {
+    for (size_t which = 0; which < OTLP_TABLES; which++) {
         table = &d->tables[which];
-        for (i = 0; i < table->count; i++)
+        for (uint32_t i = 0; i < table->count; i++)
             wire_put_bytes(out, fields[which], table->entries[i].key, table->entries[i].size);
     }
 }

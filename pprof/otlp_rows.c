@@ -42,10 +42,9 @@ static enum pprof_rc take_maps(struct otlp_rows *rows)
     size_t counts[] = {order->string_count, order->function_count, order->location_count};
     void *map = NULL;
     enum pprof_rc rc = table_alloc(&order->arena, order->depth_max * sizeof(*rows->frames), &map);
-    size_t i;
 
     rows->frames = map;
-    for (i = 0; i < 3 && rc == PPROF_OK; i++) {
+    for (size_t i = 0; i < 3 && rc == PPROF_OK; i++) {
         rc = table_alloc(&order->arena, counts[i] * sizeof(uint32_t), &map);
         *maps[i] = map;
     }
@@ -57,9 +56,8 @@ static enum pprof_rc order_otlp_rows(struct otlp_rows *rows)
     const struct otlp_service *service = &rows->service;
     uint32_t types = 0;
     enum pprof_rc rc;
-    size_t i;
 
-    for (i = 0; i < service->type_count; i++) {
+    for (size_t i = 0; i < service->type_count; i++) {
         types |= 1U << service->types[i].value;
         rows->left_over[i] = service->types[i].scale / 2;
         rows->type_used += pprof_total(service->profile, service->types[i].value) > 0;
@@ -188,9 +186,8 @@ static enum pprof_rc add_otlp_stack(struct otlp *o, struct otlp_rows *rows,
 {
     enum pprof_rc rc = PPROF_OK;
     uint32_t number = 0;
-    size_t i;
 
-    for (i = 0; i < row->depth && rc == PPROF_OK; i++) {
+    for (size_t i = 0; i < row->depth && rc == PPROF_OK; i++) {
         rc = add_otlp_location(o, rows, row->frames[i], &number);
         rows->frames[i] = number;
     }
@@ -200,9 +197,7 @@ static enum pprof_rc add_otlp_stack(struct otlp *o, struct otlp_rows *rows,
 
 static const char *attribute_name(const char *label)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(names[i].label, label) == 0)
             return names[i].attribute;
     }
@@ -211,9 +206,7 @@ static const char *attribute_name(const char *label)
 
 static bool is_among(const uint32_t *numbers, size_t count, uint32_t number)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (numbers[i] == number)
             return true;
     }
@@ -255,9 +248,8 @@ static bool scale_values(struct otlp_rows *rows, const struct order_row *row,
     const struct otlp_service *service = &rows->service;
     bool any = false;
     int64_t value;
-    size_t i;
 
-    for (i = 0; i < service->type_count; i++) {
+    for (size_t i = 0; i < service->type_count; i++) {
         value = row->values[service->types[i].value];
         value = value > 0 ? add_saturated(value, rows->left_over[i]) : 0;
         out[i] = value / service->types[i].scale;
@@ -304,9 +296,8 @@ static enum pprof_rc write_profiles(struct otlp *o, const struct otlp_rows *rows
 {
     const struct otlp_service *service = &rows->service;
     enum pprof_rc rc = PPROF_OK;
-    size_t i;
 
-    for (i = 0; i < service->type_count && rc == PPROF_OK; i++)
+    for (size_t i = 0; i < service->type_count && rc == PPROF_OK; i++)
         rc = otlp_profile(o, i, &service->types[i], service->time_ns, service->duration_ns);
     if (rc == PPROF_OK)
         rc = otlp_resource(o, service->attributes, service->attribute_count);

@@ -37,9 +37,8 @@ static void init_tables(struct pprof *profile)
 static bool copy_types(struct pprof *profile, const struct pprof_type *types)
 {
     size_t at[PPROF_TYPES_MAX][2] = {{0}};
-    size_t i;
 
-    for (i = 0; i < profile->type_count; i++) {
+    for (size_t i = 0; i < profile->type_count; i++) {
         at[i][0] = profile->names.size;
         utf8_repair(types[i].type, strlen(types[i].type), &profile->names);
         buf_add(&profile->names, "", 1);
@@ -49,7 +48,7 @@ static bool copy_types(struct pprof *profile, const struct pprof_type *types)
     }
     if (buf_failed(&profile->names))
         return false;
-    for (i = 0; i < profile->type_count; i++)
+    for (size_t i = 0; i < profile->type_count; i++)
         profile->types[i] = (struct pprof_type){buf_text(&profile->names) + at[i][0],
                                                 buf_text(&profile->names) + at[i][1]};
     return true;
@@ -161,11 +160,9 @@ enum pprof_rc pprof_location(struct pprof *profile, uint32_t function, int32_t l
 enum pprof_rc pprof_stack(struct pprof *profile, const uint32_t *locations, size_t depth,
                           uint32_t *out)
 {
-    size_t i;
-
     if (depth > PPROF_DEPTH_MAX)
         return PPROF_FULL;
-    for (i = 0; i < depth; i++) {
+    for (size_t i = 0; i < depth; i++) {
         if (locations[i] >= profile->locations.count)
             return PPROF_BAD;
     }
@@ -251,13 +248,12 @@ enum pprof_rc pprof_row(struct pprof *profile, uint32_t stack, const struct ppro
 {
     struct row_key row = {.stack = stack};
     enum pprof_rc rc;
-    size_t i;
 
     if (stack >= profile->stacks.count)
         return PPROF_BAD;
     if (label_count > PPROF_LABELS_MAX)
         return PPROF_FULL;
-    for (i = 0; i < label_count; i++) {
+    for (size_t i = 0; i < label_count; i++) {
         rc = intern_label(profile, &labels[i], &row.labels[i]);
         if (rc != PPROF_OK)
             return rc;
@@ -268,12 +264,11 @@ enum pprof_rc pprof_row(struct pprof *profile, uint32_t stack, const struct ppro
 void pprof_add(struct pprof *profile, uint32_t row, const int64_t *values)
 {
     int64_t *sums;
-    size_t i;
 
     if (row >= profile->rows.count)
         return;
     sums = values_at(profile, row);
-    for (i = 0; i < profile->type_count; i++)
+    for (size_t i = 0; i < profile->type_count; i++)
         sums[i] = add_saturated(sums[i], values[i]);
 }
 
@@ -285,11 +280,10 @@ size_t pprof_row_count(const struct pprof *profile)
 int64_t pprof_total(const struct pprof *profile, size_t type)
 {
     int64_t total = 0;
-    uint32_t row;
 
     if (type >= profile->type_count)
         return 0;
-    for (row = 0; row < profile->rows.count; row++)
+    for (uint32_t row = 0; row < profile->rows.count; row++)
         total = add_saturated(total, values_at(profile, row)[type]);
     return total;
 }

@@ -55,9 +55,8 @@ static const struct pprof_label *lay_labels(struct layout *l, const struct order
     struct pprof_label *labels =
         arena_alloc(&l->order.arena, from->label_count * sizeof(*labels) + 1);
     const struct label_key *key;
-    size_t i;
 
-    for (i = 0; labels && i < from->label_count; i++) {
+    for (size_t i = 0; labels && i < from->label_count; i++) {
         key = &from->labels[i];
         labels[i] = (struct pprof_label){
             .key = l->order.strings[key->key],
@@ -73,11 +72,10 @@ static bool lay_rows(struct layout *l)
     struct pprof_stacks_row *rows =
         arena_alloc(&l->order.arena, (l->order.row_count + 1) * sizeof(*rows));
     const struct order_row *from;
-    size_t i;
 
     if (!rows)
         return false;
-    for (i = 0; i < l->order.row_count; i++) {
+    for (size_t i = 0; i < l->order.row_count; i++) {
         from = &l->order.rows[i];
         rows[i] = (struct pprof_stacks_row){from->frames, from->depth, from->values,
                                             lay_labels(l, from), from->label_count};

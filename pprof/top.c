@@ -44,9 +44,8 @@ static int compare_tops(const void *a, const void *b)
 static void name_tops(const struct pprof *profile, struct pprof_top *tops)
 {
     const struct function_key *key;
-    uint32_t i;
 
-    for (i = 0; i < profile->functions.count; i++) {
+    for (uint32_t i = 0; i < profile->functions.count; i++) {
         key = function_at(profile, i);
         tops[i].name = text_at(profile, key->name);
         tops[i].file = text_at(profile, key->file);

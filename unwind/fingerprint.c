@@ -22,9 +22,7 @@ enum {
 
 static const struct listed *find_thread(const struct cpy_target *t, cpy_addr state)
 {
-    size_t i;
-
-    for (i = 0; i < t->list.thread_count; i++)
+    for (size_t i = 0; i < t->list.thread_count; i++)
         if (t->list.threads[i].words.addr == state)
             return &t->list.threads[i];
     return NULL;
@@ -89,15 +87,14 @@ static enum cpy_rc mix_stack(struct cpy_target *t, const struct raw_stack *stack
     const size_t depth = stack->depth < FRAMES ? stack->depth : FRAMES;
     const struct raw_frame *frame;
     enum cpy_rc rc = CPY_OK;
-    size_t i;
 
-    for (i = 0; i < depth; i++) {
+    for (size_t i = 0; i < depth; i++) {
         frame = &stack->frames[i];
         *hash = hash_fnv(*hash, &frame->addr, sizeof(frame->addr));
         *hash = hash_fnv(*hash, &frame->code, sizeof(frame->code));
         *hash = hash_fnv(*hash, &frame->unit, sizeof(frame->unit));
     }
-    for (i = 0; i < depth && rc == CPY_OK; i += BATCH)
+    for (size_t i = 0; i < depth && rc == CPY_OK; i += BATCH)
         rc = mix_batch(t, &stack->frames[i], depth - i < BATCH ? depth - i : BATCH, hash);
     return rc;
 }

@@ -24,9 +24,8 @@ static void find_sleepers(struct cpy_target *t)
 {
     const bool asks = target_asks_cpu(t) && t->options.only == 0 && t->list.interp_count == 1;
     struct cached *cached;
-    size_t i;
 
-    for (i = 0; i < t->cache.threads.count; i++) {
+    for (size_t i = 0; i < t->cache.threads.count; i++) {
         cached = t->cache.threads.all[i];
         cached->sleeps = asks && cached->whole && !cached->out.torn &&
                          sched_idle_since_read(&cached->sched_idle);
@@ -58,9 +57,7 @@ void gil_skip_fetch_all(struct cpy_target *t)
 /* The thread of an interpreter that held the GIL last; SIZE_MAX: it is none that was listed. */
 static size_t last_holder_of(const struct cpy_target *t, size_t interp)
 {
-    size_t i;
-
-    for (i = 0; i < t->list.thread_count; i++)
+    for (size_t i = 0; i < t->list.thread_count; i++)
         if (t->list.threads[i].interp == interp &&
             t->list.threads[i].words.addr == t->list.interps[interp].last_holder)
             return i;
@@ -80,12 +77,10 @@ static void mark(struct cpy_target *t, size_t i)
 /* Marks those that held the GILs last, instead of those that ran before the last sample. */
 static void mark_runners(struct cpy_target *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->gil_skip.ran_count; i++)
+    for (size_t i = 0; i < t->gil_skip.ran_count; i++)
         t->list.threads[t->gil_skip.ran[i]].ran = false;
     t->gil_skip.ran_count = 0;
-    for (i = 0; i < t->list.interp_count; i++)
+    for (size_t i = 0; i < t->list.interp_count; i++)
         if (!sched_idle_since_read(&t->list.threads[t->list.interps[i].runner].cached->sched_idle))
             mark(t, t->list.interps[i].runner);
 }
@@ -120,9 +115,8 @@ static bool read_ran(struct cpy_target *t)
 {
     const struct reader reader = target_reader(t);
     struct thread_words now;
-    size_t i;
 
-    for (i = 0; i < t->gil_skip.ran_count; i++) {
+    for (size_t i = 0; i < t->gil_skip.ran_count; i++) {
         struct listed *thread = &t->list.threads[t->gil_skip.ran[i]];
 
         t->prefetch.now = &thread->cached->set;
@@ -191,11 +185,10 @@ bool gil_skip_all_idle(struct cpy_target *t)
     struct prefetch_set *common = &t->sets.common;
     struct interp *then, now;
     bool idle = true;
-    size_t i;
 
     prefetch_fetch(&t->prefetch, &common, 1);
     t->prefetch.now = common;
-    for (i = 0; idle && i < t->list.interp_count; i++) {
+    for (size_t i = 0; idle && i < t->list.interp_count; i++) {
         then = &t->list.interps[i];
         idle = thread_list_read_interp(t, then, &now) == CPY_OK && now.next == then->next &&
                now.id == then->id && now.threads_head == then->threads_head && now.counts &&
@@ -209,12 +202,11 @@ bool gil_skip_all_idle(struct cpy_target *t)
 bool gil_skip_gil_is_free(struct cpy_target *t)
 {
     cpy_addr holder = 1;
-    size_t i;
 
     if (t->found.gil_current == 0 ||
         mem_read_word(t->process.mem, t->found.gil_current, &holder) != CPY_OK || holder != 0)
         return false;
-    for (i = 0; i < t->list.thread_count; i++)
+    for (size_t i = 0; i < t->list.thread_count; i++)
         if (t->list.threads[i].cached->out.tid == t->running.last_ran && !t->list.threads[i].joined)
             return sched_idle_since_look(&t->list.threads[i].cached->sched_idle);
     return false;
@@ -224,7 +216,6 @@ bool gil_skip_gil_is_free(struct cpy_target *t)
 static bool is_gil_skip_ready(struct cpy_target *t)
 {
     const struct listed *thread;
-    size_t i;
 
     if (t->list.thread_count == 0 || t->options.only != 0 ||
         !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->list.thread_count + 2) ||
@@ -233,7 +224,7 @@ static bool is_gil_skip_ready(struct cpy_target *t)
     for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++)
         if (!thread->cached->whole || thread->joined || thread->outer != 0)
             return false;
-    for (i = 0; i < t->list.interp_count; i++) {
+    for (size_t i = 0; i < t->list.interp_count; i++) {
         t->list.interps[i].runner = last_holder_of(t, i);
         if (!t->list.interps[i].counts || t->list.interps[i].runner == SIZE_MAX)
             return false;
@@ -263,13 +254,11 @@ static void note_runner(struct cpy_target *t)
 
 void gil_skip_end(struct cpy_target *t)
 {
-    size_t i;
-
     if (!t->gil_skip.active) {
         t->gil_skip.ran_count = 0;
         t->gil_skip.ready = is_gil_skip_ready(t);
     }
-    for (i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++)
+    for (size_t i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++)
         t->gil_skip.ready &= t->list.threads[t->gil_skip.ran[i]].cached->whole;
     note_runner(t);
 }

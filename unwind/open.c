@@ -22,11 +22,10 @@ static enum cpy_rc try_unproven(struct cpy_target *t, struct err *err)
     enum { SAMPLES = 20 };
     size_t counts[2] = {0, 0}; /* whole, torn */
     enum cpy_rc rc = CPY_OK;
-    int i;
 
     if (layout_is_proven(t->found.hexversion))
         return CPY_OK;
-    for (i = 0; i < SAMPLES && rc == CPY_OK; i++)
+    for (int i = 0; i < SAMPLES && rc == CPY_OK; i++)
         rc = cpy_sample(t, count_torn_or_whole, counts);
     if (rc == CPY_GONE || rc == CPY_DENIED || rc == CPY_NOMEM)
         return rc;

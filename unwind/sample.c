@@ -153,11 +153,10 @@ static enum cpy_rc read_state_stack(struct cpy_target *t, struct listed *thread,
                                     struct cached_stack *out, bool *gone)
 {
     enum cpy_rc rc;
-    int tries;
 
     t->prefetch.now = &thread->cached->set;
     rc = try_part(t, thread, true, out);
-    for (tries = 1;
+    for (int tries = 1;
          rc == CPY_RACED && tries < WALK_TRIES && t->process.mem->reads < t->process.reads_limit;
          tries++) {
         rc = read_again(t, thread, gone);
@@ -453,7 +452,6 @@ static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, v
 {
     enum cpy_rc rc = CPY_OK;
     struct listed *thread;
-    size_t i;
 
     t->tasks.awaiters_fetched = false;
     t->gil_skip.active = gil_skip_begin(t);
@@ -468,7 +466,7 @@ static enum cpy_rc sample_all_threads(struct cpy_target *t, each_thread *each, v
         t->stats.threads += t->list.thread_count - t->gil_skip.ran_count;
         t->stats.threads_kept += t->list.thread_count - t->gil_skip.ran_count;
     }
-    for (i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
+    for (size_t i = 0; rc == CPY_OK && i < t->list.thread_count; i++) {
         thread = &t->list.threads[i];
         if (t->gil_skip.active ? !thread->ran : sleeps_on(t, thread))
             give_cached(t, thread, each, ctx);
@@ -531,9 +529,8 @@ static bool all_sleep(struct cpy_target *t, bool still)
 {
     bool asleep = t->options.status & CPY_STATUS_CPU && t->list.thread_count > 0;
     struct sched_idle *sched_idle;
-    size_t i;
 
-    for (i = 0; asleep && i < t->list.thread_count; i++) {
+    for (size_t i = 0; asleep && i < t->list.thread_count; i++) {
         sched_idle = &t->list.threads[i].cached->sched_idle;
         asleep = t->list.threads[i].joined ||
                  (still ? sched_idle_since_look(sched_idle) : sched_idle->asleep);
@@ -556,9 +553,7 @@ bool cpy_asleep(struct cpy_target *t)
 /* True if each thread's stack is known as it was. */
 static bool is_known_whole(const struct cpy_target *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->list.thread_count; i++)
+    for (size_t i = 0; i < t->list.thread_count; i++)
         if (!t->list.threads[i].cached->whole || t->list.threads[i].joined ||
             t->list.threads[i].outer != 0)
             return false;
@@ -568,11 +563,10 @@ static bool is_known_whole(const struct cpy_target *t)
 enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
 {
     bool known;
-    size_t i;
 
     target_begin(t);
     known = is_known_whole(t);
-    for (i = 0; known && i < t->list.thread_count; i++)
+    for (size_t i = 0; known && i < t->list.thread_count; i++)
         give_asleep(t, &t->list.threads[i], each, ctx);
     target_end(t);
     return known ? CPY_OK : CPY_RACED;
@@ -580,9 +574,7 @@ enum cpy_rc cpy_replay_last(struct cpy_target *t, each_thread *each, void *ctx)
 
 void cpy_trim(struct cpy_target *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->cache.threads.count; i++)
+    for (size_t i = 0; i < t->cache.threads.count; i++)
         prefetch_release(&t->prefetch, &t->cache.threads.all[i]->set);
     prefetch_release(&t->prefetch, &t->tasks.all);
     prefetch_release(&t->prefetch, &t->tasks.awaiters);

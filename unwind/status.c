@@ -30,13 +30,12 @@ static bool has_exception(struct cpy_target *t, const struct thread_words *words
     enum { ITEMS_MAX = 256 };
     const struct layout *l = &t->found.layout;
     cpy_addr value, item = words->exc_info;
-    int items;
 
     if (words->current_exception != 0)
         return true;
     if (l->thread.exc_info == NO_FIELD)
         return is_exception(t, words->exc_value);
-    for (items = 0; item != 0 && items < ITEMS_MAX; items++) {
+    for (int items = 0; item != 0 && items < ITEMS_MAX; items++) {
         struct mem_range ranges[2] = {{item + l->thread.exc_value, &value, 8},
                                       {item + l->thread.exc_previous, &item, 8}};
 

@@ -409,10 +409,9 @@ static enum cpy_rc try_often(struct cpy_target *t, const struct task_group *grou
 {
     uint64_t generation = 0;
     enum cpy_rc rc = CPY_RACED;
-    int tries;
 
     memo_record(group->memos, group->thread, t->found.layout.asyncio.thread_size);
-    for (tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
+    for (int tries = 0; rc == CPY_RACED && tries < TASK_TRIES; tries++) {
         if (tries > 0) {
             memo_discard(group->memos);
             task_prepare_retry(t, group);

@@ -27,12 +27,11 @@ static enum cpy_rc read_list(struct cpy_target *t, const struct task_group *grou
     struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc = CPY_RACED;
     void *nodes = memo_find(group->memos, key);
-    int tries;
 
     if (nodes)
         return tasklist_take(list, nodes);
     memo_record(group->memos, 0, 0);
-    for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
+    for (int tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
         if (tries > 0) {
             memo_discard(group->memos);
             task_prepare_retry(t, group);
@@ -54,10 +53,9 @@ static enum cpy_rc give_list(struct cpy_target *t, struct task_group *group, cpy
     const struct tasklist *list = &t->tasks.asyncio.list;
     uint32_t node = t->found.layout.asyncio.node;
     enum cpy_rc rc = read_list(t, group, head);
-    size_t i;
 
     task_begin_group(t, group);
-    for (i = 0; i < list->count && rc == CPY_OK; i++) {
+    for (size_t i = 0; i < list->count && rc == CPY_OK; i++) {
         if (list->nodes[i] - node == running)
             running = 0;
         rc = give_task(t, group, list->nodes[i] - node, each, ctx);
@@ -93,7 +91,6 @@ static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *i
 enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
 {
     enum cpy_rc rc;
-    size_t i;
 
     target_look_for_asyncio(t, true);
     if (t->tasks.asyncio.table == 0)
@@ -105,9 +102,9 @@ enum cpy_rc cpy_tasks(struct cpy_target *t, each_task *each, void *ctx)
     rc = thread_list_all(t);
     t->prefetch.now = t->sets.only;
     memos_begin(&t->tasks.all_memos);
-    for (i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
         rc = give_thread(t, &t->list.threads[i], each, ctx);
-    for (i = 0; i < t->list.interp_count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < t->list.interp_count && rc == CPY_OK; i++)
         rc = give_left_behind(t, &t->list.interps[i], each, ctx);
     memos_end(&t->tasks.all_memos);
     t->sets.only = NULL;
@@ -121,13 +118,12 @@ static enum cpy_rc give_and_follow(struct cpy_target *t, const struct task_group
 {
     struct cpy_task task;
     bool gone;
-    uint32_t i;
     enum cpy_rc rc = task_read(t, group, addr, &task, &gone);
 
     if (rc != CPY_OK || gone)
         return rc;
     each(ctx, &task);
-    for (i = 0; i < task.awaited_by_count && rc == CPY_OK; i++)
+    for (uint32_t i = 0; i < task.awaited_by_count && rc == CPY_OK; i++)
         rc = tasklist_add(&t->tasks.asyncio.list, task.awaited_by[i], CPY_AWAITERS_MAX);
     return rc;
 }
@@ -145,12 +141,11 @@ static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thre
     };
     struct tasklist *list = &t->tasks.asyncio.list;
     enum cpy_rc rc;
-    size_t i;
 
     task_begin_group(t, &group);
     list->count = 0;
     rc = tasklist_add(list, thread->words.running_task, CPY_AWAITERS_MAX);
-    for (i = 0; i < list->count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < list->count && rc == CPY_OK; i++)
         rc = give_and_follow(t, &group, list->nodes[i], each, ctx);
     return rc;
 }
@@ -158,7 +153,6 @@ static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thre
 enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
 {
     enum cpy_rc rc = CPY_OK;
-    size_t i;
 
     if (t->tasks.asyncio.table == 0)
         return CPY_FOREIGN;
@@ -167,7 +161,7 @@ enum cpy_rc cpy_running_tasks(struct cpy_target *t, each_task *each, void *ctx)
     if (!t->tasks.awaiters_fetched)
         prefetch_fetch(&t->prefetch, &t->sets.only, 1);
     memos_begin(&t->tasks.awaiter_memos);
-    for (i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < t->list.thread_count && rc == CPY_OK; i++)
         if (t->list.threads[i].words.running_task != 0)
             rc = give_awaiters(t, &t->list.threads[i], each, ctx);
     memos_end(&t->tasks.awaiter_memos);

@@ -286,13 +286,12 @@ static cpy_addr stack_address(struct cpy_target *t, const struct thread_words *w
     const struct layout *l = &t->found.layout;
     cpy_addr addr = words->current_frame, previous = 0;
     uint8_t owner = 0;
-    int steps;
 
     if (!t->sets.only)
         t->prefetch.now = &thread_cache_get(&t->cache.threads, words->addr)->set;
     if (l->thread.cframe != NO_FIELD || l->frames == FRAMES_OBJECT)
         return l->thread.cframe != NO_FIELD ? words->cframe : 0;
-    for (steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
+    for (int steps = 0; addr != 0 && addr != words->base_frame && steps < CPY_DEPTH_MAX; steps++) {
         struct mem_range ranges[2] = {{addr + l->frame.owner, &owner, 1},
                                       {addr + l->frame.previous, &previous, 8}};
 
@@ -375,10 +374,8 @@ enum cpy_rc thread_list_heads(struct cpy_target *t, cpy_addr *head)
 /* Forgets what was fetched beforehand: it is too old by now. */
 static void forget_fetched(struct cpy_target *t)
 {
-    size_t i;
-
     prefetch_forget(&t->sets.common);
-    for (i = 0; i < t->cache.threads.count; i++)
+    for (size_t i = 0; i < t->cache.threads.count; i++)
         prefetch_forget(&t->cache.threads.all[i]->set);
 }
 
@@ -386,9 +383,8 @@ enum cpy_rc thread_list_all(struct cpy_target *t)
 {
     enum cpy_rc rc = CPY_RACED;
     cpy_addr head;
-    int tries;
 
-    for (tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
+    for (int tries = 0; rc == CPY_RACED && tries < LIST_TRIES; tries++) {
         if (tries > 0)
             forget_fetched(t);
         begin_common(t);

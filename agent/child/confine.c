@@ -27,16 +27,15 @@ static bool limit_capabilities(const unsigned *allowed, size_t count)
     struct __user_cap_data_struct sets[2];
     uint32_t masks[2] = {0};
     bool more = false;
-    size_t i;
 
     if (!capability_sets(sets))
         return false;
     /* Without it, those may be read only that are permitted no more than we are. */
     if (allowed == reader_capabilities && !(sets[0].permitted & UINT32_C(1) << CAP_SYS_PTRACE))
         return true;
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         masks[allowed[i] / 32] |= UINT32_C(1) << allowed[i] % 32;
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         more = more || (sets[i].permitted & ~masks[i]) != 0;
         sets[i].permitted &= masks[i];
         sets[i].effective = sets[i].permitted;
@@ -54,13 +53,11 @@ bool confine_may_help(void)
 
 void confine_close_from(unsigned first)
 {
-    unsigned fd;
-
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, first, ~0U, 0) == 0)
         return;
 #endif
-    for (fd = first; fd < CLOSE_MAX; fd++) /* before Linux 5.9 */
+    for (unsigned fd = first; fd < CLOSE_MAX; fd++) /* before Linux 5.9 */
         (void)close((int)fd);
 }
 

@@ -25,9 +25,7 @@ static const struct options_word stats_words[] = {
 /* Adds a mode, unless it is there. */
 static void add_mode(struct record_request *request, enum service_value mode)
 {
-    size_t i;
-
-    for (i = 0; i < request->mode_count; i++)
+    for (size_t i = 0; i < request->mode_count; i++)
         if (request->modes[i] == mode)
             return;
     request->modes[request->mode_count++] = mode;

@@ -183,9 +183,8 @@ static bool goes_with_async(const struct request *request)
         {"--pause", request->take.pause},
         {"--color always", request->colour == COLOUR_ALWAYS},
     };
-    size_t i;
 
-    for (i = 0; i < sizeof(stack_options) / sizeof(stack_options[0]); i++)
+    for (size_t i = 0; i < sizeof(stack_options) / sizeof(stack_options[0]); i++)
         if (stack_options[i].given) {
             (void)fprintf(stderr,
                           "pystrobe: %s is for threads' stacks, and --async shows tasks: leave one "

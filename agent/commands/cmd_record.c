@@ -161,9 +161,8 @@ static enum pprof_rc encode_modes(struct run *run, const struct service *service
     struct service chosen = *service;
     struct pprof_type types[VALUES];
     enum pprof_rc rc;
-    size_t i;
 
-    for (i = 0; i < request->mode_count; i++)
+    for (size_t i = 0; i < request->mode_count; i++)
         types[i] = service_types[request->modes[i]];
     rc = pprof_new(types, request->mode_count, SERVICE_PROFILE_MAX, &chosen.profile);
     if (rc != PPROF_OK)
@@ -210,9 +209,8 @@ static bool write_recording(struct run *run, const struct service *service, enum
 static void tell_missing(struct run *run, const struct service *service)
 {
     uint32_t missing = service->missing & ~run->reported_missing;
-    size_t i;
 
-    for (i = 0; i < MISSING_OPTION_COUNT; i++)
+    for (size_t i = 0; i < MISSING_OPTION_COUNT; i++)
         if (missing & 1U << i)
             (void)fprintf(stderr, "%spystrobe: Python %s %s\n",
                           isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", service->python,

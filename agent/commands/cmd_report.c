@@ -151,10 +151,9 @@ static int report_profiles(const struct request *request, char **paths, size_t c
     char title[TITLE_SIZE];
     int status = EXIT_OK;
     struct buf out;
-    size_t i;
 
     report_sum_init(&sum, request->type);
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (!report_sum_add(&sum, paths[i], request->wants_store))
             status = EXIT_FAILED;
     say_no_value(&sum);
@@ -349,10 +348,9 @@ static bool check_report_arguments(const struct request *request, int count)
 static int print_report_help(void)
 {
     const struct format *format;
-    size_t i;
 
     (void)fputs(help, stdout);
-    for (i = 0; (format = format_at(i)); i++)
+    for (size_t i = 0; (format = format_at(i)); i++)
         (void)printf("  %-10s %-16s %s\n", format->name, format->endings[0], format->text);
     return options_help(help_end);
 }

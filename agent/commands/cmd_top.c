@@ -253,9 +253,7 @@ static void silence(int saved[3])
 
 static void unsilence(const int saved[3])
 {
-    int fd;
-
-    for (fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3; fd++)
         if (saved[fd] >= 0) {
             (void)dup2(saved[fd], fd);
             (void)close(saved[fd]);

@@ -28,9 +28,8 @@ static void try_sampling(struct findings *out, struct cpy_target *target)
     enum cpy_rc rc = CPY_RACED;
     unsigned threads = 0;
     uint64_t began_ns = 0;
-    int i;
 
-    for (i = 0; i < TRIES && (rc == CPY_RACED || rc == CPY_STARTING); i++) {
+    for (int i = 0; i < TRIES && (rc == CPY_RACED || rc == CPY_STARTING); i++) {
         threads = 0;
         began_ns = clock_mono_ns();
         rc = cpy_sample(target, count_found_thread, &threads);

@@ -153,11 +153,10 @@ static void examine_folder(struct findings *out, const char *check, const char *
 void examine_folders(struct findings *out, const struct conf *conf)
 {
     char check[128];
-    size_t i;
 
     if (conf->agent.spool && strcmp(conf->agent.spool, "off") != 0)
         examine_folder(out, "spool", conf->agent.spool, conf->agent.spool_min_free_bytes);
-    for (i = 0; i < conf->exporter_count; i++) {
+    for (size_t i = 0; i < conf->exporter_count; i++) {
         if (!conf->exporters[i].path)
             continue;
         (void)snprintf(check, sizeof(check), "exporter %s", conf->exporters[i].name);

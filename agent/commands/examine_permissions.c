@@ -127,7 +127,6 @@ static void examine_bpf_reader(struct findings *out)
 static void examine_rights(struct findings *out)
 {
     enum ptrace_access own = ptrace_access_find(getpid());
-    size_t i;
 
     if (own != PTRACE_ACCESS_NONE)
         findings_add(out, FINDING_BAD, "reading memory", ptrace_access_cure(own), "%s",
@@ -138,7 +137,7 @@ static void examine_rights(struct findings *out)
                      ptrace_access_text(PTRACE_ACCESS_SECCOMP));
     else
         findings_add(out, FINDING_GOOD, "reading memory", "", "the kernel lets pystrobe read");
-    for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
+    for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
         bool has = capability_has(capabilities[i].number);
 
         findings_add(out, has ? FINDING_GOOD : FINDING_NOTE, capabilities[i].name,

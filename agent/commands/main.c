@@ -34,14 +34,12 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_command_list(FILE *to)
 {
-    size_t i;
-
     (void)fputs(
         "Usage: pystrobe COMMAND [OPTIONS]\n\n"
         "Profiles running Python programs from outside, without changing or stopping them.\n\n"
         "Commands:\n",
         to);
-    for (i = 0; i < COMMANDS && commands[i].help; i++)
+    for (size_t i = 0; i < COMMANDS && commands[i].help; i++)
         (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n  --help     this text; pystrobe COMMAND --help for a command's options\n"
                 "  --version  which pystrobe this is; with --json as one JSON object\n\n"
@@ -53,7 +51,6 @@ static void print_command_list(FILE *to)
 int main(int argc, char **argv)
 {
     bool as_json;
-    size_t i;
 
     if (argc < 2) {
         print_command_list(stderr);
@@ -68,7 +65,7 @@ int main(int argc, char **argv)
         as_json = argc > 2 && strcmp(argv[2], "--json") == 0;
         return version_print(as_json, exporter_curl_version()) ? EXIT_OK : EXIT_FAILED;
     }
-    for (i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     (void)fprintf(stderr, "pystrobe: there is no command '%s'; pystrobe --help lists them\n",

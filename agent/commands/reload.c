@@ -81,14 +81,13 @@ bool reload_wait(uint64_t deadline_ns)
 static void log_mistakes(const struct buf *errors, struct err *err)
 {
     const char *line = buf_text(errors), *end = line + errors->size;
-    size_t i;
 
     if (buf_failed(errors)) {
         err_set(err, "out of memory");
         return;
     }
     err_set(err, "%.*s", (int)strcspn(line, "\n"), line);
-    for (i = 0; i < errors->size; i++)
+    for (size_t i = 0; i < errors->size; i++)
         if (errors->data[i] == '\n')
             errors->data[i] = '\0';
     for (; line < end; line += strlen(line) + 1)

@@ -101,9 +101,8 @@ static bool read_headers(struct otel *otel, const char *text)
     struct otel_pairs pairs = {.count = 0};
     bool good = read_pairs(otel, text, &pairs);
     char *value, *hidden;
-    size_t i;
 
-    for (i = 0; i < pairs.count; i++) {
+    for (size_t i = 0; i < pairs.count; i++) {
         value = (char *)(uintptr_t)pairs.items[i].value; /* it lies in the arena */
         hidden = value[0] ? exporter_hide(value) : NULL;
         good = good && (hidden || !value[0]);
@@ -211,9 +210,7 @@ void otel_fill(const struct otel *otel, struct exporter_settings *settings)
 
 void otel_finish(struct otel *otel)
 {
-    size_t i;
-
-    for (i = 0; i < otel->header_count; i++)
+    for (size_t i = 0; i < otel->header_count; i++)
         exporter_forget((char *)(uintptr_t)otel->headers[i].value.text);
     otel->header_count = 0;
     arena_finish(&otel->arena);

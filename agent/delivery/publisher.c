@@ -117,9 +117,8 @@ static struct label *join_attributes(const struct publisher *publisher)
 {
     size_t count = publisher->label_count + publisher->otel.attributes.count;
     struct label *all = calloc(count + 1, sizeof(*all));
-    size_t i;
 
-    for (i = 0; all && i < count; i++)
+    for (size_t i = 0; all && i < count; i++)
         all[i] = i < publisher->label_count
                      ? publisher->labels[i]
                      : publisher->otel.attributes.items[i - publisher->label_count];
@@ -240,16 +239,15 @@ enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
     struct pprof_meta meta = meta_of(service, now_ns, 0, &service_types[VALUE_WALL]);
     char texts[PPROF_COMMENTS_MAX][COMMENT_MAX];
     const char *comments[PPROF_COMMENTS_MAX];
-    size_t i;
 
     (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "%s", version_agent);
     (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "service: %s", service->name);
     if (service->python[0])
         (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "python: %s", service->python);
-    for (i = 0; i < label_count && meta.comment_count < PPROF_COMMENTS_MAX; i++)
+    for (size_t i = 0; i < label_count && meta.comment_count < PPROF_COMMENTS_MAX; i++)
         (void)snprintf(texts[meta.comment_count++], COMMENT_MAX, "label: %s=%s", labels[i].name,
                        labels[i].value);
-    for (i = 0; i < meta.comment_count; i++)
+    for (size_t i = 0; i < meta.comment_count; i++)
         comments[i] = texts[i];
     meta.comments = comments;
     meta.default_type = shown;
@@ -310,9 +308,8 @@ static void put_part(void *ctx)
 {
     static const enum exporter_form forms[] = {EXPORTER_PER_TYPE, EXPORTER_PER_TYPE_GIL};
     const struct part *part = ctx;
-    size_t i;
 
-    for (i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    for (size_t i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (delivery_wanted(part->publisher->delivery, forms[i]) > 0)
             queue_service_profile(part->publisher, part->service, forms[i],
                                   service_types[part->value].type, part->now_ns);

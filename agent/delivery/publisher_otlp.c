@@ -61,7 +61,6 @@ bool publisher_otlp_new(struct delivery *delivery, const struct label *labels, s
 {
     struct publisher_otlp *publisher = calloc(1, sizeof(*publisher));
     struct gathering *g;
-    size_t i;
 
     if (!publisher)
         return false;
@@ -69,7 +68,7 @@ bool publisher_otlp_new(struct delivery *delivery, const struct label *labels, s
     publisher->labels = labels;
     publisher->label_count = label_count;
     buf_init(&publisher->bytes, BYTES_MAX);
-    for (i = 0; i < FORMS; i++) {
+    for (size_t i = 0; i < FORMS; i++) {
         g = &publisher->gatherings[i];
         g->form = forms[i];
         if (delivery_wanted(delivery, forms[i]) == 0)
@@ -93,11 +92,9 @@ void publisher_otlp_set_labels(struct publisher_otlp *publisher, const struct la
 
 void publisher_otlp_free(struct publisher_otlp *publisher)
 {
-    size_t i;
-
     if (!publisher)
         return;
-    for (i = 0; i < FORMS; i++)
+    for (size_t i = 0; i < FORMS; i++)
         otlp_free(publisher->gatherings[i].otlp);
     buf_finish(&publisher->bytes);
     free(publisher);
@@ -140,9 +137,7 @@ static void queue_and_reset_request(struct publisher_otlp *publisher, struct gat
 
 void publisher_otlp_end(struct publisher_otlp *publisher)
 {
-    size_t i;
-
-    for (i = 0; i < FORMS; i++) {
+    for (size_t i = 0; i < FORMS; i++) {
         if (publisher->gatherings[i].otlp)
             queue_and_reset_request(publisher, &publisher->gatherings[i]);
     }
@@ -231,12 +226,10 @@ static void add_service_to_request(struct publisher_otlp *publisher, struct gath
 void publisher_otlp_service(struct publisher_otlp *publisher, const struct service *service,
                             uint64_t now_ns)
 {
-    size_t i;
-
     if (now_ns != publisher->now_ns)
         publisher_otlp_end(publisher); /* nothing, if the last interval was ended */
     publisher->now_ns = now_ns;
-    for (i = 0; i < FORMS; i++) {
+    for (size_t i = 0; i < FORMS; i++) {
         if (publisher->gatherings[i].otlp)
             add_service_to_request(publisher, &publisher->gatherings[i], service);
     }

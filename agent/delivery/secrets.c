@@ -44,7 +44,6 @@ static const char *hide_variable(const char *name, char *value)
 static const char *taken_value(const char *name, bool *nomem)
 {
     char *value = getenv(name);
-    size_t i;
 
     *nomem = false;
     if (value && *value) {
@@ -53,7 +52,7 @@ static const char *taken_value(const char *name, bool *nomem)
         *nomem = !hidden;
         return hidden;
     }
-    for (i = taken_count; i-- > 0;)
+    for (size_t i = taken_count; i-- > 0;)
         if (strcmp(taken[i].name, name) == 0)
             return taken[i].value;
     return NULL;

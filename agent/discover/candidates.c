@@ -36,9 +36,8 @@ void candidates_sweep(struct candidates *candidates,
                       void (*end)(void *ctx, struct candidate *candidate), void *ctx)
 {
     struct candidate **link, *candidate;
-    size_t i;
 
-    for (i = 0; i < CANDIDATE_BUCKETS; i++)
+    for (size_t i = 0; i < CANDIDATE_BUCKETS; i++)
         for (link = &candidates->buckets[i]; (candidate = *link);) {
             if (!is_gone(ctx, candidate)) {
                 link = &candidate->next;
@@ -55,9 +54,8 @@ void candidates_each(struct candidates *candidates,
                      void (*each)(void *ctx, struct candidate *candidate), void *ctx)
 {
     struct candidate *c;
-    size_t i;
 
-    for (i = 0; i < CANDIDATE_BUCKETS; i++)
+    for (size_t i = 0; i < CANDIDATE_BUCKETS; i++)
         for (c = candidates->buckets[i]; c; c = c->next)
             each(ctx, c);
 }

@@ -38,9 +38,7 @@ static bool is_python(const char *program)
 
 static bool is_launcher(const char *program)
 {
-    size_t i;
-
-    for (i = 0; launchers[i]; i++)
+    for (size_t i = 0; launchers[i]; i++)
         if (strcmp(launchers[i], program) == 0)
             return true;
     return false;
@@ -50,7 +48,6 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
 {
     char program[256];
     struct proc_stat stat;
-    int i;
 
     proc_info_begin(info, pid);
     program_of(info, program, sizeof(program));
@@ -58,8 +55,8 @@ bool lineage_name(struct proc_info *info, pid_t pid, pid_t root, char *out, size
     if (is_launcher(program) || proc_info_command_line(info)[0] == '\0')
         return false;
     (void)snprintf(out, size, "%s", proc_info_script(info));
-    for (i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
-                stat.parent != root;
+    for (int i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 1 &&
+                    stat.parent != root;
          i++) {
         pid = stat.parent;
         proc_info_begin(info, pid);

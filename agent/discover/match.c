@@ -54,11 +54,9 @@ static void conditions_finish(struct conditions *conditions)
 
 void matcher_free(struct matcher *matcher)
 {
-    size_t i;
-
     if (!matcher)
         return;
-    for (i = 0; i < matcher->count; i++) {
+    for (size_t i = 0; i < matcher->count; i++) {
         conditions_finish(&matcher->rules[i].when);
         conditions_finish(&matcher->rules[i].unless);
     }
@@ -177,9 +175,8 @@ static bool descends(const struct matcher *matcher, const regex_t *regex)
 {
     pid_t pid = proc_info_pid(matcher->info);
     struct proc_stat stat;
-    int i;
 
-    for (i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 0;
+    for (int i = 0; i < ANCESTORS_MAX && proc_stat_read(pid, &stat) == PROC_OK && stat.parent > 0;
          i++) {
         pid = stat.parent;
         proc_info_begin(matcher->others, pid);
@@ -201,9 +198,7 @@ static bool variable_fits(const struct matcher *matcher, const struct conditions
 /* True if all conditions on variables hold, or with `wanted` false, if none of them does. */
 static bool variables_hold(const struct matcher *matcher, const struct conditions *c, bool wanted)
 {
-    size_t i;
-
-    for (i = 0; i < c->conf->env_count; i++)
+    for (size_t i = 0; i < c->conf->env_count; i++)
         if (variable_fits(matcher, c, i) != wanted)
             return false;
     return true;
@@ -270,10 +265,9 @@ static void apply_target_settings(const struct matcher *matcher, const struct co
 bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_profile *out)
 {
     const struct rule *rule;
-    size_t i;
 
     proc_info_begin(matcher->info, pid);
-    for (i = 0; i < matcher->count; i++) {
+    for (size_t i = 0; i < matcher->count; i++) {
         rule = &matcher->rules[i];
         if (against(matcher, &rule->when, true) || against(matcher, &rule->unless, false))
             continue;
@@ -288,10 +282,9 @@ bool matcher_choose(const struct matcher *matcher, pid_t pid, struct target_prof
 void matcher_explain(const struct matcher *matcher, pid_t pid, struct buf *out)
 {
     const char *key, *unless;
-    size_t i;
 
     proc_info_begin(matcher->info, pid);
-    for (i = 0; i < matcher->count && i < EXPLAINED_MAX; i++) {
+    for (size_t i = 0; i < matcher->count && i < EXPLAINED_MAX; i++) {
         key = against(matcher, &matcher->rules[i].when, true);
         unless = key ? NULL : against(matcher, &matcher->rules[i].unless, false);
         if (key)

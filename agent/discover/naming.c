@@ -188,10 +188,9 @@ static void name_service(struct run *run, struct target_profile *out)
     const char *const otherwise[] = {run->naming->service, "${script}", "${exe}", "${target}",
                                      "python"};
     char text[1024];
-    size_t i;
 
     out->service[0] = '\0';
-    for (i = 0; !out->service[0] && i < sizeof(otherwise) / sizeof(otherwise[0]); i++) {
+    for (size_t i = 0; !out->service[0] && i < sizeof(otherwise) / sizeof(otherwise[0]); i++) {
         conf_template_expand(otherwise[i], lookup_template_name, run, text, sizeof(text));
         labels_clean(text, out->service, sizeof(out->service));
         trim_service_name(out->service);
@@ -242,19 +241,18 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
 {
     struct run run = {.naming = naming, .info = info};
     char text[1024];
-    size_t i;
 
     name_service(&run, out);
     out->otel_name = strncmp(naming->service, otel_first, strlen(otel_first)) == 0;
     out->labels = (struct labels){.count = 0};
     out->auto_labels = 0;
-    for (i = 0; i < naming->label_count; i++) {
+    for (size_t i = 0; i < naming->label_count; i++) {
         conf_template_expand(naming->labels[i].value, lookup_template_name, &run, text,
                              sizeof(text));
         trim_service_name(text);
         labels_put(&out->labels, naming->labels[i].name, text);
     }
-    for (i = 0; found_labels[i]; i++)
+    for (size_t i = 0; found_labels[i]; i++)
         if (conf_is_listed(naming->auto_labels, found_labels[i])) {
             out->auto_labels |= 1U << i;
             add_found_label(&run, found_labels[i], &out->labels);
@@ -265,14 +263,13 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
 static void take_published(void *ctx, const char *name, const char *value)
 {
     struct target_profile *profile = ctx;
-    size_t i;
 
     if (profile->otel_name && strcmp(name, "service.name") == 0 &&
         strncmp(value, "unknown_service", strlen("unknown_service")) != 0) {
         labels_clean(value, profile->service, sizeof(profile->service));
         trim_service_name(profile->service);
     }
-    for (i = 0; found_labels[i]; i++)
+    for (size_t i = 0; found_labels[i]; i++)
         if ((profile->auto_labels & 1U << i) && strcmp(name, found_labels[i]) == 0)
             labels_put(&profile->labels, name, value);
 }
@@ -281,14 +278,13 @@ bool naming_complete(struct target_profile *profile, pid_t pid, const char *vers
 {
     char before[sizeof(profile->service)];
     bool complete = true;
-    size_t i;
 
     memcpy(before, profile->service, sizeof(before));
     if (profile->otel_name || profile->auto_labels)
         complete = otel_context_read(pid, take_published, profile);
     if (!profile->service[0])
         memcpy(profile->service, before, sizeof(before));
-    for (i = 0; found_labels[i]; i++)
+    for (size_t i = 0; found_labels[i]; i++)
         if ((profile->auto_labels & 1U << i) &&
             strcmp(found_labels[i], "process.runtime.version") == 0)
             labels_put(&profile->labels, found_labels[i], version);

@@ -139,9 +139,8 @@ static bool read_header(struct mem *mem, uint64_t address, struct header *out)
 static bool read_payload(struct mem *mem, uint64_t address, void *out, size_t *size)
 {
     struct header before, after;
-    int i;
 
-    for (i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES; i++) {
         if (!read_header(mem, address, &before))
             return false;
         *size = before.size;

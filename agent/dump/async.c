@@ -25,19 +25,17 @@ static void json_frame(struct buf *out, const struct async_frame *frame)
 
 static void json_task(struct buf *out, const struct async_task *task)
 {
-    uint32_t i;
-
     buf_add_fmt(out, "{\"id\": %" PRIu64 ", \"name\": ", task->id);
     json_string(out, task->name);
     json_count(out, ", \"tid\": ", (int32_t)task->tid);
     buf_add_fmt(out, ", \"running\": %s, \"cut\": %s, \"coroutines\": [", json_bool(task->running),
                 json_bool(task->cut));
-    for (i = 0; i < task->depth; i++) {
+    for (uint32_t i = 0; i < task->depth; i++) {
         buf_add_str(out, i ? ", " : "");
         json_frame(out, &task->frames[i]);
     }
     buf_add_str(out, "], \"awaited_by\": [");
-    for (i = 0; i < task->awaited_by_count; i++)
+    for (uint32_t i = 0; i < task->awaited_by_count; i++)
         buf_add_fmt(out, i ? ", %" PRIu64 : "%" PRIu64, task->awaited_by[i]);
     buf_add_str(out, "]}");
 }
@@ -71,13 +69,12 @@ static bool write_json(struct buf *out, pid_t pid, const struct cpy_info *info,
 {
     bool *wanted = calloc(tasks->count + 1, sizeof(*wanted)), any = false;
     bool good = wanted && (all || mark_running(tasks, wanted));
-    size_t i;
 
     buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)pid);
     json_string(out, info->version);
     buf_add_fmt(out, ", \"taken_unix_ns\": %" PRId64 ", \"torn\": %" PRIu64 ", \"tasks\": [",
                 clock_utc_ns(), tasks->torn);
-    for (i = 0; i < tasks->count && good; i++) {
+    for (size_t i = 0; i < tasks->count && good; i++) {
         if (!all && !wanted[i])
             continue;
         buf_add_str(out, any ? ", " : "");

@@ -47,11 +47,10 @@ static void copy_frames(struct async_tasks *tasks, const struct cpy_task *from,
                         struct async_task *to)
 {
     const struct cpy_frame *frame;
-    uint32_t i;
 
     to->frames = arena_alloc(&tasks->arena, from->depth * sizeof(*to->frames) + 1);
     tasks->nomem |= !to->frames;
-    for (i = 0; i < from->depth && !tasks->nomem; i++) {
+    for (uint32_t i = 0; i < from->depth && !tasks->nomem; i++) {
         frame = &from->frames[i];
         to->frames[i] = (struct async_frame){
             .func = copy_task_text(tasks, frame->code->func),
@@ -78,9 +77,7 @@ static void copy_waiters(struct async_tasks *tasks, const struct cpy_task *from,
 
 static void set_thread(const struct async_tasks *tasks, struct async_task *task)
 {
-    size_t i;
-
-    for (i = 0; i < tasks->thread_count && task->state != 0; i++)
+    for (size_t i = 0; i < tasks->thread_count && task->state != 0; i++)
         if (tasks->threads[i].state == task->state) {
             task->tid = tasks->threads[i].tid;
             task->thread_name = tasks->threads[i].name;
@@ -148,9 +145,7 @@ static void drop_duplicate_tasks(struct async_tasks *tasks)
 
 static void index_tasks(struct async_tasks *tasks)
 {
-    uint32_t i;
-
-    for (i = 0; i < tasks->count; i++)
+    for (uint32_t i = 0; i < tasks->count; i++)
         tasks->by_id[i] = i;
     qsort_r(tasks->by_id, tasks->count, sizeof(*tasks->by_id), compare_task_indexes, tasks->tasks);
 }
@@ -168,13 +163,11 @@ static void link_task_waiters(struct async_tasks *tasks)
 {
     struct async_task *task, *waiter;
     int64_t found;
-    size_t i;
-    uint32_t k;
 
-    for (i = 0; i < tasks->count && !tasks->nomem; i++) {
+    for (size_t i = 0; i < tasks->count && !tasks->nomem; i++) {
         task = &tasks->tasks[i];
         task->waiters = room(tasks, task->awaited_by_count);
-        for (k = 0; k < task->awaited_by_count && !tasks->nomem; k++) {
+        for (uint32_t k = 0; k < task->awaited_by_count && !tasks->nomem; k++) {
             found = find_task_index(tasks, task->awaited_by[k]);
             if (found == ASYNC_NONE)
                 continue;
@@ -182,12 +175,12 @@ static void link_task_waiters(struct async_tasks *tasks)
             tasks->tasks[found].awaits_count++;
         }
     }
-    for (i = 0; i < tasks->count && !tasks->nomem; i++) {
+    for (size_t i = 0; i < tasks->count && !tasks->nomem; i++) {
         tasks->tasks[i].awaits = room(tasks, tasks->tasks[i].awaits_count);
         tasks->tasks[i].awaits_count = 0;
     }
-    for (i = 0; i < tasks->count && !tasks->nomem; i++)
-        for (k = 0; k < tasks->tasks[i].waiter_count; k++) {
+    for (size_t i = 0; i < tasks->count && !tasks->nomem; i++)
+        for (uint32_t k = 0; k < tasks->tasks[i].waiter_count; k++) {
             waiter = &tasks->tasks[tasks->tasks[i].waiters[k]];
             waiter->awaits[waiter->awaits_count++] = (uint32_t)i;
         }

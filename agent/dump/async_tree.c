@@ -39,9 +39,7 @@ static uint32_t child_of(const struct tree *tree, uint32_t task, uint32_t i)
 /* What stands before a line: a column for each level that has more to come. */
 static void add_prefix(struct tree *tree, size_t levels)
 {
-    size_t i;
-
-    for (i = 0; i < levels; i++)
+    for (size_t i = 0; i < levels; i++)
         buf_add_str(tree->out, tree->levels[i].next < child_count(tree, tree->levels[i].task)
                                    ? "│   "
                                    : "    ");
@@ -89,14 +87,13 @@ static void add_task_line(struct tree *tree, const struct async_task *task, cons
 static void add_tree_task(struct tree *tree, uint32_t index)
 {
     const struct async_task *task = &tree->tasks->tasks[index];
-    uint32_t i;
 
     add_task_line(tree, task, "");
     tree->done[index] = ON_THE_WAY;
     tree->levels[tree->depth] = (struct level){.task = index};
     /* The column beside the frames is that of the children. */
     tree->depth++;
-    for (i = 0; i < task->depth; i++)
+    for (uint32_t i = 0; i < task->depth; i++)
         add_tree_frame(tree, &task->frames[tree->up ? i : task->depth - 1 - i]);
     if (task->cut) {
         add_prefix(tree, tree->depth);
@@ -139,15 +136,14 @@ static bool add_trees(struct buf *out, const struct async_tasks *tasks, bool run
     struct tree *tree = calloc(1, sizeof(*tree));
     unsigned char *done = calloc(tasks->count + 1, 1);
     bool good = tree && done;
-    uint32_t i;
 
     if (good) {
         *tree = (struct tree){.out = out, .tasks = tasks, .up = running, .done = done};
-        for (i = 0; i < tasks->count; i++)
+        for (uint32_t i = 0; i < tasks->count; i++)
             if (running ? tasks->tasks[i].running && done[i] == NOT_SHOWN
                         : tasks->tasks[i].waiter_count == 0)
                 add_tree(tree, i);
-        for (i = 0; i < tasks->count && !running; i++) /* cycles, and what is very deep */
+        for (uint32_t i = 0; i < tasks->count && !running; i++) /* cycles, and what is very deep */
             if (done[i] == NOT_SHOWN)
                 add_tree(tree, i);
     }

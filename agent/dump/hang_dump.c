@@ -18,11 +18,10 @@ static void add_hung_threads(struct cpy_target *target, struct buf *out)
     struct snapshot snapshot;
     enum cpy_rc rc = CPY_RACED;
     struct dump dump;
-    int tries;
 
     cpy_set_options(target, &options);
     snapshot_init(&snapshot);
-    for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
+    for (int tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
         snapshot_reset(&snapshot);
         rc = cpy_sample(target, snapshot_add, &snapshot);
     }

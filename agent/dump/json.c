@@ -38,9 +38,8 @@ static void add_json_frame(struct buf *out, const struct cpy_frame *frame, uint3
 static void add_json_statuses(struct buf *out, uint32_t status)
 {
     const char *between = "";
-    size_t i;
 
-    for (i = 0; i < STATUSES; i++)
+    for (size_t i = 0; i < STATUSES; i++)
         if (status & statuses[i].status) {
             buf_add_fmt(out, "%s\"%s\"", between, statuses[i].name);
             between = ", ";
@@ -49,8 +48,6 @@ static void add_json_statuses(struct buf *out, uint32_t status)
 
 static void add_json_thread(struct buf *out, const struct cpy_thread *thread, uint32_t options)
 {
-    uint32_t i;
-
     json_count(out, "{\"tid\": ", (int32_t)thread->tid);
     json_member(out, ", \"name\": ", thread->name);
     buf_add_fmt(out, ", \"main\": %s, \"status\": [",
@@ -63,7 +60,7 @@ static void add_json_thread(struct buf *out, const struct cpy_thread *thread, ui
         return;
     }
     buf_add_str(out, "[");
-    for (i = 0; i < thread->depth; i++) {
+    for (uint32_t i = 0; i < thread->depth; i++) {
         buf_add_str(out, i > 0 ? ", " : "");
         add_json_frame(out, &thread->frames[i], options);
     }
@@ -74,7 +71,6 @@ void dump_json(const struct dump *dump, struct buf *out)
 {
     const struct cpy_thread *thread;
     bool opens;
-    size_t i;
 
     buf_add_fmt(out, "{\"pid\": %d, \"python\": ", (int)dump->pid);
     json_string(out, dump->python);
@@ -84,7 +80,7 @@ void dump_json(const struct dump *dump, struct buf *out)
         json_member(out, ", \"warning\": ", dump->warning);
     }
     buf_add_str(out, ", \"interpreters\": [");
-    for (i = 0; i < dump->thread_count; i++) {
+    for (size_t i = 0; i < dump->thread_count; i++) {
         thread = &dump->threads[i];
         opens = i == 0 || thread->interpreter != thread[-1].interpreter;
         if (opens)

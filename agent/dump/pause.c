@@ -110,9 +110,7 @@ size_t pause_late(const struct pause *pause)
 
 bool pause_ran(const struct pause *pause, pid_t tid)
 {
-    size_t i;
-
-    for (i = 0; i < pause->shared->count; i++)
+    for (size_t i = 0; i < pause->shared->count; i++)
         if (pause->shared->threads[i].tid == tid)
             return pause->shared->threads[i].ran;
     return false;

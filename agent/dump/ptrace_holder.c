@@ -66,14 +66,12 @@ static bool set_seize_error(pid_t pid, pid_t tid, int cause, struct ptrace_holde
 /* `guess`: where it stands if the list is in the same order as before, as it mostly is. */
 static bool is_held_thread(const struct ptrace_holder *shared, pid_t tid, size_t *guess)
 {
-    size_t i;
-
-    for (i = *guess; i < shared->count; i++)
+    for (size_t i = *guess; i < shared->count; i++)
         if (shared->threads[i].tid == tid) {
             *guess = i + 1;
             return true;
         }
-    for (i = 0; i < shared->count && i < *guess; i++)
+    for (size_t i = 0; i < shared->count && i < *guess; i++)
         if (shared->threads[i].tid == tid)
             return true;
     return false;
@@ -184,11 +182,10 @@ static void wait_stopped(struct ptrace_holder *shared, size_t first, uint64_t de
     struct timespec left;
     sigset_t child;
     uint64_t now;
-    size_t i;
 
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
-    for (i = first; i < shared->count; i++)
+    for (size_t i = first; i < shared->count; i++)
         while (!has_stopped(&shared->threads[i])) {
             now = clock_mono_ns();
             if (now >= deadline_ns)
@@ -222,9 +219,8 @@ static void stop_all(pid_t pid, struct ptrace_holder *shared)
 static void detach_threads(const struct ptrace_holder *shared)
 {
     const struct ptrace_held_thread *thread;
-    size_t i;
 
-    for (i = 0; i < shared->count; i++) {
+    for (size_t i = 0; i < shared->count; i++) {
         thread = &shared->threads[i];
         if (thread->stopped)
             (void)ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);

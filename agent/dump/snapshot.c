@@ -52,9 +52,8 @@ static const struct cpy_code *intern_code(struct snapshot *snapshot, const struc
 static bool intern_frames(struct snapshot *snapshot, struct cpy_thread *thread)
 {
     struct cpy_frame *frames = arena_alloc(&snapshot->arena, thread->depth * sizeof(*frames) + 1);
-    uint32_t i;
 
-    for (i = 0; frames && i < thread->depth; i++) {
+    for (uint32_t i = 0; frames && i < thread->depth; i++) {
         frames[i] = thread->frames[i];
         frames[i].code = intern_code(snapshot, thread->frames[i].code);
         if (!frames[i].code)

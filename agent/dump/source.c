@@ -56,11 +56,9 @@ struct source *source_open(pid_t pid)
 
 void source_close(struct source *source)
 {
-    size_t i;
-
     if (!source)
         return;
-    for (i = 0; i < source->count; i++) {
+    for (size_t i = 0; i < source->count; i++) {
         free(source->files[i].name);
         free(source->files[i].text);
         free(source->files[i].starts);
@@ -162,9 +160,8 @@ static bool load_source_file(const struct source *source, struct file *file)
 static const struct file *find_file(struct source *source, const char *name)
 {
     struct file *file;
-    size_t i;
 
-    for (i = source->count; i > 0; i--)
+    for (size_t i = source->count; i > 0; i--)
         if (strcmp(source->files[i - 1].name, name) == 0)
             return &source->files[i - 1];
     if (source->count == SOURCE_FILES_MAX)

@@ -64,9 +64,8 @@ static int pause_failed(pid_t pid, enum pause_rc rc, const struct err *err)
 static enum cpy_rc read_snapshot(struct cpy_target *target, struct dump_taken *out)
 {
     enum cpy_rc rc = CPY_RACED;
-    int tries;
 
-    for (tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
+    for (int tries = 0; rc == CPY_RACED && tries < TRIES; tries++) {
         snapshot_reset(&out->snapshot);
         out->unix_ns = clock_utc_ns();
         rc = cpy_sample(target, snapshot_add, &out->snapshot);

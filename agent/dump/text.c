@@ -58,13 +58,12 @@ static void add_process_line(const struct dump *dump, struct buf *out)
 static void add_text_statuses(const struct cpy_thread *thread, struct buf *out)
 {
     const char *before = " (";
-    size_t i;
 
     if (thread->interpreter != 0) {
         buf_add_fmt(out, "%sinterpreter %" PRId64, before, thread->interpreter);
         before = ", ";
     }
-    for (i = 0; i < STATUSES; i++)
+    for (size_t i = 0; i < STATUSES; i++)
         if (thread->status & statuses[i].status) {
             buf_add_fmt(out, "%s%s", before, statuses[i].text);
             before = ", ";
@@ -217,11 +216,9 @@ static void add_text_thread(const struct dump *dump, const struct cpy_thread *th
 
 void dump_text(const struct dump *dump, struct buf *out)
 {
-    size_t i;
-
     add_process_line(dump, out);
     if (dump->thread_count == 0)
         buf_add_str(out, "\nNo thread is like that now.\n");
-    for (i = 0; i < dump->thread_count; i++)
+    for (size_t i = 0; i < dump->thread_count; i++)
         add_text_thread(dump, &dump->threads[i], out);
 }

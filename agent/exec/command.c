@@ -19,10 +19,9 @@ void command_block_signals(sigset_t *reported, sigset_t *before)
 {
     static const int signals[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,
                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
-    size_t i;
 
     (void)sigemptyset(reported);
-    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         (void)sigaddset(reported, signals[i]);
     (void)sigprocmask(SIG_BLOCK, reported, before);
     pipe_before = signal(SIGPIPE, SIG_IGN);

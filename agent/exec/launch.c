@@ -50,12 +50,11 @@ bool launch_prepare(struct launch *launch, char **command, struct err *err)
 {
     struct sigaction reaping = {.sa_handler = SIG_DFL};
     sigset_t passed;
-    size_t i;
 
     *launch = (struct launch){.command = command, .exec_parent = getpid()};
     launch->process_group = choose_process_group(&launch->terminal);
     (void)sigfillset(&passed);
-    for (i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
+    for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
         (void)sigdelset(&passed, own_faults[i]);
     (void)sigprocmask(SIG_BLOCK, &passed, &launch->mask);
     (void)sigaction(SIGCHLD, &reaping, &launch->on_child); /* ignored, it would reap by itself */

@@ -35,9 +35,7 @@ static const struct range two_wide[] = {
 
 static bool is_in(uint32_t c, const struct range *ranges, size_t count)
 {
-    size_t i;
-
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)
             return true;
     return false;
@@ -71,9 +69,8 @@ struct escape_char escape_next(const char *text, size_t size)
 void escape_add(struct buf *out, const char *text, size_t size)
 {
     struct escape_char next;
-    size_t at;
 
-    for (at = 0; at < size; at += next.taken) {
+    for (size_t at = 0; at < size; at += next.taken) {
         next = escape_next(text + at, size - at);
         buf_add(out, next.text, next.size);
     }

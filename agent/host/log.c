@@ -100,9 +100,7 @@ void log_set_format(enum log_format format)
 
 bool log_level_of(const char *name, enum log_level *out)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
         if (strcmp(name, levels[i].name) == 0) {
             *out = (enum log_level)i;
             return true;
@@ -112,9 +110,7 @@ bool log_level_of(const char *name, enum log_level *out)
 
 bool log_format_of(const char *name, enum log_format *out)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(name, formats[i]) == 0) {
             *out = (enum log_format)i;
             return true;

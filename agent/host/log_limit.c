@@ -9,10 +9,8 @@ enum { TRIES = 8, ENTRIES = LOG_KINDS - 1 };
 /* The place of a kind; the first one of the table where there is none left. */
 static struct log_kind *find_log_kind(struct log_limit *limit, uint64_t kind)
 {
-    uint64_t i;
-
     kind = kind ? kind : 1; /* 0 is a free place */
-    for (i = 0; i < TRIES; i++) {
+    for (uint64_t i = 0; i < TRIES; i++) {
         struct log_kind *entry = &limit->kinds[1 + (kind + i) % (uint64_t)ENTRIES];
         uint_fast64_t there = 0;
 

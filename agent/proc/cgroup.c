@@ -32,9 +32,8 @@ static void copy_truncated(char *out, size_t room, const char *text, size_t size
 static bool is_uuid(const char *text)
 {
     static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    size_t i;
 
-    for (i = 0; i < UUID_SIZE; i++)
+    for (size_t i = 0; i < UUID_SIZE; i++)
         if (form[i] == 'x' ? !is_hex(text + i, 1) : text[i] != '-' && text[i] != '_')
             return false;
     return true;

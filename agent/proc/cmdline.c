@@ -64,9 +64,7 @@ static const char *script_of(const char *const *argv, const char *const **remain
 
 static bool is_server(const char *name)
 {
-    size_t i;
-
-    for (i = 0; servers[i]; i++)
+    for (size_t i = 0; servers[i]; i++)
         if (strcmp(servers[i], name) == 0)
             return true;
     return false;
@@ -159,9 +157,8 @@ static void put_process_title(const char *title, char *out, size_t size)
 static const char *const *run_by(const char *name, const char *const *remaining)
 {
     const char *const *word;
-    size_t i;
 
-    for (i = 0; i < sizeof(runners) / sizeof(runners[0]); i++) {
+    for (size_t i = 0; i < sizeof(runners) / sizeof(runners[0]); i++) {
         if (strcmp(runners[i].name, name) != 0)
             continue;
         if (runners[i].word && (!remaining[0] || strcmp(remaining[0], runners[i].word) != 0))

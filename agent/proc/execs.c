@@ -83,9 +83,8 @@ static bool was_agreed(int fd)
 {
     struct proc_event event;
     bool again = true;
-    int i;
 
-    for (i = 0; again && i < NOTICES_MAX; i++)
+    for (int i = 0; again && i < NOTICES_MAX; i++)
         if (read_exec_notice(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
             return event.event_data.ack.err == 0;
     return false;

@@ -30,9 +30,8 @@ uint64_t proc_mapped(pid_t pid)
 bool proc_descends(pid_t pid, pid_t from)
 {
     struct proc_stat stat;
-    int i;
 
-    for (i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
         if (proc_stat_read(pid, &stat) != PROC_OK)
             return false;
         if (stat.parent == from)
@@ -44,9 +43,7 @@ bool proc_descends(pid_t pid, pid_t from)
 
 void proc_join_arguments(char *text, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i + 1 < size; i++)
+    for (size_t i = 0; i + 1 < size; i++)
         if (text[i] == '\0')
             text[i] = ' ';
 }
@@ -155,15 +152,14 @@ static void read_loadavg_counts(int fd, unsigned long out[3])
 {
     char text[128], *at = text;
     ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
-    int i;
 
     memset(out, 0, 3 * sizeof(*out));
     if (got <= 0)
         return;
     text[got] = '\0';
-    for (i = 0; at && i < 3; i++) /* "0.20 0.18 0.12 1/80 11206" */
+    for (int i = 0; at && i < 3; i++) /* "0.20 0.18 0.12 1/80 11206" */
         at = strchr(at + 1, ' ');
-    for (i = 0; at && *at && i < 3; i++)
+    for (int i = 0; at && *at && i < 3; i++)
         out[i] = strtoul(at + 1, &at, 10);
 }
 

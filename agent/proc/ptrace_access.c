@@ -87,9 +87,8 @@ static enum proc_rc read_status(pid_t pid, struct status *out)
 static bool all_are(const char *ids, unsigned long id)
 {
     char *end;
-    int i;
 
-    for (i = 0; i < IDS; i++, ids = end)
+    for (int i = 0; i < IDS; i++, ids = end)
         if (strtoul(ids, &end, 10) != id || end == ids)
             return false;
     return true;

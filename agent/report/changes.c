@@ -78,8 +78,6 @@ static size_t merge_same_functions(struct change *changes, size_t count)
 static void add_changes(const struct pprof *profile, const struct pprof_type *type,
                         const struct change *changes, size_t count, struct buf *out)
 {
-    size_t i;
-
     report_cell_change(pprof_total(profile, 0), pprof_total(profile, 1), type->unit, out);
     buf_add_str(out, " ");
     report_text(type->type, out);
@@ -88,7 +86,7 @@ static void add_changes(const struct pprof *profile, const struct pprof_type *ty
     buf_add_str(out, " before,");
     report_cell(pprof_total(profile, 0), type->unit, out);
     buf_add_str(out, " after\n\n    change    before     after  in total  function\n");
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         report_cell_change(changes[i].top.flat, changes[i].flat, type->unit, out);
         report_cell(changes[i].flat, type->unit, out);
         report_cell(changes[i].top.flat, type->unit, out);

@@ -167,9 +167,7 @@ bool report_files_of_range(const char *store, const char *folder, int64_t from_m
 
 void report_files_finish(struct report_files *files)
 {
-    size_t i;
-
-    for (i = 0; i < files->count; i++)
+    for (size_t i = 0; i < files->count; i++)
         free(files->paths[i]);
     free(files->paths);
     *files = (struct report_files){0};

@@ -95,9 +95,7 @@ struct line {
 
 static void take_types(struct line *line, const struct pprof_decoded *file)
 {
-    size_t i;
-
-    for (i = 0; i < file->type_count; i++) {
+    for (size_t i = 0; i < file->type_count; i++) {
         (void)snprintf(line->names[i][0], sizeof(line->names[i][0]), "%s", file->types[i].type);
         (void)snprintf(line->names[i][1], sizeof(line->names[i][1]), "%s", file->types[i].unit);
     }
@@ -108,9 +106,7 @@ static void take_types(struct line *line, const struct pprof_decoded *file)
 static int64_t find_decoded_total(const struct pprof_decoded *file, const struct pprof *profile,
                                   const char *type)
 {
-    size_t i;
-
-    for (i = 0; i < file->type_count; i++)
+    for (size_t i = 0; i < file->type_count; i++)
         if (strcmp(file->types[i].type, type) == 0)
             return pprof_total(profile, i);
     return 0;
@@ -119,13 +115,11 @@ static int64_t find_decoded_total(const struct pprof_decoded *file, const struct
 static void add_point(struct line *line, const struct pprof_decoded *file,
                       const struct pprof *profile)
 {
-    size_t i;
-
     if (line->type_count == 0)
         take_types(line, file);
     buf_add_fmt(line->out, "%s[%" PRId64 ",%" PRId64, line->points++ ? "," : "",
                 file->time_ns / (int64_t)NS_PER_MS, file->duration_ns / (int64_t)NS_PER_MS);
-    for (i = 0; i < line->type_count; i++)
+    for (size_t i = 0; i < line->type_count; i++)
         buf_add_fmt(line->out, ",%" PRId64, find_decoded_total(file, profile, line->names[i][0]));
     buf_add_str(line->out, "]");
 }

@@ -25,9 +25,7 @@ void report_sum_finish(struct report_sum *sum)
 
 static size_t find_decoded_type(const struct pprof_decoded *file, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < file->type_count; i++) {
+    for (size_t i = 0; i < file->type_count; i++) {
         if (strcmp(file->types[i].type, name) == 0)
             return i;
     }
@@ -50,12 +48,10 @@ static size_t choose_type(const struct report_sum *sum, const struct pprof_decod
 
 static void note_other_types(struct report_sum *sum, const struct pprof_decoded *file)
 {
-    size_t i;
-
     buf_reset(&sum->other);
     buf_add_fmt(&sum->other,
                 "there is no value '%s'; there are:", sum->wanted ? sum->wanted : "cpu");
-    for (i = 0; i < file->type_count; i++) {
+    for (size_t i = 0; i < file->type_count; i++) {
         buf_add_str(&sum->other, " ");
         report_text(file->types[i].type, &sum->other);
     }
@@ -109,9 +105,7 @@ static void say_left_out(const struct report_sum *sum, const char *path)
 
 static bool has_chosen(const struct report_sum *sum, const struct pprof_decoded *file)
 {
-    size_t i;
-
-    for (i = 0; i < file->type_count; i++)
+    for (size_t i = 0; i < file->type_count; i++)
         if (strcmp(file->types[i].type, sum->chosen.type) == 0 &&
             strcmp(file->types[i].unit, sum->chosen.unit) == 0)
             return true;

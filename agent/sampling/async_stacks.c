@@ -101,13 +101,11 @@ static void find_awaited_tasks(struct async_stacks *stacks)
 /* Remembers which tasks there were. */
 static void note_before(struct async_stacks *stacks)
 {
-    size_t i;
-
     if (!ARRAY_RESERVE(stacks->before, stacks->before_capacity, stacks->count)) {
         stacks->failed = true;
         return;
     }
-    for (i = 0; i < stacks->count; i++)
+    for (size_t i = 0; i < stacks->count; i++)
         stacks->before[i] = stacks->tasks[i].id;
     stacks->before_count = stacks->count;
 }
@@ -149,10 +147,8 @@ static void append_awaiter_stacks(const struct async_stacks *stacks, const struc
 bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state, uint32_t *room,
                           struct service_stack *out)
 {
-    size_t i;
-
     *out = (struct service_stack){room, 0};
-    for (i = 0; i < stacks->count; i++)
+    for (size_t i = 0; i < stacks->count; i++)
         if (stacks->tasks[i].running && stacks->tasks[i].state == state) {
             append_awaiter_stacks(stacks, &stacks->tasks[i], out);
             return true;
@@ -174,9 +170,8 @@ void async_stacks_waiting(struct async_stacks *stacks,
     uint32_t room[SERVICE_DEPTH_MAX];
     struct service_stack stack;
     const struct async_stack *task;
-    size_t i;
 
-    for (i = 0; i < stacks->count; i++) {
+    for (size_t i = 0; i < stacks->count; i++) {
         task = &stacks->tasks[i];
         if (task->running || task->awaits)
             continue;

@@ -38,9 +38,7 @@ bool burst_fits(const struct burst *burst, pid_t pid, const char *service)
 const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns)
 {
-    size_t i;
-
-    for (i = 0; i < bursts->count; i++)
+    for (size_t i = 0; i < bursts->count; i++)
         if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == resolve_target->pid &&
             strcmp(bursts->all[i].service, resolve_target->service) == 0)
             return &bursts->all[i];
@@ -51,9 +49,8 @@ const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char
                               uint64_t now_ns)
 {
     const struct burst *best = NULL;
-    size_t i;
 
-    for (i = 0; i < bursts->count; i++)
+    for (size_t i = 0; i < bursts->count; i++)
         if (bursts->all[i].until_ns > now_ns && burst_fits(&bursts->all[i], pid, service) &&
             (!best || bursts->all[i].rate_hz > best->rate_hz))
             best = &bursts->all[i];

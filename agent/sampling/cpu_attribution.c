@@ -19,9 +19,7 @@ void cpu_attribution_finish(struct cpu_attribution *cpu_attribution)
 
 bool cpu_attribution_add(struct cpu_attribution *cpu_attribution, uint32_t row, uint64_t weight)
 {
-    size_t i;
-
-    for (i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
+    for (size_t i = cpu_attribution->count; i > 0; i--) /* newest first: stacks come in runs */
         if (cpu_attribution->items[i - 1].row == row) {
             cpu_attribution->items[i - 1].weight += weight;
             cpu_attribution->total += weight;

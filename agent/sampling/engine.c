@@ -259,9 +259,7 @@ const struct service *engine_services(const struct engine *e)
 
 static void commit_all(struct engine *e, uint64_t now_ns)
 {
-    size_t i;
-
-    for (i = 0; i < e->stats.sampling; i++) {
+    for (size_t i = 0; i < e->stats.sampling; i++) {
         engine_begin_reading(e, e->sampling[i]->id, now_ns);
         process_commit(&e->sampling[i]->process, now_ns);
         engine_end_reading(e);
@@ -283,11 +281,10 @@ static void end_engine_interval(struct engine *e, bool last)
     const bool may_defer = e->settings.interval_ns != 0 && !last;
     struct service *service;
     uint64_t now_ns = clock_mono_ns();
-    size_t i;
 
     apply_clock_step(&e->services, &e->utc);
     commit_all(e, now_ns);
-    for (i = 0; i < e->stats.sampling; i++)
+    for (size_t i = 0; i < e->stats.sampling; i++)
         hang_profile_end_interval(&e->sampling[i]->hanging, &e->sampling[i]->process, now_ns);
     for (service = e->services.first; service; service = service->next) {
         if (may_defer && service_defer(service))
@@ -340,9 +337,8 @@ static bool handle_engine_events(struct engine *e, const struct epoll_event *eve
                                  struct signalfd_siginfo *out_signal, enum engine_event *out)
 {
     bool signalled = false, ordered = false;
-    int i;
 
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         if (!events[i].data.ptr)
             signalled = true;
         else if (events[i].data.ptr == e)

@@ -42,10 +42,8 @@ void engine_end_reading(struct engine *e)
 
 void engine_unwinder(const struct engine *e, struct cpy_stats *out)
 {
-    size_t i;
-
     *out = e->ended;
-    for (i = 0; i < e->stats.sampling; i++)
+    for (size_t i = 0; i < e->stats.sampling; i++)
         stats_add(out, cpy_stats(e->sampling[i]->process.target));
 }
 
@@ -53,9 +51,7 @@ void engine_each(const struct engine *e,
                  void (*each)(void *ctx, struct proc_id id, const struct engine_counts *counts),
                  void *ctx)
 {
-    size_t i;
-
-    for (i = 0; i < e->stats.sampling; i++) {
+    for (size_t i = 0; i < e->stats.sampling; i++) {
         const struct target *t = e->sampling[i];
         const struct cpy_stats *stats = cpy_stats(t->process.target);
         struct engine_counts counts = {.samples = t->samples,
@@ -73,9 +69,7 @@ void engine_each(const struct engine *e,
 
 void engine_stop(struct engine *e, struct target *t)
 {
-    size_t i;
-
-    for (i = 0; i < e->stats.sampling; i++)
+    for (size_t i = 0; i < e->stats.sampling; i++)
         if (e->sampling[i] == t) {
             e->sampling[i] = e->sampling[--e->stats.sampling];
             break;
@@ -97,9 +91,7 @@ void engine_stop(struct engine *e, struct target *t)
 
 void engine_drop(struct engine *e, struct proc_id id)
 {
-    size_t i;
-
-    for (i = 0; i < e->stats.sampling; i++)
+    for (size_t i = 0; i < e->stats.sampling; i++)
         if (e->sampling[i]->id.pid == id.pid && e->sampling[i]->id.start == id.start) {
             engine_stop(e, e->sampling[i]);
             return;
@@ -200,9 +192,7 @@ static enum cpy_rc new_target(struct engine *e, struct proc_id id,
 /* How a process is told apart. */
 static enum service_split split_of(const struct engine *e, const struct target *t)
 {
-    size_t i;
-
-    for (i = 0; i < e->split_pids.count && i < SPLIT_PIDS_MAX; i++)
+    for (size_t i = 0; i < e->split_pids.count && i < SPLIT_PIDS_MAX; i++)
         if (e->split_pids.pids[i] == t->id.pid && t->profile.split == SPLIT_NONE)
             return SPLIT_PROCESS;
     return t->profile.split;
@@ -210,9 +200,7 @@ static enum service_split split_of(const struct engine *e, const struct target *
 
 void engine_split_all(struct engine *e, uint64_t now_ns)
 {
-    size_t i;
-
-    for (i = 0; i < e->stats.sampling; i++)
+    for (size_t i = 0; i < e->stats.sampling; i++)
         process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 

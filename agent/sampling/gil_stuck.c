@@ -52,9 +52,7 @@ static void find_longest(const struct process *p, struct hang_signs *signs)
 
 bool gil_stuck_is_open(const struct process *p)
 {
-    size_t i;
-
-    for (i = 0; p->hang.after_ns != 0 && i < p->thread_count; i++)
+    for (size_t i = 0; p->hang.after_ns != 0 && i < p->thread_count; i++)
         if (p->threads[i].stuck.since_ns != 0 && p->threads[i].stuck.looks < GIL_STUCK_LOOKS)
             return true;
     return false;

@@ -17,9 +17,8 @@ bool hang_waits(const char *line)
     unsigned long long fields[FIELDS], operation;
     const char *at = line;
     char *end;
-    int i;
 
-    for (i = 0; i < FIELDS; i++, at = end) {
+    for (int i = 0; i < FIELDS; i++, at = end) {
         fields[i] = strtoull(at, &end, 0);
         if (end == at)
             return false; /* "running", or "-1 0x7ffc..." */

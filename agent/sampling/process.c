@@ -143,9 +143,8 @@ static void end_idle(struct process *p)
 {
     struct process_thread *thread;
     uint64_t idle;
-    size_t i;
 
-    for (i = 0; p->idle.since_ns > 0 && i < p->thread_count; i++) {
+    for (size_t i = 0; p->idle.since_ns > 0 && i < p->thread_count; i++) {
         thread = &p->threads[i];
         idle = p->idle.since_ns - thread->last_ns;
         (void)add_wall(p, thread, p->idle.count, idle);
@@ -168,11 +167,10 @@ void process_commit(struct process *p, uint64_t now_ns)
 {
     bool goes_on;
     uint64_t cpu;
-    size_t i;
 
     goes_on = idle_commit(p, now_ns);
     end_idle(p);
-    for (i = 0; i < p->thread_count; i++) {
+    for (size_t i = 0; i < p->thread_count; i++) {
         refresh_times(p, &p->threads[i]);
         commit_thread(p, &p->threads[i]);
     }
@@ -189,11 +187,9 @@ void process_commit(struct process *p, uint64_t now_ns)
 /* The stack of each thread is to be counted anew: rows have other labels from now on. */
 static void forget_rows(struct process *p)
 {
-    size_t i;
-
     end_idle(p);
     idle_forget(p);
-    for (i = 0; i < p->thread_count; i++)
+    for (size_t i = 0; i < p->thread_count; i++)
         p->threads[i].row_ns = 0;
 }
 
@@ -208,26 +204,22 @@ void process_set_split(struct process *p, enum service_split split, uint64_t now
 
 void process_move(struct process *p, struct service *service, uint64_t now_ns)
 {
-    size_t i;
-
     process_commit(p, now_ns);
     memcpy(service->python, p->service->python, sizeof(service->python));
     service->missing |= p->service->missing;
     p->service = service;
     idle_forget(p);
-    for (i = 0; i < p->thread_count; i++)
+    for (size_t i = 0; i < p->thread_count; i++)
         p->threads[i].row_ns = p->threads[i].overcounted_ns = 0; /* rows are the service's */
 }
 
 void process_finish(struct process *p)
 {
-    size_t i;
-
     if (!p->target)
         return;
     p->idle.whole_ns = 0; /* it is not read again */
     process_commit(p, p->last_ns);
-    for (i = 0; i < p->thread_count; i++)
+    for (size_t i = 0; i < p->thread_count; i++)
         end_thread(p, &p->threads[i]);
     free(p->threads);
     free(p->pending);
@@ -250,9 +242,7 @@ struct sampling {
 /* True if another state of the same kernel thread is counted already (sub-interpreters). */
 static bool is_counted(const struct process *p, pid_t tid)
 {
-    size_t i;
-
-    for (i = 0; i < p->thread_count; i++)
+    for (size_t i = 0; i < p->thread_count; i++)
         if (p->threads[i].tid == tid && p->threads[i].counts)
             return true;
     return false;
@@ -308,9 +298,8 @@ static struct process_thread *find_process_thread(const struct sampling *samplin
 {
     struct process *p = sampling->process;
     struct process_thread *thread;
-    size_t i;
 
-    for (i = 0; i < p->thread_count; i++) {
+    for (size_t i = 0; i < p->thread_count; i++) {
         thread = &p->threads[(p->next + i) % p->thread_count];
         if (thread->state != seen->state || thread->tid != seen->tid)
             continue;
@@ -463,11 +452,10 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
     struct service_stack stack;
     struct cpy_thread thread;
     enum cpy_rc rc = CPY_OK;
-    size_t i;
 
     if (p->pending_count > 0 || shows_waiting(p))
         rc = async_stacks_read(p->tasks, p->target, p->service, shows_waiting(p));
-    for (i = 0; i < p->pending_count; i++) {
+    for (size_t i = 0; i < p->pending_count; i++) {
         pending = &p->pending[i];
         row = pending->row;
         thread = (struct cpy_thread){.tid = p->threads[pending->thread].tid,

@@ -10,13 +10,12 @@ struct burst resolve_target(const struct conf *conf, const char *target)
 {
     const char *service = target;
     struct burst burst = {0};
-    size_t i;
 
     if (target[0] && target[strspn(target, "0123456789")] == '\0' && strlen(target) < 10) {
         burst.pid = (pid_t)strtol(target, NULL, 10);
         return burst;
     }
-    for (i = 0; i < conf->target_count; i++)
+    for (size_t i = 0; i < conf->target_count; i++)
         if (strcmp(conf->targets[i].name, target) == 0 && !strchr(conf->targets[i].service, '$'))
             service = conf->targets[i].service;
     (void)snprintf(burst.service, sizeof(burst.service), "%s", service);

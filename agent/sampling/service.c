@@ -189,11 +189,10 @@ enum pprof_rc service_stack_frames(struct service *service, struct service_stack
                                    const struct cpy_frame *frames, uint32_t depth)
 {
     enum pprof_rc rc = PPROF_OK;
-    uint32_t i;
 
     if (stack->depth == 0 && depth > 0 && frames[0].opcode)
         rc = add_opcode_location(service, stack, &frames[0]);
-    for (i = 0; rc == PPROF_OK && i < depth && stack->depth < SERVICE_DEPTH_MAX; i++)
+    for (uint32_t i = 0; rc == PPROF_OK && i < depth && stack->depth < SERVICE_DEPTH_MAX; i++)
         rc = intern_frame(service->profile, &frames[i], &stack->locations[stack->depth++]);
     return rc;
 }

@@ -48,9 +48,8 @@ static void add_torn_reasons(struct buf *out, const struct cpy_stats *unwinder)
     static const char prefix[] = "torn_";
     const char *before = " (";
     uint64_t value;
-    size_t i;
 
-    for (i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < ROWS; i++) {
         value = stats_value(unwinder, &rows[i]);
         if (value == 0 || strncmp(rows[i].label, prefix, sizeof(prefix) - 1) != 0)
             continue;
@@ -79,9 +78,7 @@ void stats_took(struct engine_times *times, uint64_t took_ns)
 
 void stats_add_times(struct engine_times *sum, const struct engine_times *more)
 {
-    size_t i;
-
-    for (i = 0; i <= ENGINE_BOUNDS; i++)
+    for (size_t i = 0; i <= ENGINE_BOUNDS; i++)
         sum->counts[i] += more->counts[i];
     sum->sum_ns += more->sum_ns;
 }
@@ -90,11 +87,10 @@ void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *un
                    struct buf *out)
 {
     struct buf reasons;
-    unsigned rc;
 
     buf_init(&reasons, out->max);
     add_reason(&reasons, engine->missed, "tick missed", "ticks missed");
-    for (rc = 0; rc < ENGINE_OUTCOMES; rc++)
+    for (unsigned rc = 0; rc < ENGINE_OUTCOMES; rc++)
         if (engine->failed[rc] > 0 && is_loss((enum cpy_rc)rc)) {
             add_reason(&reasons, engine->failed[rc], "sample", "samples");
             buf_add_fmt(&reasons, " (%s)", cpy_rc_text((enum cpy_rc)rc));
@@ -112,10 +108,9 @@ void stats_dropped(const struct engine_stats *engine, const struct cpy_stats *un
 void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *out)
 {
     uint64_t value;
-    size_t i;
 
     buf_add_fmt(out, "%14s %12s\n", "total", "a sample");
-    for (i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < ROWS; i++) {
         value = stats_value(unwinder, &rows[i]);
         buf_add_fmt(out, "%14" PRIu64 " %12.2f  %-18s %s\n", value,
                     samples ? (double)value / (double)samples : 0.0, rows[i].label, rows[i].text);
@@ -125,18 +120,15 @@ void stats_text(uint64_t samples, const struct cpy_stats *unwinder, struct buf *
 void stats_json(const struct engine_stats *engine, const struct cpy_stats *unwinder,
                 struct buf *out)
 {
-    unsigned rc;
-    size_t i;
-
     buf_add_fmt(out,
                 "{\"samples\": %" PRIu64 ", \"processes\": %" PRIu64 ", \"missed\": %" PRIu64
                 ", \"overflow\": %" PRIu64 ", \"failed\": {",
                 engine->samples, engine->attached, engine->missed, engine->overflow);
-    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+    for (unsigned rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
                     cpy_rc_label((enum cpy_rc)rc), engine->failed[rc]);
     buf_add_str(out, "}, \"unwinder\": {");
-    for (i = 0; i < ROWS; i++)
+    for (size_t i = 0; i < ROWS; i++)
         buf_add_fmt(out, "%s\"%s\": %" PRIu64, i ? ", " : "", rows[i].label,
                     stats_value(unwinder, &rows[i]));
     buf_add_str(out, "}}\n");

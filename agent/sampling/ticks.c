@@ -35,9 +35,7 @@ void ticks_init(struct ticks *ticks, uint64_t seed)
 
 void ticks_finish(struct ticks *ticks)
 {
-    size_t i;
-
-    for (i = 0; i < ticks->count; i++)
+    for (size_t i = 0; i < ticks->count; i++)
         ticks->in[i].tick->number = 0;
     free(ticks->heap);
     free(ticks->in);
@@ -177,9 +175,8 @@ static void end_burst(struct ticks *ticks, struct tick *tick, uint64_t now_ns)
 static double steps(struct ticks *ticks, struct tick *tick, uint64_t count)
 {
     double sum = tick->began ? 0.5 * (double)count : 0;
-    uint64_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         sum += tick->drawn;
         tick->drawn = chance(ticks);
     }
@@ -221,12 +218,11 @@ uint64_t ticks_done(struct ticks *ticks, struct tick *tick, uint64_t count, uint
 static uint64_t shortest(struct ticks *ticks)
 {
     uint64_t period;
-    size_t i;
 
     if (ticks->shortest_ns > 0)
         return ticks->shortest_ns;
     ticks->shortest_ns = UINT64_MAX;
-    for (i = 0; i < ticks->count; i++) {
+    for (size_t i = 0; i < ticks->count; i++) {
         period = ticks_period(ticks, ticks->in[i].tick);
         ticks->shortest_ns = period < ticks->shortest_ns ? period : ticks->shortest_ns;
     }

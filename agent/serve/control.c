@@ -201,11 +201,10 @@ static void pass_answer(struct control *control)
 static int prepare_client_poll(struct control *control, struct pollfd fds[CONTROL_CLIENTS + 2])
 {
     uint64_t now_ns = clock_mono_ns(), first_ns = now_ns + CLIENT_NS;
-    size_t i;
 
     fds[0] = (struct pollfd){.fd = control->event_fd, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = control->sock.fd, .events = POLLIN};
-    for (i = 0; i < CONTROL_CLIENTS; i++) {
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
         struct client *client = &control->clients[i];
 
         if (client->fd >= 0 && client->deadline_ns <= now_ns)
@@ -223,9 +222,7 @@ static int prepare_client_poll(struct control *control, struct pollfd fds[CONTRO
 /* Looks at the clients that something has come of. */
 static void serve_clients(struct control *control, const struct pollfd fds[CONTROL_CLIENTS + 2])
 {
-    size_t i;
-
-    for (i = 0; i < CONTROL_CLIENTS; i++) {
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
         struct client *client = &control->clients[i];
 
         if (client->fd < 0 || client->fd != fds[i + 2].fd || fds[i + 2].revents == 0)
@@ -254,7 +251,6 @@ static void *serve_control_clients(void *arg)
     struct control *control = arg;
     struct pollfd fds[CONTROL_CLIENTS + 2];
     uint64_t count;
-    size_t i;
 
     while (!is_control_stopped(control)) {
         int timeout_ms = prepare_client_poll(control, fds);
@@ -268,7 +264,7 @@ static void *serve_control_clients(void *arg)
         if (fds[1].revents)
             accept_client(control);
     }
-    for (i = 0; i < CONTROL_CLIENTS; i++)
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++)
         end_client(&control->clients[i]);
     return NULL;
 }
@@ -277,7 +273,6 @@ struct control *control_open(const char *path, struct state_share *share, int si
                              struct err *err)
 {
     struct control *control = calloc(1, sizeof(*control));
-    size_t i;
 
     if (!control) {
         err_set(err, "out of memory");
@@ -287,7 +282,7 @@ struct control *control_open(const char *path, struct state_share *share, int si
         free(control);
         return NULL;
     }
-    for (i = 0; i < CONTROL_CLIENTS; i++)
+    for (size_t i = 0; i < CONTROL_CLIENTS; i++)
         control->clients[i].fd = -1;
     control->share = share;
     control->signal = signal;

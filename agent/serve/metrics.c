@@ -29,12 +29,11 @@ static void one(struct buf *out, const char *name, const char *type, const char 
 static void add_label_value(struct buf *out, const char *text)
 {
     struct buf shown;
-    size_t i;
 
     buf_init(&shown, LABEL_MAX);
     escape_add_str(&shown, text);
     buf_add_str(out, "\"");
-    for (i = 0; i < shown.size; i++) {
+    for (size_t i = 0; i < shown.size; i++) {
         if (shown.data[i] == '"' || shown.data[i] == '\\')
             buf_add_str(out, "\\");
         buf_add(out, &shown.data[i], 1);
@@ -70,10 +69,9 @@ static void add_sample_times(const struct engine_times *times, struct buf *out)
     static const uint64_t bounds_us[ENGINE_BOUNDS] = ENGINE_BOUNDS_US;
     static const char name[] = "pystrobe_sample_duration_seconds";
     uint64_t sum = 0;
-    size_t i;
 
     head(out, name, "histogram", "How long a sample of a process took, where it was read.");
-    for (i = 0; i < ENGINE_BOUNDS; i++) {
+    for (size_t i = 0; i < ENGINE_BOUNDS; i++) {
         sum += times->counts[i];
         buf_add_fmt(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, (double)bounds_us[i] / 1e6,
                     sum);
@@ -87,7 +85,6 @@ static void add_sample_times(const struct engine_times *times, struct buf *out)
 static void add_sampling(const struct state *s, struct buf *out)
 {
     const struct stats_row *row;
-    unsigned rc;
     size_t i, waits = 0, quarantined = 0, sampled = 0;
 
     for (i = 0; i < s->target_count; i++) {
@@ -107,7 +104,7 @@ static void add_sampling(const struct state *s, struct buf *out)
     one(out, "pystrobe_ticks_missed_total", "counter", "Ticks that were over before their turn.",
         (double)s->engine.missed);
     head(out, "pystrobe_samples_failed_total", "counter", "Samples that gave nothing.");
-    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+    for (unsigned rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         labelled(out, "pystrobe_samples_failed_total", "reason", cpy_rc_label((enum cpy_rc)rc),
                  (double)s->engine.failed[rc]);
     one(out, "pystrobe_stacks_torn_total", "counter", "Stacks dropped as they did not hold still.",
@@ -158,10 +155,8 @@ static void each_exporter(const struct state *s, struct buf *out, const char *na
                           const char *type, const char *help,
                           double (*number)(const struct state_exporter *))
 {
-    size_t i;
-
     head(out, name, type, help);
-    for (i = 0; i < s->exporter_count; i++)
+    for (size_t i = 0; i < s->exporter_count; i++)
         labelled(out, name, "exporter", s->exporters[i].name, number(&s->exporters[i]));
 }
 
@@ -185,10 +180,9 @@ NUMBER_OF(last_ok, (double)e->delivery.pushes.last_ok_ns / 1e9)
 static void add_drops(const struct state *s, struct buf *out)
 {
     static const char name[] = "pystrobe_profiles_dropped_total";
-    size_t i;
 
     head(out, name, "counter", "Profiles that an exporter did not get through.");
-    for (i = 0; i < s->exporter_count; i++) {
+    for (size_t i = 0; i < s->exporter_count; i++) {
         const struct state_exporter *e = &s->exporters[i];
 
         labelled_twice(out, name, "exporter", e->name, "reason", "refused",

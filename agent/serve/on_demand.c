@@ -72,11 +72,9 @@ static void free_job(struct on_demand_job *job)
 
 void on_demand_free(struct on_demand *on_demand)
 {
-    size_t i;
-
     if (!on_demand)
         return;
-    for (i = 0; i < ON_DEMAND_MAX; i++)
+    for (size_t i = 0; i < ON_DEMAND_MAX; i++)
         free_job(&on_demand->all[i]);
     (void)pthread_cond_destroy(&on_demand->done);
     (void)pthread_mutex_destroy(&on_demand->lock);
@@ -85,9 +83,7 @@ void on_demand_free(struct on_demand *on_demand)
 
 static struct on_demand_job *find_free(struct on_demand *on_demand)
 {
-    size_t i;
-
-    for (i = 0; i < ON_DEMAND_MAX; i++)
+    for (size_t i = 0; i < ON_DEMAND_MAX; i++)
         if (on_demand->all[i].state == ON_DEMAND_FREE)
             return &on_demand->all[i];
     return NULL;
@@ -313,10 +309,9 @@ void on_demand_step(struct on_demand *on_demand, struct supervisor *supervisor,
                     const struct conf *conf)
 {
     uint64_t now_ns = clock_mono_ns();
-    size_t i;
 
     (void)pthread_mutex_lock(&on_demand->lock);
-    for (i = 0; i < ON_DEMAND_MAX; i++)
+    for (size_t i = 0; i < ON_DEMAND_MAX; i++)
         step_job(on_demand, &on_demand->all[i], supervisor, conf, now_ns);
     commit_for_jobs(on_demand, supervisor, now_ns);
     (void)pthread_mutex_unlock(&on_demand->lock);

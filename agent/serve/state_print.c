@@ -112,9 +112,7 @@ static void spool_text(const struct delivery_spool_stats *spool, struct buf *out
 
 static void exporters_text(const struct state *state, struct buf *out)
 {
-    size_t i;
-
-    for (i = 0; i < state->exporter_count; i++) {
+    for (size_t i = 0; i < state->exporter_count; i++) {
         const struct state_exporter *exporter = &state->exporters[i];
         const struct delivery_stats *d = &exporter->delivery;
         char pace[EXPORT_PACE_MAX];
@@ -159,9 +157,8 @@ void state_exporters(const struct state *state, struct buf *out)
 static uint64_t dropped_of(const struct engine_counts *counts)
 {
     uint64_t sum = counts->missed;
-    size_t rc;
 
-    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+    for (size_t rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         sum += counts->failed[rc];
     return sum;
 }
@@ -199,13 +196,11 @@ static void hangs_text(const struct state *state, struct buf *out)
 
 static void targets_text(const struct state *state, struct buf *out)
 {
-    size_t i;
-
     if (state->target_count == 0)
         return;
     buf_add_fmt(out, "\n%8s %-40s %-10s %-8s %10s %8s %8s %8s\n", "PID", "SERVICE", "PYTHON",
                 "STATE", "SAMPLES", "TORN", "DROPPED", "RATE");
-    for (i = 0; i < state->target_count; i++) {
+    for (size_t i = 0; i < state->target_count; i++) {
         const struct state_target *target = &state->targets[i];
 
         buf_add_fmt(out, "%8d ", (int)target->pid);
@@ -323,10 +318,8 @@ static void spool_json(const struct delivery_spool_stats *spool, struct buf *out
 
 static void exporters_json(const struct state *state, struct buf *out)
 {
-    size_t i;
-
     buf_add_str(out, "\"exporters\": [");
-    for (i = 0; i < state->exporter_count; i++) {
+    for (size_t i = 0; i < state->exporter_count; i++) {
         const struct state_exporter *exporter = &state->exporters[i];
         const struct delivery_stats *d = &exporter->delivery;
 
@@ -349,11 +342,9 @@ static void exporters_json(const struct state *state, struct buf *out)
 
 static void counts_json(const struct engine_counts *counts, struct buf *out)
 {
-    size_t rc;
-
     buf_add_fmt(out, ", \"samples\": %" PRIu64 ", \"missed\": %" PRIu64 ", \"failed\": {",
                 counts->samples, counts->missed);
-    for (rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
+    for (size_t rc = CPY_OK + 1; rc < ENGINE_OUTCOMES; rc++)
         buf_add_fmt(out, "%s\"%s\": %" PRIu64, rc == CPY_OK + 1 ? "" : ", ",
                     cpy_rc_label((enum cpy_rc)rc), counts->failed[rc]);
     buf_add_fmt(out,
@@ -378,10 +369,8 @@ static void hang_json(const struct state_target *target, struct buf *out)
 
 static void targets_json(const struct state *state, struct buf *out)
 {
-    size_t i;
-
     buf_add_str(out, "\"targets\": [");
-    for (i = 0; i < state->target_count; i++) {
+    for (size_t i = 0; i < state->target_count; i++) {
         const struct state_target *target = &state->targets[i];
 
         buf_add_fmt(out, "%s{\"pid\": %d, \"service\": ", i ? ", " : "", (int)target->pid);

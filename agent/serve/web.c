@@ -137,10 +137,8 @@ static bool serves(struct web *web, const struct route *route)
 
 static void answer_nothing(struct web *web, struct web_answer *answer)
 {
-    size_t i;
-
     buf_add_str(&answer->body, "there are");
-    for (i = 0; i < ROUTES; i++)
+    for (size_t i = 0; i < ROUTES; i++)
         if (serves(web, &routes[i]))
             buf_add_fmt(&answer->body, " %s", routes[i].path);
     buf_add_str(&answer->body, "\n");
@@ -152,9 +150,8 @@ static void answer_path(struct web *web, struct MHD_Connection *connection, cons
                         struct web_answer *answer)
 {
     const struct web_request request = {&web->sources, connection, &web->stop, &web->store};
-    size_t i;
 
-    for (i = 0; i < ROUTES; i++)
+    for (size_t i = 0; i < ROUTES; i++)
         if (strcmp(path, routes[i].path) == 0 && serves(web, &routes[i])) {
             routes[i].answer(&request, answer);
             return;
@@ -180,9 +177,8 @@ static const struct header {
 static void add_headers(struct MHD_Response *response, const struct web_answer *answer)
 {
     char text[128];
-    size_t i;
 
-    for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
         (void)microhttpd.add_response_header(response, headers[i].name, headers[i].value);
     (void)microhttpd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     if (answer->encoding)
@@ -313,9 +309,7 @@ struct web *web_open(const struct conf *conf, const struct web_sources *sources,
 /* The path of the first exporter that is a store; NULL: there is none. */
 static const char *store_of(const struct conf *conf)
 {
-    size_t i;
-
-    for (i = 0; i < conf->exporter_count; i++)
+    for (size_t i = 0; i < conf->exporter_count; i++)
         if (conf->exporters[i].type->is_store)
             return conf->exporters[i].path;
     return NULL;

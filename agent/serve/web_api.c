@@ -151,9 +151,8 @@ static bool is_target(const struct web_request *request, pid_t pid)
 {
     struct state *state = state_share_get(request->sources->share);
     bool found = false;
-    size_t i;
 
-    for (i = 0; state && i < state->target_count; i++)
+    for (size_t i = 0; state && i < state->target_count; i++)
         found = found || state->targets[i].pid == pid;
     state_drop(state);
     return found;

@@ -21,7 +21,6 @@ enum { SECONDS_USUAL = 30, STACKS_MAX = 32, STACKS_SECONDS = 10, COMMIT_SECONDS 
 void web_pull_index(const struct web_request *request, struct web_answer *answer)
 {
     struct state *state = state_share_get(request->sources->share);
-    size_t i;
 
     buf_add_fmt(
         &answer->body,
@@ -34,7 +33,7 @@ void web_pull_index(const struct web_request *request, struct web_answer *answer
         "    the stacks of all threads, and the asyncio tasks\n",
         version_agent, SECONDS_USUAL, ON_DEMAND_SECONDS_MAX);
     buf_add_fmt(&answer->body, "\n%8s %s\n", "pid", "service");
-    for (i = 0; state && i < state->target_count; i++) {
+    for (size_t i = 0; state && i < state->target_count; i++) {
         buf_add_fmt(&answer->body, "%8d ", (int)state->targets[i].pid);
         escape_add_str(&answer->body, state->targets[i].service);
         buf_add_str(&answer->body, "\n");

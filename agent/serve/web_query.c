@@ -108,14 +108,13 @@ void web_query_command(const char *store, const char *what, const struct web_que
         "pystrobe",      "browse",        what,
         store,           query->service,  out->numbers[0],
         out->numbers[1], out->numbers[2], query->compares || query->type[0] ? type : NULL};
-    size_t i;
 
-    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         (void)snprintf(out->numbers[i], WEB_NUMBER_SIZE, "%" PRId64, numbers[i]);
     if (query->compares) {
         words[9] = out->numbers[3];
         words[10] = out->numbers[4];
     }
-    for (i = 0; i < WEB_ARGV_MAX; i++)
+    for (size_t i = 0; i < WEB_ARGV_MAX; i++)
         out->argv[i] = (char *)(uintptr_t)words[i]; /* posix_spawn changes nothing */
 }

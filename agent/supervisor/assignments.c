@@ -25,9 +25,7 @@ struct assignment *assignments_add(struct assignments *assignments, struct proc_
 
 struct assignment *assignments_find(const struct assignments *assignments, struct proc_id id)
 {
-    size_t i;
-
-    for (i = 0; i < assignments->count; i++)
+    for (size_t i = 0; i < assignments->count; i++)
         if (assignments->items[i].id.pid == id.pid && assignments->items[i].id.start == id.start)
             return &assignments->items[i];
     return NULL;
@@ -36,9 +34,7 @@ struct assignment *assignments_find(const struct assignments *assignments, struc
 struct assignment *assignments_reading(const struct assignments *assignments,
                                        const struct sampler_process *sampler, pid_t pid)
 {
-    size_t i;
-
-    for (i = 0; i < assignments->count; i++)
+    for (size_t i = 0; i < assignments->count; i++)
         if (assignments->items[i].id.pid == pid && assignments->items[i].sampler == sampler)
             return &assignments->items[i];
     return NULL;
@@ -55,9 +51,8 @@ static struct engine_counts add_engine_counts(const struct engine_counts *a,
                                 .torn_chain = a->torn_chain + b->torn_chain,
                                 .torn_code = a->torn_code + b->torn_code,
                                 .torn_unmapped = a->torn_unmapped + b->torn_unmapped};
-    size_t i;
 
-    for (i = 0; i < ENGINE_OUTCOMES; i++)
+    for (size_t i = 0; i < ENGINE_OUTCOMES; i++)
         out.failed[i] = a->failed[i] + b->failed[i];
     return out;
 }
@@ -66,9 +61,8 @@ void assignments_count(struct assignments *assignments, const struct sampler_pro
                        struct proc_id id, const struct engine_counts *counts)
 {
     struct assignment *assignment;
-    size_t i;
 
-    for (i = 0; i < assignments->count;
+    for (size_t i = 0; i < assignments->count;
          i++, assignments->next++) { /* they come in much the same order */
         assignment = &assignments->items[assignments->next % assignments->count];
         if (assignment->id.pid != id.pid || assignment->id.start != id.start)
@@ -106,9 +100,7 @@ void assignments_move(struct assignment *assignment, struct sampler_process *sam
 
 void assignments_unsend(struct assignments *assignments, const struct sampler_process *sampler)
 {
-    size_t i;
-
-    for (i = 0; i < assignments->count; i++)
+    for (size_t i = 0; i < assignments->count; i++)
         if (assignments->items[i].sampler == sampler)
             unsend(&assignments->items[i]);
 }

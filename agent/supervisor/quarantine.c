@@ -17,9 +17,7 @@ enum { WAIT_GROWS = 4 };
 static struct quarantine_entry *find_quarantine_entry(const struct quarantine *quarantine,
                                                       struct proc_id id)
 {
-    size_t i;
-
-    for (i = 0; i < quarantine->count; i++)
+    for (size_t i = 0; i < quarantine->count; i++)
         if (quarantine->items[i].id.pid == id.pid && quarantine->items[i].id.start == id.start)
             return &quarantine->items[i];
     return NULL;

@@ -37,12 +37,10 @@ bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uin
 
 void sampler_process_add_counts(struct report_counts *sum, const struct report_counts *more)
 {
-    size_t i;
-
     sum->stats.samples += more->stats.samples;
     sum->stats.missed += more->stats.missed;
     sum->stats.idle += more->stats.idle;
-    for (i = 0; i < ENGINE_OUTCOMES; i++)
+    for (size_t i = 0; i < ENGINE_OUTCOMES; i++)
         sum->stats.failed[i] += more->stats.failed[i];
     stats_add_times(&sum->stats.times, &more->stats.times);
     stats_add(&sum->unwinder, &more->unwinder);
@@ -216,11 +214,10 @@ static bool take_ended(struct receiving *r, const void *bytes, size_t size)
 static bool take_each(struct receiving *r, const void *bytes, size_t size)
 {
     struct report_each message;
-    size_t i;
 
     if (!ipc_read(&message, sizeof(message), bytes, size) || message.count > REPORT_EACH_MAX)
         return false;
-    for (i = 0; i < message.count; i++)
+    for (size_t i = 0; i < message.count; i++)
         r->callbacks->counted(r->ctx, message.items[i].id, &message.items[i].counts);
     return true;
 }

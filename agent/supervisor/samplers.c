@@ -82,12 +82,11 @@ void supervisor_drop(struct supervisor *f, struct proc_id id)
 double supervisor_fastest_hz(const struct supervisor *f, uint64_t now_ns)
 {
     double fastest_hz = 1;
-    size_t i;
 
-    for (i = 0; i < f->assignments.count; i++)
+    for (size_t i = 0; i < f->assignments.count; i++)
         if (f->assignments.items[i].profile.rate_hz > fastest_hz)
             fastest_hz = f->assignments.items[i].profile.rate_hz;
-    for (i = 0; i < f->bursts.count; i++)
+    for (size_t i = 0; i < f->bursts.count; i++)
         if (f->bursts.all[i].until_ns > now_ns && f->bursts.all[i].rate_hz > fastest_hz)
             fastest_hz = f->bursts.all[i].rate_hz;
     return fastest_hz;
@@ -153,20 +152,16 @@ static void ipc_commit(struct supervisor *f, struct sampler_process *sampler)
 
 uint64_t supervisor_commit(struct supervisor *f, const struct split_pids *split_pids)
 {
-    size_t i;
-
     f->split_pids = *split_pids;
     f->commit_number++;
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         ipc_commit(f, &f->samplers[i]);
     return f->commit_number;
 }
 
 bool supervisor_committed(const struct supervisor *f, uint64_t number)
 {
-    size_t i;
-
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         if (sampler_process_runs(&f->samplers[i]) && f->samplers[i].committed < number)
             return false;
     return true;
@@ -182,7 +177,6 @@ void supervisor_send_stretch(struct supervisor *f, struct sampler_process *sampl
 static void start_sampler(struct supervisor *f, struct sampler_process *sampler, uint64_t now_ns)
 {
     struct err err = {""};
-    size_t i;
 
     if (!sampler_process_start(sampler, supervisor_fastest_hz(f, now_ns) >= ENGINE_BPF_MIN_HZ,
                                now_ns, &err)) {
@@ -190,7 +184,7 @@ static void start_sampler(struct supervisor *f, struct sampler_process *sampler,
         return;
     }
     f->counts.started++;
-    for (i = 0; i < f->bursts.count; i++)
+    for (size_t i = 0; i < f->bursts.count; i++)
         ipc_burst(f, sampler, &f->bursts.all[i], now_ns);
     supervisor_send_stretch(f, sampler);
     if (f->commit_number > 0)
@@ -276,12 +270,10 @@ void supervisor_assign(struct supervisor *f, struct assignment *assignment, uint
 
 void supervisor_look(struct supervisor *f, uint64_t now_ns)
 {
-    size_t i;
-
     (void)child_process_reap(now_ns);
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         check_sampler(f, &f->samplers[i], now_ns);
-    for (i = 0; i < f->assignments.count; i++)
+    for (size_t i = 0; i < f->assignments.count; i++)
         look_after(f, &f->assignments.items[i], now_ns);
     f->look_ns = now_ns + LOOK_NS;
 }
@@ -289,9 +281,8 @@ void supervisor_look(struct supervisor *f, uint64_t now_ns)
 uint64_t supervisor_cpu_ns(const struct supervisor *f)
 {
     uint64_t sum = 0;
-    size_t i;
 
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         sum += sampler_process_cpu_ns(&f->samplers[i]);
     return sum;
 }

@@ -26,9 +26,7 @@ const struct service *supervisor_services(const struct supervisor *f)
 
 static bool is_sampler(const struct supervisor *f, pid_t pid)
 {
-    size_t i;
-
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         if (f->samplers[i].child.pid == pid)
             return true;
     return false;
@@ -224,11 +222,9 @@ struct supervisor *supervisor_new(const struct engine_settings *settings,
 
 void supervisor_free(struct supervisor *f)
 {
-    size_t i;
-
     if (!f)
         return;
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         sampler_process_finish(&f->samplers[i]);
     finder_free(f->finder);
     assignments_finish(&f->assignments);
@@ -241,9 +237,7 @@ void supervisor_free(struct supervisor *f)
 /* Has all samplers end the interval. */
 static void begin_end(struct supervisor *f, bool last, uint64_t deadline_ns)
 {
-    size_t i;
-
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         supervisor_send_end(f, &f->samplers[i], last);
     f->late_ns = deadline_ns;
 }
@@ -262,7 +256,6 @@ static size_t waiting(const struct supervisor *f)
 static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t now_ns)
 {
     struct service *service;
-    size_t i;
 
     apply_clock_step(&f->services, &f->utc);
     f->counts.late += waiting(f);
@@ -281,7 +274,7 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
     for (service = f->services.first; service; service = service->next)
         service->users = 0; /* until pieces come for it */
     f->services.begin_ns = now_ns;
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         sampler_process_renew(&f->samplers[i]);
     assignments_sweep(&f->assignments);
     f->interval++;
@@ -315,9 +308,8 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
     struct timespec timeout = timespec_of_ns(left);
     struct pollfd fds[EVENTS_MAX] = {{.fd = out_signal ? f->signal_fd : -1, .events = POLLIN}};
     struct sampler_process *sampler;
-    size_t i;
 
-    for (i = 0; i < SAMPLERS; i++) {
+    for (size_t i = 0; i < SAMPLERS; i++) {
         sampler = &f->samplers[i];
         fds[1 + 2 * i] =
             (struct pollfd){.fd = sampler_process_runs(sampler) ? sampler->child.channel.fd : -1};
@@ -331,7 +323,7 @@ static bool wait_for_sampler_messages(struct supervisor *f, uint64_t until_ns,
     }
     if (ppoll(fds, EVENTS_MAX, &timeout, NULL) <= 0)
         return false;
-    for (i = 0; i < SAMPLERS; i++) {
+    for (size_t i = 0; i < SAMPLERS; i++) {
         if (fds[1 + 2 * i].revents)
             hear(f, &f->samplers[i]);
         if (fds[2 + 2 * i].revents && sampler_process_runs(&f->samplers[i]))
@@ -396,9 +388,8 @@ void supervisor_flush(struct supervisor *f)
 const struct engine_stats *supervisor_engine_stats(struct supervisor *f)
 {
     struct report_counts sum = f->ended;
-    size_t i;
 
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         sampler_process_add_counts(&sum, &f->samplers[i].now);
     f->stats.samples = sum.stats.samples;
     f->stats.missed = sum.stats.missed;
@@ -412,9 +403,8 @@ const struct engine_stats *supervisor_engine_stats(struct supervisor *f)
 void supervisor_unwinder(const struct supervisor *f, struct cpy_stats *out)
 {
     struct report_counts sum = f->ended;
-    size_t i;
 
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         sampler_process_add_counts(&sum, &f->samplers[i].now);
     *out = sum.unwinder;
 }
@@ -423,9 +413,8 @@ void supervisor_each(struct supervisor *f,
                      void (*each)(void *ctx, const struct supervisor_process *), void *ctx)
 {
     uint64_t now_ns = clock_mono_ns();
-    size_t i;
 
-    for (i = 0; i < f->assignments.count; i++) {
+    for (size_t i = 0; i < f->assignments.count; i++) {
         const struct assignment *assignment = &f->assignments.items[i];
         const struct burst *burst =
             bursts_of(&f->bursts, assignment->id.pid, assignment->profile.service, now_ns);
@@ -447,11 +436,9 @@ void supervisor_each(struct supervisor *f,
 
 const struct supervisor_stats *supervisor_stats(struct supervisor *f)
 {
-    size_t i;
-
     f->counts.quarantine = f->assignments.quarantine.count;
     f->counts.samplers = 0;
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         f->counts.samplers += sampler_process_runs(&f->samplers[i]);
     memcpy(f->counts.hangs, f->hangs.counts, sizeof(f->counts.hangs));
     return &f->counts;

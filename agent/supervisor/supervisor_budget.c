@@ -18,9 +18,8 @@ static bool drop_newest(struct supervisor *f, uint64_t now_ns)
 {
     struct assignment *last = NULL;
     struct proc_id id;
-    size_t i;
 
-    for (i = 0; i < f->assignments.count; i++)
+    for (size_t i = 0; i < f->assignments.count; i++)
         if (!last || f->assignments.items[i].began_ns > last->began_ns)
             last = &f->assignments.items[i];
     if (!last)
@@ -56,10 +55,9 @@ static struct budget_use use_of(const struct supervisor *f, uint64_t now_ns)
                              .asked_memory_bytes = asked_memory(),
                              .factor_max = factor_max(f, now_ns)};
     struct timespec own = {0};
-    size_t i;
 
     use.memory_bytes = budget_memory_of(0) + use.asked_memory_bytes;
-    for (i = 0; i < SAMPLERS; i++)
+    for (size_t i = 0; i < SAMPLERS; i++)
         if (sampler_process_runs(&f->samplers[i]))
             use.memory_bytes += budget_memory_of(f->samplers[i].child.pid);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
@@ -102,12 +100,11 @@ void supervisor_step_budget(struct supervisor *f, uint64_t now_ns)
     struct budget_state *state = &f->budget.state;
     const struct budget_use use = use_of(f, now_ns);
     const double before = state->factor;
-    size_t i;
 
     budget_step(&f->budget, &use, now_ns);
     log_budget(state, before, &use);
     finder_stretch(f->finder, state->factor, state->promised.cpu * FINDER_PART);
-    for (i = 0; i < SAMPLERS && state->factor != before; i++)
+    for (size_t i = 0; i < SAMPLERS && state->factor != before; i++)
         supervisor_send_stretch(f, &f->samplers[i]);
     while (f->assignments.count > state->targets_max && drop_newest(f, now_ns)) {
     }

@@ -12,13 +12,11 @@ static const struct top_cell blank = {.text = " ", .size = 1, .width = 1};
 
 bool top_cells_init(struct top_cells *cells, size_t width, size_t height, bool ascii)
 {
-    size_t i;
-
     width = width < TOP_SIDE_MAX ? width : TOP_SIDE_MAX;
     height = height < TOP_SIDE_MAX ? height : TOP_SIDE_MAX;
     *cells = (struct top_cells){.width = width, .height = height, .ascii = ascii};
     cells->cells = malloc((width * height + 1) * sizeof(*cells->cells));
-    for (i = 0; cells->cells && i < width * height; i++)
+    for (size_t i = 0; cells->cells && i < width * height; i++)
         cells->cells[i] = blank;
     return cells->cells != NULL;
 }
@@ -65,16 +63,15 @@ static void set_cell(struct top_cell *cell, const char *text, size_t size, size_
 static void put_char(struct top_cell *cell, const struct escape_char *next, enum top_style style)
 {
     bool wide = next->width == 2 && (unsigned char)next->text[0] >= 0x80;
-    size_t i;
 
-    for (i = 0; i < next->width; i++)
+    for (size_t i = 0; i < next->width; i++)
         cell[i].style = (uint8_t)style;
     if (wide) {
         set_cell(cell, next->text, next->size, 2);
         cell[1].size = cell[1].width = 0;
         return;
     }
-    for (i = 0; i < next->width; i++)
+    for (size_t i = 0; i < next->width; i++)
         set_cell(&cell[i], next->size == next->width ? &next->text[i] : next->text,
                  next->size == next->width ? 1 : next->size, 1);
 }
@@ -177,9 +174,7 @@ size_t top_cells_put_end(struct top_cells *cells, struct top_box box, enum top_s
 
 void top_cells_paint(struct top_cells *cells, size_t y, enum top_style style)
 {
-    size_t x;
-
-    for (x = 0; y < cells->height && x < cells->width; x++)
+    for (size_t x = 0; y < cells->height && x < cells->width; x++)
         cells->cells[y * cells->width + x].style = (uint8_t)style;
 }
 

@@ -38,7 +38,6 @@ static size_t find_bucket(const struct top_items *items, const struct top_key *k
 static bool grow_top_items(struct top_items *items)
 {
     uint32_t *buckets;
-    size_t i;
 
     if (!ARRAY_RESERVE(items->items, items->capacity, items->count + 1))
         return false;
@@ -50,7 +49,7 @@ static bool grow_top_items(struct top_items *items)
     free(items->buckets);
     items->buckets = buckets;
     items->bucket_count = 2 * items->capacity;
-    for (i = 1; i < items->count; i++)
+    for (size_t i = 1; i < items->count; i++)
         buckets[find_bucket(items, &items->items[i].key)] = (uint32_t)i;
     return true;
 }

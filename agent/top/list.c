@@ -96,11 +96,10 @@ bool top_list_make(const struct top_model *model, const struct top_state *state,
     const struct top_items *table = &model->tables[state->kind];
     struct order order = {model, state};
     struct top_list list = {.items = calloc(table->count + 1, sizeof(*list.items))};
-    uint32_t i;
 
     if (!list.items)
         return false;
-    for (i = 0; i < table->count; i++)
+    for (uint32_t i = 0; i < table->count; i++)
         if (is_shown(model, state, &table->items[i]))
             list.items[list.count++] = i;
     qsort_r(list.items, list.count, sizeof(*list.items), compare_list_items, &order);

@@ -124,9 +124,8 @@ void top_live_states(struct top_live *live, const struct top_list *list, size_t 
 {
     struct top_item *thread;
     struct proc_stat stat;
-    size_t i;
 
-    for (i = first; i < list->count && i - first < count; i++) {
+    for (size_t i = first; i < list->count && i - first < count; i++) {
         thread = &live->model->tables[TOP_THREADS].items[list->items[i]];
         thread->state = '\0';
         if (top_model_is_live(live->model, thread) &&

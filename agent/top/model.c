@@ -29,13 +29,12 @@ static const char *const overflow_names[TOP_KINDS] = {
 struct top_model *top_model_new(uint64_t window_ns)
 {
     struct top_model *model = calloc(1, sizeof(*model));
-    size_t kind;
 
     if (!model)
         return NULL;
     model->window_ns = window_ns;
     model->slices = calloc(TOP_SLICES_MAX, sizeof(*model->slices));
-    for (kind = 0; kind < TOP_KINDS; kind++)
+    for (size_t kind = 0; kind < TOP_KINDS; kind++)
         if (!model->slices || !top_items_init(&model->tables[kind], overflow_names[kind])) {
             top_model_free(model);
             return NULL;
@@ -45,13 +44,11 @@ struct top_model *top_model_new(uint64_t window_ns)
 
 void top_model_free(struct top_model *model)
 {
-    size_t i;
-
     if (!model)
         return;
-    for (i = 0; i < TOP_KINDS; i++)
+    for (size_t i = 0; i < TOP_KINDS; i++)
         top_items_finish(&model->tables[i]);
-    for (i = 0; model->slices && i < TOP_SLICES_MAX; i++)
+    for (size_t i = 0; model->slices && i < TOP_SLICES_MAX; i++)
         free(model->slices[i].parts);
     free(model->slices);
     free(model);
@@ -64,9 +61,7 @@ static struct top_slice *slice_at(const struct top_model *model, size_t index)
 
 static void add_top_sum(struct top_sum *to, const struct top_sum *more)
 {
-    size_t i;
-
-    for (i = 0; i < TOP_VALUES; i++) {
+    for (size_t i = 0; i < TOP_VALUES; i++) {
         to->own[i] += more->own[i];
         to->total[i] += more->total[i];
     }
@@ -74,9 +69,7 @@ static void add_top_sum(struct top_sum *to, const struct top_sum *more)
 
 static void subtract_sum(struct top_sum *from, const struct top_sum *less)
 {
-    size_t i;
-
-    for (i = 0; i < TOP_VALUES; i++) {
+    for (size_t i = 0; i < TOP_VALUES; i++) {
         from->own[i] -= less->own[i];
         from->total[i] -= less->total[i];
     }
@@ -106,12 +99,11 @@ static void subtract_counts(struct top_counts *from, const struct top_counts *le
 static void drop_oldest(struct top_model *model)
 {
     struct top_slice *slice = slice_at(model, 0);
-    size_t i;
 
-    for (i = 0; i < slice->count; i++)
+    for (size_t i = 0; i < slice->count; i++)
         subtract_sum(&model->tables[slice->parts[i].kind].items[slice->parts[i].item].recent,
                      &slice->parts[i].sum);
-    for (i = 0; i < TOP_VALUES; i++)
+    for (size_t i = 0; i < TOP_VALUES; i++)
         model->recent.values[i] -= slice->whole.values[i];
     subtract_counts(&model->recent.counts, &slice->whole.counts);
     slice->count = 0;
@@ -198,10 +190,9 @@ static uint32_t line_item(struct top_model *model, const struct pprof_stacks *st
 static bool read_thread(const struct pprof_stacks_row *row, struct top_key *out)
 {
     const struct pprof_label *label;
-    size_t i;
 
     *out = (struct top_key){.name = "", .file = ""};
-    for (i = 0; i < row->label_count; i++) {
+    for (size_t i = 0; i < row->label_count; i++) {
         label = &row->labels[i];
         if (label->str && strcmp(label->key, "thread name") == 0)
             out->name = label->str;
@@ -238,10 +229,9 @@ static bool add_model_row(struct top_model *model, const struct pprof_stacks *st
                           struct known *known, const struct pprof_stacks_row *row)
 {
     uint32_t line, function, innermost = 0;
-    size_t i;
 
     model->row++;
-    for (i = 0; i < row->depth; i++) {
+    for (size_t i = 0; i < row->depth; i++) {
         line = line_item(model, stacks, known, row->lines[i], &function);
         innermost = i == 0 ? function : innermost;
         if (!add_item_share(model, TOP_FUNCTIONS, function, row->values, i == 0) ||
@@ -254,9 +244,8 @@ static bool add_model_row(struct top_model *model, const struct pprof_stacks *st
 static void add_whole(struct top_model *model, const struct pprof_stacks_row *row)
 {
     struct top_slice *slice = slice_at(model, model->slice_count - 1);
-    size_t i;
 
-    for (i = 0; i < TOP_VALUES; i++) {
+    for (size_t i = 0; i < TOP_VALUES; i++) {
         slice->whole.values[i] += row->values[i];
         model->recent.values[i] += row->values[i];
         model->whole.values[i] += row->values[i];
@@ -268,9 +257,8 @@ bool top_model_add(struct top_model *model, const struct pprof_stacks *stacks)
     struct known known = {calloc(stacks->function_count + 1, sizeof(uint32_t)),
                           calloc(stacks->line_count + 1, sizeof(uint32_t))};
     bool good = known.functions && known.lines;
-    size_t i;
 
-    for (i = 0; good && i < stacks->row_count; i++) {
+    for (size_t i = 0; good && i < stacks->row_count; i++) {
         good = add_model_row(model, stacks, &known, &stacks->rows[i]);
         add_whole(model, &stacks->rows[i]);
     }

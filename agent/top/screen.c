@@ -69,11 +69,9 @@ static void give_back_stderr(void)
 
 void screen_restore(void)
 {
-    size_t i;
-
     if (!atomic_exchange_explicit(&term.taken, false, memory_order_acq_rel))
         return;
-    for (i = 0; i < sizeof(term.endings) / sizeof(term.endings[0]); i++)
+    for (size_t i = 0; i < sizeof(term.endings) / sizeof(term.endings[0]); i++)
         (void)!write(STDOUT_FILENO, term.endings[i], strlen(term.endings[i]));
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &term.before);
     give_back_stderr();
@@ -90,9 +88,8 @@ static void catch_crashes(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
     struct sigaction action = {.sa_handler = crash, .sa_flags = (int)SA_RESETHAND}, before;
-    size_t i;
 
-    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             (void)sigaction(signals[i], &action, NULL);
 }
@@ -112,9 +109,8 @@ static void note_endings(void)
 {
     static const char *const names[] = {"rmkx", "sgr0", "cnorm", "rmcup"};
     const char *sequence;
-    size_t i;
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         sequence = ncurses.tigetstr(names[i]);
         term.endings[i][0] = '\0';
         /* One that asks for pauses is for terminals of old. */
@@ -126,11 +122,9 @@ static void note_endings(void)
 
 static void set_colours(void)
 {
-    size_t i;
-
     term.colours = options_colour() && ncurses.has_colors() && ncurses.start_color() != ERR &&
                    ncurses.use_default_colors() != ERR;
-    for (i = 0; term.colours && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+    for (size_t i = 0; term.colours && i < sizeof(pairs) / sizeof(pairs[0]); i++)
         (void)ncurses.init_pair((short)(i + 1), pairs[i].front, pairs[i].back);
 }
 
@@ -261,7 +255,6 @@ uint32_t screen_key(void)
 {
     wint_t c = 0;
     int kind = ncurses.wget_wch(term.window, &c);
-    size_t i;
 
     if (kind == ERR)
         return TOP_KEY_NONE;
@@ -270,7 +263,7 @@ uint32_t screen_key(void)
             (void)ncurses.clearok(term.window, TRUE);
         return c == '\r' || c == '\n' ? TOP_KEY_ENTER : c == ESCAPE ? TOP_KEY_ESCAPE : (uint32_t)c;
     }
-    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (keys[i].curses == c)
             return keys[i].key;
     return '\0'; /* one that means nothing here; more may follow */

@@ -48,12 +48,10 @@ static const struct code_row by_code[] = {
 
 const char *http_advice(CURLcode code, const char *text)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(by_words) / sizeof(by_words[0]); i++)
+    for (size_t i = 0; i < sizeof(by_words) / sizeof(by_words[0]); i++)
         if (strcasestr(text, by_words[i].words))
             return by_words[i].advice;
-    for (i = 0; i < sizeof(by_code) / sizeof(by_code[0]); i++)
+    for (size_t i = 0; i < sizeof(by_code) / sizeof(by_code[0]); i++)
         if (by_code[i].code == code)
             return by_code[i].advice;
     return "";

@@ -10,9 +10,7 @@ enum { ADVICE_MAX = 128 };
 
 static bool is_again(const struct http_protocol *protocol, long status)
 {
-    size_t i;
-
-    for (i = 0; i < protocol->again_count; i++) {
+    for (size_t i = 0; i < protocol->again_count; i++) {
         if (protocol->again[i] == status)
             return true;
     }

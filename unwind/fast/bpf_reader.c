@@ -148,10 +148,9 @@ static bool load_bpf_program(struct bpf_reader *bpf_reader)
 {
     struct bpf_insn program[sizeof(bpf_reader_code) / sizeof(struct bpf_insn)];
     union bpf_attr attr = {0};
-    size_t i;
 
     memcpy(program, bpf_reader_code, sizeof(program));
-    for (i = 0; i < sizeof(program) / sizeof(program[0]); i++)
+    for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
         if (program[i].code == (BPF_LD | BPF_DW | BPF_IMM) && program[i].imm == BPF_READER_HERE) {
             program[i].src_reg = BPF_PSEUDO_MAP_VALUE;
             program[i].imm = bpf_reader->map_fd;
@@ -211,10 +210,9 @@ bool bpf_reader_works(const struct bpf_reader *bpf_reader)
 static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges, size_t count)
 {
     uint64_t total = 0, done, size;
-    size_t i;
 
     area->count = area->found_count = 0;
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         for (done = 0; done < ranges[i].size; done += size) {
             size =
                 ranges[i].size - done < BPF_READER_PIECE ? ranges[i].size - done : BPF_READER_PIECE;
@@ -227,9 +225,9 @@ static bool ask_for(struct bpf_reader_area *area, const struct mem_range *ranges
         }
     area->used = (uint32_t)((total + 7) / 8 * 8);
     /* The program searches these, whatever the counts are. */
-    for (i = area->count; i < BPF_READER_LOOKED; i++)
+    for (size_t i = area->count; i < BPF_READER_LOOKED; i++)
         area->ranges[i] = (struct bpf_reader_range){0};
-    for (i = 0; i < BPF_READER_CHUNKS; i++)
+    for (size_t i = 0; i < BPF_READER_CHUNKS; i++)
         area->found[i] = (struct bpf_reader_range){0};
     return true;
 }

@@ -34,11 +34,10 @@ static enum cpy_rc memos_read(struct mem *mem, const struct mem_range *ranges, s
     const uint64_t misses = memos->prefetch->misses;
     bool recording;
     enum cpy_rc rc;
-    size_t i;
 
     memos->recording &= !mem->once;
     recording = memos->recording && mem->when == MEM_FIRST && !mem->implied;
-    for (i = 0; i < count && recording; i++)
+    for (size_t i = 0; i < count && recording; i++)
         note_memo_piece(memos, ranges[i].from, ranges[i].size);
     inner->when = mem->when;
     inner->once = mem->once;
@@ -102,11 +101,9 @@ static void put_away(struct memos *memos, struct memo *memo)
 
 void memos_finish(struct memos *memos)
 {
-    size_t i;
-
     while (memos->spare)
         free_memo(memos, take_spare(memos));
-    for (i = 0; i < memos->count; i++)
+    for (size_t i = 0; i < memos->count; i++)
         free_memo(memos, memos->all[i]);
     free(memos->all);
     pointer_table_finish(&memos->by_key);
@@ -190,9 +187,7 @@ void memos_end(struct memos *memos)
 
 void memos_forget(struct memos *memos)
 {
-    size_t i;
-
-    for (i = 0; i < memos->count; i++)
+    for (size_t i = 0; i < memos->count; i++)
         memos->all[i]->good = false;
 }
 
@@ -205,9 +200,8 @@ static struct memo_piece *pieces_of(const struct memo *memo)
 static bool find_pieces(struct memos *memos, struct memo_piece *pieces, size_t count)
 {
     const unsigned char *bytes;
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         bytes = mem_look(&memos->prefetch->mem, pieces[i].from, pieces[i].size, pieces[i].size);
         if (!bytes)
             return false;
@@ -315,12 +309,11 @@ static void copy_pieces_to_memo(const struct memos *memos, struct memo *memo)
 {
     struct memo_piece *pieces = pieces_of(memo);
     unsigned char *to;
-    size_t i;
 
     memo->piece_count = (uint32_t)memos->piece_count;
     memo->layout_count = memos->set->layout_count;
     to = (unsigned char *)(pieces + memo->piece_count);
-    for (i = 0; i < memo->piece_count; i++) {
+    for (size_t i = 0; i < memo->piece_count; i++) {
         pieces[i] = memos->pieces[i];
         memcpy(to, memos->set->bytes + pieces[i].at, pieces[i].size);
         to += pieces[i].size;

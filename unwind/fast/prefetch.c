@@ -218,9 +218,8 @@ static enum cpy_rc prefetch_read(struct mem *mem, const struct mem_range *ranges
     struct prefetch_set *now = mem->once ? NULL : prefetch->now;
     bool served = now != NULL;
     enum cpy_rc rc = CPY_OK;
-    size_t i;
 
-    for (i = 0; i < count && now; i++) {
+    for (size_t i = 0; i < count && now; i++) {
         bytes =
             get_fetched_bytes(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
         if (bytes)
@@ -416,11 +415,10 @@ static bool alloc_prefetch_bytes(struct prefetch *prefetch, struct prefetch_set 
 static bool assign_range_offsets(struct prefetch *prefetch, struct prefetch_set *set)
 {
     size_t total = 0, room, left;
-    uint32_t i;
     enum mem_when when;
 
     for (when = MEM_FIRST; when <= MEM_AGAIN; when++) {
-        for (i = 0; i < set->count; i++) {
+        for (uint32_t i = 0; i < set->count; i++) {
             if (set->ranges[i].when != when)
                 continue;
             total = align(&set->ranges[i], total);
@@ -477,9 +475,8 @@ static enum cpy_rc fetch_when(struct prefetch *prefetch, struct prefetch_set *se
                               enum mem_when when, size_t *batch_count)
 {
     enum cpy_rc rc = CPY_OK;
-    uint32_t i;
 
-    for (i = 0; i < set->count && rc == CPY_OK; i++) {
+    for (uint32_t i = 0; i < set->count && rc == CPY_OK; i++) {
         if (set->ranges[i].when != when)
             continue;
         add_to_batch(prefetch, set, &set->ranges[i], batch_count);
@@ -494,11 +491,10 @@ static bool batch_for_bpf(struct prefetch *prefetch, struct prefetch_set *const 
                           size_t *batch_count)
 {
     size_t i, bytes = 0;
-    uint32_t j;
 
     *batch_count = 0;
     for (i = 0; i < count; i++)
-        for (j = 0; j < sets[i]->count; j++) {
+        for (uint32_t j = 0; j < sets[i]->count; j++) {
             if (*batch_count == BPF_READER_RANGES)
                 return false;
             add_to_batch(prefetch, sets[i], &sets[i]->ranges[j], batch_count);
@@ -524,9 +520,8 @@ static void drop_stack(struct prefetch_set *set)
 static bool drop_followed(struct prefetch_set *const *sets, size_t count)
 {
     bool any = false;
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (sets[i]->followed) {
             drop_stack(sets[i]);
             any = true;
@@ -569,11 +564,9 @@ static enum cpy_rc fetch_sets(struct prefetch *prefetch, struct prefetch_set *co
 
 void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets, size_t count)
 {
-    size_t i;
-
     if (!prefetch->batch)
         prefetch->batch = malloc(MEM_RANGES_MAX * sizeof(*prefetch->batch));
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (prefetch->batch)
             prepare_set_for_fetch(prefetch, sets[i]);
         else
@@ -582,22 +575,20 @@ void prefetch_fetch(struct prefetch *prefetch, struct prefetch_set *const *sets,
     if (fetch_sets(prefetch, sets, count) == CPY_OK)
         return;
     prefetch->uses_bpf = false;
-    for (i = 0; i < count; i++) /* one of them has a range that is not there any more */
+    for (size_t i = 0; i < count; i++) /* one of them has a range that is not there any more */
         if (count == 1 || fetch_sets(prefetch, &sets[i], 1) != CPY_OK)
             prefetch_forget(sets[i]);
 }
 
 void prefetch_release(struct prefetch *prefetch, struct prefetch_set *set)
 {
-    uint32_t i;
-
     prefetch->bytes -= set->room;
     free(set->bytes);
     set->bytes = NULL;
     set->room = 0;
     set->changed = true;
     set->layout_count++;
-    for (i = 0; i < set->count; i++)
+    for (uint32_t i = 0; i < set->count; i++)
         set->ranges[i].have = 0;
 }
 

@@ -447,9 +447,7 @@ static const uint16_t at_gc[DEBUG_MINORS] = {80, 88, 88};
 
 const struct layout *layout_of_version(uint32_t hexversion)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
         if (hexversion >> 16 == (uint32_t)(layouts[i].major << 8 | layouts[i].minor))
             return &layouts[i];
     return NULL;
@@ -493,9 +491,8 @@ static void fill_from_debug_offsets(const unsigned char *table, size_t column,
 {
     uint32_t value, gil = offset_at(table, at_embedded_gil[column]),
                     gc = offset_at(table, at_gc[column]);
-    size_t i;
 
-    for (i = 0; i < sizeof(debug_fields) / sizeof(debug_fields[0]); i++) {
+    for (size_t i = 0; i < sizeof(debug_fields) / sizeof(debug_fields[0]); i++) {
         if (debug_fields[i].at[column] == NOT_THERE)
             continue;
         value = offset_at(table, debug_fields[i].at[column]);
@@ -694,9 +691,8 @@ enum { SMALL_MAX = 4096 };
 bool layout_fits(const struct layout *layout, struct err *err)
 {
     uint32_t offset, size;
-    size_t i;
 
-    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         offset = value_of(layout, checks[i].field);
         size = value_of(layout, checks[i].size);
         if (size <= checks[i].max_size &&
@@ -706,7 +702,7 @@ bool layout_fits(const struct layout *layout, struct err *err)
                 size);
         return false;
     }
-    for (i = 0; i < sizeof(small_fields) / sizeof(small_fields[0]); i++)
+    for (size_t i = 0; i < sizeof(small_fields) / sizeof(small_fields[0]); i++)
         if (value_of(layout, small_fields[i]) > SMALL_MAX) {
             err_set(err, "an offset inside an object is %u", value_of(layout, small_fields[i]));
             return false;
@@ -730,10 +726,9 @@ bool layout_fits(const struct layout *layout, struct err *err)
 void layout_find_spans(struct layout *l)
 {
     uint32_t offset, end, first = NO_FIELD, last = 0;
-    size_t i;
 
     l->thread.span = 0;
-    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         offset = value_of(l, checks[i].field);
         end = offset + checks[i].width;
         if (offset == NO_FIELD || checks[i].field == offsetof(struct layout, interp.modules) ||
@@ -778,9 +773,8 @@ bool layout_add_asyncio(struct layout *layout, const uint64_t words[LAYOUT_ASYNC
     struct layout with = *layout;
     uint64_t size = 0;
     uint32_t value;
-    size_t i;
 
-    for (i = 0; i < LAYOUT_ASYNCIO_WORDS; i++) {
+    for (size_t i = 0; i < LAYOUT_ASYNCIO_WORDS; i++) {
         if (fields[i].width == 0 ? words[i] > fields[i].max || words[i] < 16
                                  : words[i] == 0 || words[i] > size - fields[i].width)
             return false;

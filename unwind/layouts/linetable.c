@@ -21,9 +21,8 @@ static int64_t line_in_lnotab(const unsigned char *table, size_t size, int32_t f
                               int32_t unit)
 {
     int64_t line = first_line, left = (int64_t)unit * UNIT_BYTES;
-    size_t i;
 
-    for (i = 0; i + 1 < size; i += 2) {
+    for (size_t i = 0; i + 1 < size; i += 2) {
         left -= table[i];
         if (left < 0)
             break;
@@ -38,9 +37,8 @@ static int64_t line_in_3_10(const unsigned char *table, size_t size, int32_t fir
 {
     int64_t line = first_line, left = (int64_t)unit * UNIT_BYTES;
     int delta;
-    size_t i;
 
-    for (i = 0; i + 1 < size; i += 2) {
+    for (size_t i = 0; i + 1 < size; i += 2) {
         delta = signed_byte(table[i + 1]);
         if (delta != NO_LINE)
             line += delta;

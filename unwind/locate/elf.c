@@ -19,12 +19,11 @@ static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, str
 {
     Elf64_Phdr segments[SEGMENTS_MAX];
     cpy_addr low = UINT64_MAX, high = 0, end, dynamic = 0, data_low = UINT64_MAX, data_high = 0;
-    size_t i;
     enum cpy_rc rc = mem_read(mem, at, segments, count * sizeof(segments[0]));
 
     if (rc != CPY_OK)
         return rc;
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (segments[i].p_type == PT_DYNAMIC)
             dynamic = segments[i].p_vaddr;
         if (segments[i].p_type != PT_LOAD)
@@ -93,10 +92,9 @@ static enum cpy_rc read_dynamic(struct mem *mem, const struct elf_image *image, 
 {
     Elf64_Dyn entry;
     enum cpy_rc rc;
-    size_t i;
 
     *out = (struct dynamic){0};
-    for (i = 0; image->dynamic && i < DYNAMIC_MAX; i++) {
+    for (size_t i = 0; image->dynamic && i < DYNAMIC_MAX; i++) {
         rc = mem_read(mem, image->dynamic + i * sizeof(entry), &entry, sizeof(entry));
         if (rc != CPY_OK)
             return rc;

@@ -51,9 +51,7 @@ static bool name_is(const struct file *file, const Elf64_Shdr *strings, uint64_t
 
 static cpy_addr find_section(const struct file *file, const char *name)
 {
-    size_t i;
-
-    for (i = 1; i < file->count; i++)
+    for (size_t i = 1; i < file->count; i++)
         if (file->sections[i].sh_addr != 0 &&
             name_is(file, &file->sections[file->names], file->sections[i].sh_name, name))
             return file->sections[i].sh_addr;
@@ -88,9 +86,8 @@ static cpy_addr find_symbol(const struct file *file, uint32_t type, const char *
     const Elf64_Shdr *table = NULL, *names;
     cpy_addr found = 0;
     char *strings;
-    size_t i;
 
-    for (i = 1; i < file->count && !table; i++)
+    for (size_t i = 1; i < file->count && !table; i++)
         if (file->sections[i].sh_type == type)
             table = &file->sections[i];
     if (!table || table->sh_link == 0 || table->sh_link >= file->count)

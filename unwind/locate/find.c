@@ -172,10 +172,9 @@ static enum cpy_rc search(struct mem *mem, int proc_fd, const struct maps *maps,
 {
     enum cpy_rc rc, best = CPY_FOREIGN;
     enum pass pass;
-    size_t i;
 
     for (pass = PASS_LIBPYTHON; pass < PASSES; pass++)
-        for (i = 0; i < maps->count; i++) {
+        for (size_t i = 0; i < maps->count; i++) {
             rc = try_object(mem, proc_fd, &maps->maps[i], pass, out, err);
             if (rc == CPY_STARTING)
                 best = rc;
@@ -191,10 +190,9 @@ static void explain_foreign(struct mem *mem, const struct maps *maps, struct err
     enum { CLASS_AT = 4, CLASS_32 = 1 };
     unsigned char head[8];
     const char *base;
-    size_t i;
 
     err_set(err, "it runs no CPython");
-    for (i = 0; i < maps->count; i++) {
+    for (size_t i = 0; i < maps->count; i++) {
         base = strrchr(maps->maps[i].path, '/');
         if (base && (strncmp(base, "/libpypy", 8) == 0 || strncmp(base, "/pypy", 5) == 0)) {
             err_set(err, "it runs PyPy, which pystrobe cannot read");

@@ -33,9 +33,7 @@ static void free_dead(struct codes *codes)
 
 static void free_code_entries(struct codes *codes)
 {
-    size_t i;
-
-    for (i = 0; i < codes->by_addr.slot_count; i++)
+    for (size_t i = 0; i < codes->by_addr.slot_count; i++)
         free(codes->by_addr.slots[i].value);
     pointer_table_clear(&codes->by_addr);
     codes->bytes = 0;

@@ -20,9 +20,7 @@ static const struct {
 
 static enum kind find_kind_by_name(const struct reader *reader, cpy_addr type)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (object_type_is(reader, type, names[i].name))
             return names[i].kind;
     return KIND_OTHER;
@@ -49,9 +47,8 @@ enum cpy_rc kinds_of(struct kinds *kinds, const struct reader *reader, cpy_addr 
 {
     bool lasts;
     enum cpy_rc rc;
-    size_t i;
 
-    for (i = 0; i < KINDS_KNOWN; i++)
+    for (size_t i = 0; i < KINDS_KNOWN; i++)
         if (kinds->known[i].type == type && type != 0) {
             *out = kinds->known[i].kind;
             return CPY_OK;

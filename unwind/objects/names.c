@@ -17,9 +17,7 @@ void names_init(struct names *names)
 
 static void forget_names(struct names *names)
 {
-    size_t i;
-
-    for (i = 0; i < names->count; i++)
+    for (size_t i = 0; i < names->count; i++)
         free(names->names[i].text);
     names->count = 0;
 }
@@ -49,9 +47,8 @@ static const char *find_thread_name(struct names *names, cpy_addr interp, uint64
                                     uint64_t native_id)
 {
     struct name *name;
-    size_t i;
 
-    for (i = 0; i < names->count; i++) {
+    for (size_t i = 0; i < names->count; i++) {
         name = &names->names[i];
         if (name->thread_id != thread_id || name->interp != interp)
             continue;

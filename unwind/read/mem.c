@@ -56,10 +56,9 @@ static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ra
 
 static enum cpy_rc read_by_fd(struct process_mem *pm, const struct mem_range *ranges, size_t count)
 {
-    size_t i;
     ssize_t got;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (ranges[i].from > INT64_MAX)
             return CPY_RACED;
         got = pread(pm->fd, ranges[i].into, ranges[i].size, (off_t)ranges[i].from);

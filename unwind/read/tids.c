@@ -76,9 +76,7 @@ static void rescan(struct tids *tids)
 
 static pid_t find_outer_tid(const struct tids *tids, pid_t inner)
 {
-    size_t i;
-
-    for (i = 0; i < tids->count; i++)
+    for (size_t i = 0; i < tids->count; i++)
         if (tids->pairs[i].inner == inner)
             return tids->pairs[i].outer;
     return 0;
@@ -104,7 +102,6 @@ static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
 {
     enum { RECORD = 2048, MISSES_MAX = 16 };
     int32_t main_words[RECORD / 4], words[RECORD / 4];
-    uint32_t i;
 
     if (tids->inner_pid <= 0 || tids->misses >= MISSES_MAX)
         return;
@@ -112,7 +109,7 @@ static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
     if (mem_read(mem, main_thread_id, main_words, sizeof(main_words)) != CPY_OK ||
         mem_read(mem, thread_id, words, sizeof(words)) != CPY_OK)
         return;
-    for (i = 1; i < RECORD / 4 && tids->tid_at == 0; i++)
+    for (uint32_t i = 1; i < RECORD / 4 && tids->tid_at == 0; i++)
         if (main_words[i] == tids->inner_pid && words[i] != tids->inner_pid &&
             is_task(tids, words[i]))
             tids->tid_at = i * 4;

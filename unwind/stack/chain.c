@@ -108,10 +108,9 @@ static enum cpy_rc find_generator(const struct reader *reader, struct kinds *kin
                                   unsigned char bytes[GENERATOR_MAX])
 {
     enum kind kind;
-    int helpers;
     enum cpy_rc rc;
 
-    for (helpers = 0; helpers <= HELPERS_MAX; helpers++) {
+    for (int helpers = 0; helpers <= HELPERS_MAX; helpers++) {
         rc = fetch_awaited_object(reader, kinds, *addr, bytes, &kind);
         if (rc != CPY_OK || kind == KIND_GENERATOR)
             return rc;
@@ -195,11 +194,9 @@ enum cpy_rc chain_verify(const struct reader *reader, const struct chain *chain)
 
 void chain_frames(const struct chain *chain, struct raw_stack *out)
 {
-    uint32_t i;
-
     out->depth = chain->depth;
     out->same = 0;
     out->cut = chain->cut;
-    for (i = 0; i < chain->depth; i++)
+    for (uint32_t i = 0; i < chain->depth; i++)
         out->frames[chain->depth - 1 - i] = chain->links[i].frame;
 }

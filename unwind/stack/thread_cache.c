@@ -27,9 +27,7 @@ static void free_cached(struct thread_cache *thread_cache, struct prefetch *pref
 
 void thread_cache_finish(struct thread_cache *thread_cache, struct prefetch *prefetch)
 {
-    size_t i;
-
-    for (i = 0; i < thread_cache->count; i++)
+    for (size_t i = 0; i < thread_cache->count; i++)
         free_cached(thread_cache, prefetch, thread_cache->all[i]);
     free(thread_cache->all);
     pointer_table_finish(&thread_cache->by_state);
@@ -90,9 +88,7 @@ void thread_cache_end_list(struct thread_cache *thread_cache, struct prefetch *p
 
 void thread_cache_forget_stacks(struct thread_cache *thread_cache)
 {
-    size_t i;
-
-    for (i = 0; i < thread_cache->count; i++) {
+    for (size_t i = 0; i < thread_cache->count; i++) {
         thread_cache->all[i]->whole = false;
         thread_cache->all[i]->stack.depth = 0;
     }

@@ -292,9 +292,7 @@ static void append_raw_frame(struct walk *walk, const struct raw_frame *frame)
 /* What follows is not as it was before: the frames that were are as good as any. */
 static void end_run(struct walk *walk)
 {
-    uint32_t i;
-
-    for (i = walk->run_from; i < walk->run_to; i++)
+    for (uint32_t i = walk->run_from; i < walk->run_to; i++)
         append_raw_frame(walk, &walk->before.frames[i]);
     walk->run_from = walk->run_to = 0;
 }

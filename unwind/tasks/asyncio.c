@@ -45,13 +45,12 @@ static bool look_into(struct asyncio *asyncio, const struct asyncio_process *pro
     static const char *const symbols[] = {"_Py_AsyncioDebug", "_AsyncioDebug"};
     struct elf_image image;
     cpy_addr at;
-    size_t i;
 
     if (elf_image_read(process->mem, map->start, &image) != CPY_OK ||
         (!strstr(loaded_name(map), "_asyncio") &&
          (process->runtime < image.low || process->runtime >= image.high)))
         return false;
-    for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
         if (loaded_find(process->mem, process->proc_fd, map, &image, ".AsyncioDebug", symbols[i],
                         &at) == CPY_OK &&
             use_asyncio_table(asyncio, process->mem, at, layout))
@@ -64,7 +63,6 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process
 {
     struct maps maps;
     cpy_addr at;
-    size_t i;
 
     if (asyncio->table != 0 || layout->generator.size == 0)
         return;
@@ -75,7 +73,7 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process
     }
     if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)
         return;
-    for (i = 0; i < maps.count && asyncio->table == 0; i++)
+    for (size_t i = 0; i < maps.count && asyncio->table == 0; i++)
         (void)look_into(asyncio, process, &maps.maps[i], layout);
     maps_finish(&maps);
 }

@@ -125,9 +125,7 @@ enum cpy_rc tasklist_take(struct tasklist *list, const void *bytes)
 
 enum cpy_rc tasklist_add(struct tasklist *list, cpy_addr node, size_t most)
 {
-    size_t i;
-
-    for (i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++)
         if (list->nodes[i] == node)
             return CPY_OK;
     return list->count < most ? push(list, node) : CPY_OK;

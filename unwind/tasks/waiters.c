@@ -31,16 +31,15 @@ static enum cpy_rc read_awaited(const struct reader *reader, const cpy_addr *add
     unsigned char is_task[BATCH], is_set[BATCH];
     cpy_addr by[BATCH];
     enum cpy_rc rc;
-    size_t i;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         ranges[3 * i] = (struct mem_range){addrs[i] + l->asyncio.is_task, &is_task[i], 1};
         ranges[3 * i + 1] =
             (struct mem_range){addrs[i] + l->asyncio.awaited_by_is_set, &is_set[i], 1};
         ranges[3 * i + 2] = (struct mem_range){addrs[i] + l->asyncio.awaited_by, &by[i], 8};
     }
     rc = mem_read_ranges(reader->mem, ranges, 3 * count);
-    for (i = 0; i < count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < count && rc == CPY_OK; i++)
         out[i] = (struct awaited){by[i] & l->tag_mask, is_set[i] != 0, is_task[i] != 0};
     return rc;
 }
@@ -48,9 +47,7 @@ static enum cpy_rc read_awaited(const struct reader *reader, const cpy_addr *add
 /* True: there was no room for it. */
 static bool add_future(struct futures *futures, cpy_addr future, const struct awaited *awaited)
 {
-    size_t i;
-
-    for (i = 0; i < futures->count; i++)
+    for (size_t i = 0; i < futures->count; i++)
         if (futures->seen[i] == future)
             return false;
     if (futures->count == WAITERS_FUTURES_MAX)
@@ -127,7 +124,6 @@ enum cpy_rc waiters_read(const struct reader *reader, const struct awaited *awai
                          struct waiters *out)
 {
     struct futures futures;
-    size_t i;
     enum cpy_rc rc = CPY_OK;
 
     futures.count = 0;
@@ -135,7 +131,7 @@ enum cpy_rc waiters_read(const struct reader *reader, const struct awaited *awai
     out->cut = false;
     if (awaited->by != 0)
         rc = add_waiters_of(reader, awaited, out, &futures);
-    for (i = 0; i < futures.count && rc == CPY_OK; i++)
+    for (size_t i = 0; i < futures.count && rc == CPY_OK; i++)
         if (futures.awaited[i].by != 0)
             rc = add_waiters_of(reader, &futures.awaited[i], out, &futures);
     if (rc == CPY_OK && out->count > 1)
