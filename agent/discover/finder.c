@@ -98,7 +98,6 @@ void finder_stats(const struct finder *f, struct finder_stats *out)
 {
     *out = f->stats;
     out->known = f->candidates.count;
-    out->unwanted = f->counts[CANDIDATE_UNWANTED];
     out->foreign = f->counts[CANDIDATE_FOREIGN];
     out->waiting = f->counts[CANDIDATE_WAITING];
     out->taken = f->counts[CANDIDATE_TAKEN];
@@ -371,10 +370,8 @@ static struct candidate *add_new_candidate(struct finder *f, struct proc_id id, 
     struct candidate *c =
         f->candidates.count < FINDER_MAX ? candidates_add(&f->candidates, id) : NULL;
 
-    if (!c) {
-        f->stats.unseen++;
+    if (!c)
         return NULL;
-    }
     f->counts[CANDIDATE_NEW]++;
     c->run_ns = now_ns;
     c->old_ns = proc_age_ns(id.start);
@@ -541,7 +538,6 @@ static void begin_scan(struct finder *f, uint64_t now_ns)
     f->scan++;
     f->looks = f->takes = 0;
     f->looks_ns = 0;
-    f->stats.unseen = 0;
     f->behind = false;
     if (f->execs_fd >= 0 && !execs_read(f->execs_fd, note_exec, f))
         f->overrun = true;

@@ -42,14 +42,13 @@ struct finder_settings {
     bool polls;       /* find execs by polling, not by the kernel's reports */
 };
 
-/* The first five: processes now; the last four: counters. */
+/* The first four: processes now; the last three: counters. */
 struct finder_stats {
-    size_t known, unwanted, foreign, waiting, taken;
+    size_t known, foreign, waiting, taken;
     bool notices;    /* the kernel reports execs */
     uint64_t whole;  /* scans that read all of /proc, because new pids were not known */
     uint64_t looks;  /* times that the rules were tried */
     uint64_t checks; /* executables compared, to find execs */
-    uint64_t unseen; /* processes beyond FINDER_MAX, in the last scan */
 };
 
 /* Most processes that are tracked; others are ignored. */

@@ -55,7 +55,6 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
     budget->last_asked_cpu_ns = use->asked_cpu_ns;
     if (first) {
         budget->begun_ns = now_ns;
-        budget->begun_cpu_ns = use->cpu_ns;
         return false;
     }
     state->used_cpu = state->used_cpu * (1 - weight) + used / passed * weight;
@@ -63,8 +62,6 @@ static bool note_use(struct budget *budget, const struct budget_use *use, uint64
     budget->own_cpu = budget->own_cpu * (1 - weight) + budget->step_cpu * weight;
     budget->wanted_cpu =
         budget->wanted_cpu * (1 - weight) + budget->step_cpu * state->factor * weight;
-    state->mean_cpu =
-        (double)(use->cpu_ns - budget->begun_cpu_ns) / (double)(now_ns - budget->begun_ns);
     state->over += state->promised.cpu > 0 && used > state->promised.cpu * passed;
     budget->credit_ns =
         within(budget->credit_ns + state->promised.cpu * passed - used,

@@ -52,7 +52,6 @@ struct budget_use {
 struct budget_state {
     struct budget_limits promised;
     double used_cpu; /* share of one core, mean of the last seconds */
-    double mean_cpu; /* the same since the first step */
     uint64_t used_memory_bytes;
     double factor;            /* of periods; 1: as in the settings */
     size_t targets_max;       /* most targets that may be sampled; SIZE_MAX: no limit */
@@ -62,8 +61,8 @@ struct budget_state {
 
 struct budget {
     struct budget_state state;
-    uint64_t begun_ns, begun_cpu_ns; /* at the first step */
-    uint64_t last_ns, last_cpu_ns;   /* at the last one; 0: none yet */
+    uint64_t begun_ns;             /* at the first step */
+    uint64_t last_ns, last_cpu_ns; /* at the last one; 0: none yet */
     uint64_t last_asked_cpu_ns;
     double own_cpu;       /* as state.used_cpu, without requests of users */
     double step_cpu;      /* the same, last step only */

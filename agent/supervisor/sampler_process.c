@@ -27,10 +27,8 @@ bool sampler_process_start(struct sampler_process *sampler, bool bpf_reader, uin
     sampler->done = 0;
     sampler->committed = 0;
     sampler->now = (struct report_counts){0};
-    if (child_process_start(&sampler->child, CHILD_PROCESS_SELF, argv, now_ns, err)) {
-        sampler->begun++;
+    if (child_process_start(&sampler->child, CHILD_PROCESS_SELF, argv, now_ns, err))
         return true;
-    }
     sampler->next_start_ns = now_ns + PAUSE_MAX_NS;
     return false;
 }
@@ -163,10 +161,8 @@ static bool take_rows(struct receiving *r, const void *bytes, size_t size)
     if (head.begins)
         pprof_delta_decoder_reset(&feed->decoder);
     feed->stale = feed->stale && !head.begins;
-    if (feed->stale) {
-        r->sampler->lost_pieces++;
+    if (feed->stale)
         return true;
-    }
     service = service_of(r, feed);
     if (!service)
         return false;

@@ -27,12 +27,10 @@ struct sampler_process {
     struct sampler_process_feed *feeds; /* owned list */
     struct report_counts now;           /* counters of the running child */
     size_t processes;                   /* assigned to it */
-    uint64_t begun;                     /* times it was started */
     uint64_t next_start_ns;             /* monotonic: not started before */
     uint64_t pause_ns;                  /* backoff before the next start */
     uint64_t done;                      /* number of the last interval that it has ended */
     uint64_t committed;                 /* number of the last IPC_COMMIT that it has answered */
-    uint64_t lost_pieces;               /* that came after their interval had ended */
     uint64_t cpu_ns;                    /* of children that have ended */
 };
 

@@ -258,7 +258,6 @@ static void end_supervisor_interval(struct supervisor *f, bool last, uint64_t no
     struct service *service;
 
     apply_clock_step(&f->services, &f->utc);
-    f->counts.late += waiting(f);
     for (service = f->services.first; service; service = service->next) {
         if (!last && service_defer(service))
             continue;

@@ -31,7 +31,6 @@ struct supervisor_stats {
     uint64_t blocked;  /* of them, killed because a process blocked them */
     uint64_t crashed;  /* ended by themselves */
     uint64_t silent;   /* killed because their heartbeat stopped */
-    uint64_t late;     /* intervals that one did not end in time */
     size_t quarantine; /* processes in quarantine now */
     size_t samplers;   /* now */
     uint64_t
