@@ -87,7 +87,7 @@ class Receiver:
         self.errors = []  # requests that no client should send
         self.on_push = on_push
         self._answers = []
-        self._delay = 0.0
+        self._delays = (0.0, 0.0)
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer((host, port), self._handler())
         self._server.daemon_threads = True
@@ -111,10 +111,10 @@ class Receiver:
         with self._changed:
             self._answers.extend(statuses)
 
-    def delay(self, seconds):
-        """Waits before each answer from now on."""
+    def delay(self, seconds, per_series_s=0.0):
+        """Waits before each answer from now on, longer the more series were pushed."""
         with self._changed:
-            self._delay = seconds
+            self._delays = (seconds, per_series_s)
 
     def wait(self, count, seconds=120.0):
         """The pushes so far, once there are at least `count`."""
@@ -187,6 +187,8 @@ class Receiver:
         except (LookupError, ValueError) as error:
             status, text = self._refuse(error)
             status, extra = (404 if isinstance(error, LookupError) else 400), {}
+        seconds, per_series_s = self._delays
+        time.sleep(seconds + per_series_s * len(pushes))
         taken = status == 200 or (status == 400 and pushes and isinstance(scripted, int) and scripted == 200)
         with self._changed:
             self.requests.append((status, headers))
@@ -214,7 +216,6 @@ class Receiver:
                     body = self.rfile.read(size)
                     if len(body) < size:
                         return
-                    time.sleep(receiver._delay)
                     self.give(*receiver._take(self.path, headers, body))
 
             def give(self, status, extra, text):

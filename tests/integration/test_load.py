@@ -19,7 +19,7 @@ from receiver import Receiver
 
 SERVICES = 40
 INTERVALS = 6
-ANSWER_S = 0.4  # what a Pyroscope takes to store a request
+ANSWER_S = (0.4, 0.002)  # what a Pyroscope takes to store a request, and each series of it
 MEMORY_MAX = 24 << 20
 
 INI = """
@@ -79,7 +79,7 @@ def targets_of(marks):
 def test_a_slow_server_gets_all_of_many_services(agent, services, tmp_path, spool):
     marks, pids = services
     with Receiver(profiles.BUILD) as slow, Receiver(profiles.BUILD) as quick:
-        slow.delay(ANSWER_S)
+        slow.delay(*ANSWER_S)
         run = agent(INI % {"control": tmp_path / "c.sock", "spool": "off" if spool == "off" else tmp_path / "spool",
                            "targets": targets_of(marks), "slow": slow.url, "quick": quick.url})
         live.wait_until(lambda: len({push.labels["service_name"] for push in quick.pushes}) == len(pids), "all are sampled", 0.2)
@@ -140,7 +140,7 @@ def test_an_outage_of_ten_minutes_is_made_up_for_in_five(pystrobe, agent, servic
     time.sleep(OUTAGE_S)
     waited = status_of(pystrobe, tmp_path)
     with Receiver(profiles.BUILD, port=port) as receiver:
-        receiver.delay(0.5)
+        receiver.delay(0.5, 0.002)
         back_ns = time.time_ns()
 
         def made_up_for():
