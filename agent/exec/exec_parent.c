@@ -74,13 +74,19 @@ static void start_profiler(struct state *s, bool launches)
     s->silent = 0;
 }
 
-/* A profiler has ended that should not have. One that gave up has said why. */
+/* A profiler has ended. One that finished, or gave up, has said what there is to say. */
 static void lose_profiler(struct state *s, int status)
 {
     uint64_t now_ns = clock_mono_ns();
 
     if (!WIFSIGNALED(status))
         return;
+    if (s->gone) {
+        log_line(LOG_LEVEL_WARNING,
+                 "the profiler was ended by signal %d (%s), and the last profiles may be lost",
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+        return;
+    }
     if (now_ns - s->began_ns > AGAIN_MAX_NS)
         s->wait_ns = 0;
     s->wait_ns = s->wait_ns == 0 ? AGAIN_MIN_NS : s->wait_ns * 2;
@@ -145,8 +151,7 @@ static void reap_exec_children(struct state *s)
             note_gone(s);
         } else if (pid == s->profiler) {
             s->profiler = 0;
-            if (!s->gone)
-                lose_profiler(s, status);
+            lose_profiler(s, status);
         }
     }
 }

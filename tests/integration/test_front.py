@@ -272,15 +272,39 @@ def test_the_command_outlives_the_profiler_which_comes_back(run, number):
     assert b"the profiler was ended by signal %d" % number in errors
 
 
+def end_both_at_once(process):
+    """Kills the profiler and lets the command end while the process in front sees neither; gives what that writes then."""
+    app = int(process.stdout.readline())
+    profiler = live.wait_until(lambda: profiler_of(process.pid), "the profiler runs")
+    process.send_signal(signal.SIGSTOP)
+    os.kill(profiler, signal.SIGKILL)
+    live.wait_until(lambda: live.state_of(profiler, profiler) == "Z", "the profiler is dead")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    live.wait_until(lambda: live.state_of(app, app) == "Z", "the command has ended")
+    process.send_signal(signal.SIGCONT)
+    return process.communicate(timeout=live.DEADLINE_S)[1]
+
+
+def test_a_profiler_that_was_killed_is_told_of_when_the_command_has_ended_too(run):
+    process = run(PYTHON, "-c", WAITS)
+
+    errors = end_both_at_once(process)
+
+    assert process.returncode == 33
+    assert b"the profiler was ended by signal 9 (Killed), and the last profiles may be lost" in errors
+
+
 @pytest.mark.long
 def test_a_profiler_that_hangs_holds_up_neither_the_command_nor_its_end(run):
     process = run(PYTHON, "-c", WAITS)
     process.stdout.readline()
     os.kill(live.wait_until(lambda: profiler_of(process.pid), "the profiler runs"), signal.SIGSTOP)
 
-    process.communicate(b"\n", live.DEADLINE_S)
+    _, errors = process.communicate(b"\n", live.DEADLINE_S)
 
     assert process.returncode == 33
+    assert b"the profiler was ended by signal 9" in errors
 
 
 def test_the_command_outlives_pystrobe(run):
@@ -385,6 +409,15 @@ def test_under_yama_the_command_outlives_its_parent(run_above):
 
     live.wait_until(lambda: app in live.children_of(process.pid), "the command comes to the front")
     _, errors = process.communicate(b"\n", live.DEADLINE_S)
+    assert process.returncode == 33
+    assert b"the profiler was ended by signal 9" in errors
+
+
+def test_under_yama_a_parent_that_was_killed_is_told_of_when_the_command_has_ended_too(run_above):
+    process = run_above(PYTHON, "-c", WAITS)
+
+    errors = end_both_at_once(process)
+
     assert process.returncode == 33
     assert b"the profiler was ended by signal 9" in errors
 
