@@ -13,6 +13,7 @@
 #include "agent/delivery/publisher.h"
 #include "agent/delivery/spool.h"
 #include "agent/host/clock.h"
+#include "agent/host/escape.h"
 #include "base/json.h"
 
 static const char help[] =
@@ -112,27 +113,24 @@ static void print_json(const struct spool_item *item, const struct batch *batch,
     buf_finish(&line);
 }
 
-/* Text of a file for a terminal: no control characters. */
-static void print_clean(const char *text, FILE *to)
-{
-    for (; *text; text++)
-        (void)fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, to);
-}
-
 static void print_row(const struct spool_item *item, const struct batch *batch, size_t i, FILE *to)
 {
     const struct exporter_profile *profile = &batch->profiles[i];
     time_t start = (time_t)(profile->start_ns / (int64_t)NS_PER_S);
     char when[32] = "-", id[48];
+    struct buf line;
     struct tm tm;
 
+    buf_init(&line, LINE_MAX_BYTES);
     format_id(item, batch, i, id);
     if (gmtime_r(&start, &tm))
         (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    (void)fprintf(to, "%-8s %-20s %9zu %-5s ", id, when, profile->size,
-                  profile->type ? profile->type : "-");
-    print_clean(profile->service ? profile->service : "-", to);
-    (void)fprintf(to, " %s\n", item->name.exporter);
+    escape_add_str(&line, profile->type ? profile->type : "-");
+    (void)fprintf(to, "%-8s %-20s %9zu %-5s ", id, when, profile->size, buf_text(&line));
+    buf_reset(&line);
+    escape_add_str(&line, profile->service ? profile->service : "-");
+    (void)fprintf(to, "%s %s\n", buf_text(&line), item->name.exporter);
+    buf_finish(&line);
 }
 
 /* False: it could not be read, which was said. */

@@ -21,13 +21,13 @@ BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE,
 def test_profiles_are_listed_written_and_removed(pystrobe, tmp_path):
     spool = tmp_path / "spool"
     entries.put(spool, 1, "shop", b"one")
-    entries.put(spool, 0x2a, "till\n", b"two", exporter="other", count=2)
+    entries.put(spool, 0x2a, "till\n\u202e", b"two", exporter="other", count=2)
     got = pystrobe.run("spool", "-d", spool, "ls")
     assert got.returncode == 0, got.stderr
     assert [line.split()[0] for line in got.stdout.splitlines()] == ["ID", "1", "2a.1", "2a.2"]
-    assert "till? other" in got.stdout
+    assert r"till\x0a\u202e other" in got.stdout
     rows = [json.loads(line) for line in pystrobe.run("spool", "-d", spool, "ls", "--json").stdout.splitlines()]
-    assert [row["service"] for row in rows] == ["shop", "till\n", "till\n"]
+    assert [row["service"] for row in rows] == ["shop", "till\n\u202e", "till\n\u202e"]
     assert rows[1]["owed_by"] == ["other"] and rows[1]["bytes"] == 3 and rows[2]["id"] == "2a.2"
     out = tmp_path / "out"
     assert pystrobe.run("spool", "-d", spool, "cat", "-o", out, "2a.2").returncode == 0
