@@ -268,7 +268,7 @@ def test_record_writes_each_format_by_its_ending_and_by_its_name(pystrobe, tmp_p
     assert ended.returncode == named.returncode == 0, ended.stderr + named.stderr
     for path in (tmp_path / ("x" + ending), tmp_path / "plain"):
         assert re.search(mark, path.read_bytes()), path
-    assert re.search(r"\d samples? of 1 process in \d\.\d s, (nothing )?dropped", ended.stderr), ended.stderr
+    assert re.search(r"\d samples? of 1 process in \d+\.\d s, (nothing )?dropped", ended.stderr), ended.stderr
     assert re.search(r"[\d.]+ of 200 samples a second and process; [\d.]+ s of CPU, [\d.]+% of it on stacks", ended.stderr)
 
 

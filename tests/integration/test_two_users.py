@@ -147,9 +147,10 @@ def test_what_the_spool_has_of_somebody_else_is_told_once_and_counted(open_pystr
         "[exporter server]\ntype = pyroscope\nurl = http://127.0.0.1:%d\n" % port, NOBODY)
 
     line = run.wait_for_line("cannot be read")
-    state = open_pystrobe.run("status", "--socket", shared / "control").stdout
+    live.wait_until(lambda: re.search(r"spool: .* 0 bad, 1 unreadable",
+                                      open_pystrobe.run("status", "--socket", shared / "control").stdout),
+                    "status counts it, too", 0.1)
     run.stop()
 
     assert "1 files of an earlier run" in line and "Permission denied" in line
     assert len([one for one in run.log if "cannot be read" in one]) == 1
-    assert re.search(r"spool: .* 0 bad, 1 unreadable", state)

@@ -4,8 +4,8 @@
  * this program again, from a file of that name.
  */
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -34,34 +34,18 @@ static int copy_program(void)
     return fd;
 }
 
-/* Takes the page that has the arguments away, and tells that it has. */
-static void *drop_arguments(void *arguments)
+/* As that Python. */
+static int be_python(void)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-    if (munmap((void *)((uintptr_t)arguments & ~(page - 1)), page) == 0)
-        (void)!write(STDOUT_FILENO, "up", 2);
-    return NULL;
-}
-
-/* As that Python; `bare`: it has no arguments, as a process that the kernel has just given a new
- * program, and not yet its arguments. */
-static int be_python(char **argv)
-{
-    pthread_t thread; /* with a stack of its own: this one is not touched any more */
-
-    if (strcmp(argv[1], "bare") != 0)
-        (void)!write(STDOUT_FILENO, "up", 2);
-    else if (pthread_create(&thread, NULL, drop_arguments, argv[0]) != 0)
-        return 1;
+    (void)!write(STDOUT_FILENO, "up", 2);
     for (;;)
         (void)pause();
 }
 
 /* Starts it; 0: it cannot do what it is to. */
-static pid_t start_python(const char *how)
+static pid_t start_python(char *const *argv)
 {
-    char *argv[] = {(char[]){"python3"}, (char *)(uintptr_t)how, (char[]){"shop.py"}, NULL};
+    char *environment[] = {(char[]){"BE_PYTHON=1"}, NULL};
     int program = copy_program(), ends[2];
     char said[2];
     ssize_t got;
@@ -73,7 +57,7 @@ static pid_t start_python(const char *how)
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
-        (void)fexecve(program, argv, environ);
+        (void)fexecve(program, argv, environment);
         _exit(1);
     }
     (void)close(ends[1]);
@@ -87,10 +71,10 @@ static pid_t start_python(const char *how)
 }
 
 /* lineage_name of such a Python. */
-static bool name_python(const char *how, char *out, size_t size)
+static bool name_python(char *const *argv, char *out, size_t size)
 {
     struct proc_info *info = proc_info_new();
-    pid_t pid = start_python(how);
+    pid_t pid = start_python(argv);
     bool known;
 
     assert_non_null(info);
@@ -107,27 +91,28 @@ static bool name_python(const char *how, char *out, size_t size)
 
 static void a_python_has_the_name_of_what_it_runs(void **state)
 {
-    char name[64] = "";
+    char name[64] = "", *argv[] = {(char[]){"python3"}, (char[]){"shop.py"}, NULL};
 
     (void)state;
-    assert_true(name_python("full", name, sizeof(name)));
-    assert_string_equal(name, "full");
+    assert_true(name_python(argv, name, sizeof(name)));
+    assert_string_equal(name, "shop");
 }
 
-static void one_that_is_just_started_is_not_named_yet(void **state)
+/* So is one that the kernel has just given a new program, and not yet its arguments. */
+static void one_without_arguments_is_not_named(void **state)
 {
-    char name[64] = "";
+    char name[64] = "", *argv[] = {(char[]){""}, NULL};
 
     (void)state;
-    assert_false(name_python("bare", name, sizeof(name)));
+    assert_false(name_python(argv, name, sizeof(name)));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_python_has_the_name_of_what_it_runs),
-        cmocka_unit_test(one_that_is_just_started_is_not_named_yet),
+        cmocka_unit_test(one_without_arguments_is_not_named),
     };
 
-    return argc > 2 ? be_python(argv) : cmocka_run_group_tests(tests, NULL, NULL);
+    return getenv("BE_PYTHON") ? be_python() : cmocka_run_group_tests(tests, NULL, NULL);
 }
