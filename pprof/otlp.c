@@ -24,7 +24,6 @@ enum {
     PROFILE_SAMPLES = 2,
     SAMPLE_STACK_INDEX = 1,
     SAMPLE_ATTRIBUTE_INDICES = 2,
-    SAMPLE_LINK_INDEX = 3,
     SAMPLE_VALUES = 4
 };
 
@@ -142,7 +141,6 @@ static void write_sample(struct otlp *o, const struct table_entry *entry, int64_
         numbers[i] = row->attributes[i];
     wire_put_number(&o->request, SAMPLE_STACK_INDEX, row->stack);
     wire_put_packed(&o->request, SAMPLE_ATTRIBUTE_INDICES, numbers, count);
-    wire_put_number(&o->request, SAMPLE_LINK_INDEX, row->link);
     numbers[0] = (uint64_t)value;
     wire_put_packed(&o->request, SAMPLE_VALUES, numbers, 1);
     wire_wrap(&o->request, PROFILE_SAMPLES, before);

@@ -10,7 +10,6 @@
 
 /* The fields that are written without protobuf-c, from pprof/otlp.proto. */
 enum {
-    DICTIONARY_MAPPING_TABLE = 1,
     STACK_LOCATION_INDICES = 1,
     FUNCTION_NAME_STRINDEX = 1,
     FUNCTION_FILENAME_STRINDEX = 3,
@@ -21,8 +20,8 @@ enum {
 
 /* In a ProfilesDictionary; in the order of the numbers, as protobuf's own writers have them. */
 static const uint32_t fields[OTLP_TABLES] = {
-    [OTLP_LOCATIONS] = 2, [OTLP_FUNCTIONS] = 3,  [OTLP_LINKS] = 4,
-    [OTLP_TEXTS] = 5,     [OTLP_ATTRIBUTES] = 6, [OTLP_STACKS] = 7,
+    [OTLP_MAPPINGS] = 1, [OTLP_LOCATIONS] = 2,  [OTLP_FUNCTIONS] = 3, [OTLP_LINKS] = 4,
+    [OTLP_TEXTS] = 5,    [OTLP_ATTRIBUTES] = 6, [OTLP_STACKS] = 7,
 };
 
 void otlp_dictionary_init(struct otlp_dictionary *d, size_t max_bytes)
@@ -67,14 +66,6 @@ static int32_t at_least_0(int32_t number)
     return number > 0 ? number : 0;
 }
 
-static enum pprof_rc intern(struct otlp_dictionary *d, enum otlp_table which,
-                            const ProtobufCMessage *message, uint32_t *out)
-{
-    buf_reset(&d->key);
-    wire_put_message(&d->key, message);
-    return intern_key(d, which, out);
-}
-
 enum pprof_rc otlp_text(struct otlp_dictionary *d, const char *text, uint32_t *out)
 {
     return intern_bytes(d, OTLP_TEXTS, text, strlen(text), out);
@@ -97,8 +88,7 @@ enum pprof_rc otlp_location(struct otlp_dictionary *d, uint32_t function, int32_
     const uint64_t attributes = attribute;
 
     buf_reset(&d->key);
-    if (function)
-        line_put(&d->key, LOCATION_LINES, function, at_least_0(line), at_least_0(column));
+    line_put(&d->key, LOCATION_LINES, function, at_least_0(line), at_least_0(column));
     wire_put_packed(&d->key, LOCATION_ATTRIBUTE_INDICES, &attributes, attribute ? 1 : 0);
     return intern_key(d, OTLP_LOCATIONS, out);
 }
@@ -125,44 +115,23 @@ enum pprof_rc otlp_attribute(struct otlp_dictionary *d, uint32_t key, const char
         value.int_value = num;
     attribute.key_strindex = (int32_t)key;
     attribute.unit_strindex = (int32_t)unit;
-    attribute.value = key ? &value : NULL;
-    return intern(d, OTLP_ATTRIBUTES, &attribute.base, out);
-}
-
-enum pprof_rc otlp_link(struct otlp_dictionary *d, const unsigned char trace[OTLP_TRACE_SIZE],
-                        const unsigned char span[OTLP_SPAN_SIZE], uint32_t *out)
-{
-    Otlp__Link link = OTLP__LINK__INIT;
-    unsigned char ids[OTLP_TRACE_SIZE + OTLP_SPAN_SIZE];
-
-    memcpy(ids, trace, OTLP_TRACE_SIZE);
-    memcpy(ids + OTLP_TRACE_SIZE, span, OTLP_SPAN_SIZE);
-    link.trace_id = (ProtobufCBinaryData){OTLP_TRACE_SIZE, ids};
-    link.span_id = (ProtobufCBinaryData){OTLP_SPAN_SIZE, ids + OTLP_TRACE_SIZE};
-    return intern(d, OTLP_LINKS, &link.base, out);
+    attribute.value = &value;
+    buf_reset(&d->key);
+    wire_put_message(&d->key, &attribute.base);
+    return intern_key(d, OTLP_ATTRIBUTES, out);
 }
 
 enum pprof_rc otlp_dictionary_reset(struct otlp_dictionary *d)
 {
-    static const unsigned char zeros[OTLP_TRACE_SIZE + OTLP_SPAN_SIZE];
-    enum pprof_rc rc;
-    uint32_t first; /* 0, as each is the first of its table */
+    enum pprof_rc rc = PPROF_OK;
+    uint32_t first; /* 0 */
 
     for (size_t i = 0; i < OTLP_TABLES; i++)
         table_reset(&d->tables[i]);
     arena_reset(&d->arena);
-    d->size = wire_nested_size(0); /* the empty mapping */
-    rc = otlp_text(d, "", &first);
-    if (rc == PPROF_OK)
-        rc = otlp_function(d, 0, 0, 0, &first);
-    if (rc == PPROF_OK)
-        rc = otlp_location(d, 0, 0, 0, 0, &first);
-    if (rc == PPROF_OK)
-        rc = otlp_stack(d, NULL, 0, &first);
-    if (rc == PPROF_OK)
-        rc = otlp_attribute(d, 0, NULL, 0, 0, &first);
-    if (rc == PPROF_OK)
-        rc = otlp_link(d, zeros, zeros + OTLP_TRACE_SIZE, &first);
+    d->size = 0;
+    for (size_t i = 0; i < OTLP_TABLES && rc == PPROF_OK; i++)
+        rc = intern_bytes(d, i, "", 0, &first);
     return rc;
 }
 
@@ -175,7 +144,6 @@ void otlp_dictionary_write(const struct otlp_dictionary *d, struct buf *out)
 {
     const struct table *table;
 
-    wire_put_bytes(out, DICTIONARY_MAPPING_TABLE, "", 0);
     for (size_t which = 0; which < OTLP_TABLES; which++) {
         table = &d->tables[which];
         for (uint32_t i = 0; i < table->count; i++)

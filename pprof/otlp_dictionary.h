@@ -15,12 +15,11 @@
 
 #include "pprof/table.h"
 
-enum { OTLP_TRACE_SIZE = 16, OTLP_SPAN_SIZE = 8 };
-
 enum otlp_table {
+    OTLP_MAPPINGS, /* only the empty one: frames of Python are in no mapped file */
     OTLP_LOCATIONS,
     OTLP_FUNCTIONS,
-    OTLP_LINKS,
+    OTLP_LINKS, /* only the empty one: samples belong to no spans */
     OTLP_TEXTS,
     OTLP_ATTRIBUTES,
     OTLP_STACKS,
@@ -59,9 +58,6 @@ MUST_CHECK enum pprof_rc otlp_stack(struct otlp_dictionary *dictionary, const ui
 /* A text if `str` is not NULL, else a number. `key` and `unit` are numbers of texts; 0: no unit. */
 MUST_CHECK enum pprof_rc otlp_attribute(struct otlp_dictionary *dictionary, uint32_t key,
                                         const char *str, int64_t num, uint32_t unit, uint32_t *out);
-MUST_CHECK enum pprof_rc otlp_link(struct otlp_dictionary *dictionary,
-                                   const unsigned char trace[OTLP_TRACE_SIZE],
-                                   const unsigned char span[OTLP_SPAN_SIZE], uint32_t *out);
 
 /* How many bytes otlp_dictionary_write appends. */
 size_t otlp_dictionary_size(const struct otlp_dictionary *dictionary);

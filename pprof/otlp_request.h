@@ -16,7 +16,7 @@
 
 /* What tells samples of a profile apart. Its bytes end with its last attribute. */
 struct otlp_row {
-    uint32_t stack, link; /* 0: none */
+    uint32_t stack;
     uint32_t attributes[PPROF_LABELS_MAX];
 };
 

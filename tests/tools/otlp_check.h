@@ -2,9 +2,10 @@
 /*
  * otlp_check.h - holds an OTLP profiles request to what the specification asks of it.
  *
- * No receiver does: a Collector takes any index and any missing table with a 200. Beside
- * the specification's own rules this holds two that real servers have: no references in
- * place of keys and values, and a period that is not 0.
+ * No receiver does: a Collector takes any index and any missing table with a 200. The rules
+ * include all those of profcheck, the checker of OpenTelemetry's profiling group, with its options
+ * -check-dupes and -check-orphans. Beside the specification's rules this holds two that real
+ * servers have: no references in place of keys and values, and a period that is not 0.
  *
  * Shape: otlp_check_bytes, or otlp_check with an unpacked request; `err` names the rule.
  */
@@ -178,6 +179,7 @@ static inline bool check_first_items(struct otlp_check *c)
     const Otlp__Mapping mapping = OTLP__MAPPING__INIT;
     const Otlp__Location location = OTLP__LOCATION__INIT;
     const Otlp__Function function = OTLP__FUNCTION__INIT;
+    const Otlp__Link link = OTLP__LINK__INIT;
     const Otlp__KeyValueAndUnit attribute = OTLP__KEY_VALUE_AND_UNIT__INIT;
     const Otlp__Stack stack = OTLP__STACK__INIT;
     size_t i;
@@ -197,9 +199,8 @@ static inline bool check_first_items(struct otlp_check *c)
         return check_fail(c, "the first attribute is not empty");
     if (!check_same(&d->stack_table[0]->base, &stack.base))
         return check_fail(c, "the first stack is not empty");
-    if (!check_zeros(&d->link_table[0]->trace_id, 16) ||
-        !check_zeros(&d->link_table[0]->span_id, 8))
-        return check_fail(c, "the first link has no ids of zeros");
+    if (!check_same(&d->link_table[0]->base, &link.base))
+        return check_fail(c, "the first link is not empty");
     return true;
 }
 
@@ -336,6 +337,8 @@ static inline bool check_mapping_table(struct otlp_check *c)
                          "a string index is out of range") ||
             !check_attributes(c, m->attribute_indices, m->n_attribute_indices))
             return false;
+        if ((m->memory_start || m->memory_limit) && m->memory_start >= m->memory_limit)
+            return check_fail(c, "a mapping ends before it starts");
         has_id = false;
         for (j = 0; j < m->n_attribute_indices; j++) {
             a = c->dictionary->attribute_table[m->attribute_indices[j]];
@@ -488,8 +491,7 @@ static inline bool check_pairs(struct otlp_check *c, Otlp__KeyValue *const *pair
     return true;
 }
 
-static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProfiles *resource,
-                                  size_t *profiles)
+static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProfiles *resource)
 {
     const Otlp__ScopeProfiles *scope;
     size_t i, j;
@@ -497,14 +499,17 @@ static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProf
     if (resource->resource &&
         !check_pairs(c, resource->resource->attributes, resource->resource->n_attributes))
         return false;
+    if (resource->n_scope_profiles == 0)
+        return check_fail(c, "a resource has no scopes");
     for (i = 0; i < resource->n_scope_profiles; i++) {
         scope = resource->scope_profiles[i];
         if (!scope->scope || scope->scope->name[0] == '\0')
             return check_fail(c, "a scope has no name");
+        if (scope->n_profiles == 0)
+            return check_fail(c, "a scope has no profiles");
         for (j = 0; j < scope->n_profiles; j++)
             if (!check_profile(c, scope->profiles[j]))
                 return false;
-        *profiles += scope->n_profiles;
         if (!check_cpu_first(c, scope))
             return false;
     }
@@ -513,16 +518,16 @@ static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProf
 
 static inline bool check_all(struct otlp_check *c, const otlp_check_request *request)
 {
-    size_t i, profiles = 0;
+    size_t i;
 
     if (!check_first_items(c) || !check_duplicates(c) || !check_texts(c) ||
         !check_attribute_table(c) || !check_function_table(c) || !check_location_table(c) ||
         !check_stack_table(c) || !check_link_table(c) || !check_mapping_table(c))
         return false;
     for (i = 0; i < request->n_resource_profiles; i++)
-        if (!check_resource(c, request->resource_profiles[i], &profiles))
+        if (!check_resource(c, request->resource_profiles[i]))
             return false;
-    if (profiles == 0)
+    if (request->n_resource_profiles == 0)
         return check_fail(c, "the request has no profiles");
     return check_orphans(c);
 }

@@ -110,7 +110,7 @@ static void first_stack(otlp_check_request *r)
 
 static void first_link(otlp_check_request *r)
 {
-    set_bytes(&r->dictionary->link_table[0]->trace_id, zeros, 0);
+    set_bytes(&r->dictionary->link_table[0]->trace_id, zeros, 16);
 }
 
 static void same_string(otlp_check_request *r)
@@ -249,13 +249,32 @@ static void no_build_id(otlp_check_request *r)
     assert_non_null(d->mapping_table[1]);
     otlp__mapping__init(d->mapping_table[1]);
     d->mapping_table[1]->memory_start = 4096;
+    d->mapping_table[1]->memory_limit = 8192;
     d->n_mapping_table = 2;
     d->location_table[1]->mapping_index = 1;
+}
+
+static void mapping_backwards(otlp_check_request *r)
+{
+    no_build_id(r);
+    r->dictionary->mapping_table[1]->memory_limit = 4096;
 }
 
 static void payload_alone(otlp_check_request *r)
 {
     set_text(&cpu_of(r)->original_payload_format, words);
+}
+
+static void no_resources(otlp_check_request *r)
+{
+    otlp__resource_profiles__free_unpacked(r->resource_profiles[0], NULL);
+    r->n_resource_profiles = 0;
+}
+
+static void no_scopes(otlp_check_request *r)
+{
+    otlp__scope_profiles__free_unpacked(r->resource_profiles[0]->scope_profiles[0], NULL);
+    r->resource_profiles[0]->n_scope_profiles = 0;
 }
 
 static void no_profiles(otlp_check_request *r)
@@ -360,7 +379,7 @@ static const struct mutation {
     {first_function, "the first function is not empty"},
     {first_attribute, "the first attribute is not empty"},
     {first_stack, "the first stack is not empty"},
-    {first_link, "the first link has no ids of zeros"},
+    {first_link, "the first link is not empty"},
     {same_string, "a table has an item twice"},
     {same_function, "a table has an item twice"},
     {string_index, "a string index is out of range"},
@@ -384,7 +403,10 @@ static const struct mutation {
     {orphan, "a table has an item that nothing uses"},
     {no_build_id, "a mapping has no build id"},
     {payload_alone, "a payload goes with its format"},
-    {no_profiles, "the request has no profiles"},
+    {mapping_backwards, "a mapping ends before it starts"},
+    {no_resources, "the request has no profiles"},
+    {no_scopes, "a resource has no scopes"},
+    {no_profiles, "a scope has no profiles"},
     {cpu_last, "the CPU's profile is not the first"},
     {nameless_function, "a function has no name"},
     {negative_line, "a line is negative"},

@@ -52,14 +52,9 @@ static void add_places(struct otlp_dictionary *d)
 
 static void add_samples(struct otlp *otlp)
 {
-    static const unsigned char trace[OTLP_TRACE_SIZE] = {
-        0x11, 0x22, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 1, 2, 3, 4, 5, 6, 7, 8};
-    static const unsigned char span[OTLP_SPAN_SIZE] = {0xff, 1, 2, 3, 4, 5, 6, 7};
     static const int64_t values[2] = {3, 2};
     struct otlp_row first = {.stack = 1}, second = {.stack = 2, .attributes = {1}};
 
-    assert_int_equal(otlp_link(&otlp->dictionary, trace, span, &second.link), PPROF_OK);
-    assert_int_equal(second.link, 1);
     otlp_begin(otlp, 1);
     assert_int_equal(otlp_sample(otlp, &first, 0, &values[0]), PPROF_OK);
     assert_int_equal(otlp_sample(otlp, &second, 1, &values[1]), PPROF_OK);
