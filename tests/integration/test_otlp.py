@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 import live
+from conftest import MACHINES
 from loopback import Loopback
 
 BUILD = os.path.abspath(os.environ.get("PYSTROBE_BUILD", os.path.join(live.TREE, "build")))
@@ -54,13 +55,17 @@ def otlp_pb2(tmp_path_factory):
 
 
 def check(tmp_path, requests):
-    """Runs the checker over all bodies."""
+    """Runs the checker over all bodies; the profiling group's own too, which no registry has, if it is there."""
     files = []
     for number, (_, _, body) in enumerate(requests):
         files.append(tmp_path / ("%d.otlp" % number))
         files[-1].write_bytes(body)
     done = subprocess.run([os.path.join(BUILD, "tests/tools/otlp_check"), *files], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+    for file in files if os.environ.get("PROFCHECK") else ():
+        done = subprocess.run([os.environ["PROFCHECK"], "-check-dupes", "-check-orphans", file],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
 
 
 def run_exec(tmp_path, arguments, env):
@@ -138,3 +143,76 @@ def test_the_environment_fills_in_what_a_section_leaves_out(tmp_path, otlp_pb2):
     for _, headers, _ in other.requests:
         assert headers["X-Mine"] == "1" and headers["Content-Encoding"] == "gzip" and "x-key" not in headers
     check(tmp_path, receiver.requests + other.requests)
+
+
+KINDS_INI = """
+[agent]
+rate = 100Hz
+interval = 1s
+scan = 200ms
+[labels]
+env = test
+[target threads]
+service = threads
+cmdline = --duty 0.3
+split = thread
+[target processes]
+service = processes
+cmdline = --duty 0.2
+split = process
+[target asleep]
+service = asleep
+cmdline = --duty 0.0
+[exporter two]
+type = otlp
+url = {plain}
+[exporter three]
+type = otlp
+gil = on
+url = {gil}
+"""
+
+
+def kinds_of(otlp_pb2, requests):
+    """Of each service: the profiles' names, and the names of the attributes of their samples."""
+    found = {}
+    for _, _, body in requests:
+        request = otlp_pb2.ExportProfilesServiceRequest.FromString(body)
+        tables = request.dictionary
+        for resource in request.resource_profiles:
+            names, keys = found.setdefault(attributes(resource.resource)["service.name"], (set(), set()))
+            for profile in resource.scope_profiles[0].profiles:
+                names.add(tables.string_table[profile.period_type.type_strindex])
+                keys |= {tables.string_table[tables.attribute_table[index].key_strindex]
+                         for sample in profile.samples for index in sample.attribute_indices}
+    return found
+
+
+def test_each_kind_of_profile_keeps_the_rules(agent, start, tmp_path, otlp_pb2):
+    wanted = {"threads": ({"cpu", "wall", "gil"}, {"process.pid", "thread.id", "thread.name"}),
+              "processes": ({"cpu", "wall", "gil"}, {"process.pid"})}
+    with OtlpReceiver() as plain, OtlpReceiver() as gil:
+        run = agent(KINDS_INI.format(plain=plain.url, gil=gil.url))
+        run.wait_for([start(MACHINES[-1], "busy.py", "--threads", 2, "--duty", duty).read_json()["pid"]
+                      for duty in (0.3, 0.2, 0.0)])
+
+        def all_have_come():
+            kinds = kinds_of(otlp_pb2, gil.requests)
+            return "asleep" in kinds and all(kinds.get(service) == kind for service, kind in wanted.items())
+
+        live.wait_until(all_have_come, "profiles of each kind", 0.2)
+        status, _ = run.stop()
+        assert status == 0, run.log
+    assert max(len(otlp_pb2.ExportProfilesServiceRequest.FromString(body).resource_profiles)
+               for _, _, body in gil.requests) == 3
+    assert "gil" not in kinds_of(otlp_pb2, plain.requests)["threads"][0]
+    check(tmp_path, plain.requests + gil.requests)
+
+
+def test_a_large_dictionary_keeps_the_rules(tmp_path, otlp_pb2):
+    path = tmp_path / "large.gz"
+    subprocess.run([os.path.join(BUILD, "tests/tools/encode_bench"), "otlp", "20000", "40", "1", path],
+                   check=True, stdout=subprocess.DEVNULL)
+    body = gzip.decompress(path.read_bytes())
+    assert len(otlp_pb2.ExportProfilesServiceRequest.FromString(body).dictionary.stack_table) == 20001
+    check(tmp_path, [(None, None, body)])
