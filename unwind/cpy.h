@@ -123,12 +123,19 @@ enum cpy_frame_option {
     CPY_FRAME_OPCODES = 1 << 3    /* the instruction's name */
 };
 
+/* The program or library that has the interpreter. */
+struct cpy_binary {
+    char file[256];    /* as the target sees it; the name alone of a longer path; "": not known */
+    char build_id[68]; /* in hexadecimal; "": it has none, or a longer one */
+};
+
 /* What runs in the target. */
 struct cpy_info {
     uint32_t hexversion; /* as sys.hexversion */
     bool free_threaded;
     char version[32];  /* "3.15.2", "3.15.0b1" */
     char warning[160]; /* "", or why samples may be wrong: a version that is not verified */
+    struct cpy_binary binary;
 };
 
 struct mem; /* private: read/mem.h */

@@ -42,6 +42,7 @@ void target_choose_readers(struct cpy_target *t)
     t->info.hexversion = t->found.hexversion;
     t->info.free_threaded = t->found.layout.free_threaded;
     layout_version_text(t->found.hexversion, t->info.version, sizeof(t->info.version));
+    t->info.binary = t->found.binary;
 }
 
 void cpy_close(struct cpy_target *t)

@@ -3,6 +3,7 @@
 #include "unwind/locate/elf.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -13,7 +14,8 @@ enum { OUR_MACHINE = EM_AARCH64 };
 #error "pystrobe reads x86-64 and aarch64 processes only"
 #endif
 
-enum { SEGMENTS_MAX = 64, DYNAMIC_MAX = 256, CHAIN_MAX = 4096, NAME_MAX_BYTES = 64 };
+enum { SEGMENTS_MAX = 64, DYNAMIC_MAX = 256, CHAIN_MAX = 4096 };
+enum { NAME_MAX_BYTES = 64, NOTES_MAX_BYTES = 1024 };
 
 static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, struct elf_image *out)
 {
@@ -26,6 +28,10 @@ static enum cpy_rc read_segments(struct mem *mem, cpy_addr at, size_t count, str
     for (size_t i = 0; i < count; i++) {
         if (segments[i].p_type == PT_DYNAMIC)
             dynamic = segments[i].p_vaddr;
+        if (segments[i].p_type == PT_NOTE && out->note_count < ELF_NOTES_MAX) {
+            out->notes[out->note_count] = segments[i].p_vaddr;
+            out->note_sizes[out->note_count++] = segments[i].p_memsz;
+        }
         if (segments[i].p_type != PT_LOAD)
             continue;
         end = segments[i].p_vaddr + segments[i].p_memsz;
@@ -72,8 +78,47 @@ enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct elf_image *ou
     image.data_low += image.bias;
     image.data_high += image.bias;
     image.dynamic += image.dynamic ? image.bias : 0;
+    for (size_t i = 0; i < image.note_count; i++)
+        image.notes[i] += image.bias;
     *out = image;
     return CPY_OK;
+}
+
+/* Writes the build id that is among these notes; false: there is none that fits. */
+static bool find_build_id(const unsigned char *notes, size_t size, char *out, size_t out_size)
+{
+    Elf64_Nhdr head;
+    size_t at, name, text, end;
+
+    for (at = 0; size - at >= sizeof(head); at = end) {
+        memcpy(&head, notes + at, sizeof(head));
+        name = at + sizeof(head);
+        text = name + (((size_t)head.n_namesz + 3) & ~(size_t)3);
+        end = text + (((size_t)head.n_descsz + 3) & ~(size_t)3);
+        if (end > size)
+            break;
+        if (head.n_type != NT_GNU_BUILD_ID || head.n_namesz != sizeof(ELF_NOTE_GNU) ||
+            memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0)
+            continue;
+        for (size_t i = 0; i < head.n_descsz && 2 * head.n_descsz < out_size; i++)
+            (void)snprintf(out + 2 * i, 3, "%02x", notes[text + i]);
+        return true;
+    }
+    return false;
+}
+
+void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *out, size_t size)
+{
+    unsigned char notes[NOTES_MAX_BYTES];
+    size_t notes_size;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < image->note_count; i++) {
+        notes_size = image->note_sizes[i] < sizeof(notes) ? image->note_sizes[i] : sizeof(notes);
+        if (mem_read(mem, image->notes[i], notes, notes_size) == CPY_OK &&
+            find_build_id(notes, notes_size, out, size))
+            return;
+    }
 }
 
 /* The tables that PT_DYNAMIC points to; 0: not there. */

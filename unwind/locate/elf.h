@@ -13,12 +13,16 @@
 
 #include "unwind/read/mem.h"
 
+enum { ELF_NOTES_MAX = 4 };
+
 /* A loaded object: where its first bytes are mapped. */
 struct elf_image {
-    cpy_addr bias;                /* what to add to an address of the file; 0: not PIE */
-    cpy_addr dynamic;             /* PT_DYNAMIC, in memory; 0: none */
-    cpy_addr low, high;           /* the loaded segments, in memory */
-    cpy_addr data_low, data_high; /* those of them that can be written to */
+    cpy_addr bias;                 /* what to add to an address of the file; 0: not PIE */
+    cpy_addr dynamic;              /* PT_DYNAMIC, in memory; 0: none */
+    cpy_addr low, high;            /* the loaded segments, in memory */
+    cpy_addr data_low, data_high;  /* those of them that can be written to */
+    cpy_addr notes[ELF_NOTES_MAX]; /* PT_NOTE, in memory */
+    size_t note_sizes[ELF_NOTES_MAX], note_count;
 };
 
 /*
@@ -30,6 +34,9 @@ MUST_CHECK enum cpy_rc elf_image_read(struct mem *mem, cpy_addr start, struct el
 /* The address of an exported data symbol; CPY_FOREIGN: it is not there. */
 MUST_CHECK enum cpy_rc elf_image_symbol(struct mem *mem, const struct elf_image *image,
                                         const char *name, cpy_addr *out);
+
+/* Writes the build id in hexadecimal; "": there is none that fits, or it cannot be read. */
+void elf_image_build_id(struct mem *mem, const struct elf_image *image, char *out, size_t size);
 
 /*
  * Looks in the file `fd` for a section, and for a symbol in .symtab or .dynsym.

@@ -2,6 +2,7 @@
 /* find.c - see find.h. */
 #include "unwind/locate/find.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,6 +150,15 @@ static bool is_libpython(const struct proc_map *map)
     return strncmp(loaded_name(map), "libpython", 9) == 0;
 }
 
+static void note_binary(struct mem *mem, const struct proc_map *map, const struct elf_image *image,
+                        struct cpy_binary *out)
+{
+    bool fits = strlen(map->path) < sizeof(out->file);
+
+    (void)snprintf(out->file, sizeof(out->file), "%s", fits ? map->path : loaded_name(map));
+    elf_image_build_id(mem, image, out->build_id, sizeof(out->build_id));
+}
+
 /* How the search goes: libpython by memory, all by memory, then the files. */
 enum pass { PASS_LIBPYTHON, PASS_MEMORY, PASS_FILES, PASSES };
 
@@ -164,6 +174,8 @@ static enum cpy_rc try_object(struct mem *mem, int proc_fd, const struct proc_ma
     if (rc == CPY_OK)
         rc = pass == PASS_FILES ? try_unexported_runtime(mem, proc_fd, map, &image, out, err)
                                 : try_memory(mem, &image, out, err);
+    if (rc == CPY_OK)
+        note_binary(mem, map, &image, &out->binary);
     return rc == CPY_RACED ? CPY_FOREIGN : rc; /* what cannot be read is not it */
 }
 

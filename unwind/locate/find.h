@@ -16,6 +16,7 @@ struct found {
     cpy_addr gil_current; /* word with the thread state that holds the only GIL; 0: none */
     uint32_t hexversion;
     struct layout layout;
+    struct cpy_binary binary; /* where it was found; "" in a memory image */
 };
 
 /*

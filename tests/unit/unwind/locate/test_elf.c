@@ -97,6 +97,54 @@ static void finds_no_symbol_that_is_undefined_or_absent(void **state)
         }
 }
 
+/* The build id of a blob whose notes are these bytes. */
+static void read_build_id(const void *notes, size_t size, char out[12])
+{
+    struct blob blob;
+    struct fake *fake;
+    struct elf_image image;
+
+    blob_make(&blob);
+    memcpy(blob.strings, notes, size);
+    blob.segments[1] =
+        (Elf64_Phdr){.p_type = PT_NOTE, .p_vaddr = offsetof(struct blob, strings), .p_memsz = size};
+    fake = fake_with(&blob);
+    assert_int_equal(elf_image_read(&fake->mem, BIAS, &image), CPY_OK);
+    elf_image_build_id(&fake->mem, &image, out, 12);
+    mem_close(&fake->mem);
+}
+
+static void finds_the_build_id_among_notes(void **state)
+{
+    static const struct {
+        uint32_t words[12];
+        size_t words_used;
+        const char *id;
+    } cases[] = {
+#define GNU 0x554e47 /* "GNU" */
+        {{4, 4, 3, GNU, 0x12efcdab}, 5, "abcdef12"},
+        {{4, 3, 3, GNU, 0x12efcdab}, 5, "abcdef"},
+        {{4, 4, 1, GNU, 7, 4, 4, 3, GNU, 0x0000efab}, 10, "abef0000"}, /* behind another note */
+        {{4, 5, 3, GNU, 0x12efcdab, 0x34}, 6, "abcdef1234"},
+        {{4, 6, 3, GNU, 0x12efcdab, 0x34}, 6, ""}, /* does not fit */
+        {{4, 4, 3, GNU + 1, 0x12efcdab}, 5, ""},   /* another's note */
+        {{3, 4, 3, GNU, 0x12efcdab}, 5, ""},       /* no NUL in the name */
+        {{4, 8, 3, GNU, 0x12efcdab}, 5, ""},       /* longer than the segment */
+        {{UINT32_MAX, UINT32_MAX, 3, GNU, 0x12efcdab}, 5, ""},
+        {{0, 0, 0, 4, 4, 3, GNU, 0x12efcdab}, 8, "abcdef12"}, /* an empty one before it */
+        {{4, 4}, 2, ""},
+        {{0}, 0, ""},
+#undef GNU
+    };
+    char id[12];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        read_build_id(cases[i].words, cases[i].words_used * sizeof(uint32_t), id);
+        assert_string_equal(id, cases[i].id);
+    }
+}
+
 static void takes_addresses_that_the_loader_has_made_absolute(void **state)
 {
     struct blob blob;
@@ -332,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_symbols_in_memory_by_either_hash_table),
         cmocka_unit_test(finds_no_symbol_that_is_undefined_or_absent),
+        cmocka_unit_test(finds_the_build_id_among_notes),
         cmocka_unit_test(takes_addresses_that_the_loader_has_made_absolute),
         cmocka_unit_test(refuses_objects_of_another_kind),
         cmocka_unit_test(ends_on_hash_chains_that_loop),
