@@ -170,7 +170,7 @@ static enum pprof_rc new_id(struct decoder *d, struct table *ids, uint64_t id)
 enum pprof_rc decode_mapping(struct decoder *d, const struct wire_field *field)
 {
     const Perftools__Profiles__Mapping *mapping;
-    struct decode_text *text;
+    struct decode_text *file, *build_id;
     ProtobufCMessage *message;
     enum pprof_rc rc = unpack(d, &perftools__profiles__mapping__descriptor, field, &message);
 
@@ -179,12 +179,15 @@ enum pprof_rc decode_mapping(struct decoder *d, const struct wire_field *field)
     mapping = (const Perftools__Profiles__Mapping *)message;
     rc = new_id(d, &d->mapping_ids, mapping->id);
     if (rc == PPROF_OK)
-        rc = decode_text_at(d, mapping->build_id, &text);
+        rc = decode_text_at(d, mapping->build_id, &build_id);
     if (rc == PPROF_OK)
-        rc = decode_text_at(d, mapping->filename, &text);
-    if (rc == PPROF_OK)
-        d->mapping_files[d->mapping_ids.count - 1] = mapping->filename;
-    return rc;
+        rc = decode_text_at(d, mapping->filename, &file);
+    if (rc != PPROF_OK)
+        return rc;
+    d->mapping_files[d->mapping_ids.count - 1] = mapping->filename;
+    if (d->mapping_ids.count == 1) /* the main binary */
+        profile_set_binary(d->profile, file->bytes, file->size, build_id->bytes, build_id->size);
+    return PPROF_OK;
 }
 
 /* A line number as the profile has it: what does not fit is not a line. */

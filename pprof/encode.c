@@ -26,6 +26,7 @@ enum {
     LABEL_NUM = 3,
     LABEL_NUM_UNIT = 4,
     LOCATION_ID = 1,
+    LOCATION_MAPPING_ID = 2,
     LOCATION_LINE = 4,
     FUNCTION_ID = 1,
     FUNCTION_NAME = 2,
@@ -33,12 +34,19 @@ enum {
     FUNCTION_START_LINE = 5
 };
 
+/* All locations are in the one mapping, the binary's: they have names already, as it says. A
+ * Pyroscope has those without a mapping looked up at each query; google/pprof says that it misses
+ * the file's name. */
+enum { MAPPING_ID = 1 };
+
 /* The texts around the samples: where each is in the encoder's list of them. */
 enum {
     TEXT_TYPES = 0, /* name and unit of each in turn */
     TEXT_PERIOD = 2 * PPROF_TYPES_MAX,
     TEXT_DEFAULT_TYPE = TEXT_PERIOD + 2,
     TEXT_DOC_URL,
+    TEXT_BINARY,
+    TEXT_BUILD_ID,
     TEXT_COMMENTS,
     TEXT_COUNT = TEXT_COMMENTS + PPROF_COMMENTS_MAX
 };
@@ -109,7 +117,6 @@ static void write_row(struct encoder *e, const struct order_row *row)
     wire_wrap(&e->plain, PROFILE_SAMPLE, before);
 }
 
-/* mapping_id stays 0: a frame of Python is in no mapped file. */
 static void write_locations(struct encoder *e)
 {
     const struct location_key *key;
@@ -119,6 +126,7 @@ static void write_locations(struct encoder *e)
         key = &e->order.locations[i].as.location;
         before = e->plain.size;
         wire_put_number(&e->plain, LOCATION_ID, i + 1);
+        wire_put_number(&e->plain, LOCATION_MAPPING_ID, MAPPING_ID);
         line_put(&e->plain, LOCATION_LINE, key->function, key->line, key->column);
         wire_wrap(&e->plain, PROFILE_LOCATION, before);
     }
@@ -149,8 +157,15 @@ static void write_rest(struct encoder *e)
 {
     Perftools__Profiles__Profile part = PERFTOOLS__PROFILES__PROFILE__INIT;
     Perftools__Profiles__ValueType period_type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+    Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT, *mappings = &mapping;
     int64_t comments[PPROF_COMMENTS_MAX];
 
+    mapping.id = MAPPING_ID;
+    mapping.filename = e->texts[TEXT_BINARY].id;
+    mapping.build_id = e->texts[TEXT_BUILD_ID].id;
+    mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = true;
+    part.n_mapping = 1;
+    part.mapping = &mappings;
     part.n_string_table = e->order.string_count;
     part.string_table = e->order.strings;
     part.time_nanos = e->meta->time_ns;
@@ -180,6 +195,8 @@ static void gather_texts(struct encoder *e)
     e->texts[TEXT_PERIOD].text = e->meta->period_type.type;
     e->texts[TEXT_PERIOD + 1].text = e->meta->period_type.unit;
     e->texts[TEXT_DEFAULT_TYPE].text = e->meta->default_type;
+    e->texts[TEXT_BINARY].text = e->profile->binary;
+    e->texts[TEXT_BUILD_ID].text = e->profile->build_id;
     e->texts[TEXT_DOC_URL].text = e->meta->doc_url;
     for (size_t i = 0; i < e->comment_count; i++)
         e->texts[TEXT_COMMENTS + i].text = e->meta->comments[i];

@@ -23,13 +23,29 @@ static void begin_feed_record(struct buf *out, enum feed_record kind)
     buf_add(out, &byte, 1);
 }
 
+static void put_sized(struct buf *out, const void *bytes, size_t size)
+{
+    wire_put_varint(out, size);
+    buf_add(out, bytes, size);
+}
+
 static void put_text(const struct pprof *profile, uint32_t number, struct buf *out)
 {
     const struct table_entry *entry = &profile->texts.entries[number];
 
     begin_feed_record(out, FEED_TEXT);
-    wire_put_varint(out, entry->size);
-    buf_add(out, entry->key, entry->size);
+    put_sized(out, entry->key, entry->size);
+}
+
+static void give_binary(struct pprof_delta_encoder *encoder, const struct pprof *profile,
+                        struct buf *out)
+{
+    if (encoder->binary || !profile->binary[0])
+        return;
+    encoder->binary = true;
+    begin_feed_record(out, FEED_BINARY);
+    put_sized(out, profile->binary, strlen(profile->binary));
+    put_sized(out, profile->build_id, strlen(profile->build_id));
 }
 
 static void put_function(const struct pprof *profile, uint32_t number, struct buf *out)
@@ -140,6 +156,7 @@ enum pprof_rc pprof_give(struct pprof_delta_encoder *encoder, const struct pprof
 
     if (!grow_encoder_values(encoder, profile))
         return PPROF_NOMEM;
+    give_binary(encoder, profile, out);
     done =
         give_table(profile, &profile->texts, &encoder->texts, put_text, until, out) &&
         give_table(profile, &profile->functions, &encoder->functions, put_function, until, out) &&

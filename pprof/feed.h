@@ -25,6 +25,7 @@ enum {
 struct pprof_delta_encoder {
     uint32_t texts, functions, locations, stacks, rows; /* how many of each */
     uint32_t next;                                      /* the row that is looked at next */
+    bool binary;                                        /* the binary was given */
     int64_t *values;                                    /* owned: what was given of each row */
     size_t capacity;                                    /* rows that `values` has room for */
 };

@@ -8,8 +8,9 @@ enum feed_record {
     FEED_FUNCTION = 2, /* name, file: texts; first line, signed */
     FEED_LOCATION = 3, /* function; line, column: signed */
     FEED_STACK = 4,    /* depth, locations */
-    FEED_ROW = 5,   /* stack, count of labels; of each: key, text + 1, unit + 1, number, signed */
-    FEED_VALUES = 6 /* row, what each of its values grew by, signed */
+    FEED_ROW = 5,    /* stack, count of labels; of each: key, text + 1, unit + 1, number, signed */
+    FEED_VALUES = 6, /* row, what each of its values grew by, signed */
+    FEED_BINARY = 7  /* its file and its build id: of each size, bytes */
 };
 
 #endif

@@ -71,16 +71,29 @@ static bool read_known(struct wire *wire, const struct pprof_numbers *numbers, u
     return true;
 }
 
-static enum pprof_rc take_feed_text(struct taking *t)
+/* Lends the bytes of a text. */
+static bool read_sized(struct wire *wire, const char **out, size_t *out_size)
 {
     uint64_t size;
+
+    if (!wire_varint(wire, &size) || size > (uint64_t)(wire->end - wire->at))
+        return false;
+    *out = (const char *)wire->at;
+    *out_size = (size_t)size;
+    wire->at += size;
+    return true;
+}
+
+static enum pprof_rc take_feed_text(struct taking *t)
+{
+    const char *text;
+    size_t size;
     uint32_t ours = LOST;
     enum pprof_rc rc;
 
-    if (!wire_varint(&t->wire, &size) || size > (uint64_t)(t->wire.end - t->wire.at))
+    if (!read_sized(&t->wire, &text, &size))
         return PPROF_BAD;
-    rc = profile_text(t->into, (const char *)t->wire.at, (size_t)size, &ours);
-    t->wire.at += size;
+    rc = profile_text(t->into, text, size, &ours);
     return record_taken_number(&t->decoder->texts, rc, ours);
 }
 
@@ -191,13 +204,26 @@ static enum pprof_rc take_values(struct taking *t)
     return PPROF_OK;
 }
 
+static enum pprof_rc take_binary(struct taking *t)
+{
+    const char *file, *build_id;
+    size_t file_size, build_id_size;
+
+    if (!read_sized(&t->wire, &file, &file_size) ||
+        !read_sized(&t->wire, &build_id, &build_id_size))
+        return PPROF_BAD;
+    profile_set_binary(t->into, file, file_size, build_id, build_id_size);
+    return PPROF_OK;
+}
+
 enum pprof_rc pprof_take(struct pprof_delta_decoder *decoder, struct pprof *into, uint32_t overflow,
                          const void *bytes, size_t size)
 {
     static enum pprof_rc (*const take[])(struct taking *) = {
         [FEED_TEXT] = take_feed_text,    [FEED_FUNCTION] = take_function,
         [FEED_LOCATION] = take_location, [FEED_STACK] = take_feed_stack,
-        [FEED_ROW] = take_row,           [FEED_VALUES] = take_values};
+        [FEED_ROW] = take_row,           [FEED_VALUES] = take_values,
+        [FEED_BINARY] = take_binary};
     struct taking t = {.decoder = decoder, .into = into, .overflow = overflow};
     enum pprof_rc rc = PPROF_OK;
     uint8_t kind;

@@ -140,6 +140,7 @@ static enum pprof_rc merge(struct merger *m)
 {
     enum pprof_rc rc = PPROF_NOMEM;
 
+    pprof_set_binary(m->into, m->from->binary, m->from->build_id);
     m->functions = malloc((m->from->functions.count + 1) * sizeof(*m->functions));
     m->locations = malloc((m->from->locations.count + 1) * sizeof(*m->locations));
     m->frames = malloc(PPROF_DEPTH_MAX * sizeof(*m->frames));

@@ -72,7 +72,14 @@ MUST_CHECK enum pprof_rc pprof_new(const struct pprof_type *types, size_t type_c
 /* Frees it. NULL is fine. */
 void pprof_free(struct pprof *profile);
 
-/* Forgets all samples and all interned things; keeps the types and the memory. */
+/*
+ * Says which file the program is whose functions are in the profile (for Python: its interpreter),
+ * and that file's build id, in hexadecimal; "": not known. The first call counts, and holds after
+ * pprof_reset, too. pprof_merge and its like take it over. Cut at some 250 and 60 bytes.
+ */
+void pprof_set_binary(struct pprof *profile, const char *file, const char *build_id);
+
+/* Forgets all samples and all interned things; keeps the types, the binary and the memory. */
 void pprof_reset(struct pprof *profile);
 
 /*
@@ -153,7 +160,8 @@ struct pprof_meta {
  *
  * Gives:  the same bytes for the same content, in whatever order it was added.
  *         Rows whose chosen values are all 0 are left out. system_name is empty.
- *         Ids count from 1 in table order (Parca refuses others).
+ *         Ids count from 1 in table order (Parca refuses others). The one mapping is the
+ *         binary, and all locations are in it.
  * Errors: PPROF_NOMEM, PPROF_FULL (over out->max).
  */
 MUST_CHECK enum pprof_rc pprof_encode(const struct pprof *profile, const struct pprof_meta *meta,

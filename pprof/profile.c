@@ -93,6 +93,27 @@ void pprof_free(struct pprof *profile)
     free(profile);
 }
 
+static void copy_cut(char *out, size_t out_size, const char *text, size_t size)
+{
+    size = size < out_size ? size : out_size - 1;
+    memcpy(out, text, size);
+    out[size] = '\0';
+}
+
+void profile_set_binary(struct pprof *profile, const char *file, size_t file_size,
+                        const char *build_id, size_t build_id_size)
+{
+    if (profile->binary[0])
+        return;
+    copy_cut(profile->binary, sizeof(profile->binary), file, file_size);
+    copy_cut(profile->build_id, sizeof(profile->build_id), build_id, build_id_size);
+}
+
+void pprof_set_binary(struct pprof *profile, const char *file, const char *build_id)
+{
+    profile_set_binary(profile, file, strlen(file), build_id, strlen(build_id));
+}
+
 void pprof_reset(struct pprof *profile)
 {
     table_reset(&profile->texts);

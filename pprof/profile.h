@@ -47,11 +47,16 @@ struct pprof {
     struct buf names;    /* owned: what `types` points to */
     struct pprof_type types[PPROF_TYPES_MAX];
     size_t type_count;
+    char binary[256], build_id[68]; /* "": not known */
 };
 
 /* Interns a text of `size` bytes, made valid UTF-8. */
 MUST_CHECK enum pprof_rc profile_text(struct pprof *profile, const char *text, size_t size,
                                       uint32_t *out);
+
+/* As pprof_set_binary, for texts without a NUL. */
+void profile_set_binary(struct pprof *profile, const char *file, size_t file_size,
+                        const char *build_id, size_t build_id_size);
 
 /* Interns a row whose labels' texts are interned; puts the labels in order. */
 MUST_CHECK enum pprof_rc profile_row(struct pprof *profile, struct row_key *row, size_t label_count,

@@ -24,7 +24,7 @@ void process_init(struct process *p, struct proc_id id, struct cpy_target *targe
     p->has_clock = proc_clock(id.pid, &p->clock) && proc_clock_ns(p->clock, &p->cpu_ns);
     p->cpu_base_ns = p->cpu_ns;
     cpy_set_options(target, &unwind_options);
-    memcpy(service->python, cpy_info(target)->version, sizeof(service->python));
+    service_set_python(service, cpy_info(target));
 }
 
 bool process_set_options(struct process *p, const struct sample_options *options)
@@ -205,7 +205,7 @@ void process_set_split(struct process *p, enum service_split split, uint64_t now
 void process_move(struct process *p, struct service *service, uint64_t now_ns)
 {
     process_commit(p, now_ns);
-    memcpy(service->python, p->service->python, sizeof(service->python));
+    service_set_python(service, cpy_info(p->target));
     service->missing |= p->service->missing;
     p->service = service;
     idle_forget(p);

@@ -107,6 +107,12 @@ struct service *services_get(struct services *services, const char *name, int64_
     return services_get_labelled(services, name, &none, utc_ns, now_ns);
 }
 
+void service_set_python(struct service *service, const struct cpy_info *info)
+{
+    memcpy(service->python, info->version, sizeof(service->python));
+    pprof_set_binary(service->profile, info->binary.file, info->binary.build_id);
+}
+
 bool service_is_empty(const struct service *service)
 {
     return pprof_total(service->profile, VALUE_SAMPLES) == 0 &&

@@ -73,6 +73,9 @@ MUST_CHECK struct service *services_get_labelled(struct services *services, cons
                                                  const struct labels *labels, int64_t utc_ns,
                                                  uint64_t now_ns);
 
+/* Says which interpreter runs in a process of the service. */
+void service_set_python(struct service *service, const struct cpy_info *info);
+
 /* True if there is nothing to deliver of it. */
 bool service_is_empty(const struct service *service);
 

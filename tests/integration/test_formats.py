@@ -97,7 +97,8 @@ def test_go_tool_pprof_reads_what_report_writes(recording, write, pystrobe, tmp_
                            capture_output=True, text=True, timeout=live.DEADLINE_S)
     read = pystrobe.run("report", "--json", "--value", "cpu", tmp_path / "go.pb.gz")
 
-    assert top.returncode == 0 and "burn" in top.stdout, top.stderr
+    assert (top.returncode, top.stderr) == (0, "") and "burn" in top.stdout
+    assert profiles.read(written)[0]["binary"] == profiles.read(recording)[0]["binary"] != ""
     assert total(written, "cpu") == total(recording, "cpu")
     assert again.returncode == 0, again.stderr
     assert json.loads(read.stdout)["total"] == total(recording, "cpu"), "what Go wrote"

@@ -39,7 +39,9 @@ def pull(tmp_path, port, query):
     with tempfile.NamedTemporaryFile(dir=tmp_path) as file:
         file.write(body)
         file.flush()
-        return profiles.read(file.name)[0]
+        profile = profiles.read(file.name)[0]
+    assert os.path.basename(profile["binary"]).startswith(("python", "libpython"))
+    return profile
 
 
 def functions(profile):
@@ -54,6 +56,7 @@ def test_go_tool_pprof_takes_it_as_from_go(shop, tmp_path):
         done = subprocess.run(["go", "tool", "pprof", "-top", address], capture_output=True, text=True,
                               timeout=live.DEADLINE_S, env=dict(os.environ, PPROF_TMPDIR=str(tmp_path)))
         assert done.returncode == 0 and "Type: cpu" in done.stdout, done.stderr
+        assert "Main binary" not in done.stderr
         return "brew" in done.stdout and "bake" in done.stdout
 
     live.wait_until(top, "both programs' functions")

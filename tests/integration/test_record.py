@@ -33,6 +33,7 @@ def test_a_process_is_recorded_and_every_tool_reads_the_file(python, pystrobe, s
 
     assert process.wait(live.DEADLINE_S) == 0
     found = profiles.read(tmp_path / "out.pb.gz")
+    assert os.path.basename(found[0]["binary"]).startswith(("python", "libpython")), found[0]["binary"]
     assert profiles.is_within(profiles.total(found, "cpu"), bounds.cpu(pid), 0.03)
     shares = {name: profiles.total(found, "cpu", lambda s: s["stack"] and s["stack"][0]["func"] == name)
               for name in ("burn_most", "burn_some")}
@@ -51,8 +52,13 @@ def test_go_tool_pprof_and_protoc_read_a_recording(pystrobe, tmp_path):
     text = subprocess.run(["protoc", "-I", live.TREE, "--decode=perftools.profiles.Profile", "pprof/profile.proto"],
                           input=plain, capture_output=True, cwd=live.TREE, timeout=60)
 
-    assert top.returncode == 0, top.stderr
+    assert (top.returncode, top.stderr) == (0, "")  # not: Main binary filename not available
     assert "burn" in top.stdout and "<module>" in top.stdout
+    found = profiles.read(out)[0]
+    assert os.path.basename(found["binary"]).startswith(("python3", "libpython3"))
+    notes = subprocess.run(["readelf", "-n", found["binary"]], capture_output=True, text=True, timeout=60)
+    assert found["build_id"] == re.search("Build ID: ([0-9a-f]+)", notes.stdout).group(1)
+    assert "File: %s\nBuild ID: %s\n" % (os.path.basename(found["binary"]), found["build_id"]) in top.stdout
     assert text.returncode == 0 and b'string_table: "burn"' in text.stdout
 
 

@@ -53,6 +53,8 @@ type report struct {
 	PeriodType  *valueType       `json:"period_type"`
 	Period      int64            `json:"period"`
 	Comments    []string         `json:"comments"`
+	Binary      string           `json:"binary"`
+	BuildID     string           `json:"build_id"`
 }
 
 func main() {
@@ -81,6 +83,9 @@ func check(path string) error {
 	if err := p.CheckValid(); err != nil {
 		return err
 	}
+	if err := checkMapping(p); err != nil {
+		return err
+	}
 	if err := checkTables(p); err != nil {
 		return err
 	}
@@ -88,6 +93,23 @@ func check(path string) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(describe(path, p))
+}
+
+// checkMapping: the binary alone, which has all locations, and of which nothing is to be looked up.
+func checkMapping(p *profile.Profile) error {
+	if len(p.Mapping) != 1 {
+		return fmt.Errorf("%d mappings", len(p.Mapping))
+	}
+	m := p.Mapping[0]
+	if m.ID != 1 || !m.HasFunctions || !m.HasFilenames || !m.HasLineNumbers || m.HasInlineFrames {
+		return fmt.Errorf("the mapping is %v", *m)
+	}
+	for _, l := range p.Location {
+		if l.Mapping != m {
+			return fmt.Errorf("location %d is not in the mapping", l.ID)
+		}
+	}
+	return nil
 }
 
 // checkTables: ids count from 1 in table order (Parca wants it), every entry is there
@@ -206,6 +228,7 @@ func describe(path string, p *profile.Profile) report {
 		Path: path, DefaultType: p.DefaultSampleType, Functions: len(p.Function), Locations: len(p.Location),
 		TimeNs: p.TimeNanos, DurationNs: p.DurationNanos, Period: p.Period,
 		Totals: map[string]int64{}, LabelTotals: labelTotals{},
+		Binary: p.Mapping[0].File, BuildID: p.Mapping[0].BuildID,
 		Samples: []sample{}, Comments: append([]string{}, p.Comments...),
 	}
 	for _, t := range p.SampleType {

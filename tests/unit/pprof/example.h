@@ -68,11 +68,16 @@ static inline enum pprof_rc example_add(struct pprof *p, size_t i)
     return rc;
 }
 
+#define EXAMPLE_BINARY   "/usr/bin/python3.11"
+#define EXAMPLE_BUILD_ID "0123456789abcdef0123456789abcdef01234567"
+
 /* Adds all rows, in the order of `order`: digits from 0 to 2. */
 static inline enum pprof_rc example_fill(struct pprof *p, const char *order)
 {
     enum pprof_rc rc = PPROF_OK;
 
+    if (*order)
+        pprof_set_binary(p, EXAMPLE_BINARY, EXAMPLE_BUILD_ID);
     for (; *order && rc == PPROF_OK; order++)
         rc = example_add(p, (size_t)(*order - '0'));
     return rc;

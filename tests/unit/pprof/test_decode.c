@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pprof/gzip.h"
+#include "pprof/profile.h"
 #include "tests/unit/pprof/example.h"
 #include "tests/unit/unit_test.h"
 
@@ -125,6 +126,20 @@ static void an_address_without_a_function_is_named_after_itself(void **state)
     assert_top(BYTES(TYPE SAMPLE_5 "\x1a\x04\x08\x01\x28\x05" /* mapping 1, a.so */
                                    "\x22\x07\x08\x05\x10\x01\x18\xb4\x24" STRINGS),
                "0x1234 10 10;");
+}
+
+static void the_first_mapping_is_the_binary(void **state)
+{
+    struct pprof_decoded decoded;
+
+    (void)state;
+    assert_int_equal(decode(BYTES(GOOD "\x1a\x06\x08\x01\x28\x05\x30\x03"
+                                       "\x1a\x06\x08\x02\x28\x04\x30\x04"),
+                            &decoded, NULL),
+                     PPROF_OK);
+    assert_string_equal(decoded.profile->binary, "a.so");
+    assert_string_equal(decoded.profile->build_id, "f");
+    pprof_free(decoded.profile);
 }
 
 static void numbers_that_are_not_packed_are_read(void **state)
@@ -335,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_order_of_the_fields_does_not_matter),
         cmocka_unit_test(inlined_calls_become_frames),
         cmocka_unit_test(an_address_without_a_function_is_named_after_itself),
+        cmocka_unit_test(the_first_mapping_is_the_binary),
         cmocka_unit_test(numbers_that_are_not_packed_are_read),
         cmocka_unit_test(fields_of_a_newer_version_are_passed_over),
         cmocka_unit_test(equal_samples_of_others_become_one),

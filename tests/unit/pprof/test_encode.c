@@ -151,17 +151,44 @@ static void the_string_table_begins_empty_and_has_nothing_twice(void **state)
     done(m);
 }
 
-static void system_name_and_mapping_stay_empty(void **state)
+static void the_binary_is_the_mapping_of_all_locations(void **state)
+{
+    message *m = read_back("012", &example_meta);
+    const Perftools__Profiles__Mapping *mapping = m->mapping[0];
+    size_t i;
+
+    (void)state;
+    assert_int_equal(m->n_mapping, 1);
+    assert_int_equal(mapping->id, 1);
+    assert_string_equal(m->string_table[mapping->filename], EXAMPLE_BINARY);
+    assert_string_equal(m->string_table[mapping->build_id], EXAMPLE_BUILD_ID);
+    assert_true(mapping->has_functions && mapping->has_filenames && mapping->has_line_numbers);
+    assert_false(mapping->has_inline_frames);
+    for (i = 0; i < m->n_location; i++)
+        assert_int_equal(m->location[i]->mapping_id, 1);
+    done(m);
+}
+
+static void a_binary_that_is_not_known_has_no_name(void **state)
+{
+    message *m = read_back("", &example_meta);
+
+    (void)state;
+    assert_int_equal(m->n_mapping, 1);
+    assert_int_equal(m->mapping[0]->filename, 0);
+    assert_int_equal(m->mapping[0]->build_id, 0);
+    assert_true(m->mapping[0]->has_functions);
+    done(m);
+}
+
+static void system_names_stay_empty(void **state)
 {
     message *m = read_back("012", &example_meta);
     size_t i;
 
     (void)state;
-    assert_int_equal(m->n_mapping, 0);
     for (i = 0; i < m->n_function; i++)
         assert_int_equal(m->function[i]->system_name, 0);
-    for (i = 0; i < m->n_location; i++)
-        assert_int_equal(m->location[i]->mapping_id, 0);
     done(m);
 }
 
@@ -343,7 +370,9 @@ int main(void)
         cmocka_unit_test(the_gzip_header_has_no_time_and_no_name),
         cmocka_unit_test(ids_count_from_one_in_table_order),
         cmocka_unit_test(the_string_table_begins_empty_and_has_nothing_twice),
-        cmocka_unit_test(system_name_and_mapping_stay_empty),
+        cmocka_unit_test(the_binary_is_the_mapping_of_all_locations),
+        cmocka_unit_test(a_binary_that_is_not_known_has_no_name),
+        cmocka_unit_test(system_names_stay_empty),
         cmocka_unit_test(a_sample_has_its_stack_values_and_labels),
         cmocka_unit_test(what_stands_around_the_samples_is_there),
         cmocka_unit_test(what_is_not_given_is_not_there),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pprof/feed.h"
+#include "pprof/profile.h"
 #include "tests/unit/pprof/example.h"
 #include "tests/unit/unit_test.h"
 
@@ -204,6 +205,26 @@ static void what_has_no_room_is_on_the_overflow_row(void **state)
     pair_finish(&pair);
 }
 
+static void a_long_name_of_the_binary_is_cut(void **state)
+{
+    char name[1999];
+    struct pair pair;
+
+    (void)state;
+    memset(name, 'a', sizeof(name));
+    pair_init(&pair, BUDGET);
+    buf_add(&pair.piece, "\x07\xcf\x0f", 3); /* 1999 bytes */
+    buf_add(&pair.piece, name, sizeof(name));
+    buf_add(&pair.piece,
+            "\x02"
+            "0a",
+            3);
+    assert_int_equal(take(&pair), PPROF_OK);
+    assert_int_equal(strlen(pair.into->binary), sizeof(pair.into->binary) - 1);
+    assert_string_equal(pair.into->build_id, "0a");
+    pair_finish(&pair);
+}
+
 static void lies_are_refused(void **state)
 {
     static const struct {
@@ -211,7 +232,7 @@ static void lies_are_refused(void **state)
         size_t size;
     } lies[] = {
         {"\x00", 1}, /* no such record */
-        {"\x07", 1}, /* nor this one */
+        {"\x08", 1}, /* nor this one */
         {"\x01", 1}, /* no size */
         {"\x01\x05"
          "abc",
@@ -234,6 +255,13 @@ static void lies_are_refused(void **state)
         {"\x04\x00\x05\x00\x01\x00\x00\x00\x00", 9}, /* a label without its text */
         {"\x06\x00\x02\x02\x02", 5},                 /* values of no row */
         {"\x04\x00\x05\x00\x00\x06\x00\x02\x02", 9}, /* too few values */
+        {"\x07\x02"
+         "a\x00",
+         4}, /* a binary without a build id */
+        {"\x07\x01"
+         "a\x7f"
+         "b",
+         5}, /* a build id that goes on behind the end */
     };
     struct pair pair;
     size_t i;
@@ -267,6 +295,7 @@ int main(void)
         cmocka_unit_test(two_feeds_add_up),
         cmocka_unit_test(sums_that_saturated_do_not_run_over),
         cmocka_unit_test(what_has_no_room_is_on_the_overflow_row),
+        cmocka_unit_test(a_long_name_of_the_binary_is_cut),
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(nothing_is_a_good_piece),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_merge.c - which rows a rule takes, and what it makes of them. */
-#include "pprof/pprof.h"
+#include "pprof/profile.h"
 #include "pprof/stacks.h"
 #include "tests/unit/unit_test.h"
 
@@ -51,6 +51,37 @@ static void takes_off_what_was_there_before(void **state)
     pprof_free(running);
 }
 
+static void the_first_binary_is_kept(void **state)
+{
+    static const struct pprof_meta meta = {.duration_ns = 1};
+    struct pprof *sum = empty(), *nameless = empty(), *first = empty(), *second = empty();
+    struct buf bytes[2];
+
+    (void)state;
+    pprof_set_binary(first, "/usr/bin/python3.11", "0a");
+    pprof_set_binary(first, "/usr/bin/python3.13", "0c");
+    pprof_set_binary(second, "/usr/bin/python3.12", "0b");
+    pprof_reset(first);
+    add(first, "f", 0, 1, 10);
+    assert_int_equal(pprof_merge(sum, nameless), PPROF_OK);
+    assert_int_equal(pprof_merge(sum, first), PPROF_OK);
+    assert_int_equal(pprof_merge(sum, second), PPROF_OK);
+
+    for (size_t i = 0; i < 2; i++) {
+        buf_init(&bytes[i], 1 << 16);
+        assert_int_equal(pprof_encode(i ? sum : first, &meta, &bytes[i]), PPROF_OK);
+    }
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    assert_string_equal(first->binary, "/usr/bin/python3.11");
+    buf_finish(&bytes[0]);
+    buf_finish(&bytes[1]);
+    pprof_free(sum);
+    pprof_free(nameless);
+    pprof_free(first);
+    pprof_free(second);
+}
+
 static void takes_the_rows_of_one_number(void **state)
 {
     const struct pprof_rule rule = {.key = "pid", .num = 7};
@@ -92,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_off_what_was_there_before),
+        cmocka_unit_test(the_first_binary_is_kept),
         cmocka_unit_test(takes_the_rows_of_one_number),
         cmocka_unit_test(gives_all_rows_a_label),
     };
