@@ -46,6 +46,7 @@ static void find_in_memory(const uint8_t *data, size_t size)
 {
     struct bytes_mem bytes = {.mem = {.read = read_bytes}, .data = data, .size = size};
     struct elf_image image;
+    char build_id[44];
     cpy_addr at;
 
     if (elf_image_read(&bytes.mem, LOADED_AT, &image) != CPY_OK)
@@ -53,6 +54,10 @@ static void find_in_memory(const uint8_t *data, size_t size)
     if (elf_image_symbol(&bytes.mem, &image, "_PyRuntime", &at) == CPY_OK)
         require(elf_image_symbol(&bytes.mem, &image, "_PyRuntime", &at) == CPY_OK);
     (void)!elf_image_symbol(&bytes.mem, &image, "Py_Version", &at);
+    memset(build_id, '/', sizeof(build_id));
+    elf_image_build_id(&bytes.mem, &image, build_id, sizeof(build_id));
+    require(strspn(build_id, "0123456789abcdef") == strnlen(build_id, sizeof(build_id)) &&
+            memchr(build_id, '\0', sizeof(build_id)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
