@@ -20,7 +20,7 @@
 enum { ERR_TEXT_MAX = 512 };
 
 struct err {
-    char text[ERR_TEXT_MAX]; /* "" until set; cut, never overrun */
+    char text[ERR_TEXT_MAX]; /* "" until set; what is too long loses its middle */
 };
 
 /* Sets the cause. `err` may be NULL. Does not change errno. */

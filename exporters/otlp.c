@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "exporters/http/judge.h"
-#include "exporters/http/text.h"
 #include "exporters/ops.h"
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
@@ -83,14 +82,14 @@ static enum exporter_rc otlp_encode(void *self, const struct batch *batch,
 /* A success may say that it took a part only. */
 static void note_rejected(const struct http_reply *reply, struct exporter_answer *answer)
 {
-    char words[HTTP_WORDS_MAX + 1];
+    char words[HTTP_WORDS_MAX];
     struct otlp_reply body;
 
     otlp_reply_success(reply->body, reply->size, &body);
     answer->dropped = body.rejected;
     if (body.rejected == 0 && body.words_size == 0)
         return;
-    (void)text_printable(body.words, body.words_size, words, sizeof(words));
+    http_words(body.words, body.words_size, words);
     if (body.rejected == 0)
         err_set(&answer->note, "the server warns: %s", words);
     else

@@ -20,8 +20,7 @@
 enum {
     HTTP_REPLY_MAX =
         64 * 1024, /* bytes of a body that are kept; what is longer is not waited for */
-    HTTP_HEADERS_MAX = 64 * 1024, /* bytes of all header lines */
-    HTTP_WORDS_MAX = 1024         /* bytes of a body that are shown to people */
+    HTTP_HEADERS_MAX = 64 * 1024 /* bytes of all header lines */
 };
 
 struct http_reply {

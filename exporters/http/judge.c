@@ -31,16 +31,26 @@ static void advise(const struct http_protocol *protocol, long status, char out[A
         (void)snprintf(out, ADVICE_MAX, " (%s)", protocol->absent);
 }
 
+void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX])
+{
+    const size_t half = ERR_TEXT_MAX / 2; /* of which an err keeps less, of each end */
+    const unsigned char *bytes = words;
+    size_t used = text_printable(bytes, size < 2 * half ? size : half, out, HTTP_WORDS_MAX);
+
+    if (size >= 2 * half)
+        (void)text_printable(bytes + size - half, half, out + used, HTTP_WORDS_MAX - used);
+}
+
 enum exporter_rc http_judge(const struct http_protocol *protocol, const struct http_reply *reply,
                             const void *words, size_t words_size, struct exporter_answer *answer)
 {
-    char shown[HTTP_WORDS_MAX + 1], advice[ADVICE_MAX];
+    char shown[HTTP_WORDS_MAX], advice[ADVICE_MAX];
 
     answer->status = reply->status;
     if (reply->status >= 200 && reply->status <= 299)
         return EXPORTER_OK;
     advise(protocol, reply->status, advice);
-    (void)text_printable(words, words_size, shown, sizeof(shown));
+    http_words(words, words_size, shown);
     err_set(&answer->err, "the server answered %ld%s%s%s", reply->status, advice,
             shown[0] ? ": " : "", shown);
     answer->denied = reply->status == 401 || reply->status == 403 || reply->status == 407;

@@ -16,6 +16,14 @@ struct http_protocol {
     size_t again_count;
 };
 
+enum { HTTP_WORDS_MAX = 4 * ERR_TEXT_MAX + 1 };
+
+/*
+ * Writes a server's words, any bytes, as one line for a struct err: of many its beginning and its
+ * end, between which an err makes its cut.
+ */
+void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX]);
+
 /*
  * Judges a reply. 2xx is a success; 401, 403 and 407 wait for another secret: the one there
  * is has been read again by then. What is neither among `again` is final.

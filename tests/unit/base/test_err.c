@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "tests/unit/unit_test.h"
 
 static void puts_the_where_before_the_cause(void **state)
@@ -57,6 +58,25 @@ static void cuts_what_is_too_long(void **state)
     assert_int_equal(guarded.after, '!');
 }
 
+static void keeps_the_end_of_what_is_too_long(void **state)
+{
+    struct err err = {""};
+    char long_text[2 * ERR_TEXT_MAX + 1];
+    uint32_t c;
+
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof(long_text); i += 2)
+        memcpy(&long_text[i], "\xc3\xa9", 3); /* é, of two bytes */
+    err_set(&err, "push failed: %s: limit is 30", long_text);
+    err_within(&err, "2 of 3 profiles");
+
+    assert_memory_equal(err.text, "2 of 3 profiles: push failed: ", 30);
+    assert_string_equal(err.text + strlen(err.text) - 13, ": limit is 30");
+    assert_non_null(strstr(err.text, " ... "));
+    for (const char *at = err.text; *at; at += utf8_decode(at, UTF8_CHAR_MAX, &c))
+        assert_int_not_equal(utf8_decode(at, UTF8_CHAR_MAX, &c), 0); /* no half character */
+}
+
 static void takes_null_and_keeps_errno(void **state)
 {
     struct err err = {""};
@@ -78,6 +98,7 @@ int main(void)
         cmocka_unit_test(says_only_where_if_there_is_no_cause),
         cmocka_unit_test(replaces_an_older_cause),
         cmocka_unit_test(cuts_what_is_too_long),
+        cmocka_unit_test(keeps_the_end_of_what_is_too_long),
         cmocka_unit_test(takes_null_and_keeps_errno),
     };
 

@@ -21,8 +21,8 @@ struct fixture {
     struct exporter *exporter;
     struct err err;
     struct exporter_answer answer;
-    char
-        text[512]; /* an answer that a test has composed: the server may look at it until it ends */
+    char text[5120]; /* an answer that a test has composed: the server may look at it until it ends
+                      */
     char secret[64]; /* the path of its file */
 };
 

@@ -119,6 +119,19 @@ static void the_words_of_a_text_are_told(void **state)
                         "404 page not found\\x0a");
 }
 
+static void the_end_of_a_long_text_is_told(void **state)
+{
+    struct fixture *fix = *state;
+    char body[4096] = "first";
+
+    memset(body + 5, '\t', sizeof(body) - 6);
+    memcpy(body + sizeof(body) - 14, ": the cause\xc3\xa9", 14);
+
+    assert_int_equal(outcome_of(fix, 400, "", body), EXPORTER_REFUSED);
+    assert_memory_equal(fix->answer.err.text, "the server answered 400: first\\x09", 34);
+    assert_non_null(strstr(fix->answer.err.text, "\\x09: the cause\xc3\xa9"));
+}
+
 static void what_a_server_repeats_of_secrets_is_not_told(void **state)
 {
     struct fixture *fix = *state;
@@ -242,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_login_that_is_refused_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(the_words_of_a_status_message_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(the_words_of_a_text_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_of_a_long_text_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_server_repeats_of_secrets_is_not_told, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_a_success_rejects_is_counted_and_told, setup,
