@@ -2,8 +2,8 @@
 /*
  * otlp.c - knows how an OTLP receiver takes a request over HTTP and what its answers mean.
  *
- * The specification says which statuses may be tried again, and that a success which
- * rejects a part is final: what it rejected is counted and told, never sent again.
+ * A success which rejects a part is final by the specification: what it rejected is counted and
+ * told, never sent again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,11 @@
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
 
-static const long again[] = {429, 502, 503, 504};
+/*
+ * 500 is not among those that the specification names, but is what a Pyroscope answers while it
+ * starts; and also to a request that it cannot read. So the caller's tries must be finite.
+ */
+static const long again[] = {429, 500, 502, 503, 504};
 
 static const struct http_protocol protocol = {
     .absent = "is there an OTLP receiver of profiles at url?",

@@ -27,7 +27,8 @@ MEMORY_MAX = 64 << 20  # resident; libcurl with OpenSSL needs a quarter of it
 LARGE = 12 << 20  # more than sockets hold
 
 # Statuses that are worth another try; all others but 2xx are final.
-RETRIED = {"pyroscope": {401, 403, 407, 408, 429, 500, 502, 503, 504}, "otlp": {401, 403, 407, 429, 502, 503, 504}}
+RETRIED = {"otlp": {401, 403, 407, 429, 500, 502, 503, 504}}
+RETRIED["pyroscope"] = RETRIED["otlp"] | {408}
 DENIED = {401, 403, 407}
 
 # What is to come of each fault: ok, retry or refused; or either, where releases of libcurl differ.
