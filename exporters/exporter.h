@@ -49,7 +49,7 @@ enum { EXPORTER_IN_FLIGHT_DEFAULT = 4, EXPORTER_IN_FLIGHT_MAX = 16 };
 struct exporter_answer {
     struct err err;          /* why it was not taken; "" with EXPORTER_OK */
     uint64_t retry_after_ns; /* the server asked for this pause, at most an hour; 0: for none */
-    bool denied;             /* 401 or 403: waits for another secret, which may well come */
+    bool denied;             /* for want of a secret (401, 403), or of a server: waits for a cure */
     long status;             /* of the server's answer; 0: it gave none, or there is no server */
     bool unsent;             /* no server was reached: it says nothing about this batch */
     struct err note;         /* something to be logged, whatever the outcome; "" as a rule */

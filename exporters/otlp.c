@@ -20,10 +20,21 @@
  */
 static const long again[] = {429, 500, 502, 503, 504};
 
+/* The type of a success is the request's, by the specification; only 204 has none. */
+static bool is_otlp_answer(const struct http_reply *reply)
+{
+    if (!reply->type[0])
+        return reply->size == 0;
+    return http_is_type(reply, "application/x-protobuf") ||
+           http_is_type(reply, "application/protobuf");
+}
+
 static const struct http_protocol protocol = {
-    .absent = "is there an OTLP receiver of profiles at url?",
+    .server = "an OTLP receiver of profiles",
+    .hint = "",
     .again = again,
     .again_count = sizeof(again) / sizeof(again[0]),
+    .is_answer = is_otlp_answer,
 };
 
 struct otlp {

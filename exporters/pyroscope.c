@@ -32,16 +32,31 @@ enum {
  */
 static const long again[] = {408, 429, 500, 502, 503, 504, 422};
 
+/* An empty message; its body may have been packed nevertheless. */
+static bool is_push_answer(const struct http_reply *reply)
+{
+    return reply->type[0] ? http_is_type(reply, "application/proto") : reply->size == 0;
+}
+
+static bool is_ingest_answer(const struct http_reply *reply)
+{
+    return reply->size == 0 && !http_is_type(reply, "text/html");
+}
+
 static const struct http_protocol push_protocol = {
-    .absent = "is there a Pyroscope at url? One from before Push wants legacy = ingest",
+    .server = "a Pyroscope",
+    .hint = " One from before Push wants legacy = ingest",
     .again = again,
     .again_count = sizeof(again) / sizeof(again[0]) - 1,
+    .is_answer = is_push_answer,
 };
 
 static const struct http_protocol ingest_protocol = {
-    .absent = "is there a Pyroscope at url? One from before Push wants legacy = ingest",
+    .server = "a Pyroscope",
+    .hint = "",
     .again = again,
     .again_count = sizeof(again) / sizeof(again[0]),
+    .is_answer = is_ingest_answer,
 };
 
 struct pyroscope {

@@ -66,7 +66,7 @@ struct delivery_stats {
     uint64_t sent_bytes;      /* of those */
     uint64_t rejected;        /* samples that a server left out of what it took */
     uint64_t retried;         /* tries of a batch that failed and are to be made again */
-    uint64_t denied;          /* of those: for want of a secret that is accepted */
+    uint64_t denied;          /* of those: for want of a secret or of a server of the type */
     uint64_t refused;         /* refused for good */
     uint64_t dropped_full;    /* that a full queue or spool lost, or no memory was there for */
     uint64_t dropped_old;     /* that were tried for too long, or are too old to be taken */

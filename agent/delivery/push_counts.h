@@ -16,7 +16,7 @@
     }
 enum { PUSH_BOUNDS = 10, PUSH_BUCKETS = PUSH_BOUNDS + 1 };
 
-/* OK, to be tried again, refused for good, denied for want of a secret. */
+/* OK, to be tried again, refused for good, denied for want of a secret or a server. */
 enum push_outcome { PUSH_OK, PUSH_RETRY, PUSH_REFUSED, PUSH_DENIED, PUSH_OUTCOMES };
 
 /* Answers with one status. A server that makes up ever new ones fills PUSH_CODES and no more. */

@@ -458,17 +458,29 @@ static void end_request(struct http_request *request, enum exporter_rc rc)
     request->rc = rc;
 }
 
+/* Completes a reply with what curl knows of it, without our secrets. */
+static void take_reply(const struct http_client *client, struct http_request *request)
+{
+    struct http_reply *reply = &request->reply;
+    const char *type = NULL;
+
+    if (libcurl.easy_getinfo(request->easy, CURLINFO_CONTENT_TYPE, &type) == CURLE_OK && type)
+        (void)text_printable(type, strlen(type), reply->type, sizeof(reply->type));
+    http_login_scrub(client->login, reply->type, strlen(reply->type));
+    http_login_scrub(client->login, request->bytes.data, request->bytes.size);
+    reply->url = client->url;
+    reply->body = request->bytes.data;
+    reply->size = request->bytes.size;
+}
+
 /* A transfer has ended: the request is done, or is posted once more with other secrets. */
 static void end_transfer(struct http_client *client, struct http_request *request, CURLcode code)
 {
-    struct http_reply *reply = &request->reply;
     long sent = 0;
 
     (void)libcurl.multi_remove_handle(client->multi, request->easy);
-    http_login_scrub(client->login, request->bytes.data, request->bytes.size);
     request->code = code;
-    reply->body = request->bytes.data;
-    reply->size = request->bytes.size;
+    take_reply(client, request);
     if (has_other_secrets(client, request)) {
         request->again = true;
         if (set_secrets(request) == CURLE_OK && add_transfer(client, request))
@@ -477,7 +489,7 @@ static void end_transfer(struct http_client *client, struct http_request *reques
     } else if (request->answered) {
         end_request(request, EXPORTER_OK);
     } else {
-        reply->unsent =
+        request->reply.unsent =
             libcurl.easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK &&
             sent == 0;
         set_transfer_error(request);

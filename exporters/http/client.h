@@ -20,7 +20,8 @@
 enum {
     HTTP_REPLY_MAX =
         64 * 1024, /* bytes of a body that are kept; what is longer is not waited for */
-    HTTP_HEADERS_MAX = 64 * 1024 /* bytes of all header lines */
+    HTTP_HEADERS_MAX = 64 * 1024, /* bytes of all header lines */
+    HTTP_TYPE_MAX = 128
 };
 
 struct http_reply {
@@ -28,6 +29,8 @@ struct http_reply {
     uint64_t retry_after_ns;   /* 0: the server named none; at most EXPORTER_RETRY_AFTER_MAX_NS */
     bool unsent;               /* no byte of the request went out: nobody was reached */
     int64_t date_ns;           /* the server's clock, UTC; 0: it did not say */
+    const char *url;           /* that was asked for; lent until http_client_close */
+    char type[HTTP_TYPE_MAX];  /* Content-Type, fit to be printed; "": there is none */
     const unsigned char *body; /* lent until http_client_end */
     size_t size;
 };

@@ -3,10 +3,10 @@
 #include "exporters/http/judge.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #include "exporters/http/text.h"
-
-enum { ADVICE_MAX = 128 };
 
 static bool is_again(const struct http_protocol *protocol, long status)
 {
@@ -17,18 +17,20 @@ static bool is_again(const struct http_protocol *protocol, long status)
     return false;
 }
 
-static void advise(const struct http_protocol *protocol, long status, char out[ADVICE_MAX])
+static const char *advice_on(long status)
 {
-    out[0] = '\0';
     if (status >= 300 && status <= 399)
-        (void)snprintf(out, ADVICE_MAX,
-                       " (redirects are not followed: put the right address into url)");
-    else if (status == 401 || status == 403)
-        (void)snprintf(out, ADVICE_MAX, " (look at user, password_file, token_file and tenant)");
-    else if (status == 407)
-        (void)snprintf(out, ADVICE_MAX, " (the proxy wants a login: look at proxy_login_file)");
-    else if (status == 404 || status == 405 || status == 415)
-        (void)snprintf(out, ADVICE_MAX, " (%s)", protocol->absent);
+        return " (redirects are not followed: put the right address into url)";
+    if (status == 401 || status == 403)
+        return " (look at user, password_file, token_file and tenant)";
+    return status == 407 ? " (the proxy wants a login: look at proxy_login_file)" : "";
+}
+
+bool http_is_type(const struct http_reply *reply, const char *type)
+{
+    size_t size = strlen(type);
+
+    return strncasecmp(reply->type, type, size) == 0 && strchr("; \t", reply->type[size]);
 }
 
 void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX])
@@ -41,20 +43,35 @@ void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX])
         (void)text_printable(bytes + size - half, half, out + used, HTTP_WORDS_MAX - used);
 }
 
+/* Says what came where the protocol's server, or its path, is not. */
+static void set_absent(const struct http_protocol *protocol, const struct http_reply *reply,
+                       bool success, const char *words, struct err *err)
+{
+    const char *type = reply->type[0] ? reply->type : "no Content-Type";
+
+    err_set(err, "the server answered %ld%s%s (is there %s at %s?%s)%s%s", reply->status,
+            success ? " with " : "", success ? type : "", protocol->server, reply->url,
+            protocol->hint, words[0] ? ": " : "", words);
+}
+
 enum exporter_rc http_judge(const struct http_protocol *protocol, const struct http_reply *reply,
                             const void *words, size_t words_size, struct exporter_answer *answer)
 {
-    char shown[HTTP_WORDS_MAX], advice[ADVICE_MAX];
+    bool success = reply->status >= 200 && reply->status <= 299;
+    char shown[HTTP_WORDS_MAX];
+    long status = reply->status;
 
-    answer->status = reply->status;
-    if (reply->status >= 200 && reply->status <= 299)
+    answer->status = status;
+    if (success && protocol->is_answer(reply))
         return EXPORTER_OK;
-    advise(protocol, reply->status, advice);
     http_words(words, words_size, shown);
-    err_set(&answer->err, "the server answered %ld%s%s%s", reply->status, advice,
-            shown[0] ? ": " : "", shown);
-    answer->denied = reply->status == 401 || reply->status == 403 || reply->status == 407;
-    if (!answer->denied && !is_again(protocol, reply->status))
+    if (success || status == 404 || status == 405 || status == 415)
+        set_absent(protocol, reply, success, shown, &answer->err);
+    else
+        err_set(&answer->err, "the server answered %ld%s%s%s", status, advice_on(status),
+                shown[0] ? ": " : "", shown);
+    answer->denied = success || status == 401 || status == 403 || status == 407;
+    if (!answer->denied && !is_again(protocol, status))
         return EXPORTER_REFUSED;
     answer->retry_after_ns = reply->retry_after_ns;
     return EXPORTER_RETRY;

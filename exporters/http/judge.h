@@ -11,9 +11,11 @@
 
 /* What tells one protocol from another. */
 struct http_protocol {
-    const char *absent; /* what to ask about a path that is none */
+    const char *server; /* with its article: "a Pyroscope" */
+    const char *hint;   /* what to try where there is none; "": nothing */
     const long *again;  /* the statuses after which the same is to be sent again */
     size_t again_count;
+    bool (*is_answer)(const struct http_reply *reply); /* of such a server, which has a 2xx */
 };
 
 enum { HTTP_WORDS_MAX = 4 * ERR_TEXT_MAX + 1 };
@@ -24,9 +26,13 @@ enum { HTTP_WORDS_MAX = 4 * ERR_TEXT_MAX + 1 };
  */
 void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX]);
 
+/* True if the reply has this media type, with or without parameters. */
+bool http_is_type(const struct http_reply *reply, const char *type);
+
 /*
- * Judges a reply. 2xx is a success; 401, 403 and 407 wait for another secret: the one there
- * is has been read again by then. What is neither among `again` is final.
+ * Judges a reply. 2xx is a success if it is an answer of such a server; a page of a proxy or of
+ * another server waits for somebody to mend that. 401, 403 and 407 wait for another secret: the
+ * one there is has been read again by then. What is neither among `again` is final.
  *
  * Takes:  `words`, the server's own, to be told with the status; any bytes.
  * Gives:  *answer: its status alone if the outcome is EXPORTER_OK.

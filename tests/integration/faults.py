@@ -29,6 +29,7 @@ class Peer:
     def __init__(self, sock, faults):
         self.sock, self.faults, self.pending = sock, faults, b""
         self.served = False  # a request before this one
+        self.type = ""  # of the request
 
     def read_headers(self):
         """(path, length of the body), or None at the end of the connection."""
@@ -55,6 +56,10 @@ class Peer:
 
     def send(self, data):
         self.sock.sendall(data)
+
+    def typed(self):
+        """The header line of the type that a good server answers with: the request's."""
+        return b"Content-Type: %s\r\n" % self.type.encode()
 
     def reset(self):
         """Ends the connection with RST."""
@@ -108,7 +113,15 @@ def fall_silent(peer):
 
 def compressed(status):
     def fault(peer):
-        peer.send(answer(status, BOMB, b"Content-Encoding: gzip\r\n"))
+        peer.send(answer(status, BOMB, b"Content-Encoding: gzip\r\n" + peer.typed()))
+    return fault
+
+
+def success(data, then=None):
+    def fault(peer):
+        peer.send(b"HTTP/1.1 200 OK\r\n" + peer.typed() + data)
+        if then:
+            then(peer)
     return fault
 
 
@@ -145,21 +158,23 @@ FAULTS = {
     "resetting_once": drop_first,
     "closing_after_answer": answer_and_close,
     "half_open": fall_silent,
-    "endless_body": repeater(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536),
-    "endless_chunks": repeater(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-                               b"1000\r\n" + b"x" * 4096 + b"\r\n"),
+    "page": sender(answer(200, b"<html>Log in</html>", b"Content-Type: text/html\r\n")),
+    "page_of_no_type": sender(answer(200, b"<html>Log in</html>")),
+    "endless_body": success(b"\r\n", lambda peer: peer.repeat(b"x" * 65536)),
+    "endless_chunks": success(b"Transfer-Encoding: chunked\r\n\r\n",
+                              lambda peer: peer.repeat(b"1000\r\n" + b"x" * 4096 + b"\r\n")),
     "endless_refusal": repeater(b"HTTP/1.1 400 No\r\n\r\n", b"x" * 65536),
     "endless_headers": repeater(b"HTTP/1.1 200 OK\r\n", b"X-Header: " + b"x" * 1000 + b"\r\n"),
     "endless_header": repeater(b"HTTP/1.1 200 OK\r\nX-Header: ", b"x" * 65536),
     "endless_continue": repeater(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.001),
     "gzip_bomb": compressed(200),
     "gzip_bomb_refusal": compressed(400),
-    "longer_than_sent": sender(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", close),
-    "longer_than_sent_open": sender(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", Peer.wait),
-    "shorter_than_sent": sender(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + b"x" * 5000),
-    "negative_length": sender(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", close),
-    "huge_length": sender(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\n", close),
-    "bad_chunk": sender(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", close),
+    "longer_than_sent": success(b"Content-Length: 10\r\n\r\nabc", close),
+    "longer_than_sent_open": success(b"Content-Length: 10\r\n\r\nabc", Peer.wait),
+    "shorter_than_sent": success(b"Content-Length: 2\r\n\r\n" + b"x" * 5000),
+    "negative_length": success(b"Content-Length: -1\r\n\r\n", close),
+    "huge_length": success(b"Content-Length: 99999999999999999999999\r\n\r\n", close),
+    "bad_chunk": success(b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", close),
     "no_http": sender(b"SSH-2.0-OpenSSH_9.2\r\n", close),
     "http_0_9": sender(b"<html>fine</html>", close),
     "zeros": sender(bytes(4096), close),
@@ -242,6 +257,7 @@ class Faults:
         if request is None:
             return False
         path, size, fields = request
+        peer.type = fields.get("content-type", "")
         name, _, rest = path.lstrip("/").partition("/")
         if name in UNREAD:
             UNREAD[name](peer)
@@ -263,7 +279,7 @@ class Faults:
 
     @staticmethod
     def _give_status(peer, status):
-        peer.send(answer(status))
+        peer.send(answer(status, b"no", peer.typed()))
         if status < 200:
             peer.sock.close()  # nothing follows
 

@@ -73,7 +73,7 @@ def test_what_is_no_pprof_is_refused(tmp_path):
 def test_a_path_that_is_none_is_told(profile):
     with Receiver(BUILD) as receiver:
         outcome, text = push(profile, receiver.url + "/base")
-    assert outcome == "refused" and "404 (is there a Pyroscope at url?" in text
+    assert outcome == "refused" and "404 (is there a Pyroscope at %s/base/push.v1.PusherService/Push?" % receiver.url in text
 
 
 def test_a_known_certificate_is_taken(profile, certificate):

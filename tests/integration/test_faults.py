@@ -36,6 +36,7 @@ OUTCOMES = {
     "good": "ok", "slow": "ok", "silent": "retry", "half_status": "retry", "half_headers": "retry",
     "closing": "retry", "resetting": "retry", "resetting_in_headers": "retry", "resetting_in_refusal": "refused",
     "resetting_once": "retry", "closing_after_answer": "ok",
+    "page": "retry", "page_of_no_type": "retry",
     "endless_body": "ok", "endless_chunks": "ok", "endless_refusal": "refused",
     "endless_headers": "retry", "endless_header": "retry", "endless_continue": "retry",
     "gzip_bomb": "ok", "gzip_bomb_refusal": "refused",
@@ -196,6 +197,15 @@ def test_each_fault_has_its_outcome(protocol, fault, tmp_path):
     assert one.outcome in OUTCOMES[fault].split(), one.text
     assert (one.text == "") == (one.outcome == "ok")
     assert memory < MEMORY_MAX + 4 * LARGE or live.SANITIZED
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_page_in_place_of_an_answer_waits_for_better_settings(protocol, tmp_path):
+    with Faults() as server:
+        (one,), _ = push(server.url("page"), tmp_path, protocol, **PATIENT)
+        asked = server.url("page")
+    assert one.outcome == "retry" and one.denied
+    assert "answered 200 with text/html" in one.text and "Log in" in one.text and asked in one.text
 
 
 def test_the_table_has_each_fault():

@@ -35,7 +35,7 @@ class OtlpReceiver(Loopback):
                     body = gzip.decompress(body)
                 receiver.requests.append((self.path, dict(self.headers.items()), body))
                 self.send_response(200)
-                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Type", self.headers["Content-Type"])
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"\x0a\x00")

@@ -8,6 +8,7 @@
 #include "tests/unit/exporters/send_profile.h"
 #include "tests/unit/unit_test.h"
 
+#define TYPE   "Content-Type: application/x-protobuf\r\n"
 #define STATUS "\x08\x03\x12\x07invalid" /* google.rpc.Status */
 
 /* "\x0a\x01x" as gzip packs it. */
@@ -114,10 +115,63 @@ static void the_words_of_a_text_are_told(void **state)
 {
     struct fixture *fix = *state;
 
-    assert_int_equal(outcome_of(fix, 404, "", "404 page not found\n"), EXPORTER_REFUSED);
-    assert_string_equal(fix->answer.err.text,
-                        "the server answered 404 (is there an OTLP receiver of profiles at url?): "
-                        "404 page not found\\x0a");
+    assert_int_equal(outcome_of(fix, 400, "", "no profiles\n"), EXPORTER_REFUSED);
+    assert_string_equal(fix->answer.err.text, "the server answered 400: no profiles\\x0a");
+}
+
+static void a_404_names_the_url_that_was_asked_for(void **state)
+{
+    struct fixture *fix = *state;
+    char told[256];
+
+    assert_int_equal(outcome_of(fix, 404, "", "404 page not found"), EXPORTER_REFUSED);
+    (void)snprintf(told, sizeof(told),
+                   "the server answered 404 (is there an OTLP receiver of profiles at "
+                   "%s/v1development/profiles?): 404 page not found",
+                   fix->server.url);
+    assert_string_equal(fix->answer.err.text, told);
+}
+
+static void a_success_is_one_of_a_receiver_only(void **state)
+{
+    static const struct {
+        const char *headers, *body;
+        bool taken;
+    } cases[] = {
+        {TYPE, "", true},
+        {"content-type: Application/Protobuf; a=b\r\n", "\x0a", true},
+        {"", "", true},
+        {"", "\x0a", false},
+        {"Content-Type: text/html\r\n", "", false},
+        {"Content-Type: text/html; charset=utf-8\r\n", "<html>Log in</html>", false},
+        {"Content-Type: application/json\r\n", "{}", false},
+        {"Content-Type: application/x-protobuffer\r\n", "", false},
+    };
+    struct fixture *fix = *state;
+
+    start(fix);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        answer_with(fix, 200, cases[i].headers, cases[i].body);
+        if (send_one(fix) != (cases[i].taken ? EXPORTER_OK : EXPORTER_RETRY) ||
+            fix->answer.denied != !cases[i].taken)
+            fail_msg("%zu: %s", i, fix->answer.err.text);
+    }
+}
+
+static void what_came_instead_of_a_receivers_answer_is_told(void **state)
+{
+    struct fixture *fix = *state;
+    char told[256];
+
+    fix->settings.token.text = "our-token";
+    assert_int_equal(outcome_of(fix, 200, "Content-Type: text/html; a=our-token\r\n",
+                                "<html>Log in, our-token</html>"),
+                     EXPORTER_RETRY);
+    (void)snprintf(told, sizeof(told),
+                   "the server answered 200 with text/html; a=********* (is there an OTLP receiver "
+                   "of profiles at %s/v1development/profiles?): <html>Log in, *********</html>",
+                   fix->server.url);
+    assert_string_equal(fix->answer.err.text, told);
 }
 
 static void the_end_of_a_long_text_is_told(void **state)
@@ -157,7 +211,7 @@ static void what_a_success_rejects_is_counted_and_told(void **state)
 {
     struct fixture *fix = *state;
 
-    assert_int_equal(outcome_of(fix, 200, "", "\x0a\x0c\x08\x03\x12\x08too many"), EXPORTER_OK);
+    assert_int_equal(outcome_of(fix, 200, TYPE, "\x0a\x0c\x08\x03\x12\x08too many"), EXPORTER_OK);
     assert_int_equal(fix->answer.dropped, 3);
     assert_string_equal(fix->answer.note.text,
                         "the server rejected 3 profiles of a request: too many");
@@ -167,7 +221,7 @@ static void a_success_may_warn(void **state)
 {
     struct fixture *fix = *state;
 
-    assert_int_equal(outcome_of(fix, 200, "", "\x0a\x06\x12\x04 old"), EXPORTER_OK);
+    assert_int_equal(outcome_of(fix, 200, TYPE, "\x0a\x06\x12\x04 old"), EXPORTER_OK);
     assert_int_equal(fix->answer.dropped, 0);
     assert_string_equal(fix->answer.note.text, "the server warns:  old");
 }
@@ -256,6 +310,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_login_that_is_refused_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(the_words_of_a_status_message_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(the_words_of_a_text_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_404_names_the_url_that_was_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_success_is_one_of_a_receiver_only, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_came_instead_of_a_receivers_answer_is_told, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_long_text_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_server_repeats_of_secrets_is_not_told, setup,
                                         teardown),

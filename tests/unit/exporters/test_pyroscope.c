@@ -152,6 +152,45 @@ static void takes_each_status_for_what_it_means(void **state)
     }
 }
 
+static void takes_200_for_success_if_it_is_a_pyroscopes(void **state)
+{
+    static const struct {
+        const char *headers, *body;
+        bool pushed, ingested; /* whether it stands for success */
+    } cases[] = {
+        {"", "", true, true},
+        {"Content-Type: application/proto\r\n", "", true, true},
+        {"Content-Type: application/proto\r\nContent-Encoding: gzip\r\n", "\x1f\x8b", true, false},
+        {"Content-Type: text/html\r\n", "", false, false},
+        {"Content-Type: text/html\r\n", "<html>Log in</html>", false, false},
+        {"", "<html>Log in</html>", false, false},
+        {"Content-Type: application/json\r\n", "{}", false, false},
+    };
+    struct fixture *fix = *state;
+    struct exporter *old = NULL;
+
+    start(fix);
+    fix->settings.legacy = "ingest";
+    assert_int_equal(exporter_open(&fix->settings, &old, &fix->err), EXPORTER_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct exporter *push = fix->exporter;
+        enum exporter_rc pushed, ingested;
+        char headers[128];
+
+        (void)snprintf(headers, sizeof(headers), "Connection: close\r\n%s", cases[i].headers);
+        answer_with(fix, 200, headers, cases[i].body);
+        pushed = send_one(fix);
+        fix->exporter = old;
+        ingested = send_one(fix);
+        fix->exporter = push;
+        if (pushed != (cases[i].pushed ? EXPORTER_OK : EXPORTER_RETRY) ||
+            ingested != (cases[i].ingested ? EXPORTER_OK : EXPORTER_RETRY) ||
+            fix->answer.denied != !cases[i].ingested)
+            fail_msg("%zu: push %d, ingest %d: %s", i, pushed, ingested, fix->err.text);
+    }
+    exporter_close(old);
+}
+
 static void tells_what_the_server_said(void **state)
 {
     struct fixture *fix = *state;
@@ -484,7 +523,8 @@ static void takes_200_with_an_endless_body_as_taken(void **state)
 
     fix->server.mode = SERVER_NEVER_ENDS;
     fix->server.filler = "0123456789abcdef0123456789abcdef";
-    fix->server.answers[0] = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    fix->server.answers[0] = "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\n"
+                             "Connection: close\r\n\r\n";
     start(fix);
 
     assert_int_equal(send_one(fix), EXPORTER_OK);
@@ -534,8 +574,8 @@ static void takes_200_with_a_body_cut_short_as_taken(void **state)
 {
     struct fixture *fix = *state;
 
-    fix->server.answers[0] =
-        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\nshort";
+    fix->server.answers[0] = "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\n"
+                             "Content-Length: 100\r\nConnection: close\r\n\r\nshort";
     start(fix);
 
     assert_int_equal(send_one(fix), EXPORTER_OK);
@@ -790,6 +830,7 @@ int main(void)
         WITH_SERVER(keeps_the_path_of_the_url),
         WITH_SERVER(keeps_the_connection),
         WITH_SERVER(takes_each_status_for_what_it_means),
+        WITH_SERVER(takes_200_for_success_if_it_is_a_pyroscopes),
         WITH_SERVER(tells_what_the_server_said),
         WITH_SERVER(passes_over_an_interim_answer),
         WITH_SERVER(follows_no_redirect_and_shows_no_other_server_its_secret),
