@@ -14,6 +14,9 @@
 #include "exporters/otlp_reply.h"
 #include "exporters/unpack.h"
 
+/* Without it a server supposes version 1, and answers 400 if it has none such (proto PR 857). */
+static const char version_header[] = "OTLP-Profiles-Development-Version";
+
 /*
  * 500 is not among those that the specification names, but is what a Pyroscope answers while it
  * starts; and also to a request that it cannot read. So the caller's tries must be finite.
@@ -125,6 +128,11 @@ static enum exporter_rc otlp_judge(void *self, const struct batch *batch,
     rc = http_judge(&protocol, reply, status.words, status.words_size, answer);
     if (rc == EXPORTER_OK)
         note_rejected(reply, answer);
+    else if (reply->status == 400 && strcasestr(answer->err.text, version_header))
+        err_within(&answer->err,
+                   "the server wants another version of OTLP profiles (header.%s = VERSION names "
+                   "one)",
+                   version_header);
     return rc;
 }
 

@@ -174,6 +174,19 @@ static void what_came_instead_of_a_receivers_answer_is_told(void **state)
     assert_string_equal(fix->answer.err.text, told);
 }
 
+static void a_version_that_the_server_does_not_take_is_explained(void **state)
+{
+    struct fixture *fix = *state;
+
+    assert_int_equal(outcome_of(fix, 400, "", "unsupported otlp-profiles-development-version 1"),
+                     EXPORTER_REFUSED);
+    assert_non_null(strstr(fix->answer.err.text, "header.OTLP-Profiles-Development-Version = "));
+    assert_non_null(strstr(fix->answer.err.text, "answered 400: unsupported otlp-profiles"));
+    answer_with(fix, 400, "", "unsupported version");
+    assert_int_equal(send_one(fix), EXPORTER_REFUSED);
+    assert_null(strstr(fix->answer.err.text, "header."));
+}
+
 static void the_end_of_a_long_text_is_told(void **state)
 {
     struct fixture *fix = *state;
@@ -313,6 +326,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_404_names_the_url_that_was_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_success_is_one_of_a_receiver_only, setup, teardown),
         cmocka_unit_test_setup_teardown(what_came_instead_of_a_receivers_answer_is_told, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_version_that_the_server_does_not_take_is_explained, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_long_text_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_server_repeats_of_secrets_is_not_told, setup,
