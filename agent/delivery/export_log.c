@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/time_units.h"
 
@@ -91,11 +92,19 @@ static void tell_rejected(struct export_log *log, uint64_t now_ns,
     log->rejected = stats->rejected;
 }
 
+/* A server may say the same with each answer. */
+static void tell_note(struct export_log *log, uint64_t now_ns, const char *note)
+{
+    if (!note[0] || strcmp(note, log->note) == 0 || !may_say(&log->note_ns, now_ns))
+        return;
+    (void)snprintf(log->note, sizeof(log->note), "%s", note);
+    export_log_say(log->world, log->who, DELIVERY_WARNING, "%s", note);
+}
+
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats)
 {
-    if (result->answer.note.text[0])
-        export_log_say(log->world, log->who, DELIVERY_WARNING, "%s", result->answer.note.text);
+    tell_note(log, now_ns, result->answer.note.text);
     if (result->rc == EXPORTER_OK)
         tell_success(log);
     else if (result->rc != EXPORTER_REFUSED)

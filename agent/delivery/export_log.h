@@ -28,7 +28,8 @@ struct export_log {
     uint64_t failed_tries;              /* since it last worked */
     uint64_t dropped;                   /* of all that were lost, so many have been told */
     uint64_t rejected;                  /* ... and of the samples that servers left out */
-    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns; /* the last line of each kind; 0: none */
+    char note[ERR_TEXT_MAX];            /* the last one that was told */
+    uint64_t failure_ns, refusal_ns, drop_ns, reject_ns, note_ns; /* the last line of each, or 0 */
 };
 
 /* How many profiles come and are taken, measured over about a minute. */
@@ -54,7 +55,8 @@ void export_log_init(struct export_log *log, const char *name, const struct deli
 
 /*
  * Takes in the result of a push and says it if it is news: the first failure, that it still
- * fails, that it works again, a refusal, profiles dropped. `stats` are those after it.
+ * fails, that it works again, a refusal, profiles dropped, a note that is not the last one.
+ * `stats` are those after it.
  */
 void export_log_result(struct export_log *log, const struct exporter_result *result,
                        uint64_t now_ns, const struct delivery_stats *stats);

@@ -4,6 +4,34 @@
 
 static const struct export_limits usual = {.in_flight = 4};
 
+/* Takes all, and warns of a service. */
+static enum exporter_rc take_and_warn(void *ctx, const struct batch *batch,
+                                      struct exporter_answer *answer)
+{
+    (void)ctx;
+    err_set(&answer->note, "the server warns of %s", batch->profiles[0].service);
+    return EXPORTER_OK;
+}
+
+static void a_warning_that_comes_with_each_answer_is_logged_once(void **state)
+{
+    struct fixture *fix = delivery_fixture_new(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->judge = take_and_warn;
+    fixture_start(fix);
+    for (uint64_t i = 1; i <= 8; i++) { /* of 15 s each */
+        fixture_interval(fix, "a");
+        FIXTURE_UNTIL(fix, stats.sent == i, SECOND);
+    }
+    fixture_interval(fix, "b");
+    FIXTURE_UNTIL(fix, fixture_lines(fix, "the server warns of b") == 1, 0);
+    assert_int_equal(fixture_lines(fix, "the server warns of a"), 1);
+    assert_true(fixture_free(fix));
+}
+
 static void the_profiles_of_an_interval_go_together(void **state)
 {
     struct fixture *fix = delivery_fixture_new(NULL);
@@ -377,6 +405,7 @@ static void a_thread_that_hangs_is_left_behind_with_its_exporter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_warning_that_comes_with_each_answer_is_logged_once),
         cmocka_unit_test(the_profiles_of_an_interval_go_together),
         cmocka_unit_test(a_large_interval_is_several_batches_side_by_side),
         cmocka_unit_test(the_next_interval_waits_for_the_one_before),
