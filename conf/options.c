@@ -473,7 +473,8 @@ const struct conf_option conf_options[] = {
         .otherwise = "an error",
         .example = "https://pyroscope.example:4040",
         .help = "The address of the server. A path in it stands before the path that the protocol "
-                "has.",
+                "has, which is put behind it: /push.v1.PusherService/Push, /ingest or "
+                "/v1development/profiles.",
     },
     {
         .name = "tenant",

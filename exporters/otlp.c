@@ -60,7 +60,7 @@ static enum exporter_rc otlp_open(const struct exporter_settings *settings, void
 {
     const bool plain = settings->compression && strcmp(settings->compression, "none") == 0;
     const struct http_resource resource = {
-        .path = settings->url_is_whole ? NULL : "v1development/profiles",
+        .path = settings->url_is_whole ? NULL : settings->type->path,
         .content_type = "application/x-protobuf",
         .content_encoding = plain ? NULL : "gzip",
     };

@@ -97,12 +97,12 @@ static bool make_id(char id[ID_SIZE])
 static enum exporter_rc open_client(struct pyroscope *pyroscope,
                                     const struct exporter_settings *settings, struct err *err)
 {
-    static const struct http_resource push = {
-        .path = "push.v1.PusherService/Push",
+    const struct http_resource push = {
+        .path = settings->type->path,
         .content_type = "application/proto",
     };
     char id[ID_SIZE], type[BOUNDARY_SIZE + 32];
-    const struct http_resource ingest = {.path = "ingest", .content_type = type};
+    const struct http_resource ingest = {.path = settings->legacy, .content_type = type};
 
     if (!pyroscope->ingest)
         return http_client_open(settings, &push, &pyroscope->client, err);

@@ -39,6 +39,7 @@ struct exporter_type {
     enum exporter_form form;     /* what it wants; `pattern` may say otherwise */
     enum exporter_form gil_form; /* the same with gil = on */
     uint64_t max_age_ns;         /* it takes no profile that began before that; 0: any */
+    const char *path;            /* what it puts behind url, unless `legacy` says it; or NULL */
     bool needs_url;              /* it sends to a server, by libcurl */
     bool spread;                 /* many agents share it: they send at different times */
     bool is_store;               /* the page reads what it has written */

@@ -97,6 +97,32 @@ bool options_word(const char *option, const char *text, const struct options_wor
     return false;
 }
 
+/* True if the last parts of a URL's path are these. */
+static bool ends_in_path(const char *url, const char *path)
+{
+    size_t size = strlen(url), path_size = strlen(path);
+
+    while (size > 0 && url[size - 1] == '/')
+        size--;
+    return size > path_size && url[size - path_size - 1] == '/' &&
+           memcmp(url + size - path_size, path, path_size) == 0;
+}
+
+static void warn_of_exporter(const struct exporter_settings *exporter)
+{
+    const char *path = exporter->legacy ? exporter->legacy : exporter->type->path;
+
+    if (exporter->queue > 0)
+        log_line(LOG_LEVEL_WARNING,
+                 "exporter %s: queue has no effect any more: queue_size says how many bytes may "
+                 "wait",
+                 exporter->name);
+    if (path && exporter->url && ends_in_path(exporter->url, path))
+        log_line(LOG_LEVEL_WARNING,
+                 "exporter %s: url ends in /%s, which is put behind it: leave that out",
+                 exporter->name, path);
+}
+
 void options_log(const struct conf *conf)
 {
     enum log_level level = LOG_LEVEL_INFO;
@@ -109,12 +135,7 @@ void options_log(const struct conf *conf)
     log_set_format(format);
     log_init(level);
     for (size_t i = 0; i < conf->exporter_count; i++)
-        if (conf->exporters[i].queue > 0)
-            log_line(
-                LOG_LEVEL_WARNING,
-                "exporter %s: queue has no effect any more: queue_size says how many bytes may "
-                "wait",
-                conf->exporters[i].name);
+        warn_of_exporter(&conf->exporters[i]);
 }
 
 static bool add_flag(struct options_flags *flags, const char *name, const char *key,

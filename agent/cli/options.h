@@ -45,7 +45,7 @@ struct options_word {
 MUST_CHECK bool options_word(const char *option, const char *text, const struct options_word *words,
                              uint32_t *out);
 
-/* Sets the log up as the settings say. */
+/* Sets the log up as the settings say, and warns of those that cannot be meant so. */
 void options_log(const struct conf *conf);
 
 /* Options of the command line that go before what the ini file says. */

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import live
 from doctors import NOBODY, PYTHON, WAITS, needs_root, running
 
@@ -39,6 +41,24 @@ def test_files_that_exporters_name_and_variables_are_of_the_environment(pystrobe
     assert with_files.returncode == 78 and "/nowhere/ca.pem" in with_files.stderr
     assert with_files.stderr.count("exporter x") == 1
     assert (alone.returncode, alone.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind, path, more", [("otlp", "v1development/profiles", ""),
+                                              ("pyroscope", "push.v1.PusherService/Push", ""),
+                                              ("pyroscope", "ingest", "legacy = ingest\n")])
+def test_a_url_that_has_the_path_of_the_protocol_is_told_and_no_mistake(pystrobe, tmp_path, kind, path, more):
+    ini = tmp_path / "path.ini"
+
+    def check(url):
+        ini.write_text("[exporter x]\ntype = %s\nurl = %s\n%s" % (kind, url, more))
+        done = pystrobe.run("check", "-c", ini)
+        assert done.returncode == 0 and "http:" not in done.stderr
+        return done.stderr
+
+    for end in ("", "/"):
+        assert "exporter x: url ends in /%s, which is put behind it: leave that out" % path in check(
+            "http://127.0.0.1:1/base/%s%s" % (path, end))
+    assert check("http://127.0.0.1:1/my" + path) == check("http://127.0.0.1:1/%s/base" % path) == ""
 
 
 def test_check_makes_nothing(pystrobe, tmp_path):

@@ -43,6 +43,7 @@ static void what_is_said_of_servers_is_not_said_of_folders(void **state)
 
         assert_true(type->needs_url || (!type->spread && !type->reads_otel));
         assert_false(type->needs_url && type->is_store);
+        assert_int_equal(type->path != NULL, type->needs_url);
     }
 }
 
