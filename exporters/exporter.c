@@ -234,27 +234,51 @@ enum exporter_rc exporter_send(struct exporter *exporter, const struct batch *ba
     return result.rc;
 }
 
-bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out)
+/* Sends the batch, and tells how that went. */
+static void probe_with(struct exporter *exporter, const struct batch *batch,
+                       struct http_request *request, int64_t now_ns, struct exporter_probe *out)
 {
-    const struct http_body nothing = {.bytes = "", .size = 0};
     struct http_client *client = client_of(exporter);
-    struct http_request *request = client ? http_client_begin(client) : NULL;
+    struct exporter_answer answer = {.status = 0};
     struct http_done done;
+    struct http_body body;
 
-    if (!request)
-        return false;
-    *out = (struct exporter_probe){0};
-    http_client_start(client, request, &nothing, now_ns, NULL);
+    out->rc = exporter->ops->encode(exporter->self, batch, request, &body, &answer);
+    out->err = answer.err;
+    if (out->rc != EXPORTER_OK)
+        return;
+    http_client_start(client, request, &body, now_ns, NULL);
     while (!http_client_wait(client, WAIT_MS, &done))
         ;
     http_request_steps(client, request, out);
+    out->rc = done.rc;
     out->err = done.err;
     if (done.rc == EXPORTER_OK) {
+        out->rc = exporter->ops->judge(exporter->self, batch, done.reply, &answer);
+        out->err = answer.err;
         out->status = done.reply->status;
         out->date_ns = done.reply->date_ns;
     } else {
         out->answered_ns = 0;
     }
+}
+
+bool exporter_probe(struct exporter *exporter, int64_t now_ns, struct exporter_probe *out)
+{
+    const struct exporter_profile profile = {.service = "pystrobe-doctor",
+                                             .type = "cpu",
+                                             .start_ns = now_ns,
+                                             .end_ns = now_ns,
+                                             .bytes = exporter->ops->empty,
+                                             .size = exporter->ops->empty_size};
+    const struct batch batch = {.count = 1, .profiles = &profile};
+    struct http_client *client = client_of(exporter);
+    struct http_request *request = client ? http_client_begin(client) : NULL;
+
+    if (!request)
+        return false;
+    *out = (struct exporter_probe){0};
+    probe_with(exporter, &batch, request, now_ns, out);
     http_client_end(client, request);
     return true;
 }

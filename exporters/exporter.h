@@ -73,7 +73,7 @@ enum exporter_step {
     EXPORTER_STEP_ANSWER
 };
 
-/* How far a request without a profile came. */
+/* How far a request with an empty profile came. */
 struct exporter_probe {
     enum exporter_step step; /* the last one: where it failed, without a status */
     bool secure;             /* by TLS */
@@ -81,7 +81,8 @@ struct exporter_probe {
     uint64_t secured_ns;
     long status;     /* of the answer; 0: there was none */
     int64_t date_ns; /* the server's clock, UTC, as of a second; 0: it did not say */
-    struct err err;  /* why there was no answer */
+    enum exporter_rc rc;
+    struct err err; /* why it was not taken; "" with EXPORTER_OK */
 };
 
 /*
@@ -155,7 +156,7 @@ MUST_CHECK enum exporter_rc exporter_send(struct exporter *exporter, const struc
                                           int64_t now_ns, struct exporter_answer *answer);
 
 /*
- * Tries a server: a request with all that a send has but a profile.
+ * Tries a server: sends a profile without samples, which it takes and does not keep.
  *
  * Gives:  false: it sends to no server.
  * Cost:   as a request.

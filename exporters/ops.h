@@ -4,7 +4,7 @@
  *
  * Shape:   a line in the table of exporter.c names each; `self` is what its open gave. The
  *          outcomes and rules are those of exporter.h. A type has either `write` and `cancel`, or
- *          `client`, `encode` and `judge`.
+ *          `client`, `encode`, `judge` and `empty`.
  */
 #ifndef EXPORTERS_OPS_H
 #define EXPORTERS_OPS_H
@@ -27,6 +27,8 @@ struct exporter_ops {
     struct http_client *(*client)(void *self);
     enum exporter_rc (*encode)(void *self, const struct batch *batch, struct http_request *request,
                                struct http_body *out, struct exporter_answer *answer);
+    const void *empty; /* what `encode` takes for a profile without a sample */
+    size_t empty_size;
     enum exporter_rc (*judge)(void *self, const struct batch *batch, const struct http_reply *reply,
                               struct exporter_answer *answer);
 };

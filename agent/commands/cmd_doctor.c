@@ -20,7 +20,7 @@ static const char help[] =
     "another user left; the servers of the settings are found, speak TLS, take the\n"
     "login and have our time; exporters of an agent that runs keep up. Of what fails\n"
     "it says what stops it and what to do. Run it as the user and in the place where\n"
-    "pystrobe is to run. Servers get an empty request. Exit status: 0 all is well, 1\n"
+    "pystrobe is to run. Servers get an empty profile. Exit status: 0 all is well, 1\n"
     "something fails, 78 the ini file is wrong.\n\n"
     "  -p, --pid N         can this process be sampled? Without -c: that alone\n"
     "  -c, --config FILE   try what this ini file names; default:\n"

@@ -19,7 +19,7 @@ void examine_process(struct findings *out, pid_t pid);
 /* Writes into the spool, and where exporters keep files; removes what it wrote. */
 void examine_folders(struct findings *out, const struct conf *conf);
 
-/* Asks each exporter's server, with an empty request. */
+/* Sends each exporter's server an empty profile, as the agent would. */
 void examine_servers(struct findings *out, const struct conf *conf);
 
 /* Asks the agent that runs with these settings, if one does, whether each exporter keeps up. */

@@ -31,9 +31,14 @@ static const struct {
     [EXPORTER_STEP_ANSWER] = {"answer", "look at the server's log, and at timeout"},
 };
 
-static void report_status(struct findings *out, const char *check, long status)
+static void report_answer(struct findings *out, const char *check,
+                          const struct exporter_probe *probe)
 {
-    if (status == 401 || status == 403)
+    long status = probe->status;
+
+    if (probe->rc == EXPORTER_OK)
+        findings_add(out, FINDING_GOOD, check, "", "login and path are fine (%ld)", status);
+    else if (status == 401 || status == 403)
         findings_add(out, FINDING_BAD, check,
                      "set token_file, or user and password_file, and tenant, as the server wants "
                      "them",
@@ -41,14 +46,18 @@ static void report_status(struct findings *out, const char *check, long status)
     else if (status == 407)
         findings_add(out, FINDING_BAD, check, "set proxy_login_file",
                      "login: the proxy refuses it (407)");
-    else if (status == 404 || status == 405 || (status >= 300 && status < 400))
+    else if (status < 400 || status == 404 || status == 405 || status == 415)
         findings_add(out, FINDING_BAD, check,
-                     "look at the path of url, and whether the server is of that type",
-                     "it is no server of this type (%ld)", status);
-    else if (status >= 500 || status == 429)
-        findings_add(out, FINDING_NOTE, check, "", "it takes nothing just now (%ld)", status);
-    else /* an empty profile may well be refused as such */
-        findings_add(out, FINDING_GOOD, check, "", "login and path are fine (%ld)", status);
+                     "look at the path of url, whether the server is of that type, and for a proxy "
+                     "or a login page between",
+                     "it is no server of this type: %s", probe->err.text);
+    else if (probe->rc == EXPORTER_RETRY)
+        findings_add(out, FINDING_NOTE, check, "", "it takes nothing just now: %s",
+                     probe->err.text);
+    else
+        findings_add(out, FINDING_BAD, check,
+                     "do as the server says, and look at its log and at tenant",
+                     "it refuses an empty profile: %s", probe->err.text);
 }
 
 static void report_clock(struct findings *out, const char *check, int64_t date_ns, int64_t now_ns)
@@ -87,7 +96,7 @@ static void examine_server(struct findings *out, const struct exporter_settings 
                          probe.secure ? "TLS " : "no TLS ", ms(probe.secured_ns),
                          ms(probe.answered_ns));
         if (probe.status != 0)
-            report_status(out, check, probe.status);
+            report_answer(out, check, &probe);
         report_clock(out, check, probe.status ? probe.date_ns : 0, clock_utc_ns());
     }
     exporter_close(exporter);

@@ -13,10 +13,13 @@ from email.utils import formatdate
 import pytest
 
 import live
+import servers
 
 from certificates import context_of, tls  # noqa: F401: the second is a fixture
 from doctors import NOBODY, can_run, doctor, needs_root
 from loopback import Loopback
+from receiver import Receiver
+from test_otlp import BUILD, OtlpReceiver, otlp_pb2  # noqa: F401: the last is a fixture
 
 @pytest.fixture
 def check(pystrobe, tmp_path):
@@ -35,7 +38,7 @@ def exporter(url, more="", kind="pyroscope"):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    status, skew_s, token, silent = 200, 0, None, False
+    status, skew_s, token, silent, type, words = 200, 0, None, False, None, b""
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -44,8 +47,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         known = not self.token or self.headers.get("Authorization") == "Bearer " + self.token
         self.send_response(self.status if known else 401)
-        self.send_header("Content-Length", "0")
+        if self.type:
+            self.send_header("Content-Type", self.type)
+        self.send_header("Content-Length", str(len(self.words)))
         self.end_headers()
+        self.wfile.write(self.words)
 
     def date_time_string(self, timestamp=None):
         return formatdate(time.time() + self.skew_s, usegmt=True)
@@ -59,10 +65,10 @@ def serving(context=None, **answers):
     return Loopback(type("Answers", (Handler,), answers), context)
 
 
-@pytest.mark.parametrize("kind", ["pyroscope", "otlp"])
-def test_a_server_that_answers_is_fine(check, kind):
+@pytest.mark.parametrize("kind, more", [("pyroscope", ""), ("pyroscope", "legacy = ingest\n"), ("otlp", "")])
+def test_a_server_that_answers_is_fine(check, kind, more):
     with serving() as server:
-        assert check(exporter(server.url, kind=kind), status=0)[0] == "ok"
+        assert check(exporter(server.url, more, kind=kind), status=0)[0] == "ok"
 
 
 @pytest.mark.parametrize("answers, told, cure_told", [
@@ -70,7 +76,11 @@ def test_a_server_that_answers_is_fine(check, kind):
     ({"status": 403}, "login", "token_file"),
     ({"status": 407}, "proxy refuses", "proxy_login_file"),
     ({"silent": True}, "answer:", "timeout"),
-    ({"status": 404}, "no server of this type", "path of url"),
+    ({"status": 404}, "no server of this type: the server answered 404 (is there a Pyroscope at http:", "path of url"),
+    ({"status": 400, "words": b"too many labels"}, "refuses an empty profile: the server answered 400: too many labels",
+     "server says"),
+    ({"type": "text/html", "words": b"<html>Log in</html>"}, "answered 200 with text/html (is there a Pyroscope at http:",
+     "login page"),
     ({"skew_s": 4000}, "behind the server's", "timedatectl"),
     ({"skew_s": -4000}, "ahead of the server's", "timedatectl"),
 ])
@@ -79,6 +89,41 @@ def test_what_a_server_minds_is_told(check, answers, told, cure_told):
         result, text, cure = check(exporter(server.url, "timeout = 2s\n"))
 
     assert result == "fail" and told in text and cure_told in cure and "\n" not in cure
+
+
+def test_a_pyroscope_is_asked_as_the_agent_pushes(check):
+    with Receiver(BUILD) as receiver:
+        check(exporter(receiver.url, "tenant = team-a\n"), status=0)
+        push, = receiver.pushes
+        check(exporter(receiver.url + "/base"))
+
+    assert receiver.requests[0][0] == 200 and push.headers["x-scope-orgid"] == "team-a"
+    assert not push.profile.sample and push.profile.sample_type
+
+
+def test_an_otlp_receiver_is_asked_as_the_agent_sends(check, otlp_pb2):  # noqa: F811
+    with OtlpReceiver() as receiver:
+        for compression in ("gzip", "none"):
+            check(exporter(receiver.url, "compression = %s\n" % compression, kind="otlp"), status=0)
+
+    for (path, headers, body), packed in zip(receiver.requests, ("gzip", None), strict=True):
+        request = otlp_pb2.ExportProfilesServiceRequest.FromString(body)
+        assert path == "/v1development/profiles" and headers.get("Content-Encoding") == packed
+        assert len(request.resource_profiles) == 1 and not request.resource_profiles[0].scope_profiles
+        assert [len(getattr(request.dictionary, field.name)) for field in request.dictionary.DESCRIPTOR.fields] == [1] * 7
+
+
+@pytest.mark.parametrize("kind, name, server", [("otlp", "collector", servers.Collector),
+                                                ("pyroscope", "pushreceiver", servers.PushReceiver)])
+def test_real_servers_take_what_they_are_asked_with(pystrobe, tmp_path, kind, name, server):
+    if servers.why_missing(name):
+        pytest.skip(servers.why_missing(name))
+    ini = tmp_path / "doctor.ini"
+    with server(tmp_path / name) as real:
+        ini.write_text(exporter(real.url, kind=kind))
+        done = pystrobe.run("doctor", "-c", ini)
+
+    assert done.returncode == 0 and "login and path are fine (200)" in done.stdout
 
 
 def test_the_token_that_a_server_wants_is_the_cure(check, tmp_path):
