@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A Pyroscope that only listens: takes Push requests on the loopback and keeps what was in them.
+"""A Pyroscope that only listens: takes Push requests on the loopback and keeps what was in them. It refuses what a
+Pyroscope with its default limits refuses, with label names checked as by older ones and by tenants that want it
+(validation.disable-label-sanitization=false), and what one would cut without a word.
 
 In a test:
 
@@ -20,6 +22,7 @@ import importlib
 import io
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -34,6 +37,13 @@ PROTOS = ("exporters/push.proto", "pprof/profile.proto")
 PATH = "/push.v1.PusherService/Push"
 REQUEST_MAX = 64 * 1024 * 1024
 PROFILE_MAX = 256 * 1024 * 1024
+
+# A Pyroscope's defaults (-validation.*), and the names that it takes: it makes "_" of ".".
+LABEL_NAME = re.compile(r"[a-zA-Z_.][a-zA-Z0-9_.]*")
+SERIES_LABELS_MAX, LABEL_NAME_MAX, LABEL_VALUE_MAX, SAMPLE_LABELS_MAX = 30, 1024, 2048, 100
+SAMPLES_MAX, PPROF_BYTES_MAX, DEPTH_MAX, SYMBOL_MAX = 16000, 4 << 20, 1000, 65535
+OLDEST_S, NEWEST_S = 3600, 600
+SAMPLE_IDS = ("span_id", "trace_id", "profile_id")  # these stay labels of samples
 
 
 def load_protos(proto_dir):
@@ -63,6 +73,49 @@ class Push:
         self.received = time.time()
 
 
+def check_series(labels):
+    """Labels as (name, value): those of a series, and the texts on a sample, of which it makes series labels, too."""
+    names = {}
+    for name, value in labels:
+        if not LABEL_NAME.fullmatch(name):
+            raise ValueError("invalid label name %r" % name)
+        if len(name.encode()) > LABEL_NAME_MAX or len(value.encode()) > LABEL_VALUE_MAX:
+            raise ValueError("label %.40r is too long: %d and %d bytes" % (name, len(name.encode()), len(value.encode())))
+        if names.setdefault(name.replace(".", "_"), value) != value:
+            raise ValueError("duplicate label name %r after sanitization" % name)
+    if len(names) > SERIES_LABELS_MAX:
+        raise ValueError("%d label names; limit %d: %s" % (len(names), SERIES_LABELS_MAX, sorted(names)))
+
+
+def check_samples(labels, profile):
+    """The labels of each sample, with those of its series, and its depth."""
+    strings, seen = profile.string_table, set()
+    for sample in profile.sample:
+        if len(sample.location_id) > DEPTH_MAX:
+            raise ValueError("a stack of %d frames: the leaf side would be lost" % len(sample.location_id))
+        if len(sample.label) > SAMPLE_LABELS_MAX:
+            raise ValueError("a sample with %d labels" % len(sample.label))
+        texts = {(strings[label.key], strings[label.str]) for label in sample.label if label.str}
+        seen.add(frozenset((name, value) for name, value in texts if name not in labels and name not in SAMPLE_IDS))
+    for texts in seen:
+        check_series(list(labels.items()) + sorted(texts))
+
+
+def check_limits(labels, size, profile):
+    """ValueError: a profile of `size` bytes of which a Pyroscope would not keep all."""
+    if size > PPROF_BYTES_MAX or len(profile.sample) > SAMPLES_MAX:
+        raise ValueError("%d bytes, %d samples: too large" % (size, len(profile.sample)))
+    if any(len(text.encode()) > SYMBOL_MAX for text in profile.string_table):
+        raise ValueError("a text is longer than %d bytes: its start would be lost" % SYMBOL_MAX)
+    if any("-" in profile.string_table[kind.type] for kind in profile.sample_type):
+        raise ValueError("sample type contains -")
+    age_s = time.time() - profile.time_nanos / 1e9
+    if profile.time_nanos and not -NEWEST_S < age_s < OLDEST_S:
+        raise ValueError("outside of ingestion window: %d s old" % age_s)
+    check_series(list(labels.items()))
+    check_samples(labels, profile)
+
+
 def gunzip(raw):
     """A gzip'd or plain pprof as plain bytes; what does not end well is a ValueError."""
     if raw[:2] != b"\x1f\x8b":
@@ -80,12 +133,13 @@ def gunzip(raw):
 class Receiver:
     """The server, its answers to come, and what it has received. Safe for any thread."""
 
-    def __init__(self, build, host="127.0.0.1", port=0, tls=None, on_push=None):
+    def __init__(self, build, host="127.0.0.1", port=0, tls=None, on_push=None, limited=True):
         self.push_pb2, self.profile_pb2 = load_protos(os.path.join(os.path.abspath(build), "receiver"))
         self.pushes = []  # profiles that were stored
         self.requests = []  # all: (status, headers)
         self.errors = []  # requests that no client should send
         self.on_push = on_push
+        self.limited = limited
         self._answers = []
         self._delays = (0.0, 0.0)
         self._changed = threading.Condition()
@@ -157,13 +211,16 @@ class Receiver:
         if not labels.get("__name__") or not labels.get("service_name"):
             raise ValueError("__name__ or service_name is missing: %s" % labels)
         sample = series.samples[0]
-        return Push(labels, headers, sample.raw_profile, self.decode_profile(sample.raw_profile), sample.ID,
-                    number)
+        plain = gunzip(sample.raw_profile)
+        profile = self.decode_profile(plain)
+        if self.limited:
+            check_limits(labels, len(plain), profile)
+        return Push(labels, headers, sample.raw_profile, profile, sample.ID, number)
 
-    def decode_profile(self, raw):
+    def decode_profile(self, plain):
         profile = self.profile_pb2.Profile()
         try:
-            profile.ParseFromString(gunzip(raw))
+            profile.ParseFromString(plain)
         except ValueError:
             raise
         except Exception as error:
