@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* merge.c - adds one profile to another. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "pprof/profile.h"
 
 struct merger {
     struct pprof *into;
     const struct pprof *from;
     struct pprof_rule rule;
+    struct pprof_fit fit;
+    struct arena texts;              /* owned: of the labels of the row that is being added */
     size_t type_of[PPROF_TYPES_MAX]; /* of `from`: its place in `into`, or PPROF_TYPES_MAX */
     uint32_t *functions;             /* owned: from's number -> into's */
     uint32_t *locations;             /* owned, likewise */
@@ -76,6 +81,44 @@ static void lend_label(const struct pprof *from, const struct label_key *key,
     out->num_unit = key->unit == NO_TEXT ? NULL : text_at(from, key->unit);
 }
 
+/* NULL: the label keeps its name. */
+static const char *new_key(const struct pprof_fit *fit, const char *key)
+{
+    for (const struct pprof_rename *rename = fit->renames; rename && rename->key; rename++) {
+        if (strcmp(rename->key, key) == 0)
+            return rename->as;
+    }
+    return NULL;
+}
+
+static bool label_fits(const struct pprof_fit *fit, const struct pprof_label *label)
+{
+    return !new_key(fit, label->key) &&
+           !(fit->label_max && label->str && strlen(label->str) > fit->label_max);
+}
+
+static enum pprof_rc fit_label(struct merger *m, struct pprof_label *label)
+{
+    const char *key = new_key(&m->fit, label->key), *text = label->str;
+    char number[24];
+    size_t size;
+
+    if (label_fits(&m->fit, label))
+        return PPROF_OK;
+    if (!text && m->fit.texts) {
+        (void)snprintf(number, sizeof(number), "%" PRId64, label->num);
+        text = number;
+    }
+    label->key = key ? key : label->key;
+    if (!text)
+        return PPROF_OK;
+    size = strlen(text);
+    if (m->fit.label_max && size > m->fit.label_max)
+        size = utf8_good(text, m->fit.label_max); /* not within a character */
+    label->str = arena_strndup(&m->texts, text, size);
+    return label->str ? PPROF_OK : PPROF_NOMEM;
+}
+
 /* The labels of a row as it is merged; false: the rule leaves it out. */
 static bool lend_labels(const struct merger *m, const struct row_key *key, size_t *count,
                         struct pprof_label labels[PPROF_LABELS_MAX])
@@ -109,7 +152,10 @@ static enum pprof_rc merge_row(struct merger *m, uint32_t row)
 
     if (!lend_labels(m, key, &label_count, labels))
         return PPROF_OK;
+    arena_reset(&m->texts);
     rc = map_stack(m, key->stack, &stack);
+    for (i = 0; rc == PPROF_OK && i < label_count; i++)
+        rc = fit_label(m, &labels[i]);
     if (rc == PPROF_OK)
         rc = pprof_row(m->into, stack, labels, label_count, &number);
     if (rc != PPROF_OK)
@@ -141,6 +187,7 @@ static enum pprof_rc merge(struct merger *m)
     enum pprof_rc rc = PPROF_NOMEM;
 
     pprof_set_binary(m->into, m->from->binary, m->from->build_id);
+    arena_init(&m->texts, SIZE_MAX / 2); /* bounded by what a row may hold */
     m->functions = malloc((m->from->functions.count + 1) * sizeof(*m->functions));
     m->locations = malloc((m->from->locations.count + 1) * sizeof(*m->locations));
     m->frames = malloc(PPROF_DEPTH_MAX * sizeof(*m->frames));
@@ -149,6 +196,7 @@ static enum pprof_rc merge(struct merger *m)
     free(m->functions);
     free(m->locations);
     free(m->frames);
+    arena_finish(&m->texts);
     return rc;
 }
 
@@ -178,4 +226,42 @@ enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct ppro
     for (size_t i = 0; i < from->type_count; i++)
         m.type_of[i] = i == type ? to : PPROF_TYPES_MAX;
     return merge(&m);
+}
+
+static bool row_fits(const struct pprof *profile, uint32_t row, const struct pprof_fit *fit)
+{
+    size_t label_count;
+    const struct row_key *key = row_at(profile, row, &label_count);
+    struct pprof_label label;
+    bool fits = true;
+
+    for (size_t i = 0; fits && i < label_count; i++) {
+        lend_label(profile, &key->labels[i], &label);
+        fits = label_fits(fit, &label);
+    }
+    return fits;
+}
+
+enum pprof_rc pprof_fit(const struct pprof *profile, const struct pprof_fit *fit,
+                        struct pprof **out)
+{
+    struct merger m = {.from = profile, .fit = *fit};
+    enum pprof_rc rc;
+    uint32_t row = 0;
+
+    *out = NULL;
+    while (row < profile->rows.count && row_fits(profile, row, fit))
+        row++;
+    if (row == profile->rows.count)
+        return PPROF_OK;
+    rc = pprof_new(profile->types, profile->type_count, SIZE_MAX / 2, &m.into);
+    if (rc != PPROF_OK)
+        return rc;
+    match_types(&m);
+    rc = merge(&m);
+    if (rc == PPROF_OK)
+        *out = m.into;
+    else
+        pprof_free(m.into);
+    return rc;
 }

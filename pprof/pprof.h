@@ -130,6 +130,28 @@ struct pprof_rule {
 MUST_CHECK enum pprof_rc pprof_merge_by(struct pprof *into, const struct pprof *from,
                                         const struct pprof_rule *rule);
 
+/* The name that a label of samples has at a receiver. */
+struct pprof_rename {
+    const char *key, *as;
+};
+
+/* What a receiver takes of labels. All zero: everything. Borrowed. */
+struct pprof_fit {
+    const struct pprof_rename *renames; /* ends with NULLs; NULL: none */
+    bool texts;                         /* a number whose key is renamed becomes a text */
+    size_t label_max;                   /* bytes of a label's text; 0: no limit */
+};
+
+/*
+ * Makes a copy of a profile that a receiver takes as it is.
+ *
+ * Gives:  *out, which the caller ends with pprof_free; NULL: the profile itself fits.
+ * Errors: PPROF_NOMEM.
+ * Cost:   that of pprof_merge, unless the profile fits.
+ */
+MUST_CHECK enum pprof_rc pprof_fit(const struct pprof *profile, const struct pprof_fit *fit,
+                                   struct pprof **out);
+
 /*
  * Adds value `type` of all rows of `from` to value `to` of `into`, whatever they are called.
  *
