@@ -27,7 +27,10 @@ const struct conf_kind_row conf_kinds[CONF_KINDS] = {
         {
             .word = "labels",
             .title = "[labels]",
-            .help = "Labels that are put on every profile.",
+            .help = "Labels that are put on every profile. In what is sent to a Pyroscope, each "
+                    "character of a name but letters, digits, \"_\" and \".\" becomes \"_\", with "
+                    "one more before a digit that comes first, because servers refuse a profile "
+                    "for it; check and the log say so.",
             .count_max = 1,
             .entries_max = 24, /* a Pyroscope server takes 30, its own and ours among them */
         },
@@ -398,8 +401,11 @@ const struct conf_option conf_options[] = {
         .otherwise =
             "process where the page shows a store and no server gets it, too; none elsewhere",
         .example = "thread",
-        .help = "How finely the samples of the service are told apart, by labels on each sample. "
-                "The page has time lines and flame graphs of a process where they are.",
+        .help = "How finely the samples of the service are told apart, by labels on each sample: "
+                "pid, thread id and thread name; process.pid, thread.id and thread.name with "
+                "OTLP; process_pid, thread_id and thread_name in what a Pyroscope is sent. A "
+                "Pyroscope makes a series of each process or thread. The page has time lines and "
+                "flame graphs of a process where they are.",
     },
     {
         .name = "hang_after",

@@ -29,10 +29,20 @@ static char *copy_utf8_text(struct arena *arena, const char *str, size_t max)
     return copy;
 }
 
+/* Servers that sanitize names make "_" of ".", and refuse a name that is there twice then. */
+static bool is_same_name(const char *a, const char *b)
+{
+    while (*a && (*a == '.' ? '_' : *a) == (*b == '.' ? '_' : *b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
 static bool has_push_label(const struct push_labels *labels, const char *name)
 {
     for (size_t i = 0; i < labels->count; i++) {
-        if (strcmp(labels->items[i].name, name) == 0)
+        if (is_same_name(labels->items[i].name, name))
             return true;
     }
     return false;
@@ -45,7 +55,7 @@ static enum exporter_rc add_push_label(struct push_labels *labels, struct arena 
 
     if (labels->count == PUSH_LABELS_MAX && labels->left_out)
         return EXPORTER_OK;
-    name_copy = copy_utf8_text(arena, name, PUSH_NAME_MAX);
+    name_copy = copy_utf8_text(arena, name, EXPORTER_LABEL_NAME_MAX);
     value_copy = copy_utf8_text(arena, value, PUSH_VALUE_MAX);
     if (!name_copy || !value_copy)
         return EXPORTER_NOMEM;
@@ -63,7 +73,7 @@ static enum exporter_rc add_push_label(struct push_labels *labels, struct arena 
 static bool is_sendable(const struct label *label)
 {
     return label->name && label->name[0] != '\0' && label->value && label->value[0] != '\0' &&
-           strncmp(label->name, "__", 2) != 0 && strlen(label->name) <= PUSH_NAME_MAX;
+           strncmp(label->name, "__", 2) != 0 && strlen(label->name) <= EXPORTER_LABEL_NAME_MAX;
 }
 
 static int compare_label_names(const void *left, const void *right)
@@ -78,12 +88,15 @@ static enum exporter_rc collect_push_labels(const struct exporter_profile *profi
 {
     const char *service = profile->service && profile->service[0] ? profile->service : NULL;
     enum exporter_rc rc = add_push_label(labels, arena, "__name__", metric_name(profile->type));
+    char name[EXPORTER_LABEL_NAME_MAX + 1];
 
     if (rc == EXPORTER_OK) /* an empty one is a 400; this is what the server calls it */
         rc = add_push_label(labels, arena, "service_name", service ? service : "unknown_service");
     for (size_t i = 0; rc == EXPORTER_OK && i < profile->label_count; i++) {
-        if (is_sendable(&profile->labels[i]))
-            rc = add_push_label(labels, arena, profile->labels[i].name, profile->labels[i].value);
+        if (!is_sendable(&profile->labels[i]))
+            continue;
+        (void)exporter_label_name(profile->labels[i].name, name);
+        rc = add_push_label(labels, arena, name, profile->labels[i].value);
     }
     return rc;
 }

@@ -16,7 +16,6 @@
 /* What a Pyroscope takes by default (its -validation.* flags). */
 enum {
     PUSH_LABELS_MAX = 28, /* it takes 30, with its own __delta__ and one that a sample may have */
-    PUSH_NAME_MAX = 1024,
     PUSH_VALUE_MAX = 2048
 };
 
@@ -29,9 +28,10 @@ struct push_labels {
 /*
  * Gathers the series labels of a profile, sorted by name, valid for the server:
  * `__name__` and `service_name` from the profile's type and service, then the
- * profile's own. Of two with one name the earlier stays; names that are empty, too
- * long or begin with "__" (the server's own), empty values, and what is over
- * PUSH_LABELS_MAX are left out; long values are cut.
+ * profile's own, named as exporter_label_name says. Of two with one name, "." being the
+ * same as "_", the earlier stays; names that are empty, too long or begin with "__" (the
+ * server's own), empty values, and what is over PUSH_LABELS_MAX are left out; long values
+ * are cut.
  *
  * Lends:  out's items, until the arena is reset.
  * Errors: EXPORTER_REFUSED (no type), EXPORTER_NOMEM.

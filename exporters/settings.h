@@ -44,9 +44,21 @@ struct exporter_type {
     bool spread;                 /* many agents share it: they send at different times */
     bool is_store;               /* the page reads what it has written */
     bool reads_otel;             /* OTEL_EXPORTER_OTLP_... variables hold where keys are absent */
+    bool plain_names;            /* labels get the names that exporter_label_name gives */
 };
 
 extern const struct exporter_type exporter_types[EXPORTER_TYPES];
+
+enum { EXPORTER_LABEL_NAME_MAX = 1024 }; /* bytes; a longer one is cut */
+
+/*
+ * Writes the name under which a Pyroscope takes a label, with or without its sanitization of
+ * names: each character but letters, digits and "_" of ASCII, and ".", becomes "_"; one more goes
+ * before a digit that comes first. No name begins with "__": those are the server's.
+ *
+ * Gives: true if that is another name.
+ */
+bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1]);
 
 /*
  * Where a secret comes from. Exporters read `file` and `text` alone: who opens them puts what

@@ -23,6 +23,7 @@ const struct exporter_type exporter_types[EXPORTER_TYPES] = {
             .path = "push.v1.PusherService/Push",
             .needs_url = true,
             .spread = true,
+            .plain_names = true,
         },
     [EXPORTER_FILE] =
         {

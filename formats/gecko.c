@@ -27,17 +27,23 @@ struct thread {
     uint32_t row;
 };
 
+/* The names are those of pystrobe's profiles, of what a Pyroscope is sent, and of other tools. */
+static bool is_one_of(const char *key, const char *a, const char *b, const char *c)
+{
+    return strcmp(key, a) == 0 || strcmp(key, b) == 0 || strcmp(key, c) == 0;
+}
+
 static void take_label(struct thread *thread, const struct pprof_label *label)
 {
     const char *text = label->str ? label->str : "";
 
-    if (strcmp(label->key, "pid") == 0) {
+    if (is_one_of(label->key, "pid", "process_pid", "process.pid")) {
         thread->pid = text;
         thread->pid_number = label->num;
-    } else if (strcmp(label->key, "thread id") == 0 || strcmp(label->key, "tid") == 0) {
+    } else if (is_one_of(label->key, "thread id", "thread_id", "tid")) {
         thread->tid = text;
         thread->tid_number = label->num;
-    } else if (strcmp(label->key, "thread name") == 0 || strcmp(label->key, "thread") == 0) {
+    } else if (is_one_of(label->key, "thread name", "thread_name", "thread")) {
         thread->name = text;
     }
 }

@@ -108,7 +108,22 @@ static bool ends_in_path(const char *url, const char *path)
            memcmp(url + size - path_size, path, path_size) == 0;
 }
 
-static void warn_of_exporter(const struct exporter_settings *exporter)
+/* Says of labels under which other name a server gets them. */
+static void warn_of_names(const struct exporter_settings *exporter, const struct label *labels,
+                          size_t count)
+{
+    char name[EXPORTER_LABEL_NAME_MAX + 1];
+
+    for (size_t i = 0; i < count; i++)
+        if (exporter_label_name(labels[i].name, name))
+            log_line(LOG_LEVEL_WARNING,
+                     "exporter %s: a Pyroscope may refuse the name of the label %.200s: it is sent "
+                     "as %.200s",
+                     exporter->name, labels[i].name, name);
+}
+
+/* Says what works in another way than it reads. */
+static void warn_of_exporter(const struct conf *conf, const struct exporter_settings *exporter)
 {
     const char *path = exporter->legacy ? exporter->legacy : exporter->type->path;
 
@@ -121,6 +136,11 @@ static void warn_of_exporter(const struct exporter_settings *exporter)
         log_line(LOG_LEVEL_WARNING,
                  "exporter %s: url ends in /%s, which is put behind it: leave that out",
                  exporter->name, path);
+    if (!exporter->type->plain_names)
+        return;
+    warn_of_names(exporter, conf->labels, conf->label_count);
+    for (size_t i = 0; i < conf->target_count; i++)
+        warn_of_names(exporter, conf->targets[i].labels, conf->targets[i].label_count);
 }
 
 void options_log(const struct conf *conf)
@@ -135,7 +155,7 @@ void options_log(const struct conf *conf)
     log_set_format(format);
     log_init(level);
     for (size_t i = 0; i < conf->exporter_count; i++)
-        warn_of_exporter(&conf->exporters[i]);
+        warn_of_exporter(conf, &conf->exporters[i]);
 }
 
 static bool add_flag(struct options_flags *flags, const char *name, const char *key,

@@ -13,8 +13,9 @@
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 
-/* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, and 16,000. */
-enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000 };
+/* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, 16,000 samples,
+ * and 2,048 bytes of a label. */
+enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000, LABEL_TEXT_MAX = 2048 };
 
 /* Agents that were started together send at different times, within this of each other. */
 #define SEND_JITTER_NS (15 * NS_PER_S)
@@ -296,10 +297,11 @@ static void log_encode_error(const struct service *service, enum pprof_rc rc)
              pprof_rc_text(rc));
 }
 
-/* A part of a profile with one value on its way to the exporters. */
+/* A profile with one value, or a part of it, on its way to the exporters. */
 struct part {
     struct publisher *publisher;
     const struct service *service;
+    const struct pprof *profile; /* the service's, as receivers take it */
     enum service_value value;
     uint64_t now_ns;
 };
@@ -321,33 +323,50 @@ static void put_part(void *ctx)
  * lets nothing pass that is larger than its burst, however often it is tried; so what
  * is larger goes in parts, each a delivery of its own.
  */
-static void publisher_type(struct publisher *publisher, const struct service *service,
-                           enum service_value value, uint64_t now_ns)
+static void publisher_type(struct part *part, enum service_value value)
 {
     static const struct pprof_bounds bounds = {PART_BYTES_MAX, PART_SAMPLES_MAX};
-    struct pprof_meta meta = meta_of(service, now_ns, 1U << value, &service_types[value]);
-    struct part part = {publisher, service, value, now_ns};
+    struct pprof_meta meta =
+        meta_of(part->service, part->now_ns, 1U << value, &service_types[value]);
+    struct buf *bytes = &part->publisher->bytes;
     enum pprof_rc rc;
 
-    if (pprof_total(service->profile, value) == 0)
+    if (pprof_total(part->profile, value) == 0)
         return;
-    buf_reset(&publisher->bytes);
-    rc = pprof_encode_parts(service->profile, &meta, &bounds, &publisher->bytes, put_part, &part);
+    part->value = value;
+    buf_reset(bytes);
+    rc = pprof_encode_parts(part->profile, &meta, &bounds, bytes, put_part, part);
     if (rc != PPROF_OK)
-        log_encode_error(service, rc);
+        log_encode_error(part->service, rc);
 }
 
+/*
+ * A Pyroscope makes series labels of the texts of samples and refuses a blank in their names; it
+ * drops numbers. Files of one value are what it is sent.
+ */
 static void publisher_types(struct publisher *publisher, const struct service *service,
                             uint64_t now_ns)
 {
+    static const struct pprof_fit fit = {
+        .renames = service_plain_names, .texts = true, .label_max = LABEL_TEXT_MAX};
+    struct part part = {.publisher = publisher, .service = service, .now_ns = now_ns};
     bool gil = delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE_GIL) > 0;
+    struct pprof *fitted;
+    enum pprof_rc rc;
 
     if (!gil && delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE) == 0)
         return;
-    publisher_type(publisher, service, VALUE_CPU, now_ns);
-    publisher_type(publisher, service, VALUE_WALL, now_ns);
+    rc = pprof_fit(service->profile, &fit, &fitted);
+    if (rc != PPROF_OK) {
+        log_encode_error(service, rc);
+        return;
+    }
+    part.profile = fitted ? fitted : service->profile;
+    publisher_type(&part, VALUE_CPU);
+    publisher_type(&part, VALUE_WALL);
     if (gil)
-        publisher_type(publisher, service, VALUE_GIL, now_ns);
+        publisher_type(&part, VALUE_GIL);
+    pprof_free(fitted);
 }
 
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)

@@ -12,6 +12,16 @@ const struct pprof_type service_types[VALUES] = {
     [VALUE_WAIT] = {"wait", "nanoseconds"}, [VALUE_EXCEPTION] = {"exception", "nanoseconds"},
 };
 
+static const char pid_key[] = "pid", thread_id_key[] = "thread id",
+                  thread_name_key[] = "thread name";
+
+const struct pprof_rename service_plain_names[] = {
+    {pid_key, "process_pid"},
+    {thread_id_key, "thread_id"},
+    {thread_name_key, "thread_name"},
+    {NULL, NULL},
+};
+
 const char service_unseen[] = "<CPU time between samples>";
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
@@ -241,14 +251,13 @@ static size_t fill_labels(struct service *service, struct pprof_label *labels,
         labels[count++] = (struct pprof_label){.key = "split", .str = "others"};
         return count;
     }
-    /* Numbers, not texts: Pyroscope makes a series of every text. */
-    labels[count++] = (struct pprof_label){.key = "pid", .num = tag->pid};
+    labels[count++] = (struct pprof_label){.key = pid_key, .num = tag->pid};
     if (tag->split < SPLIT_THREAD || !thread)
         return count;
     if (thread->tid)
-        labels[count++] = (struct pprof_label){.key = "thread id", .num = thread->tid};
+        labels[count++] = (struct pprof_label){.key = thread_id_key, .num = thread->tid};
     if (thread->name)
-        labels[count++] = (struct pprof_label){.key = "thread name", .str = thread->name};
+        labels[count++] = (struct pprof_label){.key = thread_name_key, .str = thread->name};
     return count;
 }
 

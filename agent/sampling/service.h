@@ -63,6 +63,12 @@ extern const char service_unseen[]; /* the function that has the CPU time that n
 
 #define SERVICE_HANG "hang" /* the label of what is sampled while it hangs */
 
+/*
+ * How the labels of rows are called where names may have no blanks, for pprof_fit. Elsewhere they
+ * are called as tools for pprof know them.
+ */
+extern const struct pprof_rename service_plain_names[];
+
 /* The service called `name`, made if it is new; NULL: out of memory. Lends until services_finish.
  */
 MUST_CHECK struct service *services_get(struct services *services, const char *name, int64_t utc_ns,

@@ -60,7 +60,7 @@ def of_pprof(report, column):
     """One value of a report of pprofcheck."""
     def key_of(sample):
         stack = tuple((frame["func"], frame["file"], frame["line"]) for frame in sample["stack"])
-        return stack, tuple(sorted((name, str(value)) for name, value in sample["labels"].items()))
+        return stack, tuple(sorted((name, str(value).strip("[]'")) for name, value in sample["labels"].items()))
 
     return summed((key_of(sample), sample["values"][column]) for sample in report["samples"])
 

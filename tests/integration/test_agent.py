@@ -49,9 +49,47 @@ def sums_by_pid(pushes, kind):
             continue
         strings = push.profile.string_table
         for sample in push.profile.sample:
-            pid = next(label.num for label in sample.label if strings[label.key] == "pid")
+            pid = next(int(strings[label.str]) for label in sample.label if strings[label.key] == "process_pid")
             sums[pid] = sums.get(pid, 0) + sample.value[0]
     return sums
+
+
+ODD_NAMES = """
+[labels]
+cost-center = 12
+[target shop]
+service = shop
+cmdline = busy\\.py --duty 0\\.2
+split = thread
+label.1a = x
+label.gr\u00f6\u00dfe = XL
+"""
+
+
+def test_a_pyroscope_gets_names_that_it_takes(agent, start, pystrobe, tmp_path):
+    """The receiver refuses the whole of a profile that has one name that a Pyroscope may refuse."""
+    pid = start(python_of(0), "busy.py", "--duty", 0.2, "--threads", 2).read_json()["pid"]
+    with Receiver(profiles.BUILD) as receiver:
+        ini = INI.replace("[labels]\nenv = test\n", ODD_NAMES) + "[exporter out]\ntype = pyroscope\nurl = %s\n" % receiver.url
+        run = agent(ini)
+        pushes = receiver.wait(2)
+        run.stop()
+
+    assert receiver.errors == []
+    for push in pushes:
+        assert {"cost_center": "12", "_1a": "x", "gr__e": "XL"}.items() <= push.labels.items()
+    strings = [(push.profile.string_table, sample) for push in pushes for sample in push.profile.sample]
+    found = [{names[label.key]: names[label.str] for label in sample.label} for names, sample in strings]
+    assert {labels["process_pid"] for labels in found} == {str(pid)}
+    assert len({labels["thread_id"] for labels in found if "thread_id" in labels}) >= 3
+    assert "MainThread" in {labels.get("thread_name") for labels in found}
+    told = [line for line in run.log if "it is sent as" in line]
+    assert sorted(line.strip().split("label ")[1] for line in told) == \
+        ["1a: it is sent as _1a", "cost-center: it is sent as cost_center", "gr\u00f6\u00dfe: it is sent as gr__e"]
+    checked = tmp_path / "odd.ini"
+    checked.write_text(ini, encoding="utf-8")
+    done = pystrobe.run("check", "-c", checked)
+    assert done.returncode == 0 and done.stderr.count("it is sent as") == 3
 
 
 @pytest.mark.alone

@@ -80,6 +80,20 @@ def test_a_pull_of_one_process_has_its_cpu_time_and_no_other(shop, tmp_path):
     live.wait_until(has_both, "the functions of the one program")
 
 
+def test_labels_have_the_names_that_a_pyroscope_takes_from_a_scraper(agent, start, tmp_path):
+    port = pages.free_port()
+    pid = pages.start_program(start, tmp_path, "desk_brew.py", "brew")
+    run = agent(pages.ini_of(tmp_path, "127.0.0.1:%d" % port).replace("service = shop", "service = shop\nsplit = thread"))
+    run.wait_for([pid])
+    pages.wait_until_ready(port)
+
+    labels = [sample["labels"] for sample in pull(tmp_path, port, "seconds=2")["samples"]]
+
+    assert {name for of_one in labels for name in of_one} == {"service", "process_pid", "thread_id", "thread_name"}
+    assert {of_one["process_pid"] for of_one in labels} == {pid}
+    assert "idler" in str([of_one.get("thread_name") for of_one in labels])
+
+
 def test_pulls_at_the_same_time_share_the_samples(shop, tmp_path):
     """None takes away what the others see."""
     _, port, _ = shop

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,6 +26,8 @@ const (
 	requestMax      = 256 << 20
 	profileMax      = 4 << 20 // unpacked
 	samplesMax      = 16000
+	depthMax        = 1000  // of a deeper stack it drops the leaf side without a word
+	symbolMax       = 65535 // of a longer one the start
 	sampleLabelsMax = 100
 	seriesLabelsMax = 30
 	labelNameMax    = 1024
@@ -34,6 +37,9 @@ const (
 	bytesPerSecond  = 4 << 20
 	burst           = 2 << 20 // more in one piece can never pass
 )
+
+// The names that older servers take, and tenants that have disable_label_sanitization off.
+var labelName = regexp.MustCompile(`^[a-zA-Z_.][a-zA-Z0-9_.]*$`)
 
 func invalid(format string, words ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, words...))
@@ -93,6 +99,9 @@ func checkLabel(name, value string) error {
 	if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
 		return invalid("the label %q=%q is empty or no UTF-8", name, value)
 	}
+	if !labelName.MatchString(name) {
+		return invalid("the label name %q has a character that is refused", name)
+	}
 	if len(name) > labelNameMax || len(value) > labelValueMax {
 		return invalid("the label %.40q=%.40q is too long", name, value)
 	}
@@ -120,6 +129,11 @@ func checkProfile(plain []byte, seriesLabels int, now time.Time) (*profile.Profi
 		return nil, invalid("%v", err)
 	}
 	for _, sample := range parsed.Sample {
+		for name, values := range sample.Label {
+			if err := checkLabel(name, values[0]); err != nil {
+				return nil, err
+			}
+		}
 		if seriesLabels+len(sample.Label) > seriesLabelsMax {
 			return nil, invalid("the texts on a sample make %d labels of a series; the limit is %d",
 				seriesLabels+len(sample.Label), seriesLabelsMax)
@@ -132,6 +146,9 @@ func checkMessage(message *googlev1.Profile) error {
 	for i, text := range message.StringTable {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("string %d is no UTF-8: %x", i, text)
+		}
+		if len(text) > symbolMax {
+			return fmt.Errorf("string %d has %d bytes; the limit is %d", i, len(text), symbolMax)
 		}
 	}
 	if len(message.StringTable) == 0 || message.StringTable[0] != "" {
@@ -150,6 +167,9 @@ func checkMessage(message *googlev1.Profile) error {
 		return fmt.Errorf("%d samples; the limit is %d", len(message.Sample), samplesMax)
 	}
 	for _, sample := range message.Sample {
+		if len(sample.LocationId) > depthMax {
+			return fmt.Errorf("a stack of %d frames; the limit is %d", len(sample.LocationId), depthMax)
+		}
 		if len(sample.Label) > sampleLabelsMax {
 			return fmt.Errorf("a sample with %d labels; the limit is %d", len(sample.Label), sampleLabelsMax)
 		}

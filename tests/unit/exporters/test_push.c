@@ -113,8 +113,24 @@ static void makes_labels_valid_utf8(void **state)
 
     (void)state;
     assert_string_equal(labels_of(&profile, EXPORTER_OK),
-                        "__name__=process_cpu,bad?=?,good=\xc3\xa9,overlong=??,"
+                        "__name__=process_cpu,bad_=?,good=\xc3\xa9,overlong=??,"
                         "service_name=demo,surrogate=???,");
+}
+
+static void names_labels_as_every_server_takes_them(void **state)
+{
+    static const struct label labels[] = {{"cost-center", "12"},
+                                          {"cost_center", "13"},
+                                          {"k8s.pod.name", "web"},
+                                          {"k8s_pod_name", "web"},
+                                          {"1a", "x"}};
+    struct exporter_profile profile = {
+        .service = "demo", .type = "cpu", .labels = labels, .label_count = 5};
+
+    (void)state;
+    assert_string_equal(labels_of(&profile, EXPORTER_OK),
+                        "_1a=x,__name__=process_cpu,cost_center=12,k8s.pod.name=web,"
+                        "service_name=demo,");
 }
 
 static void cuts_long_values_between_characters(void **state)
@@ -215,6 +231,7 @@ int main(void)
         cmocka_unit_test(sorts_labels_and_keeps_the_first_of_a_name),
         cmocka_unit_test(leaves_out_labels_that_servers_refuse),
         cmocka_unit_test(makes_labels_valid_utf8),
+        cmocka_unit_test(names_labels_as_every_server_takes_them),
         cmocka_unit_test(cuts_long_values_between_characters),
         cmocka_unit_test(leaves_out_labels_that_the_server_would_refuse),
         cmocka_unit_test(refuses_a_message_that_is_too_large),

@@ -47,12 +47,42 @@ static void what_is_said_of_servers_is_not_said_of_folders(void **state)
     }
 }
 
+static void every_pyroscope_takes_the_names_of_labels(void **state)
+{
+    static const char *const names[][2] = {{"env", "env"},
+                                           {"k8s.pod.name", "k8s.pod.name"},
+                                           {"_a9", "_a9"},
+                                           {"", ""},
+                                           {"cost-center", "cost_center"},
+                                           {"gr\xc3\xb6\xc3\x9f"
+                                            "e",
+                                            "gr__e"},
+                                           {"1a", "_1a"},
+                                           {"9-9", "_9_9"},
+                                           {"a b", "a_b"},
+                                           {"\xe6\x97\xa5-x", "_x"},
+                                           {"-_x", "_x"},
+                                           {"bad\xff", "bad_"}};
+    char out[EXPORTER_LABEL_NAME_MAX + 1], longest[EXPORTER_LABEL_NAME_MAX + 1] = "";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(exporter_label_name(names[i][0], out),
+                         strcmp(names[i][0], names[i][1]) != 0);
+        assert_string_equal(out, names[i][1]);
+    }
+    memset(longest, '7', EXPORTER_LABEL_NAME_MAX);
+    assert_true(exporter_label_name(longest, out));
+    assert_int_equal(strlen(out), EXPORTER_LABEL_NAME_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_type_has_a_name_of_its_own),
         cmocka_unit_test(those_that_need_a_url_ask_for_it),
         cmocka_unit_test(what_is_said_of_servers_is_not_said_of_folders),
+        cmocka_unit_test(every_pyroscope_takes_the_names_of_labels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

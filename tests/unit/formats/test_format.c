@@ -126,6 +126,24 @@ static void gecko_has_a_thread_for_each_that_labels_tell_apart(void **state)
     pprof_free(p);
 }
 
+static void gecko_knows_the_names_that_a_pyroscope_is_sent(void **state)
+{
+    static const struct pprof_rename renames[] = {
+        {"tid", "thread_id"}, {"thread", "thread_name"}, {NULL, NULL}};
+    const struct pprof_fit fit = {.renames = renames, .texts = true};
+    struct pprof *p = format_profile("01"), *sent;
+    char *text;
+
+    (void)state;
+    assert_int_equal(pprof_fit(p, &fit, &sent), PPROF_OK);
+    text = format_text(sent, "gecko");
+    assert_non_null(
+        strstr(text, "\"name\":\"Main\",\"isMainThread\":true,\"pid\":\"0\",\"tid\":\"7\""));
+    free(text);
+    pprof_free(sent);
+    pprof_free(p);
+}
+
 static void pstats_are_marshalled(void **state)
 {
     /* {("/srv/app.py", 1, "<module>"): (2, 2, ... */
@@ -291,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_tree_is_indented_with_the_largest_call_first),
         cmocka_unit_test(speedscope_has_a_profile_for_each_value),
         cmocka_unit_test(gecko_has_a_thread_for_each_that_labels_tell_apart),
+        cmocka_unit_test(gecko_knows_the_names_that_a_pyroscope_is_sent),
         cmocka_unit_test(pstats_are_marshalled),
         cmocka_unit_test(large_numbers_of_pstats_have_digits),
         cmocka_unit_test(pages_hold_titles_and_data_as_text),

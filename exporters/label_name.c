@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* label_name.c - the names of labels that every Pyroscope takes; see settings.h. */
+#include <string.h>
+
+#include "exporters/settings.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_taken(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
+}
+
+bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1])
+{
+    const char *at = name;
+    size_t used = 0;
+    char c;
+
+    if (is_digit(*at))
+        out[used++] = '_';
+    for (; *at && used < EXPORTER_LABEL_NAME_MAX; at++) {
+        if (((unsigned char)*at & 0xc0) == 0x80) /* one "_" stands for all bytes of a character */
+            continue;
+        c = is_taken(*at) ? *at : '_';
+        if (used != 1 || c != '_' || out[0] != '_')
+            out[used++] = c;
+    }
+    out[used] = '\0';
+    return strcmp(name, out) != 0;
+}
