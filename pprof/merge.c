@@ -62,14 +62,41 @@ static enum pprof_rc map_locations(struct merger *m)
     return rc;
 }
 
+static bool depth_fits(const struct pprof_fit *fit, size_t depth)
+{
+    return fit->depth_max == 0 || depth <= fit->depth_max;
+}
+
+/* Interns the frame that stands for `count` others. */
+static enum pprof_rc left_out_frame(struct merger *m, size_t count, uint32_t *out)
+{
+    char name[48];
+    uint32_t function;
+    enum pprof_rc rc;
+
+    (void)snprintf(name, sizeof(name), "<... %zu frames left out>", count);
+    rc = pprof_function(m->into, name, "", 0, &function);
+    return rc == PPROF_OK ? pprof_location(m->into, function, 0, 0, out) : rc;
+}
+
+/* A stack that is too deep keeps both of its ends: the leaf has the time, the root says why. */
 static enum pprof_rc map_stack(struct merger *m, uint32_t stack, uint32_t *out)
 {
-    size_t i, depth;
+    enum pprof_rc rc = PPROF_OK;
+    size_t i, depth, leaf_side, root_side;
     const uint32_t *locations = stack_at(m->from, stack, &depth);
 
     for (i = 0; i < depth; i++)
         m->frames[i] = m->locations[locations[i]];
-    return pprof_stack(m->into, m->frames, depth, out);
+    if (!depth_fits(&m->fit, depth)) {
+        leaf_side = m->fit.depth_max / 2;
+        root_side = m->fit.depth_max - leaf_side - 1;
+        rc = left_out_frame(m, depth - leaf_side - root_side, &m->frames[leaf_side]);
+        memmove(m->frames + leaf_side + 1, m->frames + depth - root_side,
+                root_side * sizeof(*m->frames));
+        depth = m->fit.depth_max;
+    }
+    return rc == PPROF_OK ? pprof_stack(m->into, m->frames, depth, out) : rc;
 }
 
 static void lend_label(const struct pprof *from, const struct label_key *key,
@@ -230,11 +257,13 @@ enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct ppro
 
 static bool row_fits(const struct pprof *profile, uint32_t row, const struct pprof_fit *fit)
 {
-    size_t label_count;
+    size_t label_count, depth;
     const struct row_key *key = row_at(profile, row, &label_count);
     struct pprof_label label;
-    bool fits = true;
+    bool fits;
 
+    (void)stack_at(profile, key->stack, &depth);
+    fits = depth_fits(fit, depth);
     for (size_t i = 0; fits && i < label_count; i++) {
         lend_label(profile, &key->labels[i], &label);
         fits = label_fits(fit, &label);

@@ -135,11 +135,13 @@ struct pprof_rename {
     const char *key, *as;
 };
 
-/* What a receiver takes of labels. All zero: everything. Borrowed. */
+/* What a receiver takes. All zero: everything. Borrowed. */
 struct pprof_fit {
     const struct pprof_rename *renames; /* ends with NULLs; NULL: none */
     bool texts;                         /* a number whose key is renamed becomes a text */
     size_t label_max;                   /* bytes of a label's text; 0: no limit */
+    size_t depth_max; /* frames of a stack: one stands for what is left out of the middle of a
+                       * deeper one, "<... 523 frames left out>"; 0: no limit */
 };
 
 /*
@@ -159,6 +161,9 @@ MUST_CHECK enum pprof_rc pprof_fit(const struct pprof *profile, const struct ppr
  */
 MUST_CHECK enum pprof_rc pprof_merge_value(struct pprof *into, size_t to, const struct pprof *from,
                                            size_t type);
+
+/* The most labels that a row has. */
+size_t pprof_label_count(const struct pprof *profile);
 
 /* How many rows there are, and the total of value `type` over all of them. */
 size_t pprof_row_count(const struct pprof *profile);

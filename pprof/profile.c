@@ -298,6 +298,17 @@ size_t pprof_row_count(const struct pprof *profile)
     return profile->rows.count;
 }
 
+size_t pprof_label_count(const struct pprof *profile)
+{
+    size_t most = 0, count;
+
+    for (uint32_t row = 0; row < profile->rows.count; row++) {
+        (void)row_at(profile, row, &count);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
 int64_t pprof_total(const struct pprof *profile, size_t type)
 {
     int64_t total = 0;

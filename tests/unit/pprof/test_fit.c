@@ -135,6 +135,79 @@ static void long_texts_are_cut_between_characters(void **state)
     pprof_free(out);
 }
 
+/* The name of a frame of the only stack, counted from the leaf; its line. */
+static const char *frame_of(const struct pprof_stacks *stacks, size_t frame, int32_t *line)
+{
+    const struct pprof_stacks_line *at = &stacks->lines[stacks->rows[0].lines[frame]];
+
+    *line = at->line;
+    return stacks->functions[at->function].name;
+}
+
+static void deep_stacks_lose_their_middle(void **state)
+{
+    const struct pprof_fit fit = {.depth_max = 1000};
+    struct pprof *profile = empty(), *out;
+    struct pprof_stacks *stacks;
+    int32_t line;
+
+    (void)state;
+    add(profile, 1000, NULL, 0);
+    assert_int_equal(pprof_fit(profile, &fit, &out), PPROF_OK);
+    assert_null(out);
+    pprof_reset(profile);
+    add(profile, 1522, NULL, 0);
+    stacks = fit_and_lay_out(profile, &fit, &out);
+
+    assert_int_equal(stacks->rows[0].depth, 1000);
+    assert_string_equal(frame_of(stacks, 0, &line), "f");
+    assert_int_equal(line, 1);
+    (void)frame_of(stacks, 499, &line);
+    assert_int_equal(line, 500);
+    assert_string_equal(frame_of(stacks, 500, &line), "<... 523 frames left out>");
+    (void)frame_of(stacks, 501, &line);
+    assert_int_equal(line, 1024);
+    (void)frame_of(stacks, 999, &line);
+    assert_int_equal(line, 1522);
+    pprof_stacks_free(stacks);
+    pprof_free(out);
+}
+
+static void the_smallest_depths_hold(void **state)
+{
+    const struct pprof_fit one = {.depth_max = 1}, two = {.depth_max = 2};
+    struct pprof *profile = empty(), *out;
+    struct pprof_stacks *stacks;
+    int32_t line;
+
+    (void)state;
+    add(profile, 5, NULL, 0);
+    assert_int_equal(pprof_fit(profile, &one, &out), PPROF_OK);
+    assert_int_equal(pprof_stacks_new(out, &stacks), PPROF_OK);
+    assert_int_equal(stacks->rows[0].depth, 1);
+    assert_string_equal(frame_of(stacks, 0, &line), "<... 5 frames left out>");
+    pprof_stacks_free(stacks);
+    pprof_free(out);
+    stacks = fit_and_lay_out(profile, &two, &out);
+    assert_string_equal(frame_of(stacks, 0, &line), "f");
+    assert_string_equal(frame_of(stacks, 1, &line), "<... 4 frames left out>");
+    pprof_stacks_free(stacks);
+    pprof_free(out);
+}
+
+static void the_most_labels_of_a_row_are_counted(void **state)
+{
+    const struct pprof_label labels[] = {{.key = "a", .num = 1}, {.key = "b", .str = "x"}};
+    struct pprof *profile = empty();
+
+    (void)state;
+    assert_int_equal(pprof_label_count(profile), 0);
+    add(profile, 1, labels, 2);
+    add(profile, 1, labels, 1);
+    assert_int_equal(pprof_label_count(profile), 2);
+    pprof_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +215,9 @@ int main(void)
         cmocka_unit_test(labels_get_the_names_of_the_receiver),
         cmocka_unit_test(numbers_become_texts_where_the_receiver_drops_numbers),
         cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(deep_stacks_lose_their_middle),
+        cmocka_unit_test(the_smallest_depths_hold),
+        cmocka_unit_test(the_most_labels_of_a_row_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
