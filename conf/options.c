@@ -66,6 +66,7 @@ static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const splits[] = {"none", "process", "thread", NULL}; /* CONF_SPLIT_NONE... */
 
 static const char *const compressions[] = {"gzip", "none", NULL};
+static const char *const limits[] = {"pyroscope", "none", NULL};
 static const char *const legacies[] = {"ingest", NULL};
 static const char *const switches[] = {"off", "on", NULL};
 
@@ -598,6 +599,21 @@ const struct conf_option conf_options[] = {
         IN_SERVERS(stall_timeout_ns),
         NUMBER(DURATION, "10s", "1s", "10m"),
         .help = "How long a connection may stand still, in whole seconds.",
+    },
+    {
+        .name = "limits",
+        IN_EXPORTER(limits),
+        .type = CONF_TYPE_CHOICE,
+        .choices = limits,
+        .used_by = CONF_SERVERS,
+        .otherwise = "pyroscope with type pyroscope, none with type otlp",
+        .example = "none",
+        .help = "What is sent keeps within what the server takes. pyroscope: the defaults of a "
+                "Pyroscope: 30 labels of a series, of which those that auto_labels finds are "
+                "left out first, then those of [labels], then label.NAME, each from its end; 1,000 "
+                "frames of a stack, from the middle of which the others are left out; and no "
+                "profile of over 50 minutes ago. none: the server's limits were raised, or it is "
+                "no Pyroscope.",
     },
     {
         .name = "legacy",

@@ -151,7 +151,7 @@ enum batch_rc batch_read_head(const unsigned char bytes[BATCH_HEAD_SIZE], uint64
         .interval = get_number(bytes + 56, 8),
     };
     if (get_number(bytes + 16, 8) != file_size || file_size > BATCH_SIZE_MAX || out->count == 0 ||
-        out->count > BATCH_PROFILES_MAX || out->form > EXPORTER_REQUEST_GIL)
+        out->count > BATCH_PROFILES_MAX || out->form > EXPORTER_REQUEST_GIL_LIMITED)
         return BATCH_CORRUPT;
     return BATCH_OK;
 }

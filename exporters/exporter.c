@@ -73,9 +73,11 @@ void exporter_global_finish(void)
 static enum exporter_form form_of(const struct exporter_settings *settings,
                                   const struct exporter *exporter)
 {
+    unsigned form = settings->gil ? settings->type->gil_form : settings->type->form;
+
     if (exporter->ops->is_whole && exporter->ops->is_whole(exporter->self))
         return EXPORTER_WHOLE;
-    return settings->gil ? settings->type->gil_form : settings->type->form;
+    return (enum exporter_form)(exporter_is_limited(settings) ? form + EXPORTER_LIMITED : form);
 }
 
 enum exporter_rc exporter_open(const struct exporter_settings *settings, struct exporter **out,

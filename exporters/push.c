@@ -53,19 +53,12 @@ static enum exporter_rc add_push_label(struct push_labels *labels, struct arena 
 {
     char *name_copy, *value_copy;
 
-    if (labels->count == PUSH_LABELS_MAX && labels->left_out)
-        return EXPORTER_OK;
     name_copy = copy_utf8_text(arena, name, EXPORTER_LABEL_NAME_MAX);
-    value_copy = copy_utf8_text(arena, value, PUSH_VALUE_MAX);
+    value_copy = copy_utf8_text(arena, value, EXPORTER_LABEL_VALUE_MAX);
     if (!name_copy || !value_copy)
         return EXPORTER_NOMEM;
-    if (has_push_label(labels, name_copy))
-        return EXPORTER_OK;
-    if (labels->count == PUSH_LABELS_MAX) {
-        labels->left_out = name_copy;
-        return EXPORTER_OK;
-    }
-    labels->items[labels->count++] = (struct label){name_copy, value_copy};
+    if (!has_push_label(labels, name_copy))
+        labels->items[labels->count++] = (struct label){name_copy, value_copy};
     return EXPORTER_OK;
 }
 
@@ -111,7 +104,7 @@ enum exporter_rc push_labels(const struct exporter_profile *profile, struct aren
         err_set(err, "the profile has no type");
         return EXPORTER_REFUSED;
     }
-    labels.items = arena_alloc(arena, PUSH_LABELS_MAX * sizeof(labels.items[0]));
+    labels.items = arena_alloc(arena, (profile->label_count + 2) * sizeof(labels.items[0]));
     if (!labels.items)
         return EXPORTER_NOMEM;
     rc = collect_push_labels(profile, arena, &labels);

@@ -13,16 +13,9 @@
 #include "base/buf.h"
 #include "exporters/exporter.h"
 
-/* What a Pyroscope takes by default (its -validation.* flags). */
-enum {
-    PUSH_LABELS_MAX = 28, /* it takes 30, with its own __delta__ and one that a sample may have */
-    PUSH_VALUE_MAX = 2048
-};
-
 struct push_labels {
     struct label *items; /* borrowed from the arena */
     size_t count;
-    const char *left_out; /* the first that there was no room for; NULL: none */
 };
 
 /*
@@ -30,8 +23,7 @@ struct push_labels {
  * `__name__` and `service_name` from the profile's type and service, then the
  * profile's own, named as exporter_label_name says. Of two with one name, "." being the
  * same as "_", the earlier stays; names that are empty, too long or begin with "__" (the
- * server's own), empty values, and what is over PUSH_LABELS_MAX are left out; long values
- * are cut.
+ * server's own) and empty values are left out; long values are cut.
  *
  * Lends:  out's items, until the arena is reset.
  * Errors: EXPORTER_REFUSED (no type), EXPORTER_NOMEM.

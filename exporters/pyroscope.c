@@ -19,8 +19,8 @@
 #include "exporters/push.h"
 
 enum {
-    SCRATCH_MAX = 512 * 1024, /* labels: 28 of at most 3 KiB, and their messages */
-    ID_SIZE = 37,             /* a UUID as text */
+    SCRATCH_MAX = 1 << 20, /* labels: BATCH_LABELS_MAX of at most 3 KiB, and their messages */
+    ID_SIZE = 37,          /* a UUID as text */
     BOUNDARY_SIZE = ID_SIZE + 9
 };
 
@@ -62,7 +62,6 @@ static const struct http_protocol ingest_protocol = {
 struct pyroscope {
     struct http_client *client; /* owned */
     bool ingest;                /* the server is older than Push */
-    bool told;                  /* of labels that are left out */
     char boundary[BOUNDARY_SIZE];
     struct arena scratch; /* owned: of one profile */
 };
@@ -139,19 +138,6 @@ static bool is_plain_type_name(const char *type)
     return type[strspn(type, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-/* Once: the labels of the next profile are most likely the same. */
-static void note_left_out(struct pyroscope *pyroscope, const struct push_labels *labels,
-                          struct err *note)
-{
-    if (!labels->left_out || pyroscope->told)
-        return;
-    pyroscope->told = true;
-    err_set(note,
-            "a Pyroscope takes no more than %d labels: \"%.64s\", and what comes after it, "
-            "is left out",
-            PUSH_LABELS_MAX, labels->left_out);
-}
-
 /* Appends a message of one profile: messages one after the other are one with all of them. */
 static enum exporter_rc append_push(struct pyroscope *pyroscope,
                                     const struct exporter_profile *profile, struct buf *out,
@@ -165,7 +151,6 @@ static enum exporter_rc append_push(struct pyroscope *pyroscope,
     rc = push_labels(profile, &pyroscope->scratch, &labels, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    note_left_out(pyroscope, &labels, &answer->note);
     if (make_id(id))
         return push_encode(&labels, id, profile, &pyroscope->scratch, out);
     err_set(&answer->err, "no random numbers from the kernel");
@@ -194,7 +179,6 @@ static enum exporter_rc encode_ingest(struct pyroscope *pyroscope,
     rc = push_labels(profile, &pyroscope->scratch, &labels, &answer->err);
     if (rc != EXPORTER_OK)
         return rc;
-    note_left_out(pyroscope, &labels, &answer->note);
     if (!is_plain_type_name(profile->type))
         return EXPORTER_REFUSED;
     ingest_body(profile, pyroscope->boundary, out);

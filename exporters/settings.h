@@ -21,8 +21,21 @@ enum exporter_form {
     EXPORTER_PER_TYPE,     /* pprofs of one value type each, named by `type`: "cpu" and "wall" */
     EXPORTER_PER_TYPE_GIL, /* the same, and "gil" */
     EXPORTER_REQUEST,      /* a gzip'd OTLP request of all services; no service, no type */
-    EXPORTER_REQUEST_GIL   /* the same, and the GIL's profiles */
+    EXPORTER_REQUEST_GIL,  /* the same, and the GIL's profiles */
+
+    /* These, EXPORTER_LIMITED above those, are the same within a Pyroscope's limits. */
+    EXPORTER_PER_TYPE_LIMITED,
+    EXPORTER_PER_TYPE_GIL_LIMITED,
+    EXPORTER_REQUEST_LIMITED,
+    EXPORTER_REQUEST_GIL_LIMITED
 };
+
+enum { EXPORTER_LIMITED = EXPORTER_PER_TYPE_LIMITED - EXPORTER_PER_TYPE };
+
+bool exporter_form_is_limited(unsigned form);
+
+/* The form without the limits. */
+unsigned exporter_form_unlimited(unsigned form);
 
 /* The rows of exporter_types, in the order in which messages and manuals list them. */
 enum exporter_type_id {
@@ -38,18 +51,25 @@ struct exporter_type {
     const char *name;            /* as in `type = NAME` */
     enum exporter_form form;     /* what it wants; `pattern` may say otherwise */
     enum exporter_form gil_form; /* the same with gil = on */
-    uint64_t max_age_ns;         /* it takes no profile that began before that; 0: any */
     const char *path;            /* what it puts behind url, unless `legacy` says it; or NULL */
     bool needs_url;              /* it sends to a server, by libcurl */
     bool spread;                 /* many agents share it: they send at different times */
     bool is_store;               /* the page reads what it has written */
     bool reads_otel;             /* OTEL_EXPORTER_OTLP_... variables hold where keys are absent */
-    bool plain_names;            /* labels get the names that exporter_label_name gives */
+    bool is_pyroscope;           /* labels get the names of exporter_label_name; limits hold */
 };
 
 extern const struct exporter_type exporter_types[EXPORTER_TYPES];
 
-enum { EXPORTER_LABEL_NAME_MAX = 1024 }; /* bytes; a longer one is cut */
+/* What a Pyroscope takes by default (its -validation.* flags). */
+enum {
+    PYROSCOPE_LABELS_MAX = 30,      /* of a series, with its own and those of samples */
+    EXPORTER_LABEL_NAME_MAX = 1024, /* bytes; a longer one is cut */
+    EXPORTER_LABEL_VALUE_MAX = 2048,
+    PYROSCOPE_SAMPLES_MAX = 16000,
+    PYROSCOPE_DEPTH_MAX = 1000,
+    PYROSCOPE_AGE_S = 50 * 60 /* it takes what began an hour ago: ten minutes are for the send */
+};
 
 /*
  * Writes the name under which a Pyroscope takes a label, with or without its sanitization of
@@ -107,6 +127,7 @@ struct exporter_settings {
     uint64_t stall_timeout_ns;   /* without a byte either way */
     const char *user_agent;      /* no key: it names this program */
 
+    const char *limits;      /* "pyroscope", "none"; NULL: as exporter_is_limited says */
     const char *legacy;      /* pyroscope: "ingest" for a server without Push; NULL: push */
     const char *compression; /* otlp: "none"; "gzip" or NULL: as profiles are given */
     bool gil;                /* profiles of the time that the GIL was held, too */
@@ -117,5 +138,8 @@ struct exporter_settings {
     size_t queue;              /* old: profiles that wait; has no effect */
     uint64_t retry_ns;         /* a batch is tried for this long; 0: once */
 };
+
+/* True if what goes to this exporter is held to a Pyroscope's limits. */
+bool exporter_is_limited(const struct exporter_settings *settings);
 
 #endif

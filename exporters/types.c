@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types.c - in what the types of exporter differ, as data alone: conf/ reads it. */
-#include "base/time_units.h"
 #include "exporters/settings.h"
-
-/* A Pyroscope takes no profile that began over an hour ago: ten minutes are for the send. */
-#define PYROSCOPE_AGE_NS (50 * 60 * NS_PER_S)
 
 const struct exporter_type exporter_types[EXPORTER_TYPES] = {
     [EXPORTER_STORE] =
@@ -19,11 +15,10 @@ const struct exporter_type exporter_types[EXPORTER_TYPES] = {
             .name = "pyroscope",
             .form = EXPORTER_PER_TYPE,
             .gil_form = EXPORTER_PER_TYPE_GIL,
-            .max_age_ns = PYROSCOPE_AGE_NS,
             .path = "push.v1.PusherService/Push",
             .needs_url = true,
             .spread = true,
-            .plain_names = true,
+            .is_pyroscope = true,
         },
     [EXPORTER_FILE] =
         {

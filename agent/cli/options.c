@@ -136,7 +136,7 @@ static void warn_of_exporter(const struct conf *conf, const struct exporter_sett
         log_line(LOG_LEVEL_WARNING,
                  "exporter %s: url ends in /%s, which is put behind it: leave that out",
                  exporter->name, path);
-    if (!exporter->type->plain_names)
+    if (!exporter->type->is_pyroscope && !exporter_is_limited(exporter))
         return;
     warn_of_names(exporter, conf->labels, conf->label_count);
     for (size_t i = 0; i < conf->target_count; i++)

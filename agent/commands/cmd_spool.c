@@ -328,7 +328,8 @@ static bool push_one(struct request *request, const struct spool_item *item, voi
         return true;
     if (rc != SPOOL_OK)
         return tell_failed(item->name.number, rc, &err);
-    if (held.batch->form == exporter_form(push->exporter))
+    if (exporter_form_unlimited(held.batch->form) ==
+        exporter_form_unlimited(exporter_form(push->exporter)))
         good = push_held(request, item, push, &held);
     spool_let_go(&held);
     return good;

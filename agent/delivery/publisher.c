@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/delivery/profile_labels.h"
 #include "agent/delivery/secrets.h"
 #include "agent/host/clock.h"
 #include "agent/host/log.h"
@@ -13,9 +14,12 @@
 
 enum { BYTES_MAX = 64 << 20, COMMENT_MAX = 3400 };
 
-/* A Pyroscope's defaults: a burst of 2 MiB, of which 30 labels take up to 92 kB, 16,000 samples,
- * and 2,048 bytes of a label. */
-enum { PART_BYTES_MAX = 2000000, PART_SAMPLES_MAX = 16000, LABEL_TEXT_MAX = 2048 };
+/* A Pyroscope's burst is 2 MiB by default, of which 30 labels take up to 92 kB. */
+enum { PART_BYTES_MAX = 2000000 };
+
+/* What is a label beside those of the settings: __name__, service_name, __delta__, pyroscope_spy.
+ */
+enum { OWN_LABELS = 4 };
 
 /* Agents that were started together send at different times, within this of each other. */
 #define SEND_JITTER_NS (15 * NS_PER_S)
@@ -74,7 +78,7 @@ static struct export_limits limits_of(const struct conf *conf,
     return (struct export_limits){
         .queue_bytes = section->queue_size_bytes,
         .retry_ns = section->retry_ns > 0 ? section->retry_ns : 1,
-        .max_age_ns = section->type->max_age_ns,
+        .max_age_ns = exporter_is_limited(section) ? PYROSCOPE_AGE_S * NS_PER_S : 0,
         .jitter_ns = !section->type->spread         ? 0
                      : interval_ns < SEND_JITTER_NS ? interval_ns
                                                     : SEND_JITTER_NS,
@@ -255,38 +259,24 @@ enum pprof_rc publisher_encode(const struct service *service, uint64_t now_ns,
     return pprof_encode(service->profile, &meta, out);
 }
 
-enum { PUBLISHER_LABELS_MAX = LABELS_MAX + 32 };
-
-/* The labels of a service, then those of the settings that it has none of. */
-static size_t labels_of(const struct publisher *publisher, const struct service *service,
-                        struct label out[PUBLISHER_LABELS_MAX])
-{
-    size_t count = 0, at = 0, i;
-
-    while (count < LABELS_MAX &&
-           labels_next(&service->labels, &at, &out[count].name, &out[count].value))
-        count++;
-    for (i = 0; i < publisher->label_count && count < PUBLISHER_LABELS_MAX; i++)
-        if (!labels_get(&service->labels, publisher->labels[i].name))
-            out[count++] = publisher->labels[i];
-    return count;
-}
-
 static void queue_service_profile(struct publisher *publisher, const struct service *service,
                                   enum exporter_form form, const char *type, uint64_t now_ns)
 {
-    struct label labels[PUBLISHER_LABELS_MAX];
-    const struct exporter_profile profile = {
+    struct profile_labels labels;
+    struct exporter_profile profile = {
         .service = service->name,
         .type = type,
-        .labels = labels,
-        .label_count = labels_of(publisher, service, labels),
+        .labels = labels.items,
         .start_ns = service->start_utc_ns,
         .end_ns = service->start_utc_ns + (int64_t)(now_ns - service->start_ns),
         .bytes = publisher->bytes.data,
         .size = publisher->bytes.size,
     };
 
+    profile_labels_list(&labels, service, publisher->labels, publisher->label_count);
+    if (exporter_form_is_limited(form))
+        profile_labels_limit(&labels, service, OWN_LABELS, &publisher->told);
+    profile.label_count = labels.count;
     publisher->profiles++;
     delivery_put(publisher->delivery, form, &profile);
 }
@@ -302,6 +292,7 @@ struct part {
     struct publisher *publisher;
     const struct service *service;
     const struct pprof *profile; /* the service's, as receivers take it */
+    unsigned limited;            /* what is added to a form: EXPORTER_LIMITED, or 0 */
     enum service_value value;
     uint64_t now_ns;
 };
@@ -312,8 +303,10 @@ static void put_part(void *ctx)
     const struct part *part = ctx;
 
     for (size_t i = part->value == VALUE_GIL ? 1 : 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (delivery_wanted(part->publisher->delivery, forms[i]) > 0)
-            queue_service_profile(part->publisher, part->service, forms[i],
+        enum exporter_form form = (enum exporter_form)(forms[i] + part->limited);
+
+        if (delivery_wanted(part->publisher->delivery, form) > 0)
+            queue_service_profile(part->publisher, part->service, form,
                                   service_types[part->value].type, part->now_ns);
     }
 }
@@ -325,7 +318,7 @@ static void put_part(void *ctx)
  */
 static void publisher_type(struct part *part, enum service_value value)
 {
-    static const struct pprof_bounds bounds = {PART_BYTES_MAX, PART_SAMPLES_MAX};
+    static const struct pprof_bounds bounds = {PART_BYTES_MAX, PYROSCOPE_SAMPLES_MAX};
     struct pprof_meta meta =
         meta_of(part->service, part->now_ns, 1U << value, &service_types[value]);
     struct buf *bytes = &part->publisher->bytes;
@@ -345,16 +338,21 @@ static void publisher_type(struct part *part, enum service_value value)
  * drops numbers. Files of one value are what it is sent.
  */
 static void publisher_types(struct publisher *publisher, const struct service *service,
-                            uint64_t now_ns)
+                            unsigned limited, uint64_t now_ns)
 {
-    static const struct pprof_fit fit = {
-        .renames = service_plain_names, .texts = true, .label_max = LABEL_TEXT_MAX};
-    struct part part = {.publisher = publisher, .service = service, .now_ns = now_ns};
-    bool gil = delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE_GIL) > 0;
+    const struct pprof_fit fit = {
+        .renames = service_plain_names,
+        .texts = true,
+        .label_max = limited ? EXPORTER_LABEL_VALUE_MAX : 0,
+        .depth_max = limited ? PYROSCOPE_DEPTH_MAX : 0,
+    };
+    struct part part = {
+        .publisher = publisher, .service = service, .limited = limited, .now_ns = now_ns};
+    bool gil = delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE_GIL + limited) > 0;
     struct pprof *fitted;
     enum pprof_rc rc;
 
-    if (!gil && delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE) == 0)
+    if (!gil && delivery_wanted(publisher->delivery, EXPORTER_PER_TYPE + limited) == 0)
         return;
     rc = pprof_fit(service->profile, &fit, &fitted);
     if (rc != PPROF_OK) {
@@ -369,26 +367,33 @@ static void publisher_types(struct publisher *publisher, const struct service *s
     pprof_free(fitted);
 }
 
-void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)
+static void publisher_whole(struct publisher *publisher, const struct service *service,
+                            uint64_t now_ns)
 {
-    struct label labels[PUBLISHER_LABELS_MAX];
+    struct profile_labels labels;
     enum pprof_rc rc;
 
+    profile_labels_list(&labels, service, publisher->labels, publisher->label_count);
+    buf_reset(&publisher->bytes);
+    rc = publisher_encode(service, now_ns, labels.items, labels.count,
+                          service_types[VALUE_CPU].type, &publisher->bytes);
+    if (rc == PPROF_OK)
+        queue_service_profile(publisher, service, EXPORTER_WHOLE, NULL, now_ns);
+    else
+        log_encode_error(service, rc);
+}
+
+void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns)
+{
     if (service_is_empty(service))
         return;
     if (service->overflow > 0)
         log_line(LOG_LEVEL_WARNING, "service %s: %llu samples had no room in the profile",
                  service->name, (unsigned long long)service->overflow);
-    if (delivery_wanted(publisher->delivery, EXPORTER_WHOLE) > 0) {
-        buf_reset(&publisher->bytes);
-        rc = publisher_encode(service, now_ns, labels, labels_of(publisher, service, labels),
-                              service_types[VALUE_CPU].type, &publisher->bytes);
-        if (rc == PPROF_OK)
-            queue_service_profile(publisher, service, EXPORTER_WHOLE, NULL, now_ns);
-        else
-            log_encode_error(service, rc);
-    }
-    publisher_types(publisher, service, now_ns);
+    if (delivery_wanted(publisher->delivery, EXPORTER_WHOLE) > 0)
+        publisher_whole(publisher, service, now_ns);
+    publisher_types(publisher, service, 0, now_ns);
+    publisher_types(publisher, service, EXPORTER_LIMITED, now_ns);
     publisher_otlp_service(publisher->otlp, service, now_ns);
 }
 

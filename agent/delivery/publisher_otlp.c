@@ -6,12 +6,17 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "agent/delivery/profile_labels.h"
 #include "agent/host/log.h"
 #include "agent/host/version.h"
+#include "base/arena.h"
 #include "base/time_units.h"
 #include "pprof/otlp.h"
 
-enum { BYTES_MAX = 64 << 20, FORMS = 2 };
+enum { BYTES_MAX = 64 << 20, FORMS = 4, NAMES_MAX = 1 << 20 };
+
+/* What is a label beside ours: __name__, __delta__, __otel__, service_name, and what is below. */
+enum { OWN_ATTRIBUTES = 3, OWN_LABELS = 4 + OWN_ATTRIBUTES };
 
 /*
  * A Collector takes 20 MiB. A Pyroscope makes a pprof of each profile and takes no more
@@ -21,13 +26,14 @@ enum { BYTES_MAX = 64 << 20, FORMS = 2 };
 static const struct otlp_limits limits = {
     .request_bytes = 4 << 20, /* of what is packed: well below 2 MiB then */
     .pprof_bytes = 1900000,
-    .samples = 16000,
+    .samples = PYROSCOPE_SAMPLES_MAX,
 };
 
 /* A microsecond: what is counted is the kernel's number then, not one of samples. */
 enum { CPU_PERIOD_NS = NS_PER_US };
 
-static const enum exporter_form forms[FORMS] = {EXPORTER_REQUEST, EXPORTER_REQUEST_GIL};
+static const enum exporter_form forms[FORMS] = {
+    EXPORTER_REQUEST, EXPORTER_REQUEST_GIL, EXPORTER_REQUEST_LIMITED, EXPORTER_REQUEST_GIL_LIMITED};
 
 /* What is gathered for the exporters of one form. */
 struct gathering {
@@ -41,9 +47,11 @@ struct publisher_otlp {
     const struct label *labels; /* borrowed */
     size_t label_count;
     struct gathering gatherings[FORMS];
-    struct buf bytes;  /* owned: the request that is handed over */
-    uint64_t now_ns;   /* when the interval ended whose services are there */
-    uint64_t requests; /* handed over */
+    struct arena names; /* owned: those that limited attributes get */
+    bool told;          /* that labels are left out */
+    struct buf bytes;   /* owned: the request that is handed over */
+    uint64_t now_ns;    /* when the interval ended whose services are there */
+    uint64_t requests;  /* handed over */
 };
 
 /* An empty request; its id is what tells one that is sent twice from two that are equal. */
@@ -68,6 +76,7 @@ bool publisher_otlp_new(struct delivery *delivery, const struct label *labels, s
     publisher->labels = labels;
     publisher->label_count = label_count;
     buf_init(&publisher->bytes, BYTES_MAX);
+    arena_init(&publisher->names, NAMES_MAX);
     for (size_t i = 0; i < FORMS; i++) {
         g = &publisher->gatherings[i];
         g->form = forms[i];
@@ -97,6 +106,7 @@ void publisher_otlp_free(struct publisher_otlp *publisher)
     for (size_t i = 0; i < FORMS; i++)
         otlp_free(publisher->gatherings[i].otlp);
     buf_finish(&publisher->bytes);
+    arena_finish(&publisher->names);
     free(publisher);
 }
 
@@ -143,22 +153,35 @@ void publisher_otlp_end(struct publisher_otlp *publisher)
     }
 }
 
-/* Of two with one name the first stays: the service's own go before those for all. */
-static size_t list_attributes(const struct publisher_otlp *publisher, const struct service *service,
-                              struct otlp_attribute out[OTLP_ATTRIBUTES_MAX])
+/* The name that a Pyroscope takes; the name itself where there is no memory for that. */
+static const char *limited_name(struct publisher_otlp *publisher, const char *name)
 {
-    const char *name, *value;
-    size_t i, count = 0, at = 0;
+    char taken[EXPORTER_LABEL_NAME_MAX + 1];
+    const char *copy = NULL;
 
+    if (exporter_label_name(name, taken))
+        copy = arena_strndup(&publisher->names, taken, strlen(taken));
+    return copy ? copy : name;
+}
+
+static size_t list_attributes(struct publisher_otlp *publisher, const struct service *service,
+                              bool limited, struct otlp_attribute out[OTLP_ATTRIBUTES_MAX])
+{
+    struct profile_labels labels;
+    size_t count = 0;
+
+    profile_labels_list(&labels, service, publisher->labels, publisher->label_count);
+    if (limited)
+        profile_labels_limit(&labels, service, OWN_LABELS, &publisher->told);
+    arena_reset(&publisher->names);
     out[count++] = (struct otlp_attribute){"service.name", service->name, 0};
     out[count++] = (struct otlp_attribute){"process.runtime.name", "cpython", 0};
     if (service->python[0])
         out[count++] = (struct otlp_attribute){"process.runtime.version", service->python, 0};
-    while (count < OTLP_ATTRIBUTES_MAX && labels_next(&service->labels, &at, &name, &value))
-        out[count++] = (struct otlp_attribute){name, value, 0};
-    for (i = 0; i < publisher->label_count && count < OTLP_ATTRIBUTES_MAX; i++)
-        out[count++] =
-            (struct otlp_attribute){publisher->labels[i].name, publisher->labels[i].value, 0};
+    for (size_t i = 0; i < labels.count && count < OTLP_ATTRIBUTES_MAX; i++)
+        out[count++] = (struct otlp_attribute){
+            limited ? limited_name(publisher, labels.items[i].name) : labels.items[i].name,
+            labels.items[i].value, 0};
     return count;
 }
 
@@ -195,17 +218,19 @@ static enum pprof_rc add_service_rows(struct publisher_otlp *publisher, struct g
     return rc;
 }
 
-static void add_service_to_request(struct publisher_otlp *publisher, struct gathering *g,
-                                   const struct service *service)
+static enum pprof_rc add_profile(struct publisher_otlp *publisher, struct gathering *g,
+                                 const struct service *service, const struct pprof *profile)
 {
+    const bool gil = exporter_form_unlimited(g->form) == EXPORTER_REQUEST_GIL;
     struct otlp_attribute attributes[OTLP_ATTRIBUTES_MAX];
     struct otlp_type types[3];
     struct otlp_service add = {
-        .profile = service->profile,
+        .profile = profile,
         .attributes = attributes,
-        .attribute_count = list_attributes(publisher, service, attributes),
+        .attribute_count =
+            list_attributes(publisher, service, exporter_form_is_limited(g->form), attributes),
         .types = types,
-        .type_count = list_types(service, g->form == EXPORTER_REQUEST_GIL, types),
+        .type_count = list_types(service, gil, types),
         .time_ns = service->start_utc_ns,
         .duration_ns = (int64_t)(publisher->now_ns - service->start_ns),
     };
@@ -218,6 +243,21 @@ static void add_service_to_request(struct publisher_otlp *publisher, struct gath
     if (rc == PPROF_OK)
         rc = add_service_rows(publisher, g, rows);
     otlp_rows_free(rows);
+    return rc;
+}
+
+static void add_service_to_request(struct publisher_otlp *publisher, struct gathering *g,
+                                   const struct service *service)
+{
+    static const struct pprof_fit all,
+        within = {.label_max = EXPORTER_LABEL_VALUE_MAX, .depth_max = PYROSCOPE_DEPTH_MAX};
+    struct pprof *fitted = NULL;
+    enum pprof_rc rc =
+        pprof_fit(service->profile, exporter_form_is_limited(g->form) ? &within : &all, &fitted);
+
+    if (rc == PPROF_OK)
+        rc = add_profile(publisher, g, service, fitted ? fitted : service->profile);
+    pprof_free(fitted);
     if (rc != PPROF_OK)
         log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
                  pprof_rc_text(rc));

@@ -320,10 +320,11 @@ static void write_first(struct delivery *delivery)
     (void)pthread_mutex_lock(&delivery->lock);
 }
 
-/* True if a worker has this name and takes profiles of this form. */
+/* True if a worker has this name and takes profiles of this form, with or without limits. */
 static bool is_worker_for(const struct export_worker *worker, const char *exporter, unsigned form)
 {
-    return strcmp(worker->name, exporter) == 0 && (unsigned)worker->form == form;
+    return strcmp(worker->name, exporter) == 0 &&
+           exporter_form_unlimited(worker->form) == exporter_form_unlimited(form);
 }
 
 /* Whose file this is; NULL: nobody's who is configured and takes such batches. */

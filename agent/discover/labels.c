@@ -6,6 +6,19 @@
 
 #include "agent/host/escape.h"
 
+const char *const labels_found[] = {"host.name",
+                                    "container.id",
+                                    "k8s.pod.uid",
+                                    "k8s.pod.name",
+                                    "k8s.namespace.name",
+                                    "k8s.container.name",
+                                    "service.namespace",
+                                    "service.version",
+                                    "deployment.environment",
+                                    "deployment.environment.name",
+                                    "process.runtime.version",
+                                    NULL};
+
 bool labels_next(const struct labels *labels, size_t *at, const char **name, const char **value)
 {
     if (*at >= labels->size)

@@ -41,4 +41,7 @@ MUST_CHECK bool labels_are_good(const struct labels *labels);
 /* Writes foreign text so that it is printable UTF-8 of less than `size` bytes. */
 void labels_clean(const char *text, char *out, size_t size);
 
+/* The names of the labels that are found by themselves; ends with NULL. */
+extern const char *const labels_found[];
+
 #endif

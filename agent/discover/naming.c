@@ -18,20 +18,6 @@ const struct naming naming_usual = {
     .target = "",
 };
 
-/* The labels that are found by themselves; ends with NULL. */
-static const char *const found_labels[] = {"host.name",
-                                           "container.id",
-                                           "k8s.pod.uid",
-                                           "k8s.pod.name",
-                                           "k8s.namespace.name",
-                                           "k8s.container.name",
-                                           "service.namespace",
-                                           "service.version",
-                                           "deployment.environment",
-                                           "deployment.environment.name",
-                                           "process.runtime.version",
-                                           NULL};
-
 /* A template that begins like this wants what the SDK calls the service. */
 static const char otel_first[] = "${otel:service.name";
 
@@ -252,10 +238,10 @@ void naming_apply(const struct naming *naming, struct proc_info *info, struct ta
         trim_service_name(text);
         labels_put(&out->labels, naming->labels[i].name, text);
     }
-    for (size_t i = 0; found_labels[i]; i++)
-        if (conf_is_listed(naming->auto_labels, found_labels[i])) {
+    for (size_t i = 0; labels_found[i]; i++)
+        if (conf_is_listed(naming->auto_labels, labels_found[i])) {
             out->auto_labels |= 1U << i;
-            add_found_label(&run, found_labels[i], &out->labels);
+            add_found_label(&run, labels_found[i], &out->labels);
         }
 }
 
@@ -269,8 +255,8 @@ static void take_published(void *ctx, const char *name, const char *value)
         labels_clean(value, profile->service, sizeof(profile->service));
         trim_service_name(profile->service);
     }
-    for (size_t i = 0; found_labels[i]; i++)
-        if ((profile->auto_labels & 1U << i) && strcmp(name, found_labels[i]) == 0)
+    for (size_t i = 0; labels_found[i]; i++)
+        if ((profile->auto_labels & 1U << i) && strcmp(name, labels_found[i]) == 0)
             labels_put(&profile->labels, name, value);
 }
 
@@ -284,9 +270,9 @@ bool naming_complete(struct target_profile *profile, pid_t pid, const char *vers
         complete = otel_context_read(pid, take_published, profile);
     if (!profile->service[0])
         memcpy(profile->service, before, sizeof(before));
-    for (size_t i = 0; found_labels[i]; i++)
+    for (size_t i = 0; labels_found[i]; i++)
         if ((profile->auto_labels & 1U << i) &&
-            strcmp(found_labels[i], "process.runtime.version") == 0)
-            labels_put(&profile->labels, found_labels[i], version);
+            strcmp(labels_found[i], "process.runtime.version") == 0)
+            labels_put(&profile->labels, labels_found[i], version);
     return complete;
 }

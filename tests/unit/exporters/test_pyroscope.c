@@ -401,30 +401,6 @@ static void tries_again_what_an_old_server_calls_unprocessable(void **state)
     assert_false(fix->answer.denied);
 }
 
-static void notes_once_that_labels_are_left_out(void **state)
-{
-    struct label labels[40];
-    struct exporter_profile profile = {.service = "demo",
-                                       .type = "cpu",
-                                       .labels = labels,
-                                       .label_count = 40,
-                                       .bytes = "x",
-                                       .size = 1};
-    struct fixture *fix = *state;
-    char names[40][8];
-
-    for (size_t i = 0; i < 40; i++) {
-        (void)snprintf(names[i], sizeof(names[i]), "l%zu", i);
-        labels[i] = (struct label){names[i], "x"};
-    }
-    start(fix);
-
-    assert_int_equal(send_profile(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
-    assert_non_null(strstr(fix->answer.note.text, "\"l26\""));
-    assert_int_equal(send_profile(fix->exporter, &profile, 0, &fix->answer), EXPORTER_OK);
-    assert_string_equal(fix->answer.note.text, "");
-}
-
 /* Sends once; true if the connection was there before the time was up. */
 static bool times_out_when_connected(struct fixture *fix, const void *bytes, size_t size)
 {
@@ -786,7 +762,7 @@ static void wants_each_type_on_its_own(void **state)
     fix->settings.url = "https://127.0.0.1:1/base";
     assert_int_equal(exporter_open(&fix->settings, &fix->exporter, NULL), EXPORTER_OK);
 
-    assert_int_equal(exporter_form(fix->exporter), EXPORTER_PER_TYPE);
+    assert_int_equal(exporter_form(fix->exporter), EXPORTER_PER_TYPE_LIMITED);
     assert_string_equal(exporter_rc_label(EXPORTER_REFUSED), "refused");
 }
 
@@ -844,7 +820,6 @@ int main(void)
         WITH_SERVER(waits_for_a_login_that_the_proxy_wants),
         WITH_SERVER(posts_to_ingest_where_there_is_no_push),
         WITH_SERVER(tries_again_what_an_old_server_calls_unprocessable),
-        WITH_SERVER(notes_once_that_labels_are_left_out),
         WITH_SERVER(passes_on_how_long_the_server_wants_to_be_left_alone),
         WITH_SERVER(waits_no_longer_than_told_for_a_silent_server),
         WITH_SERVER(waits_no_longer_than_told_for_a_server_that_reads_nothing),

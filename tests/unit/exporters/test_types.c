@@ -76,6 +76,34 @@ static void every_pyroscope_takes_the_names_of_labels(void **state)
     assert_int_equal(strlen(out), EXPORTER_LABEL_NAME_MAX);
 }
 
+static void limits_are_those_of_the_type_unless_the_key_says_otherwise(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < EXPORTER_TYPES; i++) {
+        struct exporter_settings settings = {.type = &exporter_types[i]};
+
+        assert_int_equal(exporter_is_limited(&settings), i == EXPORTER_PYROSCOPE);
+        settings.limits = "pyroscope";
+        assert_true(exporter_is_limited(&settings));
+        settings.limits = "none";
+        assert_false(exporter_is_limited(&settings));
+    }
+}
+
+static void each_form_with_limits_has_one_without(void **state)
+{
+    (void)state;
+    for (unsigned form = EXPORTER_WHOLE; form <= EXPORTER_REQUEST_GIL; form++) {
+        assert_false(exporter_form_is_limited(form));
+        assert_int_equal(exporter_form_unlimited(form), form);
+    }
+    assert_int_equal(exporter_form_unlimited(EXPORTER_PER_TYPE_LIMITED), EXPORTER_PER_TYPE);
+    assert_int_equal(exporter_form_unlimited(EXPORTER_PER_TYPE_GIL_LIMITED), EXPORTER_PER_TYPE_GIL);
+    assert_int_equal(exporter_form_unlimited(EXPORTER_REQUEST_LIMITED), EXPORTER_REQUEST);
+    assert_int_equal(exporter_form_unlimited(EXPORTER_REQUEST_GIL_LIMITED), EXPORTER_REQUEST_GIL);
+    assert_true(exporter_form_is_limited(EXPORTER_PER_TYPE_LIMITED));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -83,6 +111,8 @@ int main(void)
         cmocka_unit_test(those_that_need_a_url_ask_for_it),
         cmocka_unit_test(what_is_said_of_servers_is_not_said_of_folders),
         cmocka_unit_test(every_pyroscope_takes_the_names_of_labels),
+        cmocka_unit_test(limits_are_those_of_the_type_unless_the_key_says_otherwise),
+        cmocka_unit_test(each_form_with_limits_has_one_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

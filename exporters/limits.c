@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label_name.c - the names of labels that every Pyroscope takes; see settings.h. */
+/* limits.c - which limits hold for an exporter, and the names that every Pyroscope takes. */
 #include <string.h>
 
 #include "exporters/settings.h"
@@ -31,4 +31,20 @@ bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1]
     }
     out[used] = '\0';
     return strcmp(name, out) != 0;
+}
+
+bool exporter_is_limited(const struct exporter_settings *settings)
+{
+    return settings->limits ? strcmp(settings->limits, "pyroscope") == 0
+                            : settings->type->is_pyroscope;
+}
+
+bool exporter_form_is_limited(unsigned form)
+{
+    return form >= EXPORTER_PER_TYPE_LIMITED;
+}
+
+unsigned exporter_form_unlimited(unsigned form)
+{
+    return exporter_form_is_limited(form) ? form - EXPORTER_LIMITED : form;
 }

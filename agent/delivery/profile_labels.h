@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile_labels.h - the labels of a service's profiles, the most important ones first. */
+#ifndef AGENT_DELIVERY_PROFILE_LABELS_H
+#define AGENT_DELIVERY_PROFILE_LABELS_H
+
+#include "agent/sampling/service.h"
+#include "base/label.h"
+
+enum { PROFILE_LABELS_MAX = 2 * LABELS_MAX + 40 };
+
+struct profile_labels {
+    struct label items[PROFILE_LABELS_MAX]; /* borrowed from the service and the settings */
+    size_t count;
+};
+
+/*
+ * Lists the service's own labels, then those of the settings, then those of the service that were
+ * found by themselves. Of two with one name the first stays.
+ */
+void profile_labels_list(struct profile_labels *out, const struct service *service,
+                         const struct label *settings, size_t setting_count);
+
+/*
+ * Leaves out what is over a Pyroscope's limit, from the end on, when the server and we have `own`
+ * labels beside, and samples what they have. Says so, unless *told is set, and sets it.
+ */
+void profile_labels_limit(struct profile_labels *labels, const struct service *service, size_t own,
+                          bool *told);
+
+#endif
