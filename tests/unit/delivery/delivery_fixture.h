@@ -55,6 +55,7 @@ struct fixture {
     pthread_mutex_t log_lock;
     char log[FAKE_TEXT_MAX * 4];
     uint64_t interval_ns;
+    bool limited; /* exporters that are added have a server's limits */
 };
 
 static inline uint64_t fixture_now(void *ctx)
@@ -219,7 +220,9 @@ static inline struct fake *fixture_add(struct fixture *fix, const char *name,
                                        .ctx = fake};
 
     (void)pthread_mutex_init(&fake->lock, NULL);
-    assert_true(delivery_add(fix->delivery, name, EXPORTER_PER_TYPE, &sink, limits));
+    assert_true(delivery_add(fix->delivery, name,
+                             fix->limited ? EXPORTER_PER_TYPE_LIMITED : EXPORTER_PER_TYPE, &sink,
+                             limits));
     return fake;
 }
 

@@ -84,6 +84,29 @@ static void what_was_not_delivered_is_sent_by_the_next_run(void **state)
     assert_true(fixture_free(fix));
 }
 
+static void what_waited_without_limits_is_sent_where_they_hold_now(void **state)
+{
+    struct fixture *fix = begin(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->rc = EXPORTER_RETRY;
+    fixture_start(fix);
+    fixture_interval(fix, "abc");
+    FIXTURE_UNTIL(fix, stats.in_spool == 3 && stats.retried > 0, SECOND / 4);
+    assert_true(delivery_stop(fix->delivery, fixture_now(fix)));
+    assert_true(fixture_free(fix));
+
+    fix = begin(NULL);
+    fix->limited = true;
+    fake = fixture_add(fix, "a", &usual);
+    fixture_start(fix);
+    FIXTURE_UNTIL(fix, stats.sent == 3 && stats.queued == 0, SECOND);
+    assert_string_equal(fake->got, "a b c ");
+    assert_true(fixture_free(fix));
+}
+
 static enum exporter_rc fail_b(void *ctx, const struct batch *batch, struct exporter_answer *answer)
 {
     (void)ctx;
@@ -284,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_TREE(a_batch_is_on_disk_before_it_is_sent_and_gone_when_it_was_taken),
         IN_TREE(what_was_not_delivered_is_sent_by_the_next_run),
+        IN_TREE(what_waited_without_limits_is_sent_where_they_hold_now),
         IN_TREE(of_a_batch_that_was_taken_in_part_only_the_rest_is_sent_again),
         IN_TREE(what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told),
         IN_TREE(the_oldest_are_dropped_where_there_is_no_room),

@@ -103,6 +103,18 @@ static void no_changed_byte_goes_unseen(void **state)
     batch_unref(batch);
 }
 
+static void forms_with_limits_are_read_too(void **state)
+{
+    struct exporter_profile profile = {.bytes = "x", .size = 1};
+    struct batch *batch = batch_of_one(EXPORTER_REQUEST_GIL_LIMITED, &profile);
+
+    (void)state;
+    assert_non_null(batch);
+    assert_int_equal(batch->form, EXPORTER_REQUEST_GIL_LIMITED);
+    batch_unref(batch);
+    assert_null(batch_of_one((enum exporter_form)(EXPORTER_REQUEST_GIL_LIMITED + 1), &profile));
+}
+
 static void a_newer_version_is_told_from_a_broken_file(void **state)
 {
     struct batch *batch = example(), *again;
@@ -214,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_is_what_was_put_in),
         cmocka_unit_test(no_changed_byte_goes_unseen),
+        cmocka_unit_test(forms_with_limits_are_read_too),
         cmocka_unit_test(a_newer_version_is_told_from_a_broken_file),
         cmocka_unit_test(a_part_has_the_profiles_that_were_chosen),
         cmocka_unit_test(a_batch_is_full_by_its_profiles_or_its_bytes),
