@@ -4,14 +4,15 @@
 
 #include "exporters/settings.h"
 
-static bool is_digit(char c)
+static bool is_label_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_taken(char c)
+static bool is_label_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_label_digit(c) || c == '_' ||
+           c == '.';
 }
 
 bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1])
@@ -20,12 +21,12 @@ bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1]
     size_t used = 0;
     char c;
 
-    if (is_digit(*at))
+    if (is_label_digit(*at))
         out[used++] = '_';
     for (; *at && used < EXPORTER_LABEL_NAME_MAX; at++) {
         if (((unsigned char)*at & 0xc0) == 0x80) /* one "_" stands for all bytes of a character */
             continue;
-        c = is_taken(*at) ? *at : '_';
+        c = is_label_char(*at) ? *at : '_';
         if (used != 1 || c != '_' || out[0] != '_')
             out[used++] = c;
     }

@@ -7,7 +7,7 @@
 #include "agent/host/log.h"
 #include "exporters/settings.h"
 
-static bool is_found(const char *name)
+static bool was_found(const char *name)
 {
     for (size_t i = 0; labels_found[i]; i++)
         if (strcmp(labels_found[i], name) == 0)
@@ -31,7 +31,7 @@ static void list_of_service(struct profile_labels *labels, const struct service 
     size_t at = 0;
 
     while (labels_next(&service->labels, &at, &name, &value))
-        if (is_found(name) == found)
+        if (was_found(name) == found)
             list_label(labels, name, value);
 }
 

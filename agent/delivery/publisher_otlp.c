@@ -218,8 +218,8 @@ static enum pprof_rc add_service_rows(struct publisher_otlp *publisher, struct g
     return rc;
 }
 
-static enum pprof_rc add_profile(struct publisher_otlp *publisher, struct gathering *g,
-                                 const struct service *service, const struct pprof *profile)
+static enum pprof_rc add_service_profile(struct publisher_otlp *publisher, struct gathering *g,
+                                         const struct service *service, const struct pprof *profile)
 {
     const bool gil = exporter_form_unlimited(g->form) == EXPORTER_REQUEST_GIL;
     struct otlp_attribute attributes[OTLP_ATTRIBUTES_MAX];
@@ -256,7 +256,7 @@ static void add_service_to_request(struct publisher_otlp *publisher, struct gath
         pprof_fit(service->profile, exporter_form_is_limited(g->form) ? &within : &all, &fitted);
 
     if (rc == PPROF_OK)
-        rc = add_profile(publisher, g, service, fitted ? fitted : service->profile);
+        rc = add_service_profile(publisher, g, service, fitted ? fitted : service->profile);
     pprof_free(fitted);
     if (rc != PPROF_OK)
         log_line(LOG_LEVEL_ERROR, "service %s: a profile could not be encoded: %s", service->name,
