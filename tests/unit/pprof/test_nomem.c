@@ -15,9 +15,14 @@ static void ignore(void *ctx)
     (void)ctx;
 }
 
-/* Makes a profile, encodes it, decodes that, merges and adds it up: everything that allocates. */
+/* Makes a profile, encodes it, decodes that, merges, adds it up and makes it fit: everything that
+ * allocates. */
 static enum pprof_rc there_and_back(struct buf *out)
 {
+    static const struct pprof_rename renames[] = {{"tid", "thread_id"}, {NULL, NULL}};
+    const struct pprof_fit fit = {
+        .renames = renames, .texts = true, .label_max = 2, .depth_max = 2};
+    struct pprof *fitted = NULL;
     struct pprof_decoded decoded = {0};
     struct pprof_top *top = NULL;
     struct pprof *p = NULL;
@@ -40,7 +45,12 @@ static enum pprof_rc there_and_back(struct buf *out)
         rc = pprof_top(p, 0, &top, &count);
     if (rc == PPROF_OK && count != 4)
         rc = PPROF_BAD;
+    if (rc == PPROF_OK)
+        rc = pprof_fit(p, &fit, &fitted);
+    if (rc == PPROF_OK && pprof_row_count(fitted) != 3)
+        rc = PPROF_BAD;
     free(top);
+    pprof_free(fitted);
     pprof_free(decoded.profile);
     pprof_free(p);
     return rc;
