@@ -96,20 +96,15 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     return size;
 }
 
-#if LIBCURL_VERSION_NUM >= 0x075700
-static CURLcode set_by_version(CURL *easy)
+static CURLcode set_protocols(CURL *easy)
 {
-    CURLcode code = libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    CURLcode code = libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_PROTOCOLS_STR, "http,https");
 
-    /* Else ending a transfer waits for the name server, however long that takes. */
-    return code == CURLE_OK ? libcurl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) : code;
+    if (code != CURLE_UNKNOWN_OPTION)
+        return code;
+    return libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_PROTOCOLS,
+                               (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 }
-#else
-static CURLcode set_by_version(CURL *easy)
-{
-    return libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-}
-#endif
 
 /* Of a setting in ns, whole ms between 1 (0 is "no limit" to curl) and `max`. */
 static long limit_ms(uint64_t ns, long usual, long max)
@@ -141,8 +136,10 @@ static CURLcode set_timeouts(CURL *easy, const struct exporter_settings *setting
 
 static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
 {
-    CURLcode code = set_by_version(easy);
+    CURLcode code = set_protocols(easy);
 
+    if (code == CURLE_OK) /* else ending a transfer waits for the name server, however long */
+        code = curl_api_optional(libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_QUICK_EXIT, 1L));
     if (code == CURLE_OK)
         code = set_timeouts(easy, settings);
     if (code == CURLE_OK)

@@ -21,3 +21,8 @@ bool curl_api_load(struct err *err)
 {
     return library_load(&library, err);
 }
+
+CURLcode curl_api_optional(CURLcode code)
+{
+    return code == CURLE_UNKNOWN_OPTION || code == CURLE_NOT_BUILT_IN ? CURLE_OK : code;
+}

@@ -34,6 +34,19 @@ struct curl_api {
 /* All of it is NULL until curl_api_load has succeeded. */
 extern struct curl_api libcurl;
 
+/*
+ * Options that the header may be too old for, by number. libcurl itself is another one at run time,
+ * older or newer: so its version is not asked when this is compiled.
+ */
+enum {
+    CURL_OPTION_PROTOCOLS = 181,        /* until 7.85, from when on it is */
+    CURL_OPTION_PROTOCOLS_STR = 10318,  /* this one */
+    CURL_OPTION_QUICK_EXIT = 322        /* 7.87 */
+};
+
+/* What setting an option came to, if it may be unknown to this libcurl or its TLS library. */
+CURLcode curl_api_optional(CURLcode code);
+
 /* Loads libcurl if it is not loaded yet. Errors: false: `err` says why, as library_load does. */
 MUST_CHECK bool curl_api_load(struct err *err);
 
