@@ -514,7 +514,8 @@ const struct conf_option conf_options[] = {
         .otel = "CERTIFICATE",
         .otherwise = "the certificates of the system",
         .example = "/etc/pystrobe/ca.pem",
-        .help = "A file of certificates, in PEM, that the server is verified against.",
+        .help = "A file of certificates, in PEM, that the server, and a proxy that speaks TLS, are "
+                "verified against. No others count then. It is read for each connection.",
     },
     {
         .name = "cert_file",

@@ -174,8 +174,6 @@ static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
     if (code == CURLE_OK && settings->proxy)
         code = libcurl.easy_setopt(easy, CURLOPT_PROXY,
                                    strcmp(settings->proxy, "none") == 0 ? "" : settings->proxy);
-    if (code == CURLE_OK && settings->ca_file)
-        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
     /* Else a proxy that the connection is kept to would be shown the server's headers. */
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);

@@ -41,6 +41,7 @@ extern struct curl_api libcurl;
 enum {
     CURL_OPTION_PROTOCOLS = 181,        /* until 7.85, from when on it is */
     CURL_OPTION_PROTOCOLS_STR = 10318,  /* this one */
+    CURL_OPTION_CA_CACHE_TIMEOUT = 321, /* 7.87 */
     CURL_OPTION_QUICK_EXIT = 322        /* 7.87 */
 };
 

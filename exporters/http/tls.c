@@ -73,6 +73,27 @@ void http_tls_close(struct http_tls *tls)
     *tls = (struct http_tls){NULL, NULL};
 }
 
+/*
+ * A ca_file is all that is trusted: the directory that libcurl was built with would count beside
+ * it. libcurl 7.87 and later would use what it once read for a day, however often the file changes.
+ */
+static CURLcode set_ca(const struct exporter_settings *settings, CURL *easy)
+{
+    CURLcode code =
+        curl_api_optional(libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_CA_CACHE_TIMEOUT, 0L));
+
+    if (code != CURLE_OK || !settings->ca_file)
+        return code;
+    code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
+    if (code == CURLE_OK)
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
+    if (code == CURLE_OK)
+        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_CAPATH, (char *)NULL));
+    if (code == CURLE_OK)
+        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_PROXY_CAPATH, (char *)NULL));
+    return code;
+}
+
 CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -81,9 +102,7 @@ CURLcode http_tls_set(const struct exporter_settings *settings, CURL *easy)
         code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    if (code == CURLE_OK && settings->ca_file)
-        code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
-    return code;
+    return code == CURLE_OK ? set_ca(settings, easy) : code;
 }
 
 /* Gives: *out, ended with hidden_free. False: errno says why. */

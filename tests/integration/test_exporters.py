@@ -34,14 +34,19 @@ def certificate(tmp_path_factory):
     return cert, key
 
 
-def push(profile, url, env=None, **settings):
-    """(outcome, text) of one try."""
+def run_push_file(profile, url, env=None, under=(), **settings):
+    """The lines that push_file prints, run after the words `under`."""
     words = ["%s=%s" % item for item in dict(settings, type="pyroscope", url=url).items()]
-    done = subprocess.run([os.path.join(BUILD, "tests/tools/push_file"), profile, *words],
+    done = subprocess.run([*under, os.path.join(BUILD, "tests/tools/push_file"), profile, *words],
                           capture_output=True, text=True, timeout=live.DEADLINE_S, env=dict(os.environ, **(env or {})))
     assert done.stderr == ""
-    outcome, text = done.stdout.split("\n")[:2]
-    return outcome, text
+    return done.stdout.splitlines()
+
+
+def push(profile, url, **options):
+    """(outcome, text) of one try."""
+    lines = run_push_file(profile, url, **options)
+    return lines[0], lines[1]
 
 
 def test_a_push_is_understood(profile):

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP as servers in the field have it: certificates of every sort, proxies, and secrets that stay secret."""
 
+import shutil
 import ssl
 
+import pytest
+
 import live
-from certificates import context_of, tls  # noqa: F401 (tls is a fixture)
+from certificates import context_of, openssl, tls  # noqa: F401 (tls is a fixture)
+from doctors import can_run
 from receiver import Receiver
-from test_exporters import BUILD, profile, push  # noqa: F401 (profile is a fixture)
+from test_exporters import BUILD, certificate, profile, push, run_push_file  # noqa: F401 (two are fixtures)
 
 
 def test_a_certificate_of_a_ca_of_ones_own_is_taken(profile, tls):
@@ -14,6 +18,55 @@ def test_a_certificate_of_a_ca_of_ones_own_is_taken(profile, tls):
         assert push(profile, receiver.url, ca_file=tls / "ca.pem") == ("ok", "")
         outcome, text = push(profile, receiver.url)
     assert outcome == "retry" and "ca_file" in text
+
+
+@pytest.fixture
+def trusting(tls, tmp_path):
+    """Words that run a command where the system trusts the CA `ca`, and no other."""
+    folder = tmp_path / "trusted"
+    folder.mkdir()
+    for name in ("ca.pem", "ca-certificates.crt"):
+        shutil.copy(tls / "ca.pem", folder / name)
+    openssl("rehash", folder)
+    words = ["unshare", "-m", "sh", "-c", 'mount --bind %s /etc/ssl/certs && exec "$@"' % folder, "-"]
+    can_run(words)
+    return words
+
+
+def test_a_ca_file_is_all_that_is_trusted(profile, tls, trusting):
+    with Receiver(BUILD, tls=context_of(tls, "server")) as receiver:
+        if push(profile, receiver.url, under=trusting)[0] != "ok":
+            pytest.skip("this libcurl has its CAs elsewhere")
+        outcome, text = push(profile, receiver.url, under=trusting, ca_file=tls / "other.pem")
+        assert len(receiver.requests) == 1
+    assert outcome == "retry" and "ca_file" in text
+
+
+def test_a_ca_file_is_all_that_is_trusted_for_a_proxy(profile, tls, trusting):
+    """The receiver minds a request line with a whole URL: a refusal shows that the proxy was asked."""
+    with Receiver(BUILD, tls=context_of(tls, "server")) as receiver:
+        asked = {"url": "http://pyroscope.invalid:4040", "under": trusting, "proxy": receiver.url}
+        if push(profile, **asked)[0] != "refused":
+            pytest.skip("this libcurl has its CAs elsewhere")
+        outcome, text = push(profile, **asked, ca_file=tls / "other.pem")
+        assert len(receiver.requests) == 1
+    assert outcome == "retry" and "ca_file" in text
+
+
+def test_a_ca_file_that_is_replaced_is_read_again(profile, tls, certificate, tmp_path):
+    """The server changes to a certificate that the CA of before has not signed, and the file does so, too."""
+    ca_file, context = tmp_path / "ca.pem", context_of(tls, "server")
+    context.num_tickets = 0  # else the second connection goes on with the session of the first
+    shutil.copy(tls / "ca.pem", ca_file)
+
+    def rotate(_):
+        context.load_cert_chain(*certificate)
+        shutil.copy(certificate[0], ca_file)
+
+    with Receiver(BUILD, tls=context, on_push=rotate) as receiver:
+        receiver.answer((200, {"Connection": "close"}, b""))
+        lines = run_push_file(profile, receiver.url, ca_file=ca_file, times=2)
+    assert [line.split()[0] for line in lines] == ["ok", "ok"], lines
 
 
 def test_an_expired_certificate_is_called_so(profile, tls):
