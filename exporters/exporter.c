@@ -223,6 +223,14 @@ void exporter_wake(struct exporter *exporter)
         http_client_wake(client);
 }
 
+void exporter_reconnect(struct exporter *exporter)
+{
+    struct http_client *client = client_of(exporter);
+
+    if (client)
+        http_client_reconnect(client);
+}
+
 enum exporter_rc exporter_send(struct exporter *exporter, const struct batch *batch, int64_t now_ns,
                                struct exporter_answer *answer)
 {

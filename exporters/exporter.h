@@ -9,8 +9,9 @@
  *          exporter_in_flight_max at a time, and exporter_wait for what became of them; or
  *          exporter_send, which does both; exporter_close. A batch is tried once: queues, retries
  *          and threads are the caller's.
- * Threads: an exporter belongs to one thread at a time; exporter_wake and exporter_cancel may be
- *          called from any thread. exporter_global_init once, before threads.
+ * Threads: an exporter belongs to one thread at a time; exporter_wake, exporter_reconnect and
+ *          exporter_cancel may be called from any thread. exporter_global_init once, before
+ * threads.
  */
 #ifndef EXPORTERS_EXPORTER_H
 #define EXPORTERS_EXPORTER_H
@@ -146,6 +147,9 @@ MUST_CHECK bool exporter_wait(struct exporter *exporter, unsigned timeout_ms,
 
 /* Has an exporter_wait that is under way, or else the next one, return. */
 void exporter_wake(struct exporter *exporter);
+
+/* Has what is started from now on use new connections, if it sends to a server. */
+void exporter_reconnect(struct exporter *exporter);
 
 /*
  * Tries once to deliver a batch, with none under way; waits until it has ended.

@@ -201,7 +201,7 @@ static bool are_exporters_same(const struct conf *before, const struct conf *con
 
 static bool change_exporters(struct run *run, struct conf *conf, struct err *err)
 {
-    return are_exporters_same(run->conf, conf) ? publisher_set_labels(&run->publisher, conf, err)
+    return are_exporters_same(run->conf, conf) ? publisher_reload(&run->publisher, conf, err)
                                                : replace_exporters(run, conf, err);
 }
 

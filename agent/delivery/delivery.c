@@ -62,6 +62,11 @@ static void sink_wake(void *ctx)
     exporter_wake(ctx);
 }
 
+static void sink_reconnect(void *ctx)
+{
+    exporter_reconnect(ctx);
+}
+
 static void sink_cancel(void *ctx)
 {
     exporter_cancel(ctx);
@@ -78,6 +83,7 @@ struct delivery_sink delivery_sink_of(struct exporter *exporter)
         .start = sink_start,
         .wait = sink_wait,
         .wake = sink_wake,
+        .reconnect = sink_reconnect,
         .cancel = sink_cancel,
         .close = sink_close,
         .in_flight_max = exporter_in_flight_max(exporter),
@@ -223,6 +229,12 @@ void delivery_end_interval(struct delivery *delivery)
         flush_gathering(delivery, &delivery->gatherings[i]);
     /* As a time it is greater than those that an earlier run has left in the spool. */
     delivery->interval = utc_ns > delivery->interval ? utc_ns : delivery->interval + 1;
+}
+
+void delivery_reconnect(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->count; i++)
+        delivery->workers[i]->sink.reconnect(delivery->workers[i]->sink.ctx);
 }
 
 size_t delivery_count(const struct delivery *delivery)

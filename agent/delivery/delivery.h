@@ -45,6 +45,7 @@ struct delivery_sink {
     void (*start)(void *ctx, const struct batch *batch, int64_t now_ns, void *tag);
     bool (*wait)(void *ctx, unsigned timeout_ms, struct exporter_result *out);
     void (*wake)(void *ctx);
+    void (*reconnect)(void *ctx);
     void (*cancel)(void *ctx);
     void (*close)(void *ctx); /* once, when nothing uses it any more */
     size_t in_flight_max, profiles_max;
@@ -147,6 +148,9 @@ void delivery_put(struct delivery *delivery, enum exporter_form form,
 
 /* All profiles of an interval were put: its batches may go. */
 void delivery_end_interval(struct delivery *delivery);
+
+/* Has all exporters make new connections for what they send from now on. */
+void delivery_reconnect(struct delivery *delivery);
 
 /* How many exporters there are. */
 size_t delivery_count(const struct delivery *delivery);

@@ -189,7 +189,7 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
     return good;
 }
 
-bool publisher_set_labels(struct publisher *publisher, const struct conf *conf, struct err *err)
+bool publisher_reload(struct publisher *publisher, const struct conf *conf, struct err *err)
 {
     struct publisher next = *publisher;
 
@@ -204,6 +204,7 @@ bool publisher_set_labels(struct publisher *publisher, const struct conf *conf, 
                               next.label_count + next.otel.attributes.count);
     free(publisher->attributes);
     *publisher = next;
+    delivery_reconnect(publisher->delivery);
     return true;
 }
 

@@ -31,9 +31,12 @@ struct publisher {
 MUST_CHECK bool publisher_open(struct publisher *publisher, const struct conf *conf, bool held,
                                struct err *err);
 
-/* Takes the labels of other settings, which must outlive it then. False: out of memory. */
-MUST_CHECK bool publisher_set_labels(struct publisher *publisher, const struct conf *conf,
-                                     struct err *err);
+/*
+ * Takes the labels of other settings, which must outlive it then, for the same exporters; they make
+ * new connections. False: out of memory.
+ */
+MUST_CHECK bool publisher_reload(struct publisher *publisher, const struct conf *conf,
+                                 struct err *err);
 
 /*
  * The exporters that there are to be: those of the settings, or else the environment's.

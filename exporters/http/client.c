@@ -2,6 +2,7 @@
 /* client.c - the only file that knows how libcurl is kept within limits. */
 #include "exporters/http/client.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 #include "exporters/http/setup.h"
 #include "exporters/http/text.h"
 #include "exporters/http/tls.h"
+
+/* Connections that are older than that are not used again: the name may be another server's now. */
+#define LIFETIME_NS (3 * 60 * (int64_t)NS_PER_S)
 
 enum {
     CONNECT_DEFAULT_MS = 5000,
@@ -50,6 +54,9 @@ struct http_request {
 
 struct http_client {
     CURLM *multi;                  /* owned: has the connections that are kept */
+    pthread_mutex_t lock;          /* of `multi`: others than the client's thread wake it up */
+    atomic_bool stale;             /* those connections are not to be used again */
+    int64_t since_ns;              /* UTC, all of them are younger; 0: none was made yet */
     struct http_request *requests; /* owned */
     size_t count;
     struct http_login *login;   /* owned */
@@ -144,6 +151,8 @@ static CURLcode set_limits(CURL *easy, const struct exporter_settings *settings)
         code = set_timeouts(easy, settings);
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    if (code == CURLE_OK) /* each connection looks the name up */
+        code = libcurl.easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     if (code == CURLE_OK)
@@ -284,6 +293,8 @@ enum exporter_rc http_client_open(const struct exporter_settings *settings,
     if (!client)
         return rc;
     atomic_init(&client->canceled, false);
+    atomic_init(&client->stale, false);
+    (void)pthread_mutex_init(&client->lock, NULL); /* which cannot fail */
     rc = prepare_http_client(client, settings, resource, err);
     if (rc != EXPORTER_OK)
         goto fail;
@@ -316,6 +327,7 @@ void http_client_close(struct http_client *client)
         close_request(client, &client->requests[i]);
     free(client->requests);
     (void)libcurl.multi_cleanup(client->multi);
+    (void)pthread_mutex_destroy(&client->lock);
     libcurl.slist_free_all(client->headers);
     http_login_close(client->login);
     http_tls_close(&client->tls);
@@ -476,6 +488,8 @@ static void end_transfer(struct http_client *client, struct http_request *reques
     (void)libcurl.multi_remove_handle(client->multi, request->easy);
     request->code = code;
     take_reply(client, request);
+    if (!request->answered || request->reply.status == 429 || request->reply.status >= 500)
+        http_client_reconnect(client); /* the name may have another server by now, or several */
     if (has_other_secrets(client, request)) {
         request->again = true;
         if (set_secrets(request) == CURLE_OK && add_transfer(client, request))
@@ -521,6 +535,31 @@ static CURLcode set_body(struct http_request *request, const struct http_body *b
     return code;
 }
 
+/* Ends connections that are stale, with the handle that keeps them: once nothing is under way. */
+static void end_stale_connections(struct http_client *client, int64_t now_ns)
+{
+    int64_t age_ns = now_ns - client->since_ns;
+    CURLM *multi, *before = client->multi;
+
+    if (age_ns < 0 || age_ns > LIFETIME_NS)
+        http_client_reconnect(client);
+    if (!atomic_load(&client->stale))
+        return;
+    for (size_t i = 0; i < client->count; i++)
+        if (client->requests[i].running)
+            return;
+    multi = libcurl.multi_init();
+    if (!multi)
+        return;
+    atomic_store(&client->stale, false);
+    client->since_ns = now_ns;
+    (void)pthread_mutex_lock(&client->lock);
+    client->multi = multi;
+    (void)pthread_mutex_unlock(&client->lock);
+    (void)libcurl.multi_cleanup(before);
+    http_client_wake(client); /* if it was woken just before */
+}
+
 void http_client_start(struct http_client *client, struct http_request *request,
                        const struct http_body *body, int64_t now_ns, void *ctx)
 {
@@ -537,7 +576,10 @@ void http_client_start(struct http_client *client, struct http_request *request,
         end_request(request, EXPORTER_RETRY);
         return;
     }
-    if (set_body(request, body) != CURLE_OK) {
+    end_stale_connections(client, now_ns);
+    if (set_body(request, body) != CURLE_OK ||
+        libcurl.easy_setopt(request->easy, CURLOPT_FRESH_CONNECT,
+                            (long)atomic_load(&client->stale)) != CURLE_OK) {
         end_request(request, EXPORTER_NOMEM);
         return;
     }
@@ -612,11 +654,18 @@ bool http_client_wait(struct http_client *client, unsigned timeout_ms, struct ht
 
 void http_client_wake(struct http_client *client)
 {
+    (void)pthread_mutex_lock(&client->lock);
     (void)libcurl.multi_wakeup(client->multi);
+    (void)pthread_mutex_unlock(&client->lock);
+}
+
+void http_client_reconnect(struct http_client *client)
+{
+    atomic_store(&client->stale, true);
 }
 
 void http_client_cancel(struct http_client *client)
 {
     atomic_store(&client->canceled, true);
-    (void)libcurl.multi_wakeup(client->multi);
+    http_client_wake(client);
 }

@@ -7,9 +7,9 @@
  *
  * Shape:   http_client_open; http_client_begin, http_client_start, http_client_wait until it is
  *          done, http_client_end; http_client_close.
- * Threads: a client belongs to one thread at a time; http_client_wake and http_client_cancel may
- *          be called from any. libcurl resolves names in a thread of its own.
- * Needs:   exporter_global_init; SIGPIPE ignored, or blocked in the calling thread.
+ * Threads: a client belongs to one thread at a time; http_client_wake, http_client_reconnect and
+ *          http_client_cancel may be called from any. libcurl resolves names in a thread of its
+ * own. Needs:   exporter_global_init; SIGPIPE ignored, or blocked in the calling thread.
  */
 #ifndef EXPORTERS_HTTP_CLIENT_H
 #define EXPORTERS_HTTP_CLIENT_H
@@ -87,6 +87,9 @@ struct buf *http_request_buf(struct http_request *request);
  * and 403 (407: a proxy's) the files of secrets are read again, and if one has changed, the post
  * is tried once more.
  *
+ * A connection is kept for some minutes at most; after a 429, a 5xx or no answer at all new ones
+ * are made, for which the name is looked up again.
+ *
  * Takes: now_ns, UTC, which a date in Retry-After is held against.
  */
 void http_client_start(struct http_client *client, struct http_request *request,
@@ -105,6 +108,9 @@ void http_request_steps(const struct http_client *client, const struct http_requ
 
 /* Has a wait that is under way, or else the next one, return. */
 void http_client_wake(struct http_client *client);
+
+/* Has all requests that start from now on use new connections, and look names up again. */
+void http_client_reconnect(struct http_client *client);
 
 /* Makes all requests under way, and all later ones, end at once with EXPORTER_RETRY. */
 void http_client_cancel(struct http_client *client);

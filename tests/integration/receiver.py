@@ -140,6 +140,7 @@ class Receiver:
         self.errors = []  # requests that no client should send
         self.on_push = on_push
         self.limited = limited
+        self.on_request = None
         self._answers = []
         self._delays = (0.0, 0.0)
         self._changed = threading.Condition()
@@ -231,6 +232,8 @@ class Receiver:
 
     def _take(self, path, headers, body):
         """(status, headers, body) of the answer; what is wrong with a request decides before the script."""
+        if self.on_request:
+            self.on_request()
         with self._changed:
             scripted = self._answers.pop(0) if self._answers else 200
         status, extra, text = scripted if isinstance(scripted, tuple) else (scripted, {}, b"")

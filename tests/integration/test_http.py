@@ -13,6 +13,20 @@ from receiver import Receiver
 from test_exporters import BUILD, certificate, profile, push, run_push_file  # noqa: F401 (two are fixtures)
 
 
+PYTHON = [python for python in live.load_pythons()[0] if not python["root"]][-1]
+SETTINGS = """
+[agent]
+interval = 1s
+scan = 200ms
+control = %s/c.sock
+[target busy]
+cmdline = %s
+[exporter far]
+type = pyroscope
+url = http://pyro.test:%d
+"""
+
+
 def test_a_certificate_of_a_ca_of_ones_own_is_taken(profile, tls):
     with Receiver(BUILD, tls=context_of(tls, "server")) as receiver:
         assert push(profile, receiver.url, ca_file=tls / "ca.pem") == ("ok", "")
@@ -67,6 +81,41 @@ def test_a_ca_file_that_is_replaced_is_read_again(profile, tls, certificate, tmp
         receiver.answer((200, {"Connection": "close"}, b""))
         lines = run_push_file(profile, receiver.url, ca_file=ca_file, times=2)
     assert [line.split()[0] for line in lines] == ["ok", "ok"], lines
+
+
+@pytest.fixture
+def moving(tmp_path):
+    """(words, move): words that run a command for which pyro.test is 127.0.0.1, until move() says 127.0.0.2."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 pyro.test\n")
+    words = ["unshare", "-m", "sh", "-c", 'mount --bind %s /etc/hosts && exec "$@"' % hosts, "-"]
+    can_run(words)
+    return words, lambda: hosts.write_text("127.0.0.2 pyro.test\n")
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_server_that_fails_is_looked_up_again(profile, moving, status):
+    words, move = moving
+    with Receiver(BUILD) as old, Receiver(BUILD, host="127.0.0.2", port=old.port) as new:
+        old.on_request = move
+        old.answer(status, status)
+        lines = run_push_file(profile, "http://pyro.test:%d" % old.port, under=words, times=2)
+        assert [line.split()[0] for line in lines] == ["retry", "ok"], lines
+        assert len(old.requests) == len(new.requests) == 1
+
+
+def test_a_reload_looks_the_server_up_again(pystrobe, agent, start, moving, tmp_path):
+    words, move = moving
+    script = tmp_path / "busy.py"
+    script.write_text("print('{}', flush=True)\nwhile True: sum(range(10000))\n")
+    target = start(PYTHON, str(script))
+    target.read_json()
+    with Receiver(BUILD) as old, Receiver(BUILD, host="127.0.0.2", port=old.port) as new:
+        agent(SETTINGS % (tmp_path, script, old.port), under=words)
+        old.wait(2)
+        move()
+        assert pystrobe.run("reload", "--socket", tmp_path / "c.sock").returncode == 0
+        new.wait(2)
 
 
 def test_an_expired_certificate_is_called_so(profile, tls):
