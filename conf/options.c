@@ -512,7 +512,7 @@ const struct conf_option conf_options[] = {
         IN_SERVERS(ca_file),
         .type = CONF_TYPE_PATH,
         .otel = "CERTIFICATE",
-        .otherwise = "the certificates of the system",
+        .otherwise = "as SSL_CERT_FILE and SSL_CERT_DIR say, else those of the system",
         .example = "/etc/pystrobe/ca.pem",
         .help = "A file of certificates, in PEM, that the server, and a proxy that speaks TLS, are "
                 "verified against. No others count then. It is read for each connection.",
@@ -539,7 +539,7 @@ const struct conf_option conf_options[] = {
         .name = "proxy",
         IN_SERVERS(proxy),
         .type = CONF_TYPE_PROXY,
-        .otherwise = "as http_proxy, https_proxy and no_proxy say",
+        .otherwise = "as http_proxy, https_proxy, all_proxy and no_proxy say, in either case",
         .example = "http://proxy.example:3128",
         .help = "The proxy that the server is reached through.",
     },

@@ -248,6 +248,16 @@ static const char *port_problem(const char *text, const char *end)
     return port >= 1 && port <= 65535 ? NULL : "has a port that is not between 1 and 65535";
 }
 
+/* True for an IPv6 address, with a zone behind "%" (or "%25", as RFC 6874 has it) if any. */
+static bool is_ipv6(const char *text, const char *end)
+{
+    const char *zone = text + strspn(text, "0123456789abcdefABCDEF:.");
+
+    return zone == end ||
+           (zone > text && *zone == '%' &&
+            strspn(zone + 1, name_letters) + 1 == (size_t)(end - zone) && zone + 1 < end);
+}
+
 /* What is wrong with HOST[:PORT][/PATH]. */
 static const char *host_problem(const char *host)
 {
@@ -263,7 +273,7 @@ static const char *host_problem(const char *host)
     close = memchr(host, ']', (size_t)(end - host));
     if (!close || close == host + 1)
         return "has no host between \"[\" and \"]\"";
-    if (strspn(host + 1, "0123456789abcdefABCDEF:.%") != (size_t)(close - host - 1))
+    if (!is_ipv6(host + 1, close))
         return "has no IPv6 address between \"[\" and \"]\"";
     return port_problem(close + 1, end);
 }

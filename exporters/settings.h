@@ -127,6 +127,12 @@ struct exporter_settings {
     uint64_t stall_timeout_ns;   /* without a byte either way */
     const char *user_agent;      /* no key: it names this program */
 
+    /* No keys: what variables say where there is no key. libcurl itself reads those of other
+     * proxies. */
+    const char *http_proxy;    /* HTTP_PROXY, for http:// urls */
+    const char *ssl_cert_file; /* SSL_CERT_FILE and SSL_CERT_DIR: CAs, each in place of */
+    const char *ssl_cert_dir;  /* what libcurl was built with */
+
     const char *limits;      /* "pyroscope", "none"; NULL: as exporter_is_limited says */
     const char *legacy;      /* pyroscope: "ingest" for a server without Push; NULL: push */
     const char *compression; /* otlp: "none"; "gzip" or NULL: as profiles are given */

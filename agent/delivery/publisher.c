@@ -42,6 +42,25 @@ static void world_log(void *ctx, enum delivery_level level, const char *line)
     log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
 }
 
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && value[0] ? value : NULL;
+}
+
+/*
+ * What other programs heed of the environment, too, and libcurl does not. It leaves HTTP_PROXY
+ * out because a client sets that of a CGI program, which knows REQUEST_METHOD.
+ */
+static void fill_from_environment(struct exporter_settings *settings)
+{
+    if (!variable("http_proxy") && !variable("REQUEST_METHOD"))
+        settings->http_proxy = variable("HTTP_PROXY");
+    settings->ssl_cert_file = variable("SSL_CERT_FILE");
+    settings->ssl_cert_dir = variable("SSL_CERT_DIR");
+}
+
 /* Opens one exporter by what its section and the environment say. */
 static bool open_by(const struct otel *otel, const struct exporter_settings *section,
                     struct exporter **out, struct err *err)
@@ -51,6 +70,7 @@ static bool open_by(const struct otel *otel, const struct exporter_settings *sec
     struct secrets secrets;
 
     settings.user_agent = version_agent;
+    fill_from_environment(&settings);
     if (secrets_fetch(&settings, &secrets, err)) {
         if (settings.type->reads_otel)
             otel_fill(otel, &settings);

@@ -42,7 +42,7 @@ static const struct code_row by_code[] = {
                                   "http_proxy and https_proxy)"},
     {CURLE_COULDNT_CONNECT, " (is a server running there, and is the port in url right?)"},
     {CURLE_PEER_FAILED_VERIFICATION, " (a CA of your own goes to ca_file)"},
-    {CURLE_SSL_CACERT_BADFILE, " (ca_file wants certificates in PEM)"},
+    {CURLE_SSL_CACERT_BADFILE, " (ca_file, or else SSL_CERT_FILE, wants certificates in PEM)"},
     {CURLE_SSL_CERTPROBLEM, " (cert_file wants a certificate in PEM, and key_file its key)"},
 };
 

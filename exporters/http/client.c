@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/time_units.h"
 #include "exporters/http/advice.h"
@@ -175,14 +176,15 @@ static CURLcode set_callbacks(CURL *easy, struct http_request *request)
     return code;
 }
 
-/* Without a setting curl does as http_proxy, https_proxy and no_proxy say. */
+/* Without a setting curl does as http_proxy, https_proxy, all_proxy and no_proxy say. */
 static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
 {
+    bool plain = strncasecmp(settings->url, "http:", 5) == 0;
+    const char *proxy = !settings->proxy && plain ? settings->http_proxy : settings->proxy;
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_PROXYAUTH, (unsigned long)CURLAUTH_BASIC);
 
-    if (code == CURLE_OK && settings->proxy)
-        code = libcurl.easy_setopt(easy, CURLOPT_PROXY,
-                                   strcmp(settings->proxy, "none") == 0 ? "" : settings->proxy);
+    if (code == CURLE_OK && proxy)
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXY, strcmp(proxy, "none") == 0 ? "" : proxy);
     /* Else a proxy that the connection is kept to would be shown the server's headers. */
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);

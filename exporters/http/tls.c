@@ -79,18 +79,19 @@ void http_tls_close(struct http_tls *tls)
  */
 static CURLcode set_ca(const struct exporter_settings *settings, CURL *easy)
 {
+    const char *file = settings->ca_file ? settings->ca_file : settings->ssl_cert_file;
+    const char *dir = settings->ca_file ? NULL : settings->ssl_cert_dir;
     CURLcode code =
         curl_api_optional(libcurl.easy_setopt(easy, (CURLoption)CURL_OPTION_CA_CACHE_TIMEOUT, 0L));
 
-    if (code != CURLE_OK || !settings->ca_file)
-        return code;
-    code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
-    if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, settings->ca_file);
-    if (code == CURLE_OK)
-        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_CAPATH, (char *)NULL));
-    if (code == CURLE_OK)
-        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_PROXY_CAPATH, (char *)NULL));
+    if (code == CURLE_OK && file)
+        code = libcurl.easy_setopt(easy, CURLOPT_CAINFO, file);
+    if (code == CURLE_OK && file)
+        code = libcurl.easy_setopt(easy, CURLOPT_PROXY_CAINFO, file);
+    if (code == CURLE_OK && (settings->ca_file || dir))
+        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_CAPATH, dir));
+    if (code == CURLE_OK && (settings->ca_file || dir))
+        code = curl_api_optional(libcurl.easy_setopt(easy, CURLOPT_PROXY_CAPATH, dir));
     return code;
 }
 

@@ -3,6 +3,7 @@
 
 import http.server
 import os
+import shutil
 import socket
 import socketserver
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 import live
 import servers
 
-from certificates import context_of, tls  # noqa: F401: the second is a fixture
+from certificates import context_of, openssl, tls  # noqa: F401: the last is a fixture
 from doctors import NOBODY, can_run, doctor, needs_root
 from loopback import Loopback
 from receiver import Receiver
@@ -23,11 +24,11 @@ from test_otlp import BUILD, OtlpReceiver, otlp_pb2  # noqa: F401: the last is a
 
 @pytest.fixture
 def check(pystrobe, tmp_path):
-    """check(text, status) examines an ini of one exporter x, or of a spool; gives what was found of it."""
-    def run(text, status=1):
+    """check(text, status, **variables) examines an ini of one exporter x, or of a spool; gives what was found of it."""
+    def run(text, status=1, **variables):
         ini = tmp_path / "doctor.ini"
         ini.write_text(text)
-        found = doctor(pystrobe, "-c", ini, status=status)
+        found = doctor(pystrobe, "-c", ini, status=status, env=dict(os.environ, **variables))
         return found.get("exporter x") or found["spool"]
 
     return run
@@ -69,6 +70,35 @@ def serving(context=None, **answers):
 def test_a_server_that_answers_is_fine(check, kind, more):
     with serving() as server:
         assert check(exporter(server.url, more, kind=kind), status=0)[0] == "ok"
+
+
+def test_a_proxy_that_has_an_upper_case_variable_is_asked(check):
+    """libcurl itself reads http_proxy alone, as a client of a CGI program can set HTTP_PROXY."""
+    url = exporter("http://pyroscope.invalid:4040")
+    with serving() as proxy, serving(status=503) as other:
+        assert check(url, status=0, HTTP_PROXY=proxy.url)[0] == "ok"
+        assert check(url, status=0, HTTP_PROXY=other.url, http_proxy=proxy.url)[0] == "ok"
+        assert check(exporter(proxy.url), status=0, HTTP_PROXY=other.url, NO_PROXY="127.0.0.1")[0] == "ok"
+        assert check(url + "proxy = %s\n" % proxy.url, status=0, HTTP_PROXY=other.url)[0] == "ok"
+        assert check(url, HTTP_PROXY=proxy.url, REQUEST_METHOD="GET")[1].startswith("name:")
+        assert check(url.replace("http:", "https:"), HTTP_PROXY=proxy.url)[1].startswith("name:")
+
+
+def test_the_cas_that_variables_name_are_known(check, tls, tmp_path):
+    shutil.copy(tls / "ca.pem", tmp_path / "ca.pem")
+    openssl("rehash", tmp_path)
+    with serving(context_of(tls, "server")) as server:
+        assert check(exporter(server.url))[1].startswith("TLS:")
+        assert check(exporter(server.url), status=0, SSL_CERT_FILE=str(tls / "ca.pem"))[0] == "ok"
+        assert check(exporter(server.url), status=0, SSL_CERT_DIR=str(tmp_path))[0] == "ok"
+        pinned = exporter(server.url, "ca_file = %s\n" % (tls / "other.pem"))
+        for name, value in (("SSL_CERT_FILE", tls / "ca.pem"), ("SSL_CERT_DIR", tmp_path)):
+            assert check(pinned, **{name: str(value)})[1].startswith("TLS:")
+
+
+def test_a_url_may_have_an_address_with_a_zone(check):
+    with Loopback(Handler, host="::1") as server:
+        assert check(exporter(server.url.replace("::1", "::1%25lo")), status=0)[0] == "ok"
 
 
 @pytest.mark.parametrize("answers, told, cure_told", [

@@ -158,13 +158,13 @@ static void takes_bounds_of_a_spool_up_to_their_limits(void **state)
 static void reads_every_setting_of_a_pyroscope(void **state)
 {
     struct conf *conf =
-        conf_must_parse("[exporter far]\nurl = http://[::1]:4040/x\nheader.X-A = b; c\n"
+        conf_must_parse("[exporter far]\nurl = http://[fe80::1%25eth0]:4040/x\nheader.X-A = b; c\n"
                         "type = pyroscope\ntenant = t\ntoken_file = /t\nca_file = /c\n"
                         "timeout = 2s\nqueue_size = 3MiB\nretry = 1m\nheader.X-B = d\n");
     const struct exporter_settings *far = &conf->exporters[0];
 
     (void)state;
-    assert_string_equal(far->url, "http://[::1]:4040/x");
+    assert_string_equal(far->url, "http://[fe80::1%25eth0]:4040/x");
     assert_string_equal(far->tenant, "t");
     assert_string_equal(far->token.file, "/t");
     assert_string_equal(far->ca_file, "/c");
