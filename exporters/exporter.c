@@ -7,6 +7,7 @@
 #include "exporters/http/client.h"
 #include "exporters/http/curl_api.h"
 #include "exporters/http/hidden.h"
+#include "exporters/http/setup.h"
 #include "exporters/ops.h"
 
 /* What each row of exporter_types does. */
@@ -63,6 +64,11 @@ char *exporter_hide(const char *secret)
 void exporter_forget(char *secret)
 {
     hidden_free(secret);
+}
+
+bool exporter_takes_header(const struct exporter_settings *settings, const struct label *header)
+{
+    return http_setup_check_header(settings, header, NULL) == EXPORTER_OK;
 }
 
 void exporter_global_finish(void)

@@ -108,6 +108,9 @@ char *exporter_hide(const char *secret);
 /* Wipes and frees such a copy. NULL is fine. */
 void exporter_forget(char *secret);
 
+/* True if an exporter of these settings can send this header. */
+bool exporter_takes_header(const struct exporter_settings *settings, const struct label *header);
+
 /*
  * Makes an exporter from its settings, whose type is not NULL.
  *

@@ -17,7 +17,7 @@
 
 enum {
     OTLP_ID_SIZE = 16,
-    OTLP_ATTRIBUTES_MAX = 96 /* of one resource */
+    OTLP_ATTRIBUTES_MAX = 512 /* of one resource */
 };
 
 /* An attribute of a resource: a text if `str` is not NULL, else a number. Borrowed. */

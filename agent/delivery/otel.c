@@ -11,7 +11,26 @@
 
 #include "base/time_units.h"
 
-enum { NAME_MAX_BYTES = 64, TEXT_MAX = 64 * 1024, TIMEOUT_MAX_MS = 10 * 60 * 1000 };
+enum {
+    NAME_MAX_BYTES = 64,
+    TEXT_MAX = 64 * 1024, /* bytes of a list of pairs */
+    ARENA_MAX = 16 * 1024 * 1024,
+    TIMEOUT_MAX_MS = 10 * 60 * 1000
+};
+
+/* What is told of each kind of variable, once a process. */
+enum told {
+    TOLD_TIMEOUT = 1,
+    TOLD_COMPRESSION = 2,
+    TOLD_PROTOCOL = 4,
+    TOLD_HEADERS = 8,
+    TOLD_ATTRIBUTES = 16
+};
+
+struct pairs {
+    struct label *items; /* in the arena */
+    size_t count, bad;   /* `bad`: passed over */
+};
 
 typedef char *(*lookup_fn)(const char *name);
 
@@ -72,46 +91,108 @@ static const char *decode_attribute_text(struct arena *arena, const char *text, 
     return copy;
 }
 
-/* "k=v,k2=v2" as W3C baggage has it: what follows a ";" are properties, which mean nothing here. */
-static bool read_pairs(struct otel *otel, const char *text, struct otel_pairs *out)
+static void warn_once(const struct otel *otel, enum told what, const char *name, const char *text)
 {
-    struct label pair;
-    const char *end, *stop, *equals;
+    struct err line;
 
-    for (; text && *text; text = *end ? end + 1 : end) {
-        end = text + strcspn(text, ",");
-        stop = text + strcspn(text, ",;");
-        equals = memchr(text, '=', (size_t)(stop - text));
-        if (text + strspn(text, " \t") == end)
-            continue;
-        if (!equals || out->count == OTEL_PAIRS_MAX)
-            return false;
-        pair.name = decode_attribute_text(&otel->arena, text, equals);
-        pair.value = decode_attribute_text(&otel->arena, equals + 1, stop);
-        if (!pair.name || !pair.value || !pair.name[0])
-            return false;
-        out->items[out->count++] = pair;
-    }
-    return true;
+    if (*otel->told & what)
+        return;
+    *otel->told |= what;
+    err_set(&line, "%s: %s", name, text);
+    otel->warn(line.text);
 }
 
-/* Moves the headers to where secrets are. Those without a value say nothing. */
-static bool read_headers(struct otel *otel, const char *text)
+static void warn_of_pairs(const struct otel *otel, enum told what, const char *name, size_t bad)
 {
-    struct otel_pairs pairs = {.count = 0};
-    bool good = read_pairs(otel, text, &pairs);
-    char *value, *hidden;
+    struct err text;
 
-    for (size_t i = 0; i < pairs.count; i++) {
-        value = (char *)(uintptr_t)pairs.items[i].value; /* it lies in the arena */
-        hidden = value[0] ? exporter_hide(value) : NULL;
-        good = good && (hidden || !value[0]);
-        explicit_bzero(value, strlen(value));
-        if (hidden)
-            otel->headers[otel->header_count++] =
-                (struct exporter_secret_header){pairs.items[i].name, {.text = hidden}};
+    if (bad == 0)
+        return;
+    err_set(&text,
+            "%zu of its pairs cannot be used and are passed over; NAME=VALUE,NAME=VALUE is wanted",
+            bad);
+    warn_once(otel, what, name, text.text);
+}
+
+static bool decode_pair(struct otel *otel, const char *text, const char *stop, struct label *out)
+{
+    const char *equals = memchr(text, '=', (size_t)(stop - text));
+
+    if (!equals)
+        return false;
+    out->name = decode_attribute_text(&otel->arena, text, equals);
+    out->value = decode_attribute_text(&otel->arena, equals + 1, stop);
+    return out->name && out->value && out->name[0];
+}
+
+/* "k=v,k2=v2" as W3C baggage has it: what follows a ";" are properties, which mean nothing here. */
+static struct pairs read_pairs(struct otel *otel, const char *text)
+{
+    struct pairs out = {.items = NULL};
+    size_t most = 1;
+    const char *end;
+
+    for (const char *at = text; (at = strchr(at, ',')); at++)
+        most++;
+    if (strlen(text) <= TEXT_MAX)
+        out.items = arena_alloc(&otel->arena, most * sizeof(*out.items));
+    if (!out.items) {
+        out.bad = most;
+        return out;
     }
+    for (; *text; text = *end ? end + 1 : end) {
+        end = text + strcspn(text, ",");
+        if (text + strspn(text, " \t") == end)
+            continue;
+        if (decode_pair(otel, text, text + strcspn(text, ",;"), &out.items[out.count]))
+            out.count++;
+        else
+            out.bad++;
+    }
+    return out;
+}
+
+static void forget_headers(struct otel *otel)
+{
+    for (size_t i = 0; i < otel->header_count; i++)
+        exporter_forget((char *)(uintptr_t)otel->headers[i].value.text);
+    otel->header_count = 0;
+}
+
+/* Moves one header to where secrets are. One without a value says nothing. */
+static bool take_header(struct otel *otel, const struct exporter_settings *settings,
+                        const struct label *header)
+{
+    char *value = (char *)(uintptr_t)header->value; /* it lies in the arena */
+    bool good = exporter_takes_header(settings, header);
+    char *hidden = good && value[0] ? exporter_hide(value) : NULL;
+
+    good = good && (hidden || !value[0]);
+    explicit_bzero(value, strlen(value));
+    if (hidden)
+        otel->headers[otel->header_count++] =
+            (struct exporter_secret_header){header->name, {.text = hidden}};
     return good;
+}
+
+/* Fills in the headers that the exporter can send. */
+static void fill_headers(struct otel *otel, struct exporter_settings *settings)
+{
+    char name[NAME_MAX_BYTES];
+    const char *text = look_twice(otel->lookup, "HEADERS", name);
+    struct pairs pairs;
+
+    forget_headers(otel);
+    if (!text)
+        return;
+    pairs = read_pairs(otel, text);
+    otel->headers = arena_alloc(&otel->arena, (pairs.count + 1) * sizeof(*otel->headers));
+    for (size_t i = 0; i < pairs.count; i++)
+        if (!otel->headers || !take_header(otel, settings, &pairs.items[i]))
+            pairs.bad++;
+    warn_of_pairs(otel, TOLD_HEADERS, name, pairs.bad);
+    settings->secret_headers = otel->headers;
+    settings->secret_header_count = otel->header_count;
 }
 
 static bool read_timeout(const char *text, uint64_t *out_ns)
@@ -127,35 +208,41 @@ static bool read_timeout(const char *text, uint64_t *out_ns)
     return true;
 }
 
-static bool refuse_variable(struct err *err, const char *name, const char *wanted)
+static void fill_timeout(const struct otel *otel, struct exporter_settings *settings)
 {
-    err_set(err, "%s: is to be %s", name, wanted);
-    return false;
+    char name[NAME_MAX_BYTES];
+    const char *value = look_twice(otel->lookup, "TIMEOUT", name);
+
+    if (value && !read_timeout(value, &settings->timeout_ns))
+        warn_once(otel, TOLD_TIMEOUT, name,
+                  "is not 1 to 600000, in milliseconds; the default is used");
 }
 
-static bool read_endpoint(struct otel *otel, lookup_fn lookup, struct err *err)
+static void fill_compression(const struct otel *otel, struct exporter_settings *settings)
+{
+    char name[NAME_MAX_BYTES];
+    const char *value = look_twice(otel->lookup, "COMPRESSION", name);
+
+    if (value && strcmp(value, "none") != 0 && strcmp(value, "gzip") != 0)
+        warn_once(otel, TOLD_COMPRESSION, name, "is neither gzip nor none; the default is used");
+    else
+        settings->compression = value;
+}
+
+/* The endpoint, which the protocol goes with. */
+static void fill_url(const struct otel *otel, struct exporter_settings *settings)
 {
     char name[NAME_MAX_BYTES];
     const char *value;
 
-    otel->endpoint = look_twice(lookup, "ENDPOINT", name);
-    otel->endpoint_is_whole = strstr(name, "_PROFILES_") != NULL;
-    otel->certificate = look_twice(lookup, "CERTIFICATE", name);
-    otel->client_certificate = look_twice(lookup, "CLIENT_CERTIFICATE", name);
-    otel->client_key = look_twice(lookup, "CLIENT_KEY", name);
-    value = look_twice(lookup, "TIMEOUT", name);
-    if (value && !read_timeout(value, &otel->timeout_ns))
-        return refuse_variable(err, name, "1 to 600000 milliseconds");
-    value = otel->compression = look_twice(lookup, "COMPRESSION", name);
-    if (value && strcmp(value, "none") != 0 && strcmp(value, "gzip") != 0)
-        return refuse_variable(err, name, "gzip or none");
-    value = look_twice(lookup, "PROTOCOL", name);
-    if (value && otel->endpoint && strcmp(value, "http/protobuf") != 0)
-        return refuse_variable(err, name, "http/protobuf, which is all that pystrobe speaks");
-    value = look_twice(lookup, "HEADERS", name);
-    if (!read_headers(otel, value))
-        return refuse_variable(err, name, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
-    return true;
+    settings->url = look_twice(otel->lookup, "ENDPOINT", name);
+    settings->url_is_whole = settings->url && strstr(name, "_PROFILES_");
+    value = look_twice(otel->lookup, "PROTOCOL", name);
+    if (settings->url && value && strcmp(value, "http/protobuf") != 0)
+        warn_once(otel, TOLD_PROTOCOL, name,
+                  "this version speaks HTTP only: set OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT, or url "
+                  "of an [exporter] of type otlp, to the receiver's address for http/protobuf, "
+                  "whose port is 4318 as a rule");
 }
 
 bool otel_makes_exporter(char *(*lookup)(const char *name))
@@ -166,17 +253,26 @@ bool otel_makes_exporter(char *(*lookup)(const char *name))
     return look_twice(lookup, "ENDPOINT", name) && !(disabled && strcasecmp(disabled, "true") == 0);
 }
 
-bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *err)
+void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)(const char *line),
+               unsigned *told)
 {
-    static const char attributes[] = "OTEL_RESOURCE_ATTRIBUTES";
+    *out = (struct otel){.lookup = lookup, .warn = warn, .told = told};
+    arena_init(&out->arena, ARENA_MAX);
+}
 
-    *out = (struct otel){0};
-    arena_init(&out->arena, TEXT_MAX);
-    if (!read_endpoint(out, lookup, err))
-        return false;
-    if (!read_pairs(out, lookup_nonempty(lookup, attributes), &out->attributes))
-        return refuse_variable(err, attributes, "NAME=VALUE,NAME=VALUE with at most 32 pairs");
-    return true;
+/* Reads what holds for the resources of all exporters. */
+static void read_attributes(struct otel *otel)
+{
+    static const char name[] = "OTEL_RESOURCE_ATTRIBUTES";
+    const char *text = lookup_nonempty(otel->lookup, name);
+    struct pairs pairs;
+
+    if (!text || otel->attributes)
+        return;
+    pairs = read_pairs(otel, text);
+    warn_of_pairs(otel, TOLD_ATTRIBUTES, name, pairs.bad);
+    otel->attributes = pairs.items;
+    otel->attribute_count = pairs.count;
 }
 
 /* True if a section has headers of its own, or a login: they are for another server than ours. */
@@ -186,32 +282,29 @@ static bool has_headers(const struct exporter_settings *settings)
            settings->token.text || settings->token.file;
 }
 
-void otel_fill(const struct otel *otel, struct exporter_settings *settings)
+void otel_fill(struct otel *otel, struct exporter_settings *settings)
 {
-    if (!settings->url) {
-        settings->url = otel->endpoint;
-        settings->url_is_whole = otel->endpoint_is_whole;
-    }
+    char name[NAME_MAX_BYTES];
+
+    read_attributes(otel);
+    if (!settings->url)
+        fill_url(otel, settings);
     if (!settings->compression)
-        settings->compression = otel->compression;
+        fill_compression(otel, settings);
     if (settings->timeout_ns == 0)
-        settings->timeout_ns = otel->timeout_ns;
-    if (!has_headers(settings)) {
-        settings->secret_headers = otel->headers;
-        settings->secret_header_count = otel->header_count;
-    }
+        fill_timeout(otel, settings);
+    if (!has_headers(settings))
+        fill_headers(otel, settings);
     if (!settings->ca_file)
-        settings->ca_file = otel->certificate;
+        settings->ca_file = look_twice(otel->lookup, "CERTIFICATE", name);
     if (!settings->cert_file) {
-        settings->cert_file = otel->client_certificate;
-        settings->key_file = otel->client_key;
+        settings->cert_file = look_twice(otel->lookup, "CLIENT_CERTIFICATE", name);
+        settings->key_file = look_twice(otel->lookup, "CLIENT_KEY", name);
     }
 }
 
 void otel_finish(struct otel *otel)
 {
-    for (size_t i = 0; i < otel->header_count; i++)
-        exporter_forget((char *)(uintptr_t)otel->headers[i].value.text);
-    otel->header_count = 0;
+    forget_headers(otel);
     arena_finish(&otel->arena);
 }

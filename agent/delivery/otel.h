@@ -2,7 +2,9 @@
 /*
  * otel.h - what the OTEL_... variables of OpenTelemetry say to exporters of type otlp.
  *
- * Shape:   otel_read once, otel_fill for each such exporter, otel_finish.
+ * Shape:   otel_init once, otel_fill for each such exporter, otel_finish.
+ *          They are there for the application's SDK as a rule, so none of them is a mistake of
+ *          ours: what cannot be used is told once, and the default holds.
  * Source:  the specification's "OpenTelemetry Protocol Exporter" and "Environment
  *          Variable Specification". It names no OTEL_EXPORTER_OTLP_PROFILES_... yet;
  *          they are read like those of the other signals, and win over the general ones.
@@ -13,23 +15,15 @@
 #include "base/arena.h"
 #include "exporters/exporter.h"
 
-enum { OTEL_PAIRS_MAX = 32 };
-
-struct otel_pairs {
-    struct label items[OTEL_PAIRS_MAX];
-    size_t count;
-};
-
 struct otel {
-    struct arena arena;   /* owned: what is decoded, but for secrets */
-    const char *endpoint; /* NULL: none is named. These are the environment's */
-    bool endpoint_is_whole;
-    const char *certificate, *client_certificate, *client_key;
-    const char *compression;                               /* "gzip", "none"; NULL: not named */
-    uint64_t timeout_ns;                                   /* 0: none is named */
-    struct exporter_secret_header headers[OTEL_PAIRS_MAX]; /* texts owned: exporter_hide */
+    struct arena arena; /* owned: what is decoded, but for secrets */
+    char *(*lookup)(const char *name);
+    void (*warn)(const char *line);
+    unsigned *told;                         /* borrowed: what was told already */
+    struct exporter_secret_header *headers; /* texts owned: exporter_hide */
     size_t header_count;
-    struct otel_pairs attributes; /* of all resources; their service.name is not ours to take */
+    struct label *attributes; /* of all resources; their service.name is not ours to take */
+    size_t attribute_count;
 };
 
 /* True if an exporter is to be made where none is configured: there is an endpoint, and
@@ -37,15 +31,19 @@ struct otel {
 bool otel_makes_exporter(char *(*lookup)(const char *name));
 
 /*
- * Reads the variables. `lookup` is getenv or a test's own; what it gives must outlive *out.
+ * Begins. `lookup` is getenv or a test's own; what it gives must outlive *out. `warn` gets a line
+ * that names a variable, never its value; *told is 0 at first, and keeps it from saying so again.
  *
  * Gives:  *out, ended with otel_finish.
- * Errors: false: `err` names the variable that cannot be understood, never its value.
  */
-MUST_CHECK bool otel_read(char *(*lookup)(const char *name), struct otel *out, struct err *err);
+void otel_init(struct otel *out, char *(*lookup)(const char *name), void (*warn)(const char *line),
+               unsigned *told);
 
-/* Fills in what the settings of an exporter leave open. Lends until otel_finish. */
-void otel_fill(const struct otel *otel, struct exporter_settings *settings);
+/*
+ * Fills in what the settings of an exporter leave open; only those variables are looked at. Reads
+ * the attributes, too. Lends until the next otel_fill.
+ */
+void otel_fill(struct otel *otel, struct exporter_settings *settings);
 
 void otel_finish(struct otel *otel);
 

@@ -42,6 +42,18 @@ static void world_log(void *ctx, enum delivery_level level, const char *line)
     log_line(level == DELIVERY_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "%s", line);
 }
 
+static void warn_of_variable(const char *line)
+{
+    log_line(LOG_LEVEL_WARNING, "%s", line);
+}
+
+static void begin_otel(struct otel *out)
+{
+    static unsigned told;
+
+    otel_init(out, secrets_getenv, warn_of_variable, &told);
+}
+
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -62,7 +74,7 @@ static void fill_from_environment(struct exporter_settings *settings)
 }
 
 /* Opens one exporter by what its section and the environment say. */
-static bool open_by(const struct otel *otel, const struct exporter_settings *section,
+static bool open_by(struct otel *otel, const struct exporter_settings *section,
                     struct exporter **out, struct err *err)
 {
     struct exporter_settings settings = *section;
@@ -83,9 +95,11 @@ static bool open_by(const struct otel *otel, const struct exporter_settings *sec
 bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
                         struct err *err)
 {
-    struct otel otel = {0};
-    bool good = otel_read(secrets_getenv, &otel, err) && open_by(&otel, section, out, err);
+    struct otel otel;
+    bool good;
 
+    begin_otel(&otel);
+    good = open_by(&otel, section, out, err);
     otel_finish(&otel);
     return good;
 }
@@ -140,13 +154,13 @@ size_t publisher_wanted(const struct conf *conf, const struct exporter_settings 
 /* The labels of the settings, then what the environment says of all resources. */
 static struct label *join_attributes(const struct publisher *publisher)
 {
-    size_t count = publisher->label_count + publisher->otel.attributes.count;
+    size_t count = publisher->label_count + publisher->otel.attribute_count;
     struct label *all = calloc(count + 1, sizeof(*all));
 
     for (size_t i = 0; all && i < count; i++)
         all[i] = i < publisher->label_count
                      ? publisher->labels[i]
-                     : publisher->otel.attributes.items[i - publisher->label_count];
+                     : publisher->otel.attributes[i - publisher->label_count];
     return all;
 }
 
@@ -156,7 +170,7 @@ static bool open_otlp(struct publisher *publisher, struct err *err)
     publisher->attributes = join_attributes(publisher);
     if (publisher->attributes &&
         publisher_otlp_new(publisher->delivery, publisher->attributes,
-                           publisher->label_count + publisher->otel.attributes.count,
+                           publisher->label_count + publisher->otel.attribute_count,
                            &publisher->otlp))
         return true;
     err_set(err, "out of memory");
@@ -190,11 +204,11 @@ bool publisher_open(struct publisher *publisher, const struct conf *conf, bool h
 
     *publisher = (struct publisher){0};
     buf_init(&publisher->bytes, BYTES_MAX);
+    begin_otel(&publisher->otel);
     err_set(err, "out of memory");
     publisher->labels = conf->labels;
     publisher->label_count = conf->label_count;
-    good = open_delivery(publisher, &conf->agent, held, err) &&
-           otel_read(secrets_getenv, &publisher->otel, err);
+    good = open_delivery(publisher, &conf->agent, held, err);
     if (good)
         count = publisher_wanted(conf, &wanted);
     for (i = 0; good && i < count; i++)
@@ -221,7 +235,7 @@ bool publisher_reload(struct publisher *publisher, const struct conf *conf, stru
         return false;
     }
     publisher_otlp_set_labels(publisher->otlp, next.attributes,
-                              next.label_count + next.otel.attributes.count);
+                              next.label_count + next.otel.attribute_count);
     free(publisher->attributes);
     *publisher = next;
     delivery_reconnect(publisher->delivery);

@@ -170,8 +170,8 @@ static enum exporter_rc append_header(struct curl_slist **list, const char *name
     return rc;
 }
 
-static enum exporter_rc check_header(const struct exporter_settings *settings,
-                                     const struct label *header, struct err *err)
+enum exporter_rc http_setup_check_header(const struct exporter_settings *settings,
+                                         const struct label *header, struct err *err)
 {
     const char *wrong = NULL;
 
@@ -209,14 +209,14 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
     if (rc == EXPORTER_OK && settings->tenant)
         rc = append_header(list, "X-Scope-OrgID", settings->tenant);
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->header_count; i++) {
-        rc = check_header(settings, &settings->headers[i], err);
+        rc = http_setup_check_header(settings, &settings->headers[i], err);
         if (rc == EXPORTER_OK)
             rc = append_header(list, settings->headers[i].name, settings->headers[i].value);
     }
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->secret_header_count; i++) {
         const struct label name = {settings->secret_headers[i].name, ""};
 
-        rc = check_header(settings, &name, err); /* its value is http_login's */
+        rc = http_setup_check_header(settings, &name, err); /* its value is http_login's */
     }
     return rc;
 }

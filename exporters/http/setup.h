@@ -33,6 +33,10 @@ MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *s
                                                const struct http_resource *resource,
                                                struct curl_slist **out, struct err *err);
 
+/* Checks a header of the user's. Errors: EXPORTER_BAD_CONFIG. */
+MUST_CHECK enum exporter_rc http_setup_check_header(const struct exporter_settings *settings,
+                                                    const struct label *header, struct err *err);
+
 /* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
 MUST_CHECK enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err);
 

@@ -128,6 +128,50 @@ def test_the_environment_alone_makes_an_exporter(tmp_path, otlp_pb2):
     assert told["service.name"] == "named" and told["team"] == "a,b"
 
 
+# Variables of an application whose SDK speaks gRPC, and some that nobody can use.
+PAIRS = {"name%d" % i: "v%d" % i for i in range(40)}
+FOR_THE_SDK = {
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+    "OTEL_EXPORTER_OTLP_TIMEOUT": "10s", "OTEL_EXPORTER_OTLP_COMPRESSION": "zstd",
+    "OTEL_EXPORTER_OTLP_HEADERS": "Authorization: Bearer canary",
+    "OTEL_RESOURCE_ATTRIBUTES": "c," + ",".join("%s=%s" % pair for pair in PAIRS.items())}
+
+
+def warned_of(text):
+    assert "canary" not in text
+    return sorted(word for line in text.splitlines() for word in line.replace(":", " ").split() if word in FOR_THE_SDK)
+
+
+def test_variables_for_the_sdk_do_not_keep_a_store_empty(tmp_path):
+    done = run_exec(tmp_path, ["--store", tmp_path / "store"], FOR_THE_SDK)
+    assert list((tmp_path / "store").rglob("*.pb.gz"))
+    assert warned_of(done.stderr) == []
+
+
+def test_variables_for_the_sdk_that_cannot_be_used_are_told_once(tmp_path, otlp_pb2):
+    with OtlpReceiver() as receiver:
+        ini = tmp_path / "otlp.ini"
+        ini.write_text("".join("[exporter %s]\ntype = otlp\nurl = %s\n" % (name, receiver.url) for name in "ab"))
+        done = run_exec(tmp_path, ["-c", str(ini)], FOR_THE_SDK)
+    assert warned_of(done.stderr) == sorted(set(FOR_THE_SDK) - {"OTEL_EXPORTER_OTLP_ENDPOINT",
+                                                                "OTEL_EXPORTER_OTLP_PROTOCOL"})
+    request = otlp_pb2.ExportProfilesServiceRequest.FromString(receiver.requests[0][2])
+    assert PAIRS.items() <= attributes(request.resource_profiles[0].resource).items()
+
+
+def test_check_and_the_agent_agree_on_variables_for_the_sdk(pystrobe, agent, tmp_path):
+    text = "[agent]\n[target none]\ncmdline = /nowhere\n[exporter x]\ntype = otlp\n"
+    ini = tmp_path / "sdk.ini"
+    ini.write_text(text)
+    checked = pystrobe.run("check", "-c", ini, env=dict(os.environ, **FOR_THE_SDK))
+    running = agent(text, under=["env", *("%s=%s" % pair for pair in FOR_THE_SDK.items())])
+    running.wait_for_line("1 exporters")
+    assert checked.returncode == 0
+    assert warned_of(checked.stderr) == warned_of("".join(running.log)) == \
+        sorted(set(FOR_THE_SDK) - {"OTEL_EXPORTER_OTLP_ENDPOINT"})
+    assert "speaks HTTP only" in checked.stderr and "4318" in checked.stderr
+
+
 def test_the_environment_fills_in_what_a_section_leaves_out(tmp_path, otlp_pb2):
     with OtlpReceiver() as receiver, OtlpReceiver() as other:
         ini = tmp_path / "otlp.ini"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_otel.c - what the OTEL_... variables mean for an exporter. */
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/delivery/otel.h"
@@ -29,6 +30,23 @@ static void set(const char *const *pairs)
         variables[i] = pairs[i];
 }
 
+static char lines[1024]; /* what was warned of */
+static unsigned told;
+
+static void warn(const char *line)
+{
+    size_t used = strlen(lines);
+
+    (void)snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
+}
+
+static void begin(struct otel *out)
+{
+    lines[0] = '\0';
+    told = 0;
+    otel_init(out, look, warn, &told);
+}
+
 #define SET(...) set((const char *const[]){__VA_ARGS__, NULL})
 
 static void a_general_endpoint_is_a_base(void **state)
@@ -39,7 +57,7 @@ static void a_general_endpoint_is_a_base(void **state)
     (void)state;
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_TIMEOUT", "2500",
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca");
-    assert_true(otel_read(look, &otel, NULL));
+    begin(&otel);
     assert_true(otel_makes_exporter(look));
     otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://h:4318");
@@ -59,7 +77,7 @@ static void what_is_for_profiles_wins(void **state)
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT",
         "http://p/x", "OTEL_EXPORTER_OTLP_HEADERS", "a=1", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS",
         "b=2");
-    assert_true(otel_read(look, &otel, NULL));
+    begin(&otel);
     otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://p/x");
     assert_true(settings.url_is_whole);
@@ -82,7 +100,7 @@ static void settings_that_are_there_stay(void **state)
     (void)state;
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
         "OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca", "OTEL_EXPORTER_OTLP_HEADERS", "a=1");
-    assert_true(otel_read(look, &otel, NULL));
+    begin(&otel);
     otel_fill(&otel, &settings);
     assert_string_equal(settings.url, "http://mine");
     assert_int_equal(settings.timeout_ns, 1);
@@ -101,7 +119,7 @@ static void what_a_section_leaves_open_is_filled_in(void **state)
     SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_TIMEOUT", "5",
         "OTEL_EXPORTER_OTLP_COMPRESSION", "none", "OTEL_EXPORTER_OTLP_HEADERS", "a=1",
         "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/c", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k");
-    assert_true(otel_read(look, &otel, NULL));
+    begin(&otel);
     settings.compression = "gzip";
     otel_fill(&otel, &settings);
     assert_string_equal(settings.compression, "gzip");
@@ -128,7 +146,7 @@ static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **
 
     (void)state;
     SET("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20other");
-    assert_true(otel_read(look, &otel, NULL));
+    begin(&otel);
     for (i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
         settings = with[i];
         otel_fill(&otel, &settings);
@@ -139,16 +157,18 @@ static void a_login_of_the_section_keeps_headers_of_the_environment_away(void **
 
 static void pairs_are_decoded_as_baggage(void **state)
 {
+    struct exporter_settings settings = {0};
     struct otel otel;
 
     (void)state;
     SET("OTEL_RESOURCE_ATTRIBUTES", " team = a%20b%2C ,, host.name=h%zz;prop=1,empty=");
-    assert_true(otel_read(look, &otel, NULL));
-    assert_int_equal(otel.attributes.count, 3);
-    assert_string_equal(otel.attributes.items[0].name, "team");
-    assert_string_equal(otel.attributes.items[0].value, "a b,");
-    assert_string_equal(otel.attributes.items[1].value, "h%zz");
-    assert_string_equal(otel.attributes.items[2].value, "");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    assert_int_equal(otel.attribute_count, 3);
+    assert_string_equal(otel.attributes[0].name, "team");
+    assert_string_equal(otel.attributes[0].value, "a b,");
+    assert_string_equal(otel.attributes[1].value, "h%zz");
+    assert_string_equal(otel.attributes[2].value, "");
     otel_finish(&otel);
 }
 
@@ -165,30 +185,121 @@ static void no_endpoint_or_disabled_makes_no_exporter(void **state)
     assert_true(otel_makes_exporter(look));
 }
 
-static void what_cannot_be_understood_is_named_without_its_value(void **state)
+static void what_cannot_be_used_is_told_once_without_its_value(void **state)
 {
     static const char *const bad[][2] = {
         {"OTEL_EXPORTER_OTLP_TIMEOUT", "10s"},
+        {"OTEL_EXPORTER_OTLP_TIMEOUT", "0"},
         {"OTEL_EXPORTER_OTLP_PROFILES_TIMEOUT", "-7"},
         {"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"},
-        {"OTEL_EXPORTER_OTLP_HEADERS", "secret"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer secret"},
         {"OTEL_EXPORTER_OTLP_HEADERS", "a=%00secret"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "a=%0asecret"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "a b=secret"},
+        {"OTEL_EXPORTER_OTLP_HEADERS", "Content-Type=secret"},
         {"OTEL_RESOURCE_ATTRIBUTES", "=secret"},
+        {"OTEL_RESOURCE_ATTRIBUTES", "secret"},
     };
     struct otel otel;
-    struct err err;
-    size_t i;
 
     (void)state;
-    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct exporter_settings settings = {0}, other = {0};
+
         SET(bad[i][0], bad[i][1]);
-        assert_false(otel_read(look, &otel, &err));
-        assert_int_equal(strncmp(err.text, bad[i][0], strlen(bad[i][0])), 0);
-        assert_null(strstr(err.text, bad[i][1]));
+        begin(&otel);
+        otel_fill(&otel, &settings);
+        otel_fill(&otel, &other);
+
+        assert_int_equal(strncmp(lines, bad[i][0], strlen(bad[i][0])), 0);
+        assert_ptr_equal(strchr(lines, '\n') + 1, lines + strlen(lines));
+        assert_null(strstr(lines, "secret"));
+        assert_int_equal(settings.timeout_ns, 0);
+        assert_null(settings.compression);
+        assert_int_equal(settings.secret_header_count, 0);
+        assert_int_equal(otel.attribute_count, 0);
         otel_finish(&otel);
     }
-    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
-    assert_false(otel_read(look, &otel, &err));
+}
+
+static void another_protocol_is_told_with_the_cure(void **state)
+{
+    struct exporter_settings settings = {0}, mine = {.url = "http://mine"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    begin(&otel);
+    otel_fill(&otel, &mine);
+    assert_string_equal(lines, "");
+    otel_fill(&otel, &settings);
+
+    assert_non_null(strstr(lines, "OTEL_EXPORTER_OTLP_PROTOCOL: this version speaks HTTP only"));
+    assert_non_null(strstr(lines, "4318"));
+    assert_string_equal(settings.url, "http://h:4317");
+    otel_finish(&otel);
+}
+
+static void nothing_is_said_of_variables_whose_keys_are_there(void **state)
+{
+    struct exporter_settings settings = {
+        .url = "http://mine", .timeout_ns = 1, .compression = "gzip", .user = "u"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "OTEL_EXPORTER_OTLP_COMPRESSION", "zstd",
+        "OTEL_EXPORTER_OTLP_HEADERS", "odd");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+
+    assert_string_equal(lines, "");
+    otel_finish(&otel);
+}
+
+static void the_good_pairs_count_beside_bad_ones(void **state)
+{
+    struct exporter_settings settings = {.tenant = "t"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_RESOURCE_ATTRIBUTES", "a=1,b,=2,c=3", "OTEL_EXPORTER_OTLP_HEADERS",
+        "one=1,X-Scope-OrgID=other,odd,two=2");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+
+    assert_int_equal(otel.attribute_count, 2);
+    assert_string_equal(otel.attributes[1].name, "c");
+    assert_int_equal(settings.secret_header_count, 2);
+    assert_string_equal(settings.secret_headers[1].name, "two");
+    assert_string_equal(lines,
+                        "OTEL_RESOURCE_ATTRIBUTES: 2 of its pairs cannot be used and are passed "
+                        "over; NAME=VALUE,NAME=VALUE is wanted\n"
+                        "OTEL_EXPORTER_OTLP_HEADERS: 2 of its pairs cannot be used and are passed "
+                        "over; NAME=VALUE,NAME=VALUE is wanted\n");
+    otel_finish(&otel);
+}
+
+static void there_may_be_as_many_pairs_as_64_kib_hold(void **state)
+{
+    static char text[64 * 1024 + 2];
+    struct exporter_settings settings = {0};
+    struct otel otel;
+
+    (void)state;
+    for (size_t i = 0; i < 64 * 1024; i++)
+        text[i] = "a=1,"[i % 4];
+    SET("OTEL_RESOURCE_ATTRIBUTES", text);
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    assert_int_equal(otel.attribute_count, 16 * 1024);
+    assert_string_equal(lines, "");
+    otel_finish(&otel);
+
+    text[64 * 1024] = 'b';
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    assert_int_equal(otel.attribute_count, 0);
+    assert_non_null(strstr(lines, "OTEL_RESOURCE_ATTRIBUTES: "));
     otel_finish(&otel);
 }
 
@@ -202,7 +313,11 @@ int main(void)
         cmocka_unit_test(a_login_of_the_section_keeps_headers_of_the_environment_away),
         cmocka_unit_test(pairs_are_decoded_as_baggage),
         cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
-        cmocka_unit_test(what_cannot_be_understood_is_named_without_its_value),
+        cmocka_unit_test(what_cannot_be_used_is_told_once_without_its_value),
+        cmocka_unit_test(another_protocol_is_told_with_the_cure),
+        cmocka_unit_test(nothing_is_said_of_variables_whose_keys_are_there),
+        cmocka_unit_test(the_good_pairs_count_beside_bad_ones),
+        cmocka_unit_test(there_may_be_as_many_pairs_as_64_kib_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
