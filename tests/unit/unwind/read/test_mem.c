@@ -216,12 +216,15 @@ static int read_without_memory(const struct child *child)
 {
     struct err err = {""};
     struct mem *mem = NULL;
+    enum cpy_rc rc;
     char byte;
 
     if (mem_open_process(child->pid, child->proc_fd, &mem, &err) != CPY_OK ||
         !forbid_vm_readv(ENOMEM))
         return 255;
-    return mem_read(mem, (uintptr_t)&read_without_memory, &byte, 1) == CPY_NOMEM ? 0 : 1;
+    rc = mem_read(mem, (uintptr_t)&read_without_memory, &byte, 1);
+    mem_close(mem);
+    return rc == CPY_NOMEM ? 0 : 1;
 }
 
 static void tells_a_lack_of_memory_from_a_page_that_is_not_there(void **state)
