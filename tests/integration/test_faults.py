@@ -5,6 +5,7 @@ FAULT_TABLE=FILE writes the table of faults and outcomes there.
 """
 
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -103,14 +104,12 @@ def push(url, folder, protocol, times=1, size=0, **settings):
     """([Try], resident bytes at the most)"""
     path = folder / "profile.pb.gz"
     path.write_bytes(gzip.compress(b"\x32\x00") + bytes(size))  # string_table: [""]
-    argv = [os.path.join(profiles.BUILD, "tests/tools/push_file"), str(path), "type=" + protocol, "url=" + url,
-            "times=%d" % times, "timeout_ms=%d" % (TIMEOUT_S * 1000)] + ["%s=%s" % pair for pair in settings.items()]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-    lines = process.stdout.read().splitlines()
-    process.stdout.close()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0  # it has been waited for
-    return [Try(line) for line in lines], usage.ru_maxrss * 1024
+    tools = os.path.join(profiles.BUILD, "tests/tools")
+    argv = [tools + "/run_measured", str(folder / "usage"), tools + "/push_file", str(path), "type=" + protocol,
+            "url=" + url, "times=%d" % times, "timeout_ms=%d" % (TIMEOUT_S * 1000)]
+    done = subprocess.run(argv + ["%s=%s" % pair for pair in settings.items()], stdout=subprocess.PIPE, text=True)
+    usage = json.loads((folder / "usage").read_text())
+    return [Try(line) for line in done.stdout.splitlines()], usage["peak_kib"] * 1024
 
 
 def note(fault, protocol, one):
