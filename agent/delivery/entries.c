@@ -46,6 +46,8 @@ void delivery_entry_forget_batch(struct export_entry *entry)
 {
     if (!entry->file || entry->unwritten || entry->in_flight)
         return;
+    if (entry->file->profiles != entry->count)
+        return; /* it is a part, and the file has all */
     batch_unref(entry->batch);
     entry->batch = NULL;
 }

@@ -138,7 +138,7 @@ struct export_entry *delivery_entry_new(struct delivery *delivery, struct batch 
  */
 void delivery_entry_end(struct delivery *delivery, struct export_entry *entry);
 
-/* Frees the batch of an entry in memory, if the disk has it and nothing uses it there. */
+/* Frees the batch of an entry in memory, if the disk has just that and nothing uses it there. */
 void delivery_entry_forget_batch(struct export_entry *entry);
 
 /* An entry of a worker's queue is to be written. */

@@ -198,8 +198,12 @@ int spool_directory(const struct spool *spool)
 
 void spool_file_name(const struct spool_name *name, char out[SPOOL_FILE_NAME_SIZE])
 {
-    (void)snprintf(out, SPOOL_FILE_NAME_SIZE, "%016" PRIx64 "-%s%s", name->number, name->exporter,
-                   file_end);
+    char whole[NUMBER_DIGITS + 2] = "";
+
+    if (name->part_of > 0)
+        (void)snprintf(whole, sizeof(whole), "+%016" PRIx64, name->part_of);
+    (void)snprintf(out, SPOOL_FILE_NAME_SIZE, "%016" PRIx64 "%s-%s%s", name->number, whole,
+                   name->exporter, file_end);
 }
 
 bool spool_file_name_read(const char *text, struct spool_name *out)
@@ -207,13 +211,18 @@ bool spool_file_name_read(const char *text, struct spool_name *out)
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                   "0123456789_.-";
     char again[SPOOL_FILE_NAME_SIZE];
-    size_t size = strlen(text), fixed = NUMBER_DIGITS + 1 + sizeof(file_end) - 1;
-    struct spool_name got;
+    size_t size = strlen(text), start = NUMBER_DIGITS + 1, fixed = start + sizeof(file_end) - 1;
+    struct spool_name got = {0};
 
+    if (size > start && text[NUMBER_DIGITS] == '+') {
+        got.part_of = strtoull(text + start, NULL, 16);
+        start += NUMBER_DIGITS + 1;
+        fixed += NUMBER_DIGITS + 1;
+    }
     if (size <= fixed || size - fixed >= SPOOL_EXPORTER_SIZE)
         return false;
     got.number = strtoull(text, NULL, 16);
-    memcpy(got.exporter, text + NUMBER_DIGITS + 1, size - fixed);
+    memcpy(got.exporter, text + start, size - fixed);
     got.exporter[size - fixed] = '\0';
     spool_file_name(&got, again);
     /* The greatest numbers are left out, so that the next one never overflows. */
@@ -278,6 +287,28 @@ static int by_number(const void *a, const void *b)
     return strcmp(left->name.exporter, right->name.exporter);
 }
 
+/* Leaves out parts of a batch that is there as a whole, too, and parts of these. */
+static void drop_parts(struct spool *spool, struct spool_list *list)
+{
+    struct spool_item *items = list->items, whole;
+    size_t kept = 0;
+    struct err err;
+
+    for (size_t i = list->count; i-- > 0;) {
+        whole = items[i];
+        whole.name.number = whole.name.part_of;
+        if (whole.name.number == 0 || !bsearch(&whole, items, i, sizeof(whole), by_number))
+            continue;
+        if (spool->lock >= 0)
+            (void)spool_remove(spool, &items[i].name, &err); /* or the next run does */
+        items[i].name.number = 0;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (items[i].name.number > 0)
+            items[kept++] = items[i];
+    list->count = kept;
+}
+
 enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err)
 {
     DIR *dir = open_spool_stream(spool, ".");
@@ -298,6 +329,7 @@ enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err
     }
     if (list.count > 0)
         qsort(list.items, list.count, sizeof(list.items[0]), by_number);
+    drop_parts(spool, &list);
     *out = list;
     return SPOOL_OK;
 }

@@ -7,7 +7,10 @@
  * Threads: one may write (write, set_aside, list); any may take and remove.
  *
  * A file is named 0123456789abcdef-EXPORTER.batch: a number that is greater than that of any file
- * before it, and the exporter's name. It holds a batch as batch.h describes it. Besides there are:
+ * before it, and the exporter's name. It holds a batch as batch.h describes it. A part of a batch
+ * that could not be sent whole has 0123456789abcdef+WHOLE-EXPORTER.batch, WHOLE being the number of
+ * the file that has all of it: a crash may leave that one and parts, and then the parts go. Besides
+ * there are:
  *
  *   spool.lock  locked by the agent that has the spool; its process id, for a message
  *   lock/       what an older pystrobe (spool_v1.h) would lock: as it is a directory, that one does
@@ -44,11 +47,12 @@ enum {
     SPOOL_BAD_MAX = 10,         /* files that are kept in bad/ */
     SPOOL_BAD_BYTES = 4 << 20,  /* that each of them may take on the disk */
     SPOOL_EXPORTER_SIZE = 68,   /* settings allow for 64 letters, digits, "_", "." and "-" */
-    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 24
+    SPOOL_FILE_NAME_SIZE = SPOOL_EXPORTER_SIZE + 41
 };
 
 struct spool_name {
-    uint64_t number; /* 1 and up */
+    uint64_t number;  /* 1 and up */
+    uint64_t part_of; /* the number of the file that has this and more; 0: none */
     char exporter[SPOOL_EXPORTER_SIZE];
 };
 
@@ -91,7 +95,10 @@ void spool_unlock(struct spool *spool);
 /* The directory, for spool_v1.h. Lends it until spool_close. */
 int spool_directory(const struct spool *spool);
 
-/* Lists the batches, SPOOL_LIST_MAX at most. Gives: *out, ended with spool_list_finish. */
+/*
+ * Lists the batches, SPOOL_LIST_MAX at most. A part of one that is there is left out, and removed
+ * if the spool is our own. Gives: *out, ended with spool_list_finish.
+ */
 MUST_CHECK enum spool_rc spool_list(struct spool *spool, struct spool_list *out, struct err *err);
 void spool_list_finish(struct spool_list *list);
 

@@ -299,12 +299,13 @@ static void write_first(struct delivery *delivery)
     struct export_entry *entry = first.entry;
     struct spool_name name = {.number = writer->next_number++}; /* also of one that fails */
     struct batch *batch = entry->batch ? batch_ref(entry->batch) : NULL;
-    struct spool_file *file = NULL;
+    struct spool_file *file = NULL;            /* its own */
     struct err err = writer->stats.last_error; /* of the opening, if it is that */
     bool good = false, listed = writer->listed;
     uint64_t size = 0;
 
     (void)snprintf(name.exporter, sizeof(name.exporter), "%s", first.worker->name);
+    name.part_of = entry->file ? entry->file->name.number : 0;
     (void)pthread_mutex_unlock(&delivery->lock);
     if (batch && listed)
         good = make_room(delivery, batch->size, &err) &&

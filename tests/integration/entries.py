@@ -54,6 +54,7 @@ def read_profile(raw, at, number, exporter):
 def read(path):
     """The profiles of a batch; ValueError if the file is none."""
     number, _, exporter = os.path.basename(path)[:-len(".batch")].partition("-")
+    number = number.partition("+")[0]  # of a part: the number of the whole follows
     with open(path, "rb") as file:
         raw = file.read()
     if len(raw) < HEAD_SIZE or raw[:8] != MAGIC:

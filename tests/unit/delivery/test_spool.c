@@ -7,7 +7,9 @@
 #include "tests/unit/temp_tree.h"
 #include "tests/unit/unit_test.h"
 
-static const struct spool_name first = {1, "a"}, second = {2, "b.c-d_e"};
+static const struct spool_name first = {.number = 1, .exporter = "a"},
+                               second = {.number = 2, .exporter = "b.c-d_e"},
+                               part = {.number = 3, .part_of = 1, .exporter = "a"};
 
 static struct spool *open_spool(bool own)
 {
@@ -62,6 +64,9 @@ static void names_are_read_as_they_were_written_and_no_others(void **state)
         "000000000000000A-a.batch",
         "ffffffffffffffff-a.batch",
         "0000000000000001-0001.profile",
+        "0000000000000002+0000000000000000-a.batch",
+        "0000000000000002+a.batch",
+        "0000000000000002+0000000000000001.batch",
     };
     char too_long[SPOOL_FILE_NAME_SIZE + 8];
     char text[SPOOL_FILE_NAME_SIZE];
@@ -72,12 +77,50 @@ static void names_are_read_as_they_were_written_and_no_others(void **state)
     assert_string_equal(text, "0000000000000002-b.c-d_e.batch");
     assert_true(spool_file_name_read(text, &again));
     assert_int_equal(again.number, 2);
+    assert_int_equal(again.part_of, 0);
     assert_string_equal(again.exporter, "b.c-d_e");
+    spool_file_name(&part, text);
+    assert_string_equal(text, "0000000000000003+0000000000000001-a.batch");
+    assert_true(spool_file_name_read(text, &again));
+    assert_int_equal(again.number, 3);
+    assert_int_equal(again.part_of, 1);
+    assert_string_equal(again.exporter, "a");
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_false(spool_file_name_read(others[i], &again));
     (void)snprintf(too_long, sizeof(too_long), "0000000000000001-%0*d.batch", SPOOL_EXPORTER_SIZE,
                    0);
     assert_false(spool_file_name_read(too_long, &again));
+}
+
+static void parts_of_a_batch_that_is_there_as_a_whole_go(void **state)
+{
+    static const struct spool_name part_of_part = {4, 3, "a"}, alone = {5, 2, "a"},
+                                   others = {6, 1, "b"};
+    struct spool *spool = open_spool(true), *reader;
+    struct spool_list list;
+    struct err err = {""};
+
+    (void)state;
+    put(spool, &first, "one");
+    put(spool, &part, "one");
+    put(spool, &part_of_part, "one");
+    put(spool, &alone, "two");
+    put(spool, &others, "three");
+    reader = open_spool(false);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(spool_list(i == 0 ? reader : spool, &list, &err), SPOOL_OK);
+        assert_int_equal(list.count, 3);
+        assert_int_equal(list.items[0].name.number, 1);
+        assert_int_equal(list.items[1].name.number, 5);
+        assert_int_equal(list.items[2].name.number, 6);
+        spool_list_finish(&list);
+        /* Only who has the spool removes something. */
+        assert_int_equal(is_there("spool/0000000000000003+0000000000000001-a.batch"), i == 0);
+        assert_int_equal(is_there("spool/0000000000000004+0000000000000003-a.batch"), i == 0);
+    }
+    assert_true(is_there("spool/0000000000000005+0000000000000002-a.batch"));
+    spool_close(reader);
+    spool_close(spool);
 }
 
 static void what_is_listed_and_taken_is_what_was_written(void **state)
@@ -166,7 +209,7 @@ static void an_older_version_is_kept_out(void **state)
 static void what_is_no_batch_goes_to_bad_and_the_rest_stays(void **state)
 {
     struct spool *spool = open_spool(true);
-    const struct spool_name third = {3, "a"};
+    const struct spool_name third = {.number = 3, .exporter = "a"};
     struct spool_held held;
     struct spool_list list;
     struct err err = {""};
@@ -259,6 +302,7 @@ int main(void)
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_read_as_they_were_written_and_no_others),
+        IN_TREE(parts_of_a_batch_that_is_there_as_a_whole_go),
         IN_TREE(what_is_listed_and_taken_is_what_was_written),
         IN_TREE(one_that_is_being_sent_is_nobody_elses),
         IN_TREE(a_spool_belongs_to_one_agent),

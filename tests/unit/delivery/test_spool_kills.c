@@ -25,7 +25,8 @@ enum {
 /* What is done with a file; true: it was. */
 typedef bool deed(struct spool *spool, struct err *err);
 
-static const struct spool_name before = {1, "a"}, written = {2, "a"};
+static const struct spool_name before = {.number = 1, .exporter = "a"},
+                               written = {.number = 2, .exporter = "a"};
 
 static struct batch *example(void)
 {

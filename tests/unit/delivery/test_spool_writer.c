@@ -2,9 +2,11 @@
 /* test_spool_writer.c - a delivery with a spool loses nothing, and an older version's is taken up.
  */
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "agent/delivery/spool.h"
 #include "agent/delivery/spool_v1.h"
+#include "tests/unit/batch_of_one.h"
 #include "tests/unit/delivery/delivery_fixture.h"
 #include "tests/unit/temp_tree.h"
 
@@ -137,6 +139,89 @@ static void of_a_batch_that_was_taken_in_part_only_the_rest_is_sent_again(void *
     fixture_start(fix);
     FIXTURE_UNTIL(fix, stats.sent == 1 && stats.queued == 0, SECOND);
     assert_string_equal(fake->got, "b ");
+    assert_true(fixture_free(fix));
+}
+
+/* Puts a part of the first batch beside it, as a kill leaves them before the whole is removed. */
+static void leave_part(const char *service)
+{
+    const struct exporter_profile profile = {
+        .service = service, .start_ns = 5, .bytes = service, .size = strlen(service)};
+    struct batch *batch = batch_of_one(EXPORTER_PER_TYPE, &profile);
+    struct spool *spool = NULL;
+    struct err err = {""};
+    uint64_t size;
+
+    assert_non_null(batch);
+    assert_int_equal(spool_open(tree_path("spool"), true, &spool, &err), SPOOL_OK);
+    assert_int_equal(spool_write(spool, &(struct spool_name){2, 1, "a"}, batch, &size, &err),
+                     SPOOL_OK);
+    spool_close(spool);
+    batch_unref(batch);
+}
+
+static void of_a_batch_and_its_part_only_the_whole_is_sent(void **state)
+{
+    struct fixture *fix = begin(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_stats stats;
+
+    (void)state;
+    fake->rc = EXPORTER_RETRY;
+    fixture_start(fix);
+    fixture_interval(fix, "abc");
+    FIXTURE_UNTIL(fix, stats.in_spool == 3, 0);
+    assert_true(fixture_free(fix));
+    leave_part("b");
+    assert_int_equal(count_files(".batch"), 2);
+
+    fix = begin(NULL);
+    fake = fixture_add(fix, "a", &usual);
+    fixture_start(fix);
+    FIXTURE_UNTIL(fix, stats.sent == 3 && stats.queued == 0, SECOND);
+    AWAIT(count_files(".batch") == 0);
+    assert_string_equal(fake->got, "a b c ");
+    assert_true(fixture_free(fix));
+}
+
+enum { TRIES = 6 };
+
+/* Takes no batch of several, and each profile at the last try. */
+static enum exporter_rc take_one_at_last_try(void *ctx, const struct batch *batch,
+                                             struct exporter_answer *answer)
+{
+    unsigned *tries = ctx;
+
+    (void)answer;
+    if (batch->count > 1)
+        return EXPORTER_REFUSED;
+    return ++tries[batch->profiles[0].service[0] - 'a'] < TRIES ? EXPORTER_RETRY : EXPORTER_OK;
+}
+
+static void parts_that_the_disk_does_not_take_are_sent_as_such(void **state)
+{
+    struct fixture *fix = begin(NULL);
+    struct fake *fake = fixture_add(fix, "a", &usual);
+    struct delivery_spool_stats spool;
+    struct delivery_stats stats;
+    unsigned tries[2] = {0};
+
+    (void)state;
+    fake->judge = take_one_at_last_try;
+    fake->ctx = tries;
+    fake->hold = true;
+    fixture_start(fix);
+    fixture_interval(fix, "ab");
+    AWAIT(fake->starts == 1);
+    assert_int_equal(mkdir(tree_path("spool/0000000000000002+0000000000000001-a.batch"), 0700), 0);
+    assert_int_equal(mkdir(tree_path("spool/0000000000000003+0000000000000001-a.batch"), 0700), 0);
+    fake->hold = false;
+    FIXTURE_UNTIL(fix, stats.sent == 2 && stats.queued == 0, SECOND);
+    delivery_spool_stats(fix->delivery, &spool);
+    assert_true(spool.failing);
+    assert_int_equal(tries[0], TRIES);
+    assert_int_equal(tries[1], TRIES);
+    assert_int_equal(strlen(fake->got), strlen("a b "));
     assert_true(fixture_free(fix));
 }
 
@@ -309,6 +394,8 @@ int main(void)
         IN_TREE(what_was_not_delivered_is_sent_by_the_next_run),
         IN_TREE(what_waited_without_limits_is_sent_where_they_hold_now),
         IN_TREE(of_a_batch_that_was_taken_in_part_only_the_rest_is_sent_again),
+        IN_TREE(of_a_batch_and_its_part_only_the_whole_is_sent),
+        IN_TREE(parts_that_the_disk_does_not_take_are_sent_as_such),
         IN_TREE(what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told),
         IN_TREE(the_oldest_are_dropped_where_there_is_no_room),
         IN_TREE(what_is_too_old_leaves_the_spool),
