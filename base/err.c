@@ -4,17 +4,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WHOLE_MAX = 4096 }; /* bytes of a text before it is cut */
+#include "base/utf8.h"
 
-/* True inside a UTF-8 character: a cut may not be made before such a byte. */
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
+enum { WHOLE_MAX = 4096 }; /* bytes of a text before it is cut */
 
 /* The beginning says where a failure happened, and the end often why: the middle goes. */
 static void cut_middle(const char *whole, struct err *err)
@@ -27,9 +22,9 @@ static void cut_middle(const char *whole, struct err *err)
         memcpy(err->text, whole, size + 1);
         return;
     }
-    while (head > 0 && is_continuation(whole[head]))
+    while (head > 0 && utf8_is_continuation(whole[head]))
         head--;
-    while (is_continuation(whole[tail]))
+    while (utf8_is_continuation(whole[tail]))
         tail++;
     (void)snprintf(err->text, sizeof(err->text), "%.*s%s%s", (int)head, whole, gap, whole + tail);
 }

@@ -29,7 +29,7 @@ size_t utf8_decode(const void *bytes, size_t size, uint32_t *out)
         return 0;
     c = length == 1 ? at[0] : at[0] & (0x7fU >> length);
     for (i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
+        if (!utf8_is_continuation((char)at[i]))
             return 0;
         c = c << 6 | (at[i] & 0x3f);
     }

@@ -31,6 +31,12 @@ size_t utf8_decode(const void *bytes, size_t size, uint32_t *out);
 /* Encodes a character. Gives its length, 1 to 4; 0: `c` is a surrogate or above U+10FFFF. */
 size_t utf8_encode(uint32_t c, char out[UTF8_CHAR_MAX]);
 
+/* True for a byte within a character: text is not cut before it. */
+static inline bool utf8_is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
 /* True for control characters, which a terminal obeys: C0, DEL and C1. */
 bool utf8_is_control(uint32_t c);
 

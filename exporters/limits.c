@@ -2,6 +2,7 @@
 /* limits.c - which limits hold for an exporter, and the names that every Pyroscope takes. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "exporters/settings.h"
 
 static bool is_label_digit(char c)
@@ -24,7 +25,7 @@ bool exporter_label_name(const char *name, char out[EXPORTER_LABEL_NAME_MAX + 1]
     if (is_label_digit(*at))
         out[used++] = '_';
     for (; *at && used < EXPORTER_LABEL_NAME_MAX; at++) {
-        if (((unsigned char)*at & 0xc0) == 0x80) /* one "_" stands for all bytes of a character */
+        if (utf8_is_continuation(*at)) /* one "_" stands for all bytes of a character */
             continue;
         c = is_label_char(*at) ? *at : '_';
         if (used != 1 || c != '_' || out[0] != '_')

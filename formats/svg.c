@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "formats/text.h"
 #include "formats/tree.h"
 #include "formats/writers.h"
@@ -77,7 +78,7 @@ static void add_fitting_label(const struct picture *p, const char *name, double 
     struct buf cut;
 
     while (name[size] && letters < room) {
-        for (size++; ((unsigned char)name[size] & 0xc0) == 0x80;)
+        for (size++; utf8_is_continuation(name[size]);)
             size++;
         letters++;
     }

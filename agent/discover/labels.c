@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/host/escape.h"
+#include "base/utf8.h"
 
 const char *const labels_found[] = {"host.name",
                                     "container.id",
@@ -70,7 +71,7 @@ void labels_clean(const char *text, char *out, size_t size)
     escape_add(&clean, text, strnlen(text, 4 * size));
     used = buf_failed(&clean) ? 0 : clean.size;
     if (used >= size)
-        for (used = size - 1; used > 0 && (clean.data[used] & 0xc0) == 0x80; used--)
+        for (used = size - 1; used > 0 && utf8_is_continuation((char)clean.data[used]); used--)
             ; /* not in the middle of a character */
     if (used > 0)
         memcpy(out, clean.data, used);

@@ -38,7 +38,7 @@ static void shorten_filter(struct top_state *state)
 {
     size_t used = strlen(state->filter);
 
-    while (used > 0 && ((unsigned char)state->filter[used - 1] & 0xc0) == 0x80)
+    while (used > 0 && utf8_is_continuation(state->filter[used - 1]))
         used--;
     state->filter[used > 0 ? used - 1 : 0] = '\0';
 }
