@@ -67,7 +67,8 @@ void conf_section_add(struct conf_build *build, struct conf_section *section)
     build->conf->origin->count[section->kind]++;
 }
 
-/* The section of this kind and name, NULL for kinds without one; NULL: there is none. */
+/* Finds the section of this kind and name (NULL for kinds whose sections have no name). Gives NULL
+ * if it is not there. */
 static struct conf_section *find_conf_section(const struct conf_build *build, enum conf_kind kind,
                                               const char *name)
 {

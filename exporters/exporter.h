@@ -10,8 +10,8 @@
  *          exporter_send, which does both; exporter_close. A batch is tried once: queues, retries
  *          and threads are the caller's.
  * Threads: an exporter belongs to one thread at a time; exporter_wake, exporter_reconnect and
- *          exporter_cancel may be called from any thread. exporter_global_init once, before
- * threads.
+ *          exporter_cancel may be called from any thread. exporter_global_init comes once, before
+ *          any thread is started.
  */
 #ifndef EXPORTERS_EXPORTER_H
 #define EXPORTERS_EXPORTER_H

@@ -9,7 +9,7 @@
 #include "agent/serve/control_client.h"
 #include "agent/serve/state.h"
 
-/* A line as state_exporters writes it; what is none is passed over. */
+/* Adds the finding for a line as state_exporters writes it; any other line is ignored. */
 static void report_exporter(struct findings *out, const char *line)
 {
     char pace[16], name[4 * STATE_NAME_MAX], figures[EXPORT_PACE_MAX], check[sizeof(name) + 16];

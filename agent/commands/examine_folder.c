@@ -40,8 +40,8 @@ static int try_profile_write(const char *folder)
     return cause;
 }
 
-/* The first thing of a directory that we cannot use, or that is of another user than it. Gives an
- * errno: EPERM for the latter; 0: there is none. */
+/* Finds the first file or folder below a directory that we cannot use, or that has another owner
+ * than the directory. Gives an errno, EPERM for another owner, and its path; 0: all is fine. */
 static int find_spoiled(const char *folder, char out[PATH_BYTES])
 {
     char path[PATH_BYTES], *paths[] = {path, NULL};
@@ -72,7 +72,7 @@ static int find_spoiled(const char *folder, char out[PATH_BYTES])
     return cause;
 }
 
-/* As another user leaves it who has used the directory, an older pystrobe of root's for one. */
+/* Tells of a file or folder that another user has left there, such as an older pystrobe as root. */
 static void examine_entries(struct findings *out, const char *check, const char *folder)
 {
     char entry[PATH_BYTES], cure[2 * PATH_BYTES + 64];

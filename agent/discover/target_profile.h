@@ -16,7 +16,7 @@ enum service_split { SPLIT_NONE, SPLIT_PROCESS, SPLIT_THREAD };
 struct target_profile {
     char service[256];
     struct labels labels;
-    uint32_t auto_labels; /* bit set: indices into found_labels of naming.c */
+    uint32_t auto_labels; /* bit set: indices into labels_found of labels.h */
     bool otel_name;       /* a service.name that the process publishes replaces `service` */
     double rate_hz;
     enum service_split split;

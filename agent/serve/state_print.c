@@ -127,9 +127,10 @@ static void exporters_text(const struct state *state, struct buf *out)
                     d->sent, d->queued, d->retried, d->refused,
                     d->dropped_full + d->dropped_old + d->dropped_stop,
                     d->behind ? "; it FALLS BEHIND" : "");
-        export_log_pace(d, pace);
-        if (d->behind)
+        if (d->behind) {
+            export_log_pace(d, pace);
             buf_add_fmt(out, "\n          %s; %s", pace, EXPORT_BEHIND_CURE);
+        }
         if (d->last_error.text[0]) {
             buf_add_str(out, "\n          last error: ");
             escape_add_str(out, d->last_error.text);

@@ -540,9 +540,12 @@ static CURLcode set_body(struct http_request *request, const struct http_body *b
 /* Ends connections that are stale, with the handle that keeps them: once nothing is under way. */
 static void end_stale_connections(struct http_client *client, int64_t now_ns)
 {
-    int64_t age_ns = now_ns - client->since_ns;
+    int64_t age_ns;
     CURLM *multi, *before = client->multi;
 
+    if (client->since_ns == 0)
+        client->since_ns = now_ns;
+    age_ns = now_ns - client->since_ns;
     if (age_ns < 0 || age_ns > LIFETIME_NS)
         http_client_reconnect(client);
     if (!atomic_load(&client->stale))

@@ -30,7 +30,7 @@ struct http_reply {
     bool unsent;               /* no byte of the request went out: nobody was reached */
     int64_t date_ns;           /* the server's clock, UTC; 0: it did not say */
     const char *url;           /* that was asked for; lent until http_client_close */
-    char type[HTTP_TYPE_MAX];  /* Content-Type, fit to be printed; "": there is none */
+    char type[HTTP_TYPE_MAX];  /* Content-Type without bytes that drive a terminal; "": absent */
     const unsigned char *body; /* lent until http_client_end */
     size_t size;
 };

@@ -12,7 +12,7 @@
 /* What tells one protocol from another. */
 struct http_protocol {
     const char *server; /* with its article: "a Pyroscope" */
-    const char *hint;   /* what to try where there is none; "": nothing */
+    const char *hint;   /* what to try if the server is not one of these; or "" */
     const long *again;  /* the statuses after which the same is to be sent again */
     size_t again_count;
     bool (*is_answer)(const struct http_reply *reply); /* of such a server, which has a 2xx */

@@ -38,7 +38,7 @@ static void begin(struct ticks *ticks, struct tick *tick, uint64_t *count, size_
     }
 }
 
-/* Makes one of those anew with another period. */
+/* Removes a tick and adds it again with another period. */
 static void add_again(struct ticks *ticks, struct tick *tick, uint64_t period_ns, uint64_t now)
 {
     uint64_t *count = tick->of;
