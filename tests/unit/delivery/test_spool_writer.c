@@ -21,6 +21,21 @@ static struct fixture *begin(const struct delivery_spool *more)
     return delivery_fixture_new(&spool);
 }
 
+/* A run whose exporter takes nothing: it leaves a batch of an interval in the spool. */
+static void leave_batch(const char *exporter, const char *services)
+{
+    struct fixture *fix = begin(NULL);
+    struct fake *fake = fixture_add(fix, exporter, &usual);
+    struct delivery_stats stats;
+
+    fake->rc = EXPORTER_RETRY;
+    fixture_start(fix);
+    fixture_interval(fix, services);
+    FIXTURE_UNTIL(fix, stats.in_spool == strlen(services) && stats.retried > 0, SECOND / 4);
+    assert_true(delivery_stop(fix->delivery, fixture_now(fix)));
+    assert_true(fixture_free(fix));
+}
+
 static size_t count_files(const char *ending)
 {
     DIR *dir = opendir(tree_path("spool"));
@@ -88,18 +103,12 @@ static void what_was_not_delivered_is_sent_by_the_next_run(void **state)
 
 static void what_waited_without_limits_is_sent_where_they_hold_now(void **state)
 {
-    struct fixture *fix = begin(NULL);
-    struct fake *fake = fixture_add(fix, "a", &usual);
     struct delivery_stats stats;
+    struct fixture *fix;
+    struct fake *fake;
 
     (void)state;
-    fake->rc = EXPORTER_RETRY;
-    fixture_start(fix);
-    fixture_interval(fix, "abc");
-    FIXTURE_UNTIL(fix, stats.in_spool == 3 && stats.retried > 0, SECOND / 4);
-    assert_true(delivery_stop(fix->delivery, fixture_now(fix)));
-    assert_true(fixture_free(fix));
-
+    leave_batch("a", "abc");
     fix = begin(NULL);
     fix->limited = true;
     fake = fixture_add(fix, "a", &usual);
@@ -162,19 +171,14 @@ static void leave_part(const char *service)
 
 static void of_a_batch_and_its_part_only_the_whole_is_sent(void **state)
 {
-    struct fixture *fix = begin(NULL);
-    struct fake *fake = fixture_add(fix, "a", &usual);
     struct delivery_stats stats;
+    struct fixture *fix;
+    struct fake *fake;
 
     (void)state;
-    fake->rc = EXPORTER_RETRY;
-    fixture_start(fix);
-    fixture_interval(fix, "abc");
-    FIXTURE_UNTIL(fix, stats.in_spool == 3, 0);
-    assert_true(fixture_free(fix));
+    leave_batch("a", "abc");
     leave_part("b");
     assert_int_equal(count_files(".batch"), 2);
-
     fix = begin(NULL);
     fake = fixture_add(fix, "a", &usual);
     fixture_start(fix);
@@ -227,17 +231,10 @@ static void parts_that_the_disk_does_not_take_are_sent_as_such(void **state)
 
 static void what_waits_for_an_exporter_that_is_no_more_is_dropped_and_told(void **state)
 {
-    struct fixture *fix = begin(NULL);
-    struct fake *fake = fixture_add(fix, "old", &usual);
-    struct delivery_stats stats;
+    struct fixture *fix;
 
     (void)state;
-    fake->rc = EXPORTER_RETRY;
-    fixture_start(fix);
-    fixture_interval(fix, "ab");
-    FIXTURE_UNTIL(fix, stats.in_spool == 2, 0);
-    assert_true(fixture_free(fix));
-
+    leave_batch("old", "ab");
     fix = begin(NULL);
     (void)fixture_add(fix, "new", &usual);
     fixture_start(fix);

@@ -2,8 +2,8 @@
 /*
  * http_fixture.h - an exporter and the server that it sends to.
  *
- * Shape: http_fixture_begin in a test's setup; settings as the test likes; start, exporter_send;
- *        teardown.
+ * Shape: start_exporters and finish_exporters around the group; http_fixture_begin in a test's
+ *        setup; settings as the test likes; start, exporter_send; teardown.
  */
 #ifndef TESTS_UNIT_EXPORTERS_HTTP_FIXTURE_H
 #define TESTS_UNIT_EXPORTERS_HTTP_FIXTURE_H
@@ -90,6 +90,20 @@ static inline const char *request(struct fixture *fix)
 static inline bool seen(struct fixture *fix, const char *part)
 {
     return strcasestr(request(fix), part) != NULL;
+}
+
+/* Setup and teardown of a group of tests: what exporters need once a process. */
+static inline int start_exporters(void **state)
+{
+    (void)state;
+    return exporter_global_init(NULL) == EXPORTER_OK ? 0 : -1;
+}
+
+static inline int finish_exporters(void **state)
+{
+    (void)state;
+    exporter_global_finish();
+    return 0;
 }
 
 #endif

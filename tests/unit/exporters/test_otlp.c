@@ -341,7 +341,5 @@ int main(void)
         cmocka_unit_test(each_damaged_request_is_told_from_a_lack_of_room),
     };
 
-    if (exporter_global_init(NULL) != EXPORTER_OK)
-        return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start_exporters, finish_exporters);
 }

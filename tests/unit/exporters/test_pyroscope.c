@@ -817,19 +817,6 @@ static void opens_or_says_why_when_an_allocation_fails(void **state)
     }
 }
 
-static int start_all(void **state)
-{
-    (void)state;
-    return exporter_global_init(NULL) == EXPORTER_OK ? 0 : -1;
-}
-
-static int finish_all(void **state)
-{
-    (void)state;
-    exporter_global_finish();
-    return 0;
-}
-
 int main(void)
 {
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -880,5 +867,5 @@ int main(void)
         WITH_SERVER(opens_or_says_why_when_an_allocation_fails),
     };
 
-    return cmocka_run_group_tests(tests, start_all, finish_all);
+    return cmocka_run_group_tests(tests, start_exporters, finish_exporters);
 }

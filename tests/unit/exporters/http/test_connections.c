@@ -148,19 +148,6 @@ static void makes_a_new_connection_while_another_is_in_use(void **state)
     batch_unref(batch);
 }
 
-static int start_all(void **state)
-{
-    (void)state;
-    return exporter_global_init(NULL) == EXPORTER_OK ? 0 : -1;
-}
-
-static int finish_all(void **state)
-{
-    (void)state;
-    exporter_global_finish();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,5 +160,5 @@ int main(void)
                                         teardown),
     };
 
-    return cmocka_run_group_tests(tests, start_all, finish_all);
+    return cmocka_run_group_tests(tests, start_exporters, finish_exporters);
 }
