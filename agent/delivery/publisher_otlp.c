@@ -249,12 +249,13 @@ static enum pprof_rc add_service_profile(struct publisher_otlp *publisher, struc
 static void add_service_to_request(struct publisher_otlp *publisher, struct gathering *g,
                                    const struct service *service)
 {
-    static const struct pprof_fit all,
-        within = {.label_max = EXPORTER_LABEL_VALUE_MAX, .depth_max = PYROSCOPE_DEPTH_MAX};
+    static const struct pprof_fit within = {.label_max = EXPORTER_LABEL_VALUE_MAX,
+                                            .depth_max = PYROSCOPE_DEPTH_MAX};
     struct pprof *fitted = NULL;
-    enum pprof_rc rc =
-        pprof_fit(service->profile, exporter_form_is_limited(g->form) ? &within : &all, &fitted);
+    enum pprof_rc rc = PPROF_OK;
 
+    if (exporter_form_is_limited(g->form))
+        rc = pprof_fit(service->profile, &within, &fitted);
     if (rc == PPROF_OK)
         rc = add_service_profile(publisher, g, service, fitted ? fitted : service->profile);
     pprof_free(fitted);
