@@ -66,6 +66,7 @@ static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const splits[] = {"none", "process", "thread", NULL}; /* CONF_SPLIT_NONE... */
 
 static const char *const compressions[] = {"gzip", "none", NULL};
+static const char *const protocols[] = {"http/protobuf", "grpc", NULL};
 static const char *const limits[] = {"pyroscope", "none", NULL};
 static const char *const legacies[] = {"ingest", NULL};
 static const char *const switches[] = {"off", "on", NULL};
@@ -480,8 +481,21 @@ const struct conf_option conf_options[] = {
         .otherwise = "an error",
         .example = "https://pyroscope.example:4040",
         .help = "The address of the server. A path in it stands before the path that the protocol "
-                "has, which is put behind it: /push.v1.PusherService/Push, /ingest or "
-                "/v1development/profiles.",
+                "has, which is put behind it: /push.v1.PusherService/Push, /ingest, "
+                "/v1development/profiles or, by gRPC, that of its method.",
+    },
+    {
+        .name = "protocol",
+        IN_EXPORTER(protocol),
+        .type = CONF_TYPE_CHOICE,
+        .choices = protocols,
+        .used_by = CONF_OTLP,
+        .otel = "PROTOCOL",
+        .usual = "http/protobuf",
+        .help =
+            "How requests go: over HTTP/1.1, to port 4318 as a rule, or by gRPC over HTTP/2, to "
+            "port 4317. Without TLS (http:// in url) the server must take HTTP/2 at once, as "
+            "gRPC servers do. The variable counts where url comes of a variable, too.",
     },
     {
         .name = "tenant",

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otlp.c - knows how an OTLP receiver takes a request over HTTP and what its answers mean.
+ * otlp.c - knows how an OTLP receiver takes a request, over HTTP or gRPC, and what its answers
+ * mean.
  *
  * A success which rejects a part is final by the specification: what it rejected is counted and
  * told, never sent again.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "exporters/grpc.h"
 #include "exporters/http/judge.h"
 #include "exporters/ops.h"
 #include "exporters/otlp_reply.h"
@@ -32,7 +35,7 @@ static bool is_otlp_answer(const struct http_reply *reply)
            http_is_type(reply, "application/protobuf");
 }
 
-static const struct http_protocol protocol = {
+static const struct http_protocol over_http = {
     .server = "an OTLP receiver of profiles",
     .hint = "",
     .again = again,
@@ -40,9 +43,19 @@ static const struct http_protocol protocol = {
     .is_answer = is_otlp_answer,
 };
 
+/* For what others than gRPC answer. */
+static const struct http_protocol over_grpc = {
+    .server = "an OTLP receiver of profiles over gRPC",
+    .hint = " protocol = http/protobuf is for its port for HTTP, 4318 as a rule",
+    .again = again,
+    .again_count = sizeof(again) / sizeof(again[0]),
+    .is_answer = grpc_is_reply,
+};
+
 struct otlp {
     struct http_client *client; /* owned */
     bool plain;                 /* the body goes out unpacked */
+    bool grpc;
 };
 
 static void otlp_close(void *self)
@@ -55,22 +68,51 @@ static void otlp_close(void *self)
     free(otlp);
 }
 
+static enum exporter_rc open_http(struct otlp *otlp, const struct exporter_settings *settings,
+                                  struct err *err)
+{
+    const struct http_resource resource = {
+        .path = settings->url_is_whole ? NULL : exporter_path(settings),
+        .content_type = "application/x-protobuf",
+        .content_encoding = otlp->plain ? NULL : "gzip",
+        .hint = " (does HTTP listen there? A port for gRPC, 4317 as a rule, needs protocol = grpc)",
+    };
+
+    return http_client_open(settings, &resource, &otlp->client, err);
+}
+
+static enum exporter_rc open_grpc(struct otlp *otlp, const struct exporter_settings *settings,
+                                  struct err *err)
+{
+    const uint64_t timeout_ns =
+        settings->timeout_ns ? settings->timeout_ns : HTTP_TIMEOUT_DEFAULT_MS * NS_PER_MS;
+    struct grpc_headers headers;
+    struct http_resource resource = {
+        .path = exporter_path(settings),
+        .content_type = "application/grpc",
+        .headers = headers.items,
+        .trailed = &grpc_trailed,
+        .hint =
+            " (does gRPC listen there, with TLS if url begins with https? A port for HTTP, 4318 "
+            "as a rule, needs protocol = http/protobuf)",
+    };
+
+    grpc_headers(timeout_ns, !otlp->plain, &headers);
+    resource.header_count = headers.count;
+    return http_client_open(settings, &resource, &otlp->client, err);
+}
+
 static enum exporter_rc otlp_open(const struct exporter_settings *settings, void **out,
                                   struct err *err)
 {
-    const bool plain = settings->compression && strcmp(settings->compression, "none") == 0;
-    const struct http_resource resource = {
-        .path = settings->url_is_whole ? NULL : settings->type->path,
-        .content_type = "application/x-protobuf",
-        .content_encoding = plain ? NULL : "gzip",
-    };
     struct otlp *otlp = calloc(1, sizeof(*otlp));
     enum exporter_rc rc;
 
     if (!otlp)
         return EXPORTER_NOMEM;
-    otlp->plain = plain;
-    rc = http_client_open(settings, &resource, &otlp->client, err);
+    otlp->plain = settings->compression && strcmp(settings->compression, "none") == 0;
+    otlp->grpc = exporter_is_grpc(settings);
+    rc = otlp->grpc ? open_grpc(otlp, settings, err) : open_http(otlp, settings, err);
     if (rc == EXPORTER_OK)
         *out = otlp;
     else
@@ -83,17 +125,26 @@ static enum exporter_rc otlp_encode(void *self, const struct batch *batch,
                                     struct exporter_answer *answer)
 {
     const struct exporter_profile *profile = &batch->profiles[0]; /* there is one: a request */
-    struct buf *plain = http_request_buf(request);
+    struct buf *body = http_request_buf(request);
     const struct otlp *otlp = self;
     enum exporter_rc rc = EXPORTER_OK;
 
     *out = (struct http_body){.bytes = profile->bytes, .size = profile->size};
-    if (!otlp->plain)
+    if (!otlp->plain && !otlp->grpc)
         return rc;
-    rc = unpack_gzip(profile->bytes, profile->size, plain);
+    if (otlp->grpc)
+        grpc_begin(!otlp->plain, body);
+    if (otlp->plain)
+        rc = unpack_gzip(profile->bytes, profile->size, body);
+    else
+        buf_add(body, profile->bytes, profile->size);
+    if (otlp->grpc)
+        grpc_end(body);
     if (rc == EXPORTER_REFUSED)
         err_set(&answer->err, "the request is damaged: it cannot be unpacked");
-    *out = (struct http_body){.bytes = plain->data, .size = plain->size};
+    else if (buf_failed(body))
+        rc = EXPORTER_NOMEM;
+    *out = (struct http_body){.bytes = body->data, .size = body->size};
     return rc;
 }
 
@@ -115,17 +166,62 @@ static void note_rejected(const struct http_reply *reply, struct exporter_answer
                 (unsigned long long)body.rejected, words[0] ? ": " : "", words);
 }
 
+static enum exporter_rc judge_http(const struct http_reply *reply, struct exporter_answer *answer)
+{
+    struct otlp_reply status;
+
+    if (!otlp_reply_status(reply->body, reply->size, &status))
+        status = (struct otlp_reply){.words = reply->body, .words_size = reply->size};
+    return http_judge(&over_http, reply, status.words, status.words_size, answer);
+}
+
+/*
+ * What the specification names, and what is 500 over HTTP. A lack of resources passes only if the
+ * server says when: else it is a message that is too large.
+ */
+static bool is_again_by_grpc(enum grpc_code code, bool has_retry_info)
+{
+    static const bool again_by_code[] = {
+        [GRPC_CANCELLED] = true,   [GRPC_UNKNOWN] = true,      [GRPC_DEADLINE_EXCEEDED] = true,
+        [GRPC_ABORTED] = true,     [GRPC_OUT_OF_RANGE] = true, [GRPC_INTERNAL] = true,
+        [GRPC_UNAVAILABLE] = true, [GRPC_DATA_LOSS] = true,    [GRPC_UNAUTHENTICATED] = false,
+    };
+
+    return code == GRPC_RESOURCE_EXHAUSTED ? has_retry_info : again_by_code[code];
+}
+
+static enum exporter_rc judge_grpc(const struct http_reply *reply, struct exporter_answer *answer)
+{
+    const char *advice = http_advice_on(reply->status);
+    char words[HTTP_WORDS_MAX], where[HTTP_WORDS_MAX] = "";
+    enum grpc_code code;
+    bool again_by_info;
+
+    if (!grpc_is_reply(reply))
+        return http_judge(&over_grpc, reply, reply->body, reply->size, answer);
+    answer->status = reply->status;
+    code = grpc_code(reply);
+    if (code == GRPC_OK)
+        return EXPORTER_OK;
+    http_words(grpc_words(reply), strlen(grpc_words(reply)), words);
+    if (code == GRPC_UNIMPLEMENTED)
+        (void)snprintf(where, sizeof(where), " (is there an OTLP receiver of profiles at %s?)",
+                       reply->url);
+    err_set(&answer->err, "the server answered %s%s%s%s%s", grpc_code_name(code), advice, where,
+            words[0] ? ": " : "", words);
+    answer->denied = code == GRPC_UNAUTHENTICATED || code == GRPC_PERMISSION_DENIED;
+    again_by_info = grpc_retry_info(reply, &answer->retry_after_ns);
+    return answer->denied || is_again_by_grpc(code, again_by_info) ? EXPORTER_RETRY
+                                                                   : EXPORTER_REFUSED;
+}
+
 static enum exporter_rc otlp_judge(void *self, const struct batch *batch,
                                    const struct http_reply *reply, struct exporter_answer *answer)
 {
-    struct otlp_reply status;
-    enum exporter_rc rc;
+    const struct otlp *otlp = self;
+    enum exporter_rc rc = otlp->grpc ? judge_grpc(reply, answer) : judge_http(reply, answer);
 
-    (void)self;
     (void)batch;
-    if (!otlp_reply_status(reply->body, reply->size, &status))
-        status = (struct otlp_reply){.words = reply->body, .words_size = reply->size};
-    rc = http_judge(&protocol, reply, status.words, status.words_size, answer);
     if (rc == EXPORTER_OK)
         note_rejected(reply, answer);
     else if (reply->status == 400 && strcasestr(answer->err.text, version_header))

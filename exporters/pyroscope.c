@@ -93,15 +93,20 @@ static bool make_id(char id[ID_SIZE])
     return true;
 }
 
+static const char port_hint[] =
+    " (does HTTP listen there? A Pyroscope's port for it is 4040 as a rule)";
+
 static enum exporter_rc open_client(struct pyroscope *pyroscope,
                                     const struct exporter_settings *settings, struct err *err)
 {
     const struct http_resource push = {
-        .path = settings->type->path,
+        .path = exporter_path(settings),
         .content_type = "application/proto",
+        .hint = port_hint,
     };
     char id[ID_SIZE], type[BOUNDARY_SIZE + 32];
-    const struct http_resource ingest = {.path = settings->legacy, .content_type = type};
+    const struct http_resource ingest = {
+        .path = exporter_path(settings), .content_type = type, .hint = port_hint};
 
     if (!pyroscope->ingest)
         return http_client_open(settings, &push, &pyroscope->client, err);

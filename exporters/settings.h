@@ -51,7 +51,8 @@ struct exporter_type {
     const char *name;            /* as in `type = NAME` */
     enum exporter_form form;     /* what it wants; `pattern` may say otherwise */
     enum exporter_form gil_form; /* the same with gil = on */
-    const char *path;            /* what it puts behind url, unless `legacy` says it; or NULL */
+    const char *path;            /* what it puts behind url: see exporter_path; or NULL */
+    const char *grpc_path;       /* the same by protocol = grpc; NULL: it has no such protocol */
     bool needs_url;              /* it sends to a server, by libcurl */
     bool spread;                 /* many agents share it: they send at different times */
     bool is_store;               /* the page reads what it has written */
@@ -107,10 +108,11 @@ struct exporter_settings {
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
 
-    const char *url;    /* of a server: scheme, host, port and a path prefix if any */
-    bool url_is_whole;  /* otlp: nothing is put behind url. No key: OTEL_... variables say it */
-    const char *tenant; /* X-Scope-OrgID */
-    const char *user;   /* of basic authentication */
+    const char *url;      /* of a server: scheme, host, port and a path prefix if any */
+    bool url_is_whole;    /* otlp: nothing is put behind url. No key: OTEL_... variables say it */
+    const char *protocol; /* otlp: "http/protobuf", "grpc"; NULL: the first */
+    const char *tenant;   /* X-Scope-OrgID */
+    const char *user;     /* of basic authentication */
     struct exporter_secret password;    /* of user */
     struct exporter_secret token;       /* a bearer token */
     const char *proxy;                  /* SCHEME://HOST:PORT, "none"; NULL: by the environment */
@@ -147,5 +149,11 @@ struct exporter_settings {
 
 /* True if what goes to this exporter is held to a Pyroscope's limits. */
 bool exporter_is_limited(const struct exporter_settings *settings);
+
+/* True if it speaks gRPC. */
+bool exporter_is_grpc(const struct exporter_settings *settings);
+
+/* What it puts behind url, without a slash in front; NULL: nothing. */
+const char *exporter_path(const struct exporter_settings *settings);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types.c - in what the types of exporter differ, as data alone: conf/ reads it. */
+#include <string.h>
+
 #include "exporters/settings.h"
 
 const struct exporter_type exporter_types[EXPORTER_TYPES] = {
@@ -32,8 +34,22 @@ const struct exporter_type exporter_types[EXPORTER_TYPES] = {
             .form = EXPORTER_REQUEST,
             .gil_form = EXPORTER_REQUEST_GIL,
             .path = "v1development/profiles",
+            .grpc_path = "opentelemetry.proto.collector.profiles.v1development.ProfilesService/"
+                         "Export",
             .needs_url = true,
             .spread = true,
             .reads_otel = true,
         },
 };
+
+bool exporter_is_grpc(const struct exporter_settings *settings)
+{
+    return settings->protocol && strcmp(settings->protocol, "grpc") == 0;
+}
+
+const char *exporter_path(const struct exporter_settings *settings)
+{
+    if (exporter_is_grpc(settings))
+        return settings->type->grpc_path;
+    return settings->legacy ? settings->legacy : settings->type->path;
+}

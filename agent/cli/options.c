@@ -125,7 +125,7 @@ static void warn_of_names(const struct exporter_settings *exporter, const struct
 /* Says what works in another way than it reads. */
 static void warn_of_exporter(const struct conf *conf, const struct exporter_settings *exporter)
 {
-    const char *path = exporter->legacy ? exporter->legacy : exporter->type->path;
+    const char *path = exporter_path(exporter);
 
     if (exporter->queue > 0)
         log_line(LOG_LEVEL_WARNING,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/percent.h"
 #include "base/time_units.h"
 
 enum {
@@ -55,14 +56,6 @@ static const char *look_twice(lookup_fn lookup, const char *end, char used[NAME_
     return lookup_nonempty(lookup, used);
 }
 
-static int read_attribute_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Copies text without blanks around it, and with %XX decoded; NULL: no memory, or a zero byte. */
 static const char *decode_attribute_text(struct arena *arena, const char *text, const char *end)
 {
@@ -76,14 +69,10 @@ static const char *decode_attribute_text(struct arena *arena, const char *text, 
     if (!copy)
         return NULL;
     while (text < end) {
-        if (*text == '%' && end - text >= 3 && read_attribute_hex_digit(text[1]) >= 0 &&
-            read_attribute_hex_digit(text[2]) >= 0) {
-            *to =
-                (char)(read_attribute_hex_digit(text[1]) << 4 | read_attribute_hex_digit(text[2]));
-            text += 3;
-        } else {
-            *to = *text++;
-        }
+        int byte = percent_byte(text, (size_t)(end - text));
+
+        *to = byte >= 0 ? (char)byte : *text;
+        text += byte >= 0 ? PERCENT_SIZE : 1;
         if (*to++ == '\0')
             return NULL;
     }
@@ -229,20 +218,46 @@ static void fill_compression(const struct otel *otel, struct exporter_settings *
         settings->compression = value;
 }
 
-/* The endpoint, which the protocol goes with. */
-static void fill_url(const struct otel *otel, struct exporter_settings *settings)
+static void fill_protocol(const struct otel *otel, struct exporter_settings *settings)
 {
     char name[NAME_MAX_BYTES];
-    const char *value;
+    const char *value = look_twice(otel->lookup, "PROTOCOL", name);
+
+    if (value && strcmp(value, "http/protobuf") != 0 && strcmp(value, "grpc") != 0)
+        warn_once(otel, TOLD_PROTOCOL, name,
+                  "is neither http/protobuf nor grpc; http/protobuf is used, whose port is 4318 as "
+                  "a rule");
+    else
+        settings->protocol = value;
+}
+
+/* An endpoint of gRPC may be HOST:PORT alone; whether there is TLS, says another variable. */
+static const char *endpoint_with_scheme(struct otel *otel, const char *endpoint)
+{
+    char name[NAME_MAX_BYTES];
+    const char *insecure = look_twice(otel->lookup, "INSECURE", name);
+    const char *scheme = insecure && strcasecmp(insecure, "true") == 0 ? "http://" : "https://";
+    size_t size = strlen(scheme) + strlen(endpoint) + 1;
+    char *out = arena_alloc(&otel->arena, size);
+
+    if (out)
+        (void)snprintf(out, size, "%s%s", scheme, endpoint);
+    return out;
+}
+
+/* The endpoint, which the protocol goes with unless a key says it. */
+static void fill_url(struct otel *otel, struct exporter_settings *settings)
+{
+    char name[NAME_MAX_BYTES];
 
     settings->url = look_twice(otel->lookup, "ENDPOINT", name);
-    settings->url_is_whole = settings->url && strstr(name, "_PROFILES_");
-    value = look_twice(otel->lookup, "PROTOCOL", name);
-    if (settings->url && value && strcmp(value, "http/protobuf") != 0)
-        warn_once(otel, TOLD_PROTOCOL, name,
-                  "this version speaks HTTP only: set OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT, or url "
-                  "of an [exporter] of type otlp, to the receiver's address for http/protobuf, "
-                  "whose port is 4318 as a rule");
+    if (!settings->url)
+        return;
+    settings->url_is_whole = strstr(name, "_PROFILES_") != NULL;
+    if (!settings->protocol)
+        fill_protocol(otel, settings);
+    if (exporter_is_grpc(settings) && !strstr(settings->url, "://"))
+        settings->url = endpoint_with_scheme(otel, settings->url);
 }
 
 bool otel_makes_exporter(char *(*lookup)(const char *name))

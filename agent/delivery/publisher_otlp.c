@@ -19,12 +19,12 @@ enum { BYTES_MAX = 64 << 20, FORMS = 4, NAMES_MAX = 1 << 20 };
 enum { OWN_ATTRIBUTES = 3, OWN_LABELS = 4 + OWN_ATTRIBUTES };
 
 /*
- * A Collector takes 20 MiB. A Pyroscope makes a pprof of each profile and takes no more
- * than 16,000 samples in one and 2 MiB at once; beyond that it says 429 to all of a
- * request, for ever, though it keeps a part.
+ * A Collector takes 20 MiB over HTTP, and a receiver of gRPC 4 MiB as a rule, unpacked. A Pyroscope
+ * makes a pprof of each profile and takes no more than 16,000 samples in one and 2 MiB at once;
+ * beyond that it says 429 to all of a request, for ever, though it keeps a part.
  */
 static const struct otlp_limits limits = {
-    .request_bytes = 4 << 20, /* of what is packed: well below 2 MiB then */
+    .request_bytes = 3 << 20, /* and one row; of what is packed: well below 2 MiB then */
     .pprof_bytes = 1900000,
     .samples = PYROSCOPE_SAMPLES_MAX,
 };

@@ -2,7 +2,6 @@
 /* naming.c - see naming.h. */
 #include "agent/discover/naming.h"
 
-#include <ctype.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "agent/discover/otel_context.h"
 #include "base/file.h"
+#include "base/percent.h"
 
 const struct naming naming_usual = {
     .env_allow = "",
@@ -64,29 +64,16 @@ static const char *container_id(const char *allow, struct proc_info *info)
     return cgroup->container[0] ? cgroup->container : naming_container_name(allow, info);
 }
 
-static int read_resource_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Copies up to the end of a value, with its %XX replaced. */
+/* Copies up to the end of a value, with its %XX replaced; a zero byte stays as it is written. */
 static void decode_resource_value(const char *text, size_t length, char *out, size_t size)
 {
-    size_t i, used = 0;
+    size_t at = 0, used = 0;
 
-    for (i = 0; i < length && used + 1 < size; i++) {
-        if (text[i] == '%' && length - i > 2 && read_resource_hex_digit(text[i + 1]) >= 0 &&
-            read_resource_hex_digit(text[i + 2]) >= 0 &&
-            (read_resource_hex_digit(text[i + 1]) || read_resource_hex_digit(text[i + 2]))) {
-            out[used++] = (char)(read_resource_hex_digit(text[i + 1]) * 16 +
-                                 read_resource_hex_digit(text[i + 2]));
-            i += 2;
-        } else {
-            out[used++] = text[i];
-        }
+    while (at < length && used + 1 < size) {
+        int byte = percent_byte(text + at, length - at);
+
+        out[used++] = byte > 0 ? (char)byte : text[at];
+        at += byte > 0 ? PERCENT_SIZE : 1;
     }
     out[used] = '\0';
 }

@@ -23,7 +23,6 @@
 
 enum {
     CONNECT_DEFAULT_MS = 5000,
-    TIMEOUT_DEFAULT_MS = 10000, /* a Pyroscope that starts takes up to 5.6 s */
     STALL_DEFAULT_MS = 10000,
     TIMEOUT_MAX_MS = 10 * 60 * 1000,
     BODY_MAX = 64 * 1024 * 1024
@@ -45,8 +44,8 @@ struct http_request {
     void *ctx;
     int64_t now_ns; /* UTC */
     struct http_reply reply;
-    size_t header_bytes;
-    bool answered; /* the final headers are complete */
+    size_t header_bytes, body_bytes;
+    bool answered; /* the final headers are complete; with trailers: all of the answer is */
     CURLcode code; /* how the transfer ended */
     enum exporter_rc rc;
     struct err err;
@@ -60,11 +59,14 @@ struct http_client {
     int64_t since_ns;              /* UTC, all of them are younger; 0: none was made yet */
     struct http_request *requests; /* owned */
     size_t count;
-    struct http_login *login;   /* owned */
-    unsigned secrets;           /* how often those have changed */
-    struct http_tls tls;        /* owned */
-    struct curl_slist *headers; /* owned: those without a secret */
-    char *url;                  /* owned */
+    const struct http_trailed *trailed; /* static; or NULL */
+    const char *hint;                   /* static; NULL: none, or it has answered */
+    bool one_each;                      /* each request has a connection of its own */
+    struct http_login *login;           /* owned */
+    unsigned secrets;                   /* how often those have changed */
+    struct http_tls tls;                /* owned */
+    struct curl_slist *headers;         /* owned: those without a secret */
+    char *url;                          /* owned */
     atomic_bool canceled;
 };
 
@@ -72,11 +74,28 @@ struct http_client {
 static size_t on_body(char *bytes, size_t one, size_t size, void *ctx)
 {
     struct http_request *request = ctx;
+    size_t max = request->client->trailed ? HTTP_TRAILED_MAX : HTTP_REPLY_MAX;
     size_t room = HTTP_REPLY_MAX - request->bytes.size;
 
     (void)one;
     buf_add(&request->bytes, bytes, size < room ? size : room);
-    return size <= room ? size : 0; /* which ends the transfer */
+    request->body_bytes += size;
+    return request->body_bytes <= max ? size : 0; /* which ends the transfer */
+}
+
+/* Keeps the value of a header that the protocol asks for; of several the last. */
+static void keep_trailer(struct http_request *request, const char *line, size_t size)
+{
+    const struct http_trailed *trailed = request->client->trailed;
+    size_t value_size;
+    const char *value;
+
+    for (size_t i = 0; trailed && i < HTTP_TRAILERS_MAX && trailed->names[i]; i++) {
+        if (!http_header_find(line, size, trailed->names[i], &value, &value_size))
+            continue;
+        free(request->reply.trailers[i]);
+        request->reply.trailers[i] = strndup(value, value_size);
+    }
 }
 
 static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
@@ -92,10 +111,11 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *ctx)
     if (size > HTTP_HEADERS_MAX - request->header_bytes)
         return 0;
     request->header_bytes += size;
-    if (retry_after_find(bytes, size, &value, &value_size))
+    if (http_header_find(bytes, size, "Retry-After", &value, &value_size))
         reply->retry_after_ns = retry_after_ns(value, value_size, request->now_ns);
     if (retry_after_date(bytes, size, &seconds))
         reply->date_ns = seconds * (int64_t)NS_PER_S;
+    keep_trailer(request, bytes, size);
     if (size > 0 && (bytes[0] == '\r' || bytes[0] == '\n')) {
         (void)libcurl.easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
         reply->status = status;
@@ -128,7 +148,7 @@ static long limit_ms(uint64_t ns, long usual, long max)
 
 static CURLcode set_timeouts(CURL *easy, const struct exporter_settings *settings)
 {
-    long total_ms = limit_ms(settings->timeout_ns, TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS);
+    long total_ms = limit_ms(settings->timeout_ns, HTTP_TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS);
     long connect_ms = limit_ms(settings->connect_timeout_ns, CONNECT_DEFAULT_MS, total_ms);
     long stall_ms = limit_ms(settings->stall_timeout_ns, STALL_DEFAULT_MS, TIMEOUT_MAX_MS);
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
@@ -191,12 +211,32 @@ static CURLcode set_proxy(CURL *easy, const struct exporter_settings *settings)
     return code;
 }
 
+/*
+ * HTTP/2 by TLS is agreed on; without TLS it is supposed. Requests share a connection, but not
+ * where libcurl fails at the second one (curl issue 10634).
+ */
+static CURLcode set_version(CURL *easy, const struct http_client *client)
+{
+    CURLcode code;
+
+    if (!client->trailed)
+        return libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    code =
+        libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+    if (code == CURLE_OK)
+        code = libcurl.easy_setopt(easy, client->one_each ? CURLOPT_FORBID_REUSE : CURLOPT_PIPEWAIT,
+                                   1L);
+    if (code == CURLE_OK) /* a proxy that reads requests may not know HTTP/2 */
+        code = libcurl.easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+    return code;
+}
+
 static CURLcode set_request(CURL *easy, const struct http_client *client, const char *user_agent)
 {
     CURLcode code = libcurl.easy_setopt(easy, CURLOPT_URL, client->url);
 
     if (code == CURLE_OK)
-        code = libcurl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        code = set_version(easy, client);
     if (code == CURLE_OK)
         code = libcurl.easy_setopt(easy, CURLOPT_POST, 1L);
     if (code == CURLE_OK)
@@ -226,6 +266,12 @@ static enum exporter_rc prepare_http_client(struct http_client *client,
 {
     enum exporter_rc rc = http_setup_url(settings->url, resource->path, &client->url, err);
 
+    client->trailed = resource->trailed;
+    client->hint = resource->hint;
+    if (rc == EXPORTER_OK && client->trailed)
+        rc = http_setup_check_http2(err);
+    client->one_each = rc == EXPORTER_OK && client->trailed &&
+                       strncasecmp(client->url, "http:", 5) == 0 && http_setup_breaks_http2();
     if (rc == EXPORTER_OK)
         rc = http_setup_check_proxy(settings->proxy, err);
     if (rc == EXPORTER_OK)
@@ -311,10 +357,19 @@ fail:
     return rc;
 }
 
+static void forget_trailers(struct http_reply *reply)
+{
+    for (size_t i = 0; i < HTTP_TRAILERS_MAX; i++) {
+        free(reply->trailers[i]);
+        reply->trailers[i] = NULL;
+    }
+}
+
 static void close_request(struct http_client *client, struct http_request *request)
 {
     if (request->running)
         (void)libcurl.multi_remove_handle(client->multi, request->easy);
+    forget_trailers(&request->reply);
     libcurl.easy_cleanup(request->easy);
     libcurl.slist_free_all(request->sent);
     buf_finish(&request->body);
@@ -408,7 +463,26 @@ void http_client_end(struct http_client *client, struct http_request *request)
     (void)libcurl.easy_setopt(request->easy, CURLOPT_POSTFIELDS, NULL); /* it was only lent */
     buf_finish(&request->body); /* the next one may be much smaller */
     buf_finish(&request->bytes);
+    forget_trailers(&request->reply);
     request->used = request->running = request->done = false;
+}
+
+/* What to do about a transfer that failed; "": nothing known. */
+static const char *advice_on_failure(const struct http_request *request, const char *text)
+{
+    switch ((int)request->code) {    /* of which there are too many to name */
+    case CURLE_UNSUPPORTED_PROTOCOL: /* "Received HTTP/0.9" */
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        if (request->client->hint)
+            return request->client->hint;
+    }
+    return http_advice(request->code, text);
 }
 
 static void set_transfer_error(struct http_request *request)
@@ -421,20 +495,23 @@ static void set_transfer_error(struct http_request *request)
     if (atomic_load(&client->canceled))
         text = "given up, as asked";
     else if (code == CURLE_WRITE_ERROR)
-        text = "the header lines of the reply are longer than 64 KiB";
+        text = "the header lines of the reply are longer than 64 KiB, or its body than 4 MiB";
     else if (code == CURLE_OUT_OF_MEMORY) /* curl has no other word for both */
         text = "out of memory, or the reply has a header line without an end";
+    else if (code == CURLE_OK)
+        text = "the answer ended before it was complete";
     /* curl's text can quote the server. */
     (void)text_printable(text, strlen(text), shown, sizeof(shown));
     http_login_scrub(client->login, shown, strlen(shown));
-    err_set(&request->err, "%s: %s%s", client->url, shown, http_advice(code, text));
+    err_set(&request->err, "%s: %s%s", client->url, shown, advice_on_failure(request, text));
 }
 
 /* Forgets what an earlier try was answered. */
 static void reset_reply(struct http_request *request)
 {
+    forget_trailers(&request->reply);
     request->reply = (struct http_reply){.status = 0};
-    request->header_bytes = 0;
+    request->header_bytes = request->body_bytes = 0;
     request->answered = false;
     request->error[0] = '\0';
     buf_reset(&request->bytes);
@@ -475,8 +552,15 @@ static void take_reply(const struct http_client *client, struct http_request *re
 
     if (libcurl.easy_getinfo(request->easy, CURLINFO_CONTENT_TYPE, &type) == CURLE_OK && type)
         (void)text_printable(type, strlen(type), reply->type, sizeof(reply->type));
+    if (client->trailed && request->answered) {
+        reply->status = client->trailed->complete(reply, &request->bytes);
+        request->answered = reply->status != 0;
+    }
     http_login_scrub(client->login, reply->type, strlen(reply->type));
     http_login_scrub(client->login, request->bytes.data, request->bytes.size);
+    for (size_t i = 0; i < HTTP_TRAILERS_MAX; i++)
+        if (reply->trailers[i])
+            http_login_scrub(client->login, reply->trailers[i], strlen(reply->trailers[i]));
     reply->url = client->url;
     reply->body = request->bytes.data;
     reply->size = request->bytes.size;
@@ -490,6 +574,8 @@ static void end_transfer(struct http_client *client, struct http_request *reques
     (void)libcurl.multi_remove_handle(client->multi, request->easy);
     request->code = code;
     take_reply(client, request);
+    if (request->answered)
+        client->hint = NULL;
     if (!request->answered || request->reply.status == 429 || request->reply.status >= 500)
         http_client_reconnect(client); /* the name may have another server by now, or several */
     if (has_other_secrets(client, request)) {
@@ -584,7 +670,8 @@ void http_client_start(struct http_client *client, struct http_request *request,
     end_stale_connections(client, now_ns);
     if (set_body(request, body) != CURLE_OK ||
         libcurl.easy_setopt(request->easy, CURLOPT_FRESH_CONNECT,
-                            (long)atomic_load(&client->stale)) != CURLE_OK) {
+                            client->one_each || atomic_load(&client->stale) ? 1L : 0L) !=
+            CURLE_OK) {
         end_request(request, EXPORTER_NOMEM);
         return;
     }

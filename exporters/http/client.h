@@ -20,8 +20,11 @@
 enum {
     HTTP_REPLY_MAX =
         64 * 1024, /* bytes of a body that are kept; what is longer is not waited for */
-    HTTP_HEADERS_MAX = 64 * 1024, /* bytes of all header lines */
-    HTTP_TYPE_MAX = 128
+    HTTP_HEADERS_MAX = 64 * 1024, /* bytes of all header lines, trailers included */
+    HTTP_TYPE_MAX = 128,
+    HTTP_TIMEOUT_DEFAULT_MS = 10000,   /* a Pyroscope that starts takes up to 5.6 s */
+    HTTP_TRAILERS_MAX = 4,             /* that a protocol may ask for */
+    HTTP_TRAILED_MAX = 4 * 1024 * 1024 /* bytes of a body that are read to come to its trailers */
 };
 
 struct http_reply {
@@ -33,6 +36,23 @@ struct http_reply {
     char type[HTTP_TYPE_MAX];  /* Content-Type without bytes that drive a terminal; "": absent */
     const unsigned char *body; /* lent until http_client_end */
     size_t size;
+
+    /* The values of the protocol's trailers, in its order; NULL: absent. As the body. */
+    char *trailers[HTTP_TRAILERS_MAX];
+};
+
+/* What a protocol adds whose answers end with trailers. It goes over HTTP/2. */
+struct http_trailed {
+    const char *names[HTTP_TRAILERS_MAX]; /* headers or trailers; NULL: no more */
+
+    /*
+     * Looks through an answer that has ended; `body` is what has come of it. May unpack the body
+     * and decode the trailers in their places, before secrets are looked for in them.
+     *
+     * Gives: the HTTP status that counts in place of the status line's; 0: the answer is not
+     *        complete.
+     */
+    long (*complete)(const struct http_reply *reply, struct buf *body);
 };
 
 /* What is posted. Borrowed until the request is done. */
@@ -47,6 +67,10 @@ struct http_resource {
     const char *path; /* without a slash in front; NULL: the URL of the settings as it is */
     const char *content_type;
     const char *content_encoding; /* NULL: none */
+    const struct label *headers;  /* the protocol's own */
+    size_t header_count;
+    const struct http_trailed *trailed; /* static; NULL: HTTP/1.1, and the status line counts */
+    const char *hint; /* static: told as long as what is reached there has never answered */
 };
 
 struct http_client;  /* private */
@@ -83,7 +107,8 @@ struct buf *http_request_buf(struct http_request *request);
 
 /*
  * Posts `body`; http_client_wait tells the end. Redirects are not followed. The status line
- * decides: once the headers are here, a body that is cut, slow or endless changes nothing. On 401
+ * decides: once the headers are here, a body that is cut, slow or endless changes nothing; of a
+ * protocol with trailers, its `complete` does. On 401
  * and 403 (407: a proxy's) the files of secrets are read again, and if one has changed, the post
  * is tried once more.
  *

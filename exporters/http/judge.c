@@ -17,7 +17,7 @@ static bool is_again(const struct http_protocol *protocol, long status)
     return false;
 }
 
-static const char *advice_on(long status)
+const char *http_advice_on(long status)
 {
     if (status >= 300 && status <= 399)
         return " (redirects are not followed: put the right address into url)";
@@ -68,7 +68,7 @@ enum exporter_rc http_judge(const struct http_protocol *protocol, const struct h
     if (success || status == 404 || status == 405 || status == 415)
         set_absent(protocol, reply, success, shown, &answer->err);
     else
-        err_set(&answer->err, "the server answered %ld%s%s%s", status, advice_on(status),
+        err_set(&answer->err, "the server answered %ld%s%s%s", status, http_advice_on(status),
                 shown[0] ? ": " : "", shown);
     answer->denied = success || status == 401 || status == 403 || status == 407;
     if (!answer->denied && !is_again(protocol, status))

@@ -29,6 +29,9 @@ void http_words(const void *words, size_t size, char out[HTTP_WORDS_MAX]);
 /* True if the reply has this media type, with or without parameters. */
 bool http_is_type(const struct http_reply *reply, const char *type);
 
+/* What to do about a status, e.g. " (...)"; "": nothing known. */
+const char *http_advice_on(long status);
+
 /*
  * Judges a reply. 2xx is a success if it is an answer of such a server; a page of a proxy or of
  * another server waits for somebody to mend that. 401, 403 and 407 wait for another secret: the

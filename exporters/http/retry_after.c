@@ -84,22 +84,17 @@ uint64_t retry_after_ns(const char *value, size_t size, int64_t now_ns)
     return capped(now_s < 0 ? MAX_S : seconds - now_s);
 }
 
-/* Finds the value behind a header's name and colon. */
-static bool find_value(const char *line, size_t size, const char *name, const char **value,
-                       size_t *value_size)
+bool http_header_find(const char *line, size_t size, const char *name, const char **value,
+                      size_t *value_size)
 {
     size_t length = strlen(name);
 
-    if (size < length || strncasecmp(line, name, length) != 0)
+    if (size <= length || strncasecmp(line, name, length) != 0 || line[length] != ':')
         return false;
-    *value = line + length;
-    *value_size = size - length;
+    *value = line + length + 1;
+    *value_size = size - length - 1;
+    trim_header_value(value, value_size);
     return true;
-}
-
-bool retry_after_find(const char *line, size_t size, const char **value, size_t *value_size)
-{
-    return find_value(line, size, "Retry-After:", value, value_size);
 }
 
 bool retry_after_date(const char *line, size_t size, int64_t *out_s)
@@ -107,8 +102,6 @@ bool retry_after_date(const char *line, size_t size, int64_t *out_s)
     const char *value;
     size_t value_size;
 
-    if (!find_value(line, size, "Date:", &value, &value_size))
-        return false;
-    trim_header_value(&value, &value_size);
-    return read_date(value, value_size, out_s);
+    return http_header_find(line, size, "Date", &value, &value_size) &&
+           read_date(value, value_size, out_s);
 }

@@ -89,6 +89,24 @@ enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err)
     return check_by(why_bad_proxy, "proxy", proxy, err);
 }
 
+enum exporter_rc http_setup_check_http2(struct err *err)
+{
+    const curl_version_info_data *about = libcurl.version_info(CURLVERSION_NOW);
+
+    if (about && (about->features & CURL_VERSION_HTTP2) != 0)
+        return EXPORTER_OK;
+    err_set(err, "protocol: this libcurl was built without HTTP/2, which grpc needs: use "
+                 "http/protobuf");
+    return EXPORTER_BAD_CONFIG;
+}
+
+bool http_setup_breaks_http2(void)
+{
+    const curl_version_info_data *about = libcurl.version_info(CURLVERSION_NOW);
+
+    return about && about->version_num >= 0x075700 && about->version_num < 0x080000;
+}
+
 enum exporter_rc http_setup_url(const char *url, const char *path, char **out, struct err *err)
 {
     enum exporter_rc rc;
@@ -135,9 +153,10 @@ static bool is_header_value(const char *value)
 /* Headers that the request itself depends on, or that another setting gives. */
 static bool is_ours(const char *name)
 {
-    static const char *const ours[] = {"Content-Type", "Content-Length", "Content-Encoding",
-                                       "Expect",       "Connection",     "Transfer-Encoding",
-                                       "User-Agent"};
+    static const char *const ours[] = {
+        "Content-Type", "Content-Length",    "Content-Encoding",    "Expect",
+        "Connection",   "Transfer-Encoding", "User-Agent",          "TE",
+        "grpc-timeout", "grpc-encoding",     "grpc-accept-encoding"};
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         if (strcasecmp(name, ours[i]) == 0)
@@ -206,6 +225,8 @@ static enum exporter_rc append_all(const struct exporter_settings *settings,
     /* Else curl asks before a long body, and waits a second where nobody knows the question. */
     if (rc == EXPORTER_OK)
         rc = append_line(list, "Expect:");
+    for (size_t i = 0; rc == EXPORTER_OK && i < resource->header_count; i++)
+        rc = append_header(list, resource->headers[i].name, resource->headers[i].value);
     if (rc == EXPORTER_OK && settings->tenant)
         rc = append_header(list, "X-Scope-OrgID", settings->tenant);
     for (size_t i = 0; rc == EXPORTER_OK && i < settings->header_count; i++) {

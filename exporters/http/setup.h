@@ -37,6 +37,12 @@ MUST_CHECK enum exporter_rc http_setup_headers(const struct exporter_settings *s
 MUST_CHECK enum exporter_rc http_setup_check_header(const struct exporter_settings *settings,
                                                     const struct label *header, struct err *err);
 
+/* Checks that libcurl speaks HTTP/2. Errors: EXPORTER_BAD_CONFIG. */
+MUST_CHECK enum exporter_rc http_setup_check_http2(struct err *err);
+
+/* True if this libcurl, 7.87 to 7.88, can use a connection of HTTP/2 without TLS but once. */
+bool http_setup_breaks_http2(void);
+
 /* Checks a proxy: NULL, "none", or its URL. Errors: EXPORTER_BAD_CONFIG, EXPORTER_NOMEM. */
 MUST_CHECK enum exporter_rc http_setup_check_proxy(const char *proxy, struct err *err);
 

@@ -128,10 +128,10 @@ def test_the_environment_alone_makes_an_exporter(tmp_path, otlp_pb2):
     assert told["service.name"] == "named" and told["team"] == "a,b"
 
 
-# Variables of an application whose SDK speaks gRPC, and some that nobody can use.
+# Variables of an application whose SDK speaks another protocol, and some that nobody can use.
 PAIRS = {"name%d" % i: "v%d" % i for i in range(40)}
 FOR_THE_SDK = {
-    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
     "OTEL_EXPORTER_OTLP_TIMEOUT": "10s", "OTEL_EXPORTER_OTLP_COMPRESSION": "zstd",
     "OTEL_EXPORTER_OTLP_HEADERS": "Authorization: Bearer canary",
     "OTEL_RESOURCE_ATTRIBUTES": "c," + ",".join("%s=%s" % pair for pair in PAIRS.items())}
@@ -169,7 +169,7 @@ def test_check_and_the_agent_agree_on_variables_for_the_sdk(pystrobe, agent, tmp
     assert checked.returncode == 0
     assert warned_of(checked.stderr) == warned_of("".join(running.log)) == \
         sorted(set(FOR_THE_SDK) - {"OTEL_EXPORTER_OTLP_ENDPOINT"})
-    assert "speaks HTTP only" in checked.stderr and "4318" in checked.stderr
+    assert "is neither http/protobuf nor grpc" in checked.stderr and "4318" in checked.stderr
 
 
 def test_the_environment_fills_in_what_a_section_leaves_out(tmp_path, otlp_pb2):

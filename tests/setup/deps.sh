@@ -34,6 +34,7 @@ test  python3-pytest         python3-pytest      package
 test  python3-pytest-xdist   python3-pytest-xdist package
 test  python3-venv           python3             package
 test  python3-protobuf       python3-protobuf    package
+test  python3-grpcio         python3-grpcio      package
 test  python3-jsonschema     python3-jsonschema  package
 test  libpython3-dev         python3-devel       package
 test  clang                  clang               command:clang

@@ -59,6 +59,8 @@ static bool set(struct exporter_settings *settings, const char *argument)
         {"proxy=", &settings->proxy},
         {"proxy_login_file=", &settings->proxy_login.file},
         {"legacy=", &settings->legacy},
+        {"protocol=", &settings->protocol},
+        {"compression=", &settings->compression},
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

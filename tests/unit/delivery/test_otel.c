@@ -228,15 +228,60 @@ static void another_protocol_is_told_with_the_cure(void **state)
     struct otel otel;
 
     (void)state;
-    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
     begin(&otel);
     otel_fill(&otel, &mine);
     assert_string_equal(lines, "");
     otel_fill(&otel, &settings);
 
-    assert_non_null(strstr(lines, "OTEL_EXPORTER_OTLP_PROTOCOL: this version speaks HTTP only"));
+    assert_non_null(
+        strstr(lines, "OTEL_EXPORTER_OTLP_PROTOCOL: is neither http/protobuf nor grpc"));
     assert_non_null(strstr(lines, "4318"));
+    assert_string_equal(settings.url, "http://h:4318");
+    assert_null(settings.protocol);
+    otel_finish(&otel);
+}
+
+static void the_protocol_goes_with_the_endpoint(void **state)
+{
+    struct exporter_settings settings = {0}, mine = {.url = "http://mine"},
+                             said = {.protocol = "http/protobuf"};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "http://h:4317", "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "grpc");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    otel_fill(&otel, &mine);
+    otel_fill(&otel, &said);
+
     assert_string_equal(settings.url, "http://h:4317");
+    assert_string_equal(settings.protocol, "grpc");
+    assert_null(mine.protocol);
+    assert_string_equal(said.url, "http://h:4317");
+    assert_string_equal(said.protocol, "http/protobuf");
+    assert_string_equal(lines, "");
+    otel_finish(&otel);
+}
+
+static void an_endpoint_of_grpc_may_have_no_scheme(void **state)
+{
+    struct exporter_settings settings = {0}, insecure = {0}, http = {0};
+    struct otel otel;
+
+    (void)state;
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "h:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    begin(&otel);
+    otel_fill(&otel, &settings);
+    assert_string_equal(settings.url, "https://h:4317");
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "h:4317", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc",
+        "OTEL_EXPORTER_OTLP_PROFILES_INSECURE", "True");
+    otel_fill(&otel, &insecure);
+    assert_string_equal(insecure.url, "http://h:4317");
+    SET("OTEL_EXPORTER_OTLP_ENDPOINT", "h:4317");
+    otel_fill(&otel, &http);
+    assert_string_equal(http.url, "h:4317");
     otel_finish(&otel);
 }
 
@@ -315,6 +360,8 @@ int main(void)
         cmocka_unit_test(no_endpoint_or_disabled_makes_no_exporter),
         cmocka_unit_test(what_cannot_be_used_is_told_once_without_its_value),
         cmocka_unit_test(another_protocol_is_told_with_the_cure),
+        cmocka_unit_test(the_protocol_goes_with_the_endpoint),
+        cmocka_unit_test(an_endpoint_of_grpc_may_have_no_scheme),
         cmocka_unit_test(nothing_is_said_of_variables_whose_keys_are_there),
         cmocka_unit_test(the_good_pairs_count_beside_bad_ones),
         cmocka_unit_test(there_may_be_as_many_pairs_as_64_kib_hold),
