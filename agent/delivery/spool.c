@@ -287,12 +287,19 @@ static int by_number(const void *a, const void *b)
     return strcmp(left->name.exporter, right->name.exporter);
 }
 
+static bool unlink_batch(const struct spool *spool, const struct spool_name *name)
+{
+    char text[SPOOL_FILE_NAME_SIZE];
+
+    spool_file_name(name, text);
+    return unlinkat(spool->dir, text, 0) == 0 || errno == ENOENT;
+}
+
 /* Leaves out parts of a batch that is there as a whole, too, and parts of these. */
 static void drop_parts(struct spool *spool, struct spool_list *list)
 {
     struct spool_item *items = list->items, whole;
     size_t kept = 0;
-    struct err err;
 
     for (size_t i = list->count; i-- > 0;) {
         whole = items[i];
@@ -300,7 +307,7 @@ static void drop_parts(struct spool *spool, struct spool_list *list)
         if (whole.name.number == 0 || !bsearch(&whole, items, i, sizeof(whole), by_number))
             continue;
         if (spool->lock >= 0)
-            (void)spool_remove(spool, &items[i].name, &err); /* or the next run does */
+            (void)unlink_batch(spool, &items[i].name); /* or the next run does */
         items[i].name.number = 0;
     }
     for (size_t i = 0; i < list->count; i++)
@@ -481,12 +488,8 @@ void spool_let_go(struct spool_held *held)
 
 enum spool_rc spool_remove(struct spool *spool, const struct spool_name *name, struct err *err)
 {
-    char text[SPOOL_FILE_NAME_SIZE];
-
-    spool_file_name(name, text);
-    return unlinkat(spool->dir, text, 0) == 0 || errno == ENOENT
-               ? SPOOL_OK
-               : set_spool_error(spool, "cannot remove a batch", err);
+    return unlink_batch(spool, name) ? SPOOL_OK
+                                     : set_spool_error(spool, "cannot remove a batch", err);
 }
 
 /* Removes the oldest in bad/ until there is room for one more. */
