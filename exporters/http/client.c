@@ -467,22 +467,26 @@ void http_client_end(struct http_client *client, struct http_request *request)
     request->used = request->running = request->done = false;
 }
 
+/* True for what comes of a port that speaks another protocol; also of a server that ends. */
+static bool is_no_answer(CURLcode code)
+{
+    static const CURLcode codes[] = {
+        CURLE_UNSUPPORTED_PROTOCOL, /* "Received HTTP/0.9" */
+        CURLE_WEIRD_SERVER_REPLY,   CURLE_GOT_NOTHING, CURLE_SEND_ERROR,  CURLE_RECV_ERROR,
+        CURLE_PARTIAL_FILE,         CURLE_HTTP2,       CURLE_HTTP2_STREAM};
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
 /* What to do about a transfer that failed; "": nothing known. */
 static const char *advice_on_failure(const struct http_request *request, const char *text)
 {
-    switch ((int)request->code) {    /* of which there are too many to name */
-    case CURLE_UNSUPPORTED_PROTOCOL: /* "Received HTTP/0.9" */
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_GOT_NOTHING:
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-    case CURLE_PARTIAL_FILE:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-        if (request->client->hint)
-            return request->client->hint;
-    }
-    return http_advice(request->code, text);
+    const char *advice = http_advice(request->code, text), *hint = request->client->hint;
+
+    return !advice[0] && hint && is_no_answer(request->code) ? hint : advice;
 }
 
 static void set_transfer_error(struct http_request *request)
