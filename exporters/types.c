@@ -44,7 +44,8 @@ const struct exporter_type exporter_types[EXPORTER_TYPES] = {
 
 bool exporter_is_grpc(const struct exporter_settings *settings)
 {
-    return settings->protocol && strcmp(settings->protocol, "grpc") == 0;
+    return settings->type->grpc_path && settings->protocol &&
+           strcmp(settings->protocol, "grpc") == 0;
 }
 
 const char *exporter_path(const struct exporter_settings *settings)

@@ -60,6 +60,23 @@ static void report_answer(struct findings *out, const char *check,
                      "it refuses an empty profile: %s", probe->err.text);
 }
 
+/* What goes by OTLP keeps within no limits of the server's, unless it is told to. */
+static void report_pyroscope(struct findings *out, const char *check,
+                             const struct exporter_settings *conf)
+{
+    struct exporter *exporter = NULL;
+    struct exporter_probe probe;
+    struct err err = {""};
+
+    if (conf->type->is_pyroscope || exporter_is_limited(conf) ||
+        !publisher_as_pyroscope(conf, &exporter, &err))
+        return;
+    if (exporter_probe(exporter, clock_utc_ns(), &probe) && probe.rc == EXPORTER_OK)
+        findings_add(out, FINDING_NOTE, check, "set limits = pyroscope",
+                     "the server is a Pyroscope, which refuses or cuts what is over its limits");
+    exporter_close(exporter);
+}
+
 static void report_clock(struct findings *out, const char *check, int64_t date_ns, int64_t now_ns)
 {
     int64_t skew_s = (now_ns - date_ns) / (int64_t)NS_PER_S;
@@ -97,6 +114,8 @@ static void examine_server(struct findings *out, const struct exporter_settings 
                          ms(probe.answered_ns));
         if (probe.status != 0)
             report_answer(out, check, &probe);
+        if (probe.rc == EXPORTER_OK)
+            report_pyroscope(out, check, conf);
         report_clock(out, check, probe.status ? probe.date_ns : 0, clock_utc_ns());
     }
     exporter_close(exporter);

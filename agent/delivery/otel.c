@@ -256,7 +256,7 @@ static void fill_url(struct otel *otel, struct exporter_settings *settings)
     settings->url_is_whole = strstr(name, "_PROFILES_") != NULL;
     if (!settings->protocol)
         fill_protocol(otel, settings);
-    if (exporter_is_grpc(settings) && !strstr(settings->url, "://"))
+    if (!strstr(settings->url, "://") && exporter_is_grpc(settings))
         settings->url = endpoint_with_scheme(otel, settings->url);
 }
 

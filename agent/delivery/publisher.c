@@ -73,9 +73,9 @@ static void fill_from_environment(struct exporter_settings *settings)
     settings->ssl_cert_dir = variable("SSL_CERT_DIR");
 }
 
-/* Opens one exporter by what its section and the environment say. */
+/* Opens one exporter of a type by what its section and the environment say. */
 static bool open_by(struct otel *otel, const struct exporter_settings *section,
-                    struct exporter **out, struct err *err)
+                    const struct exporter_type *type, struct exporter **out, struct err *err)
 {
     struct exporter_settings settings = *section;
     enum exporter_rc rc = EXPORTER_BAD_CONFIG;
@@ -86,22 +86,35 @@ static bool open_by(struct otel *otel, const struct exporter_settings *section,
     if (secrets_fetch(&settings, &secrets, err)) {
         if (settings.type->reads_otel)
             otel_fill(otel, &settings);
+        settings.type = type;
         rc = exporter_open(&settings, out, err);
     }
     secrets_release(&secrets);
     return rc == EXPORTER_OK;
 }
 
-bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
-                        struct err *err)
+static bool open_alone(const struct exporter_settings *section, const struct exporter_type *type,
+                       struct exporter **out, struct err *err)
 {
     struct otel otel;
     bool good;
 
     begin_otel(&otel);
-    good = open_by(&otel, section, out, err);
+    good = open_by(&otel, section, type, out, err);
     otel_finish(&otel);
     return good;
+}
+
+bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
+                        struct err *err)
+{
+    return open_alone(section, section->type, out, err);
+}
+
+bool publisher_as_pyroscope(const struct exporter_settings *section, struct exporter **out,
+                            struct err *err)
+{
+    return open_alone(section, &exporter_types[EXPORTER_PYROSCOPE], out, err);
 }
 
 static struct export_limits limits_of(const struct conf *conf,
@@ -128,7 +141,7 @@ static bool open_exporter(struct publisher *publisher, const struct conf *conf,
     struct exporter *exporter;
     struct delivery_sink sink;
 
-    if (!open_by(&publisher->otel, section, &exporter, err)) {
+    if (!open_by(&publisher->otel, section, section->type, &exporter, err)) {
         err_within(err, "exporter %s", section->name);
         return false;
     }

@@ -50,6 +50,10 @@ size_t publisher_wanted(const struct conf *conf, const struct exporter_settings 
 MUST_CHECK bool publisher_exporter(const struct exporter_settings *section, struct exporter **out,
                                    struct err *err);
 
+/* The same to the same server by a Pyroscope's own protocol, to find out whether it is one. */
+MUST_CHECK bool publisher_as_pyroscope(const struct exporter_settings *section,
+                                       struct exporter **out, struct err *err);
+
 /* Encodes and queues what a service's processes did until `now_ns`; nothing if that is nothing. */
 void publisher_service(struct publisher *publisher, const struct service *service, uint64_t now_ns);
 

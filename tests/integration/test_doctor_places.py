@@ -39,7 +39,7 @@ def exporter(url, more="", kind="pyroscope"):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    status, skew_s, token, silent, type, words = 200, 0, None, False, None, b""
+    status, skew_s, token, silent, type, words, path_only = 200, 0, None, False, None, b"", None
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -47,7 +47,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(4)
             return
         known = not self.token or self.headers.get("Authorization") == "Bearer " + self.token
-        self.send_response(self.status if known else 401)
+        here = not self.path_only or self.path == self.path_only
+        self.send_response(self.status if known and here else 401 if here else 404)
         if self.type:
             self.send_header("Content-Type", self.type)
         self.send_header("Content-Length", str(len(self.words)))
@@ -66,10 +67,20 @@ def serving(context=None, **answers):
     return Loopback(type("Answers", (Handler,), answers), context)
 
 
-@pytest.mark.parametrize("kind, more", [("pyroscope", ""), ("pyroscope", "legacy = ingest\n"), ("otlp", "")])
-def test_a_server_that_answers_is_fine(check, kind, more):
-    with serving() as server:
+OTLP_PATH = "/v1development/profiles"
+
+
+@pytest.mark.parametrize("kind, more, path", [("pyroscope", "", None), ("pyroscope", "legacy = ingest\n", None),
+                                              ("otlp", "", OTLP_PATH), ("otlp", "limits = pyroscope\n", None)])
+def test_a_server_that_answers_is_fine(check, kind, more, path):
+    with serving(path_only=path) as server:
         assert check(exporter(server.url, more, kind=kind), status=0)[0] == "ok"
+
+
+def test_a_pyroscope_behind_otlp_is_named(check):
+    with serving() as server:
+        result, text, cure = check(exporter(server.url, kind="otlp"), status=0)
+    assert result == "note" and "is a Pyroscope" in text and "limits = pyroscope" in cure
 
 
 def test_a_proxy_that_has_an_upper_case_variable_is_asked(check):
@@ -303,8 +314,9 @@ def test_a_disk_that_takes_nothing_is_told(pystrobe, tmp_path, options, told, cu
 # Settings
 
 def test_without_an_ini_file_what_variables_say_is_tried(pystrobe):
-    with serving() as server:
+    with serving(path_only=OTLP_PATH) as server:
         found = doctor(pystrobe, status=0, env=dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT=server.url))
+    with serving() as server:
         named = doctor(pystrobe, status=0, env=dict(os.environ, PYSTROBE_EXPORTER_X_TYPE="pyroscope",
                                                     PYSTROBE_EXPORTER_X_URL=server.url))
 

@@ -267,7 +267,8 @@ static void the_protocol_goes_with_the_endpoint(void **state)
 
 static void an_endpoint_of_grpc_may_have_no_scheme(void **state)
 {
-    struct exporter_settings settings = {0}, insecure = {0}, http = {0};
+    const struct exporter_settings section = {.type = &exporter_types[EXPORTER_OTLP]};
+    struct exporter_settings settings = section, insecure = section, http = section;
     struct otel otel;
 
     (void)state;
