@@ -108,6 +108,8 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     }
     e->stats.failed[rc]++;
     t->failed[rc]++;
+    if (rc == CPY_STARTING && t->process.shuts_down)
+        return true; /* until the process ends: its CPU time goes on */
     if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
         return true;
     /* Gone, or something else runs there now: look at it anew. */

@@ -163,10 +163,25 @@ static void refresh_times(struct process *p, struct process_thread *thread)
         take_times(thread, times.cpu_ns, times.wait_ns);
 }
 
+/*
+ * Gives out what the process used beyond its threads. Those are read one by one and a little
+ * earlier: the remainder can come out negative, then it is taken off the next one.
+ */
+static void commit_remainder(struct process *p)
+{
+    const struct service_tag tag = tag_of(p);
+    uint64_t cpu = p->cpu_ns - p->cpu_base_ns;
+
+    if (cpu > p->cpu_given_ns && !p->options.main_only)
+        add_cpu(p,
+                p->shuts_down ? service_shutdown_row(p->service, &tag)
+                              : service_unseen_row(p->service, &tag),
+                cpu - p->cpu_given_ns);
+}
+
 void process_commit(struct process *p, uint64_t now_ns)
 {
     bool goes_on;
-    uint64_t cpu;
 
     goes_on = idle_commit(p, now_ns);
     end_idle(p);
@@ -177,11 +192,7 @@ void process_commit(struct process *p, uint64_t now_ns)
     idle_forget(p);
     /* The clock is not to be older than those of the threads. */
     p->idle.goes_on = !idle_clock_moved(p) && goes_on && !p->tasks;
-    cpu = p->cpu_ns - p->cpu_base_ns;
-    /* Threads are read one by one and a little earlier: the remainder can come out negative,
-     * then it is taken off the next one. */
-    if (cpu > p->cpu_given_ns && !p->options.main_only)
-        add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
+    commit_remainder(p);
 }
 
 /* The stack of each thread is to be counted anew: rows have other labels from now on. */
@@ -239,13 +250,36 @@ struct sampling {
     struct service_tag tag;
 };
 
-/* True if another state of the same kernel thread is counted already (sub-interpreters). */
-static bool is_counted(const struct process *p, pid_t tid)
+/* The other state of the same kernel thread (of a sub-interpreter, say) that this sample had, too,
+ * and that counts or does not; NULL: there is none. */
+static struct process_thread *find_same_tid(const struct process *p,
+                                            const struct process_thread *thread, bool counts)
 {
-    for (size_t i = 0; i < p->thread_count; i++)
-        if (p->threads[i].tid == tid && p->threads[i].counts)
-            return true;
-    return false;
+    for (size_t i = 0; thread->tid && i < p->thread_count; i++)
+        if (&p->threads[i] != thread && p->threads[i].tid == thread->tid &&
+            p->threads[i].seen == p->sample && p->threads[i].counts == counts)
+            return &p->threads[i];
+    return NULL;
+}
+
+/* Of several states of a kernel thread one counts: the one that came first, as long as it is there.
+ * To be called while all of the sample before are there, too. */
+static void choose_counting(struct process *p)
+{
+    struct process_thread *thread, *other;
+
+    for (size_t i = 0; i < p->thread_count; i++) {
+        thread = &p->threads[i];
+        if (thread->first == p->sample && thread->counts && find_same_tid(p, thread, true)) {
+            cpu_attribution_clear(&thread->cpu_attribution);
+            thread->counts = false;
+        }
+        if (thread->seen == p->sample || !thread->counts ||
+            !(other = find_same_tid(p, thread, false)))
+            continue;
+        other->counts = true;
+        other->committed = other->times; /* until now the other one had it */
+    }
 }
 
 /* How much of a new thread's time it took before it could be ours to tell. */
@@ -286,9 +320,9 @@ static struct process_thread *new_thread(const struct sampling *sampling,
         return NULL;
     thread = &p->threads[p->thread_count];
     *thread = (struct process_thread){
-        .state = seen->state, .tid = seen->tid, .last_ns = counted_from(sampling, seen->tid)};
+        .state = seen->state, .tid = seen->tid, .counts = seen->tid != 0, .first = p->sample};
+    thread->last_ns = counted_from(sampling, seen->tid);
     cpu_attribution_init(&thread->cpu_attribution);
-    thread->counts = seen->tid && !is_counted(p, seen->tid);
     p->thread_count++;
     return thread;
 }
@@ -475,15 +509,38 @@ static enum cpy_rc take_tasks(struct sampling *sampling)
 /* Ends the threads that were not there any more. */
 static void end_unseen_threads(struct process *p)
 {
-    size_t i, remaining_ns = 0;
+    size_t i, remaining = 0;
 
+    choose_counting(p);
     for (i = 0; i < p->thread_count; i++) {
         if (p->threads[i].seen == p->sample)
-            p->threads[remaining_ns++] = p->threads[i];
+            p->threads[remaining++] = p->threads[i];
         else
             end_thread(p, &p->threads[i]);
     }
-    p->thread_count = remaining_ns;
+    p->thread_count = remaining;
+}
+
+/* The interpreter shuts down: its threads have had their time. */
+static void note_shutdown(struct process *p, uint64_t now_ns)
+{
+    p->last_ns = now_ns;
+    if (p->shuts_down)
+        return;
+    for (size_t i = 0; i < p->thread_count; i++)
+        end_thread(p, &p->threads[i]);
+    p->thread_count = 0;
+    (void)idle_clock_moved(p);
+    commit_remainder(p);
+    p->shuts_down = true;
+}
+
+/* There are threads again: the program has begun another interpreter. */
+static void note_restart(struct process *p)
+{
+    (void)idle_clock_moved(p);
+    commit_remainder(p);
+    p->shuts_down = false;
 }
 
 /* Reads all threads; if they sleep on, as they are known. */
@@ -502,6 +559,10 @@ static enum cpy_rc read_process_threads(struct sampling *sampling)
         rc = cpy_replay_last(p->target, each_thread, sampling);
     if (rc != CPY_OK)
         rc = cpy_sample(p->target, each_thread, sampling);
+    if (rc == CPY_STARTING && (p->thread_count > 0 || p->shuts_down))
+        note_shutdown(p, sampling->now_ns);
+    else if (rc == CPY_OK && p->shuts_down)
+        note_restart(p);
     if (rc == CPY_OK && p->tasks)
         rc = take_tasks(sampling);
     if (rc != CPY_OK)

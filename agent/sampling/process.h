@@ -10,6 +10,9 @@
  * Wait time: the time in which the thread was ready to run and had no CPU, by the kernel; divided
  *            like CPU time.
  *
+ * What a process uses once its interpreter shuts down, after the last Python frame, goes to a frame
+ * that says so, and to no function that has ended.
+ *
  * Idle processes are not read. The CPU clock of the process has not moved since the last sample, so
  * no thread has run and stopped since. A thread that began to run just now does not show yet,
  * because the kernel updates the clock at its ticks and when it switches threads. So either no
@@ -62,6 +65,7 @@ struct process_thread {
     cpy_addr state;
     pid_t tid;
     bool counts;        /* its CPU time is counted here, not in another state of it */
+    uint64_t first;     /* number of the sample that had it first */
     bool has_gil;       /* in its last good sample */
     bool has_exception; /* likewise */
     struct process_gil_stuck stuck;
@@ -120,7 +124,8 @@ struct process {
     uint64_t cpu_base_ns;  /* its value when the process was opened */
     uint64_t cpu_given_ns; /* of the time since then, the part that is in profiles */
     struct process_idle idle;
-    bool failed; /* out of memory */
+    bool shuts_down; /* its interpreter, in the last sample; then it has no threads here */
+    bool failed;     /* out of memory */
 };
 
 /* Takes over `target`. The first sample only sets the clocks. */

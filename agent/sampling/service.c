@@ -23,6 +23,7 @@ const struct pprof_rename service_plain_names[] = {
 };
 
 const char service_unseen[] = "<CPU time between samples>";
+static const char shutdown_name[] = "<interpreter shutting down>";
 static const char overflow_name[] = "<more stacks than a profile may have>";
 static const char cut_name[] = "<deeper frames>";
 static const char frameless_name[] = "<no Python frame>";
@@ -287,15 +288,27 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
     return service->overflow_row;
 }
 
-uint32_t service_unseen_row(struct service *service, const struct service_tag *tag)
+/* The row of a made-up frame with the label of the process; `otherwise` where there is no room. */
+static uint32_t process_row(struct service *service, const char *name,
+                            const struct service_tag *tag, uint32_t otherwise)
 {
     const struct service_tag plain = {.pid = tag->pid, .split = tag->split};
     struct pprof_label labels[TAG_LABELS];
     size_t count = fill_labels(service, labels, NULL, &plain);
     uint32_t stack, row;
 
-    if (count > 0 && made_up_stack(service, service_unseen, &stack) == PPROF_OK &&
+    if (made_up_stack(service, name, &stack) == PPROF_OK &&
         pprof_row(service->profile, stack, labels, count, &row) == PPROF_OK)
         return row;
-    return service->unseen_row;
+    return otherwise;
+}
+
+uint32_t service_unseen_row(struct service *service, const struct service_tag *tag)
+{
+    return process_row(service, service_unseen, tag, service->unseen_row);
+}
+
+uint32_t service_shutdown_row(struct service *service, const struct service_tag *tag)
+{
+    return process_row(service, shutdown_name, tag, service->unseen_row);
 }

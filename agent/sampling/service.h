@@ -113,6 +113,9 @@ uint32_t service_row(struct service *service, const struct cpy_thread *thread,
 /* The row of CPU time that no sample saw; with the label of the process if it asks for that. */
 uint32_t service_unseen_row(struct service *service, const struct service_tag *tag);
 
+/* The same of CPU time that an interpreter takes after its last Python frame, as it shuts down. */
+uint32_t service_shutdown_row(struct service *service, const struct service_tag *tag);
+
 /* A stack of frames and of what stands for none, put together piece by piece, leaf first. */
 struct service_stack {
     uint32_t *locations; /* borrowed: room for SERVICE_DEPTH_MAX */

@@ -165,7 +165,7 @@ static enum cpy_rc read_nothing(struct mem *mem, const struct mem_range *ranges,
     return CPY_RACED;
 }
 
-static cpy_addr torn_state;
+static cpy_addr torn_state, shutdown_head;
 
 /* The state of one thread cannot be read a second time, and its current frame not at all. */
 static enum cpy_rc read_torn(struct mem *mem, const struct mem_range *ranges, size_t count)
@@ -286,6 +286,106 @@ static void gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so(void **sta
     assert_true(total(f, VALUE_CPU) >= 50 * NS_PER_MS);
     assert_int_equal(own_time(f, VALUE_CPU, "<CPU time between samples>"), total(f, VALUE_CPU));
     assert_int_equal(own_time(f, VALUE_WALL, "<CPU time between samples>"), 0);
+}
+
+/* The interpreter of another state takes over on the same kernel thread, and gives it back. */
+static void gives_cpu_time_to_the_state_that_the_thread_runs_now(void **state)
+{
+    struct fixture *f = *state;
+    struct process_thread *main_thread;
+    uint64_t now = NS_PER_S, given;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (size_t i = 0; i < f->process.thread_count; i++) {
+        main_thread = &f->process.threads[i];
+        if (main_thread->tid == (pid_t)syscall(SYS_gettid))
+            main_thread->state += 8; /* the next sample has another one */
+    }
+    for (int i = 0; i < 4; i++) {
+        burn(50 * NS_PER_MS);
+        now += 50 * NS_PER_MS;
+        assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    }
+    assert_int_equal(f->process.thread_count, THREADS);
+    process_commit(&f->process, f->process.last_ns);
+    given = own_time(f, VALUE_CPU, "Place.wait");
+
+    assert_true(given > 140 * NS_PER_MS);
+    assert_int_equal(given + own_time(f, VALUE_CPU, "<CPU time"), total(f, VALUE_CPU));
+}
+
+/* All states of the image on one kernel thread. */
+static void counts_one_of_several_states_of_a_thread(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t now = NS_PER_S;
+    size_t counting = 0, first = 0;
+
+    stand_in(f->target);
+    for (size_t i = 0; i < f->target->process.tids.count; i++)
+        f->target->process.tids.pairs[i].outer = (pid_t)syscall(SYS_gettid);
+    begin(f, SPLIT_NONE, now);
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    for (size_t i = 0; i < f->process.thread_count; i++) {
+        counting += f->process.threads[i].counts;
+        first = f->process.threads[i].counts ? i : first;
+    }
+    assert_int_equal(counting, 1);
+
+    f->process.threads[first].state += 8; /* it ends; the state that is there now is a new one */
+    assert_int_equal(process_sample(&f->process, now + NS_PER_S, false, NULL), CPY_OK);
+    for (size_t i = counting = 0; i < f->process.thread_count; i++)
+        counting += f->process.threads[i].counts;
+    assert_int_equal(counting, 1);
+}
+
+/* The runtime has no interpreters any more. */
+static enum cpy_rc read_shutdown(struct mem *mem, const struct mem_range *ranges, size_t count)
+{
+    enum cpy_rc rc = real_read(mem, ranges, count);
+
+    for (size_t i = 0; rc == CPY_OK && i < count; i++)
+        if (shutdown_head >= ranges[i].from &&
+            shutdown_head + sizeof(cpy_addr) <= ranges[i].from + ranges[i].size)
+            memset((char *)ranges[i].into + (shutdown_head - ranges[i].from), 0, sizeof(cpy_addr));
+    return rc;
+}
+
+static void gives_what_a_shutdown_takes_to_a_frame_that_says_so(void **state)
+{
+    static const char *const shutdown = "<interpreter shutting down>";
+    struct fixture *f = *state;
+    uint64_t now = NS_PER_S, seen;
+
+    stand_in(f->target);
+    begin(f, SPLIT_NONE, now);
+    real_read = f->target->process.mem->read;
+    shutdown_head = f->target->found.runtime + f->target->found.layout.runtime.interpreters_head;
+    assert_int_equal(process_sample(&f->process, now, false, NULL), CPY_OK);
+    burn(50 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, now += NS_PER_S, false, NULL), CPY_OK);
+    f->target->process.mem->read = read_shutdown;
+    while (process_sample(&f->process, now += NS_PER_S, false, NULL) != CPY_STARTING)
+        assert_true(now < 100 * NS_PER_S); /* it looks for that now and then */
+    seen = own_time(f, VALUE_CPU, "Place.wait");
+    burn(100 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, now += NS_PER_S, false, NULL), CPY_STARTING);
+    process_commit(&f->process, now);
+
+    assert_true(seen > 30 * NS_PER_MS);
+    assert_int_equal(own_time(f, VALUE_CPU, "Place.wait"), seen);
+    assert_true(own_time(f, VALUE_CPU, shutdown) >= 90 * NS_PER_MS);
+    assert_int_equal(total(f, VALUE_CPU), f->process.cpu_given_ns);
+
+    /* Another interpreter is begun: what its threads take is theirs again. */
+    f->target->process.mem->read = real_read;
+    assert_int_equal(process_sample(&f->process, now += NS_PER_S, false, NULL), CPY_OK);
+    burn(50 * NS_PER_MS);
+    assert_int_equal(process_sample(&f->process, now += NS_PER_S, false, NULL), CPY_OK);
+    process_commit(&f->process, now);
+    assert_true(own_time(f, VALUE_CPU, "Place.wait") >= seen + 30 * NS_PER_MS);
 }
 
 static void gives_out_the_rest_when_it_ends(void **state)
@@ -753,6 +853,9 @@ int main(void)
         TEST(gives_cpu_time_that_adds_up_to_the_kernels_number),
         TEST(does_not_take_a_thread_that_it_cannot_look_at_for_one_that_sleeps),
         TEST(gives_cpu_time_that_no_sample_saw_to_a_frame_that_says_so),
+        TEST(gives_cpu_time_to_the_state_that_the_thread_runs_now),
+        TEST(counts_one_of_several_states_of_a_thread),
+        TEST(gives_what_a_shutdown_takes_to_a_frame_that_says_so),
         TEST(gives_out_the_rest_when_it_ends),
         TEST(does_not_read_what_rests_alone_and_loses_no_time),
         TEST(looks_now_and_then_at_what_has_long_rested),
