@@ -95,6 +95,10 @@ static bool is_interp_unchanged(struct cpy_target *t, size_t i, bool *moved)
         now.id != then->id || now.threads_head != then->threads_head || !now.counts)
         return false;
     if (now.switches == then->switches && now.last_holder == then->last_holder) {
+        if (now.holder != 0 && !t->list.threads[then->runner].ran) {
+            mark(t, then->runner); /* it sleeps with the GIL, or is another thread than it says */
+            *moved = true;
+        }
         *then = now;
         return true;
     }

@@ -258,7 +258,7 @@ static const char *lookup_thread_name(struct cpy_target *t, const struct listed 
 
     for (;; thread = &t->list.threads[thread->outer - 1]) {
         outer = names_of(&t->cache.names, &reader, t->list.interps[thread->interp].addr,
-                         thread->words.thread_id, thread->words.native_thread_id);
+                         thread->words.thread_id, thread->inner_tid);
         name = outer ? outer : name;
         if (thread->outer == 0)
             return name;
@@ -364,6 +364,24 @@ static bool is_still(const struct cpy_thread *now, const struct cpy_thread *then
            now->cut == then->cut && !now->torn && !then->torn && now->task == then->task;
 }
 
+/*
+ * A thread that sleeps calls no function. If the innermost frame is another one, and the kernel
+ * still says that the thread has slept, then another thread runs this state: one made in one
+ * thread may be used in another, and keeps the first one's id. Who runs it is not known then.
+ */
+static void check_identity(struct cpy_target *t, struct listed *thread, bool slept)
+{
+    struct cached *cached = thread->cached;
+
+    if (!slept || thread->words.current_frame == cached->frame ||
+        !sched_idle_since_look(&cached->sched_idle))
+        return;
+    cached->refuted_tid = thread->inner_tid;
+    thread->inner_tid = 0;
+    sched_idle_finish(&cached->sched_idle);
+    t->gil_skip.ready = false; /* it goes by the threads' counters */
+}
+
 /* Gives a thread that may have run. */
 static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_thread *each,
                              void *ctx)
@@ -372,9 +390,12 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
                              .state = thread->words.addr,
                              .tid = tids_outer(&t->process.tids, thread->inner_tid)};
     const uint64_t decoded = t->stats.frames_decoded, names = thread->cached->names;
+    const bool slept = thread->cached->whole && thread->cached->sched_idle.asleep &&
+                       thread->cached->sched_idle.read;
     bool gone = false;
     enum cpy_rc rc = check_cpu(t, thread, &out);
 
+    check_identity(t, thread, slept);
     thread->cached->whole = false;
     if (rc == CPY_GONE || rc == CPY_NOMEM)
         return rc;
@@ -400,6 +421,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
              (thread->cached->set.room > SCHED_IDLE_BYTES || t->list.thread_count == 1))
         sched_idle_note(&thread->cached->sched_idle, t->process.proc_fd, out.tid, out.same);
     thread->cached->out = out;
+    thread->cached->frame = thread->words.current_frame;
     each(ctx, &out);
     return CPY_OK;
 }
@@ -437,10 +459,13 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     each(ctx, out);
 }
 
-/* True if a listed thread has slept since its cached stack was read. */
+/* True if a listed thread has slept since its cached stack was read; see check_identity, too. */
 static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 {
-    if (!thread->cached->sleeps || !thread->cached->whole || thread->outer != 0 || thread->joined)
+    const bool holds_gil = t->list.interps[thread->interp].holder == thread->words.addr;
+
+    if (!thread->cached->sleeps || !thread->cached->whole || thread->outer != 0 || thread->joined ||
+        holds_gil || thread->words.current_frame != thread->cached->frame)
         return false;
     t->stats.threads++;
     t->stats.threads_kept++;

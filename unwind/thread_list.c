@@ -160,6 +160,16 @@ enum cpy_rc thread_list_read_interp(struct cpy_target *t, const struct interp *t
     return rc == CPY_OK ? read_gil(t, now) : rc;
 }
 
+/* Another thread has got the state of one that ended: what is known of that one is not its. */
+static void forget_thread(struct cached *cached)
+{
+    cached->names = 0;
+    cached->inner_tid = cached->refuted_tid = 0;
+    cached->whole = cached->sleeps = false;
+    cached->out = (struct cpy_thread){0};
+    sched_idle_finish(&cached->sched_idle);
+}
+
 static enum cpy_rc add_listed_thread(struct cpy_target *t, const struct thread_words *words,
                                      struct cached *cached)
 {
@@ -169,13 +179,8 @@ static enum cpy_rc add_listed_thread(struct cpy_target *t, const struct thread_w
         return CPY_NOMEM;
     t->list.threads[t->list.thread_count++] = (struct listed){
         .words = *words, .cached = cached, .interp = (uint32_t)t->list.interp_count - 1};
-    if (cached->thread_id != words->thread_id || cached->native_id != words->native_thread_id) {
-        cached->names = 0;
-        cached->inner_tid = 0;
-        cached->whole = false;
-        cached->out = (struct cpy_thread){0};
-        sched_idle_finish(&cached->sched_idle);
-    }
+    if (cached->thread_id != words->thread_id || cached->native_id != words->native_thread_id)
+        forget_thread(cached);
     cached->thread_id = words->thread_id;
     cached->native_id = words->native_thread_id;
     return CPY_OK;
@@ -273,7 +278,12 @@ static void find_tids(struct cpy_target *t)
             thread->inner_tid =
                 tids_of_pthread(&t->process.tids, &t->prefetch.mem, thread->words.thread_id,
                                 t->list.main_thread_id, thread->cached->inner_tid);
+        /* Before 3.11 one thread after another may have the same pthread_t, and state. */
+        if (thread->cached->inner_tid != 0 && thread->cached->inner_tid != thread->inner_tid)
+            forget_thread(thread->cached);
         thread->cached->inner_tid = thread->inner_tid;
+        if (thread->inner_tid == thread->cached->refuted_tid)
+            thread->inner_tid = 0;
     }
 }
 

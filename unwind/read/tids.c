@@ -9,6 +9,8 @@
 #include "base/array.h"
 #include "base/proc_stat.h"
 
+enum { MISSES_MAX = 16 };
+
 /* Reads the innermost id on the NSpid line of an open status file, which is closed; `count`: ids on
  * the line. */
 static enum proc_rc read_innermost(int fd, pid_t *out, int *count)
@@ -92,20 +94,57 @@ static bool is_task(struct tids *tids, int32_t inner)
     return outer != 0 && faccessat(tids->proc_fd, path, F_OK, 0) == 0;
 }
 
+/* Takes an offset if a record has the id of one of the process's threads there. */
+static void try_tid_at(struct tids *tids, struct mem *mem, uint64_t thread_id, uint32_t offset)
+{
+    int32_t tid;
+
+    if (tids->tid_at == 0 && mem_read(mem, thread_id + offset, &tid, sizeof(tid)) == CPY_OK &&
+        is_task(tids, tid))
+        tids->tid_at = offset;
+}
+
 /*
- * Looks for where the C library keeps the id in its record of a thread: there the main thread
- * has the process's id and `thread_id` that of another task. One record is not enough: in a
+ * Where the C libraries have it that we know: glibc has done so since 2.3, musl in 1.1 and 1.2.
+ * What a record begins with tells whose it is: in musl a pointer to itself; in glibc for x86-64
+ * that and another one two words on, but no third (as the list of a single thread in musl has),
+ * in glibc for aarch64 none.
+ */
+static void look_where_it_is_known(struct tids *tids, struct mem *mem, uint64_t thread_id)
+{
+    uint64_t head[4];
+    bool musl;
+
+    if (mem_read(mem, thread_id, head, sizeof(head)) != CPY_OK)
+        return;
+#if defined(__x86_64__)
+    musl = head[0] == thread_id && (head[2] != thread_id || head[3] == thread_id);
+    if (head[0] == thread_id && !musl)
+        try_tid_at(tids, mem, thread_id, 720);
+#else
+    musl = head[0] == thread_id;
+    if (!musl)
+        try_tid_at(tids, mem, thread_id, 208);
+#endif
+    for (uint32_t offset = 32; musl && offset <= 56; offset += 8)
+        try_tid_at(tids, mem, thread_id, offset);
+}
+
+/*
+ * Elsewhere looks for where the C library keeps the id in its record of a thread: there the main
+ * thread has the process's id and `thread_id` that of another task. One record is not enough: in a
  * container the process is often number 1, and so is many another field.
  */
 static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
                       uint64_t main_thread_id)
 {
-    enum { RECORD = 2048, MISSES_MAX = 16 };
+    enum { RECORD = 2048 };
     int32_t main_words[RECORD / 4], words[RECORD / 4];
 
-    if (tids->inner_pid <= 0 || tids->misses >= MISSES_MAX)
-        return;
     tids->misses++;
+    look_where_it_is_known(tids, mem, thread_id);
+    if (tids->tid_at != 0 || thread_id == main_thread_id || main_thread_id == 0)
+        return;
     if (mem_read(mem, main_thread_id, main_words, sizeof(main_words)) != CPY_OK ||
         mem_read(mem, thread_id, words, sizeof(words)) != CPY_OK)
         return;
@@ -120,13 +159,15 @@ uint64_t tids_of_pthread(struct tids *tids, struct mem *mem, uint64_t thread_id,
 {
     int32_t tid;
 
-    if (thread_id == main_thread_id) /* by definition, and a fork makes it so again */
-        return tids->inner_pid > 0 ? (uint64_t)tids->inner_pid : 0;
-    if (tids->tid_at == 0 && main_thread_id != 0)
-        calibrate(tids, mem, thread_id, main_thread_id);
-    if (tids->tid_at == 0 || mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) != CPY_OK)
+    if (tids->inner_pid <= 0)
         return 0;
-    return (known != 0 && (uint64_t)tid == known) || is_task(tids, tid) ? (uint64_t)tid : 0;
+    if (tids->tid_at == 0 && tids->misses < MISSES_MAX)
+        calibrate(tids, mem, thread_id, main_thread_id);
+    if (tids->tid_at != 0 && mem_read(mem, thread_id + tids->tid_at, &tid, sizeof(tid)) == CPY_OK &&
+        ((known != 0 && (uint64_t)tid == known) || is_task(tids, tid)))
+        return (uint64_t)tid;
+    /* Python is begun in the process's first thread as a rule. */
+    return thread_id == main_thread_id ? (uint64_t)tids->inner_pid : 0;
 }
 
 pid_t tids_outer(struct tids *tids, uint64_t inner)

@@ -6,8 +6,9 @@
  * /proc/PID/task/TID/status has them all, outermost first.
  *
  * Before 3.11 the interpreter has only the pthread_t. That is the address of the C
- * library's record of the thread, which has the id at some offset. The main thread's id is
- * known, so its record tells the offset for all threads.
+ * library's record of the thread, which has the id at some offset: of glibc and musl it is
+ * known; elsewhere the main thread's record tells the offset for all threads, if that is the
+ * process's first thread. In a program that embeds Python it need not be.
  */
 #ifndef UNWIND_READ_TIDS_H
 #define UNWIND_READ_TIDS_H

@@ -40,8 +40,10 @@ struct cached {
     struct cached_stack stack;    /* its last stack */
     struct cpy_thread out;        /* what the last sample gave of it */
     bool whole;                   /* `out` is complete, and valid until the thread runs */
+    cpy_addr frame;               /* its innermost frame when its stack was read */
     bool sleeps;                  /* it was found not to have run, before this full sample */
     uint64_t inner_tid;           /* 3.6 to 3.10: kernel's thread id; 0: not known */
+    uint64_t refuted_tid;         /* an id that it has, but is another thread's; 0: none */
     uint64_t names;               /* names.refreshes when its name was looked up */
 };
 

@@ -159,6 +159,36 @@ static void takes_ids_as_they_are_in_our_own_namespace(void **state)
     (void)close(fd);
 }
 
+/* Python may be begun in a thread that is not the process's first: its record says which it is. */
+static void reads_the_id_of_any_thread_from_its_record(void **state)
+{
+    int fd = open_proc(getpid()), report[2];
+    pthread_t thread;
+    struct tids tids;
+    struct mem *mem;
+    pid_t tid;
+
+    (void)state;
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
+    assert_int_equal(pthread_create(&thread, NULL, wait_forever, &report[1]), 0);
+    assert_int_equal(read(report[0], &tid, sizeof(tid)), sizeof(tid));
+    assert_int_equal(mem_open_process(getpid(), fd, &mem, NULL), CPY_OK);
+    assert_int_equal(tids_init(&tids, fd), PROC_OK);
+
+    assert_int_equal(tids_of_pthread(&tids, mem, thread, thread, 0), tid);
+    assert_int_equal(tids_of_pthread(&tids, mem, pthread_self(), thread, 0), getpid());
+    assert_int_equal(tids_of_pthread(&tids, mem, thread, pthread_self(), (uint64_t)tid), tid);
+    assert_int_equal(tids_of_pthread(&tids, mem, 8, pthread_self(), 0), 0); /* no record at all */
+
+    tids_finish(&tids);
+    mem_close(mem);
+    assert_int_equal(pthread_cancel(thread), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)close(report[0]);
+    (void)close(report[1]);
+    (void)close(fd);
+}
+
 static void tells_that_the_own_id_of_a_process_cannot_be_read(void **state)
 {
     int fd = open_proc(getpid());
@@ -179,6 +209,7 @@ int main(void)
         cmocka_unit_test(knows_no_id_that_cannot_be),
         cmocka_unit_test(takes_ids_as_they_are_in_our_own_namespace),
         cmocka_unit_test(tells_that_the_own_id_of_a_process_cannot_be_read),
+        cmocka_unit_test(reads_the_id_of_any_thread_from_its_record),
         cmocka_unit_test(finds_threads_in_a_namespace_below_ours),
     };
 
