@@ -5,8 +5,6 @@
 #include "base/array.h"
 #include "unwind/thread_list.h"
 
-enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
-
 /* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
 static size_t add_awaiters(struct cpy_target *t, size_t count)
 {
@@ -139,13 +137,16 @@ static bool read_ran(struct cpy_target *t)
 static bool is_enough(struct cpy_target *t)
 {
     uint32_t asked = t->options.status | t->options.only;
+
+    return !(asked & CPY_STATUS_GIL_WAIT) &&
+           !(t->list.nameless > 0 && names_are_due(&t->cache.names));
+}
+
+/* True if the interpreters are those of the sample before, and none shuts down. */
+static bool are_interps_the_same(struct cpy_target *t)
+{
     cpy_addr head;
 
-    if (asked & CPY_STATUS_GIL_WAIT || (t->list.nameless > 0 && names_are_due(&t->cache.names)))
-        return false;
-    if (++t->gil_skip.samples % HEADS_EACH != 0)
-        return true;
-    t->prefetch.now = NULL;
     return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
@@ -175,6 +176,8 @@ bool gil_skip_begin(struct cpy_target *t)
         &t->sets.common; /* last: so the count of code objects is read after the stacks */
     prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
     t->prefetch.now = &t->sets.common;
+    if (!are_interps_the_same(t))
+        return false;
     for (i = 0; i < t->list.interp_count; i++)
         if (!is_interp_unchanged(t, i, &moved))
             return false;

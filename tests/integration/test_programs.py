@@ -120,14 +120,14 @@ def build_variables(python):
     return dict(found, INCLUDE=include)
 
 
-def compile_program(python, variables, libraries, out):
+def compile_program(python, variables, libraries, out, *words):
     """A program called `out` with the interpreter in it; skips where headers are missing."""
     if not os.path.exists(os.path.join(variables["INCLUDE"], "Python.h")):
         pytest.skip("the headers of %s are not installed" % python["id"])
     source = os.path.join(live.TARGETS, "embed.c")
     subprocess.run(
         ["gcc", "-O1", "-w", "-I" + variables["INCLUDE"], '-DPROGRAM="%s"' % python["inner"], "-o", out, source]
-        + libraries + ["-lm", "-ldl", "-lpthread", "-lutil"], check=True)
+        + [*words, *libraries, "-lm", "-ldl", "-lpthread", "-lutil"], check=True)
     return out
 
 
