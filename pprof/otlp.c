@@ -135,7 +135,7 @@ static void write_sample(struct otlp *o, const struct table_entry *entry, int64_
     const struct otlp_row *row = entry->key;
     size_t i, before = o->request.size,
               count = (entry->size - offsetof(struct otlp_row, attributes)) / sizeof(uint32_t);
-    uint64_t numbers[PPROF_LABELS_MAX];
+    uint64_t numbers[OTLP_SAMPLE_ATTRIBUTES_MAX];
 
     for (i = 0; i < count; i++)
         numbers[i] = row->attributes[i];
@@ -276,8 +276,7 @@ static void write_attribute(struct buf *out, const struct otlp_attribute *attrib
     wire_put_message(out, &part.base);
 }
 
-/* The attribute with texts that are valid, in the arena of the rows, which are written by now. */
-static bool repair(struct otlp *o, struct otlp_attribute *attribute)
+bool otlp_repair(struct otlp *o, struct otlp_attribute *attribute)
 {
     const char **texts[2] = {&attribute->key, &attribute->str};
     struct buf *text = &o->dictionary.key;
@@ -301,7 +300,7 @@ static enum pprof_rc write_resource(struct otlp *o, const struct otlp_attribute 
 
     for (size_t i = 0; i < count && i < OTLP_ATTRIBUTES_MAX; i++) {
         good[i] = attributes[i];
-        if (!repair(o, &good[i]))
+        if (!otlp_repair(o, &good[i]))
             return PPROF_NOMEM;
         if (good[i].key[0] && is_first(good, i))
             write_attribute(&o->part, &good[i]);

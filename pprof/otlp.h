@@ -43,10 +43,10 @@ struct otlp_type {
 struct otlp_service {
     const struct pprof *profile;
     const struct otlp_attribute *attributes; /* of two with one key the earlier stays */
-    size_t attribute_count;
-    const struct otlp_type *types; /* in the order in which they are written */
-    size_t type_count;             /* at most PPROF_TYPES_MAX */
-    int64_t time_ns, duration_ns;  /* start, UTC, and length */
+    size_t attribute_count;                  /* service.name becomes one of each sample, too */
+    const struct otlp_type *types;           /* in the order in which they are written */
+    size_t type_count;                       /* at most PPROF_TYPES_MAX */
+    int64_t time_ns, duration_ns;            /* start, UTC, and length */
 };
 
 /* When a request is full: no further row is begun then. 0: no such limit. */

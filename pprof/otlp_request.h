@@ -14,10 +14,12 @@
 #include "pprof/otlp.h"
 #include "pprof/otlp_dictionary.h"
 
+enum { OTLP_SAMPLE_ATTRIBUTES_MAX = 1 + PPROF_LABELS_MAX }; /* the service's name and labels */
+
 /* What tells samples of a profile apart. Its bytes end with its last attribute. */
 struct otlp_row {
     uint32_t stack;
-    uint32_t attributes[PPROF_LABELS_MAX];
+    uint32_t attributes[OTLP_SAMPLE_ATTRIBUTES_MAX];
 };
 
 struct otlp {
@@ -54,6 +56,12 @@ MUST_CHECK enum pprof_rc otlp_profile(struct otlp *otlp, size_t type, const stru
 /* Ends the resource; writes nothing if it has no profile. */
 MUST_CHECK enum pprof_rc otlp_resource(struct otlp *otlp, const struct otlp_attribute *attributes,
                                        size_t count);
+
+/*
+ * Makes the texts of an attribute valid UTF-8; they are copies that last until otlp_begin or
+ * otlp_resource. False: out of memory.
+ */
+MUST_CHECK bool otlp_repair(struct otlp *otlp, struct otlp_attribute *attribute);
 
 /* How large the request is so far. */
 size_t otlp_size(const struct otlp *otlp);

@@ -24,6 +24,8 @@ struct otlp_rows {
     uint32_t *texts, *functions, *locations; /* in the order's arena: numbers; 0: not there yet */
     uint64_t *frames;                        /* there too: of the row that is being added */
     uint32_t frame_type;                     /* the attribute's number; 0: not there yet */
+    const struct otlp_attribute *name;       /* of the service, borrowed; NULL: it has none */
+    uint32_t name_key, name_attribute;       /* their numbers; 0: not there yet */
 };
 
 /* How labels of ours are called there. Others keep their names. */
@@ -51,6 +53,15 @@ static enum pprof_rc take_maps(struct otlp_rows *rows)
     return rc;
 }
 
+static const struct otlp_attribute *service_name(const struct otlp_service *service)
+{
+    for (size_t i = 0; i < service->attribute_count; i++) {
+        if (strcmp(service->attributes[i].key, "service.name") == 0)
+            return &service->attributes[i];
+    }
+    return NULL;
+}
+
 static enum pprof_rc order_otlp_rows(struct otlp_rows *rows)
 {
     const struct otlp_service *service = &rows->service;
@@ -76,6 +87,9 @@ enum pprof_rc otlp_rows_new(const struct otlp_service *service, struct otlp_rows
     rows->service = *service;
     if (rows->service.type_count > PPROF_TYPES_MAX)
         rows->service.type_count = PPROF_TYPES_MAX;
+    if (rows->service.attribute_count > OTLP_ATTRIBUTES_MAX)
+        rows->service.attribute_count = OTLP_ATTRIBUTES_MAX;
+    rows->name = service_name(&rows->service);
     rc = order_otlp_rows(rows);
     if (rc == PPROF_OK)
         *out = rows;
@@ -103,7 +117,7 @@ static void forget_numbers(struct otlp_rows *rows)
     memset(rows->texts, 0, rows->order.string_count * sizeof(uint32_t));
     memset(rows->functions, 0, rows->order.function_count * sizeof(uint32_t));
     memset(rows->locations, 0, rows->order.location_count * sizeof(uint32_t));
-    rows->frame_type = 0;
+    rows->frame_type = rows->name_key = rows->name_attribute = 0;
 }
 
 static void count_bytes(struct otlp *o, const struct otlp_rows *rows, size_t bytes)
@@ -213,16 +227,42 @@ static bool is_among(const uint32_t *numbers, size_t count, uint32_t number)
     return false;
 }
 
+/*
+ * Each sample has the service's name, as the resource has it: a Collector (0.148 and later) that
+ * hands on over HTTP turns the attributes of resources into references, which a Pyroscope does not
+ * look up, and leaves those of samples alone. A Pyroscope makes no label of it.
+ */
+static enum pprof_rc add_service_name(struct otlp *o, struct otlp_rows *rows)
+{
+    struct otlp_attribute name;
+    enum pprof_rc rc;
+
+    if (!rows->name || rows->name_attribute)
+        return PPROF_OK;
+    name = *rows->name;
+    if (!otlp_repair(o, &name))
+        return PPROF_NOMEM;
+    rc = otlp_text(&o->dictionary, name.key, &rows->name_key);
+    if (rc == PPROF_OK)
+        rc = otlp_attribute(&o->dictionary, rows->name_key, name.str, name.num, 0,
+                            &rows->name_attribute);
+    return rc;
+}
+
 /* A label without a name would be none; of two with one name the first stays. */
 static enum pprof_rc add_row_attributes(struct otlp *o, struct otlp_rows *rows,
                                         const struct order_row *row, struct otlp_row *out,
                                         size_t *count)
 {
     char *const *strings = rows->order.strings;
-    uint32_t keys[PPROF_LABELS_MAX], unit;
+    uint32_t keys[OTLP_SAMPLE_ATTRIBUTES_MAX], unit;
     const struct label_key *label = row->labels, *end = label + row->label_count;
-    enum pprof_rc rc = PPROF_OK;
+    enum pprof_rc rc = add_service_name(o, rows);
 
+    if (rows->name_attribute) {
+        keys[0] = rows->name_key;
+        out->attributes[(*count)++] = rows->name_attribute;
+    }
     for (; label < end && rc == PPROF_OK; label++) {
         rc = otlp_text(&o->dictionary, attribute_name(strings[label->key]), &keys[*count]);
         if (rc != PPROF_OK || keys[*count] == 0 || is_among(keys, *count, keys[*count]))

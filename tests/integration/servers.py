@@ -258,6 +258,13 @@ def otlp_kind(tables, profile):
     return kind, 1
 
 
+def otlp_sample(tables, sample, service):
+    """((stack, labels), value); its service is the resource's, and no label."""
+    labels = tables.attributes(sample.get("attributeIndices", []))
+    assert labels.pop("service.name") == service
+    return (tables.stack(sample.get("stackIndex", 0)), tuple(sorted(labels.items()))), sum(map(int, sample["values"]))
+
+
 def otlp_profiles(request):
     tables = Dictionary(request["dictionary"])
     for resource in request["resourceProfiles"]:
@@ -265,10 +272,8 @@ def otlp_profiles(request):
         for scope in resource["scopeProfiles"]:
             for profile in scope["profiles"]:
                 kind, unit = otlp_kind(tables, profile)
-                samples = summed(
-                    ((tables.stack(one.get("stackIndex", 0)),
-                      tuple(sorted(tables.attributes(one.get("attributeIndices", [])).items()))),
-                     sum(map(int, one["values"])) * unit) for one in profile["samples"])
+                samples = {key: value * unit for key, value in summed(
+                    otlp_sample(tables, one, labels["service.name"]) for one in profile["samples"]).items()}
                 yield {"service": labels["service.name"], "labels": labels, "kind": kind,
                        "time_ns": int(profile["timeUnixNano"]), "samples": samples}
 

@@ -236,8 +236,8 @@ def kinds_of(otlp_pb2, requests):
 
 
 def test_each_kind_of_profile_keeps_the_rules(agent, start, tmp_path, otlp_pb2):
-    wanted = {"threads": ({"cpu", "wall", "gil"}, {"process.pid", "thread.id", "thread.name"}),
-              "processes": ({"cpu", "wall", "gil"}, {"process.pid"})}
+    wanted = {"threads": ({"cpu", "wall", "gil"}, {"service.name", "process.pid", "thread.id", "thread.name"}),
+              "processes": ({"cpu", "wall", "gil"}, {"service.name", "process.pid"})}
     with OtlpReceiver() as plain, OtlpReceiver() as gil:
         run = agent(KINDS_INI.format(plain=plain.url, gil=gil.url))
         run.wait_for([start(MACHINES[-1], "busy.py", "--threads", 2, "--duty", duty).read_json()["pid"]

@@ -4,8 +4,10 @@
  *
  * No receiver does: a Collector takes any index and any missing table with a 200. The rules
  * include all those of profcheck, the checker of OpenTelemetry's profiling group, with its options
- * -check-dupes and -check-orphans. Beside the specification's rules this holds two that real
- * servers have: no references in place of keys and values, and a period that is not 0.
+ * -check-dupes and -check-orphans. Beside the specification's rules this holds three that real
+ * servers have: no references in place of keys and values, a period that is not 0, and the
+ * resource's service.name on each sample, because a Collector that hands on over HTTP turns that
+ * of the resource into references, which a Pyroscope does not look up.
  *
  * Shape: otlp_check_bytes, or otlp_check with an unpacked request; `err` names the rule.
  */
@@ -491,6 +493,44 @@ static inline bool check_pairs(struct otlp_check *c, Otlp__KeyValue *const *pair
     return true;
 }
 
+/* The value of the resource's service.name; NULL: it has none. */
+static inline const Otlp__AnyValue *check_service(const Otlp__Resource *resource)
+{
+    size_t i;
+
+    for (i = 0; resource && i < resource->n_attributes; i++)
+        if (strcmp(resource->attributes[i]->key, "service.name") == 0)
+            return resource->attributes[i]->value;
+    return NULL;
+}
+
+static inline bool check_sample_service(struct otlp_check *c, const Otlp__Sample *s,
+                                        const Otlp__AnyValue *service)
+{
+    const Otlp__KeyValueAndUnit *a;
+    size_t i;
+
+    for (i = 0; i < s->n_attribute_indices; i++) {
+        a = c->dictionary->attribute_table[s->attribute_indices[i]];
+        if (strcmp(c->dictionary->string_table[a->key_strindex], "service.name") == 0)
+            return check_same(&a->value->base, &service->base) ||
+                   check_fail(c, "a sample is of another service than its resource");
+    }
+    return check_fail(c, "a sample has no service");
+}
+
+static inline bool check_services(struct otlp_check *c, const Otlp__ScopeProfiles *scope,
+                                  const Otlp__AnyValue *service)
+{
+    size_t i, j;
+
+    for (i = 0; service && i < scope->n_profiles; i++)
+        for (j = 0; j < scope->profiles[i]->n_samples; j++)
+            if (!check_sample_service(c, scope->profiles[i]->samples[j], service))
+                return false;
+    return true;
+}
+
 static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProfiles *resource)
 {
     const Otlp__ScopeProfiles *scope;
@@ -510,7 +550,8 @@ static inline bool check_resource(struct otlp_check *c, const Otlp__ResourceProf
         for (j = 0; j < scope->n_profiles; j++)
             if (!check_profile(c, scope->profiles[j]))
                 return false;
-        if (!check_cpu_first(c, scope))
+        if (!check_cpu_first(c, scope) ||
+            !check_services(c, scope, check_service(resource->resource)))
             return false;
     }
     return true;

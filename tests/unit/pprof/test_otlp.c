@@ -150,39 +150,128 @@ static void stacks_are_leaf_first_frames_are_of_python(void **state)
     pprof_free(p);
 }
 
+/* A profile of one sample with these labels. */
+static struct pprof *labelled_profile(const struct pprof_label *labels, size_t count)
+{
+    const int64_t values[EXAMPLE_TYPES] = {1, 1000, 1000};
+    struct pprof *p = example_profile("");
+    uint32_t number;
+
+    assert_int_equal(pprof_function(p, "f", "f.py", 1, &number), PPROF_OK);
+    assert_int_equal(pprof_location(p, number, 2, 0, &number), PPROF_OK);
+    assert_int_equal(pprof_stack(p, &number, 1, &number), PPROF_OK);
+    assert_int_equal(pprof_row(p, number, labels, count, &number), PPROF_OK);
+    pprof_add(p, number, values);
+    return p;
+}
+
+/* An attribute of the only sample. */
+static const Otlp__KeyValueAndUnit *attribute_at(const otlp_check_request *r, size_t i)
+{
+    const Otlp__Sample *sample = profile_at(r, 0, 0)->samples[0];
+
+    assert_in_range(i + 1, 1, sample->n_attribute_indices);
+    return r->dictionary->attribute_table[sample->attribute_indices[i]];
+}
+
 static void labels_become_attributes_under_their_names_there(void **state)
 {
     static const struct pprof_label labels[] = {
         {"thread id", NULL, 77, NULL}, {"thread name", "Main", 0, NULL}, {"bytes", NULL, 5, "By"}};
-    static const char *const keys[] = {"bytes", "thread.id", "thread.name"};
-    struct pprof *p = example_profile("");
+    static const char *const keys[] = {"service.name", "bytes", "thread.id", "thread.name"};
+    struct pprof *p = labelled_profile(labels, 3);
     const struct otlp_service service = example_service(p);
-    const Otlp__KeyValueAndUnit *attribute;
-    const int64_t values[EXAMPLE_TYPES] = {1, 1000, 1000};
-    otlp_check_request *r;
-    const Otlp__Sample *sample;
-    uint32_t number;
+    otlp_check_request *r = request_of(&service);
     size_t i;
 
     (void)state;
-    assert_int_equal(pprof_function(p, "f", "f.py", 1, &number), PPROF_OK);
-    assert_int_equal(pprof_location(p, number, 2, 0, &number), PPROF_OK);
-    assert_int_equal(pprof_stack(p, &number, 1, &number), PPROF_OK);
-    assert_int_equal(pprof_row(p, number, labels, 3, &number), PPROF_OK);
-    pprof_add(p, number, values);
-    r = request_of(&service);
-    sample = profile_at(r, 0, 0)->samples[0];
-    assert_int_equal(sample->n_attribute_indices, 3);
-    for (i = 0; i < 3; i++) {
-        attribute = r->dictionary->attribute_table[sample->attribute_indices[i]];
-        assert_string_equal(string(r, attribute->key_strindex), keys[i]);
-    }
-    attribute = r->dictionary->attribute_table[sample->attribute_indices[0]];
-    assert_string_equal(string(r, attribute->unit_strindex), "By");
-    attribute = r->dictionary->attribute_table[sample->attribute_indices[1]];
-    assert_int_equal(attribute->value->int_value, 77);
+    assert_int_equal(profile_at(r, 0, 0)->samples[0]->n_attribute_indices, 4);
+    for (i = 0; i < 4; i++)
+        assert_string_equal(string(r, attribute_at(r, i)->key_strindex), keys[i]);
+    assert_string_equal(string(r, attribute_at(r, 1)->unit_strindex), "By");
+    assert_int_equal(attribute_at(r, 2)->value->int_value, 77);
     free_request(r);
     pprof_free(p);
+}
+
+/* Else a profile would have two services, or a list of attributes one key twice. */
+static void a_label_called_service_name_gives_way_to_the_service(void **state)
+{
+    static const struct pprof_label labels[] = {{"a", "1", 0, NULL},
+                                                {"service.name", "other", 0, NULL}};
+    struct pprof *p = labelled_profile(labels, 2);
+    const struct otlp_service service = example_service(p);
+    otlp_check_request *r = request_of(&service);
+
+    (void)state;
+    assert_int_equal(profile_at(r, 0, 0)->samples[0]->n_attribute_indices, 2);
+    assert_string_equal(attribute_at(r, 0)->value->string_value, "demo");
+    assert_string_equal(attribute_at(r, 1)->value->string_value, "1");
+    free_request(r);
+    pprof_free(p);
+}
+
+static void all_labels_that_a_row_can_have_fit_beside_the_service(void **state)
+{
+    static const char names[] = "abcdefghijklmnopqrstuvwxyz";
+    struct pprof_label labels[PPROF_LABELS_MAX];
+    struct otlp_service service;
+    otlp_check_request *r;
+    struct pprof *p;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < PPROF_LABELS_MAX; i++)
+        labels[i] = (struct pprof_label){names + i, "x", 0, NULL};
+    p = labelled_profile(labels, PPROF_LABELS_MAX);
+    service = example_service(p);
+    r = request_of(&service);
+    assert_int_equal(profile_at(r, 0, 0)->samples[0]->n_attribute_indices, PPROF_LABELS_MAX + 1);
+    free_request(r);
+    pprof_free(p);
+}
+
+static void samples_have_no_service_if_the_resource_has_none(void **state)
+{
+    static const struct pprof_label label = {"service.name", "mine", 0, NULL};
+    struct pprof *p = labelled_profile(&label, 1);
+    struct otlp_service service = example_service(p);
+    otlp_check_request *r;
+
+    (void)state;
+    service.attribute_count = 0;
+    r = request_of(&service);
+    assert_int_equal(profile_at(r, 0, 0)->samples[0]->n_attribute_indices, 1);
+    assert_string_equal(attribute_at(r, 0)->value->string_value, "mine");
+    free_request(r);
+    pprof_free(p);
+}
+
+static void a_service_whose_name_is_a_number_has_it_on_samples(void **state)
+{
+    static const struct otlp_attribute number = {"service.name", NULL, 7};
+    struct pprof *p = example_profile("012");
+    struct otlp_service service = example_service(p);
+    otlp_check_request *r;
+
+    (void)state;
+    service.attributes = &number;
+    service.attribute_count = 1;
+    r = request_of(&service);
+    assert_int_equal(attribute_at(r, 0)->value->int_value, 7);
+    free_request(r);
+    pprof_free(p);
+}
+
+/* How many there are in the dictionary. */
+static size_t names_of_services(const otlp_check_request *r)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->dictionary->n_attribute_table; i++)
+        count +=
+            strcmp(string(r, r->dictionary->attribute_table[i]->key_strindex), "service.name") == 0;
+    return count;
 }
 
 static void two_services_share_one_dictionary(void **state)
@@ -202,6 +291,7 @@ static void two_services_share_one_dictionary(void **state)
     assert_int_equal(otlp_profile_count(otlp), 4);
     assert_int_equal(r->n_resource_profiles, 2);
     assert_int_equal(r->dictionary->n_stack_table, 1 + 3);
+    assert_int_equal(names_of_services(r), 2);
     assert_string_equal(r->resource_profiles[1]->resource->attributes[0]->value->string_value,
                         "other");
     assert_memory_not_equal(profile_at(r, 0, 0)->profile_id.data,
@@ -455,6 +545,10 @@ int main(void)
         cmocka_unit_test(a_service_becomes_a_profile_a_type_cpu_first),
         cmocka_unit_test(stacks_are_leaf_first_frames_are_of_python),
         cmocka_unit_test(labels_become_attributes_under_their_names_there),
+        cmocka_unit_test(a_label_called_service_name_gives_way_to_the_service),
+        cmocka_unit_test(all_labels_that_a_row_can_have_fit_beside_the_service),
+        cmocka_unit_test(samples_have_no_service_if_the_resource_has_none),
+        cmocka_unit_test(a_service_whose_name_is_a_number_has_it_on_samples),
         cmocka_unit_test(two_services_share_one_dictionary),
         cmocka_unit_test(the_order_of_adding_does_not_matter),
         cmocka_unit_test(rounding_keeps_the_total),

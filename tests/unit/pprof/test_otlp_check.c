@@ -180,6 +180,19 @@ static void empty_attribute(otlp_check_request *r)
     set_list(&sample_of(r)->attribute_indices, &sample_of(r)->n_attribute_indices, zero, 1);
 }
 
+static void no_service(otlp_check_request *r)
+{
+    set_list(&sample_of(r)->attribute_indices, &sample_of(r)->n_attribute_indices, zero, 0);
+}
+
+static void other_service(otlp_check_request *r)
+{
+    const Otlp__KeyValueAndUnit *service =
+        r->dictionary->attribute_table[sample_of(r)->attribute_indices[0]];
+
+    set_text(&service->value->string_value, words);
+}
+
 static void key_twice(otlp_check_request *r)
 {
     set_list(&sample_of(r)->attribute_indices, &sample_of(r)->n_attribute_indices, twice, 2);
@@ -394,6 +407,8 @@ static const struct mutation {
     {attribute_index, "an attribute index is out of range"},
     {empty_attribute, "an attribute list has the empty attribute"},
     {key_twice, "an attribute list has a key twice"},
+    {no_service, "a sample has no service"},
+    {other_service, "a sample is of another service than its resource"},
     {no_value, "a sample has neither value nor time"},
     {two_values, "a sample has several values and no times"},
     {more_times, "a sample has not as many values as times"},

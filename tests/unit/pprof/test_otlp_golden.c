@@ -17,8 +17,8 @@ enum { COUNT = 3 };
 
 /* The numbers of the texts are their places here. */
 static const char *const texts[] = {
-    "",         "samples", "count",       "cpu",         "nanoseconds",       "work",
-    "<module>", "idle",    "/srv/app.py", "thread.name", "profile.frame.type"};
+    "",         "samples", "count",       "cpu",         "nanoseconds",        "work",
+    "<module>", "idle",    "/srv/app.py", "thread.name", "profile.frame.type", "service.name"};
 
 static void add_texts(struct otlp_dictionary *d)
 {
@@ -40,6 +40,7 @@ static void add_places(struct otlp_dictionary *d)
     assert_int_equal(otlp_attribute(d, 9, "MainThread", 0, 0, &number), PPROF_OK);
     assert_int_equal(otlp_attribute(d, 10, "cpython", 0, 0, &number), PPROF_OK);
     assert_int_equal(number, 2);
+    assert_int_equal(otlp_attribute(d, 11, "demo", 0, 0, &number), PPROF_OK);
     for (i = 0; i < COUNT; i++) {
         assert_int_equal(otlp_function(d, 5 + i, 8, starts[i], &number), PPROF_OK);
         assert_int_equal(otlp_location(d, number, lines[i], 0, 2, &number), PPROF_OK);
@@ -53,11 +54,12 @@ static void add_places(struct otlp_dictionary *d)
 static void add_samples(struct otlp *otlp)
 {
     static const int64_t values[2] = {3, 2};
-    struct otlp_row first = {.stack = 1}, second = {.stack = 2, .attributes = {1}};
+    struct otlp_row first = {.stack = 1, .attributes = {3}},
+                    second = {.stack = 2, .attributes = {3, 1}};
 
     otlp_begin(otlp, 1);
-    assert_int_equal(otlp_sample(otlp, &first, 0, &values[0]), PPROF_OK);
-    assert_int_equal(otlp_sample(otlp, &second, 1, &values[1]), PPROF_OK);
+    assert_int_equal(otlp_sample(otlp, &first, 1, &values[0]), PPROF_OK);
+    assert_int_equal(otlp_sample(otlp, &second, 2, &values[1]), PPROF_OK);
 }
 
 static void the_golden_vector_is_encoded_byte_for_byte(void **state)
