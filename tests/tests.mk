@@ -95,7 +95,7 @@ entrypoint: pythons $(BUILD)/pystrobe ## long: pystrobe exec as a container's fi
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -m long tests/integration/test_entrypoint.py tests/integration/test_front.py
 
-test-pyroscope: pythons $(BUILD)/pystrobe ## long: end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
+test-pyroscope: pythons backends $(BUILD)/pystrobe ## long: end to end against a Pyroscope (PYROSCOPE=/path/to/pyroscope, or PYROSCOPE_URL=)
 	@[ -n "$(PYROSCOPE)$(PYROSCOPE_URL)" ] || { echo "test-pyroscope: set PYROSCOPE=/path/to/pyroscope or PYROSCOPE_URL=" >&2; exit 64; }
 	@PYSTROBE=$(BUILD)/pystrobe PYSTROBE_BUILD=$(BUILD) PYSTROBE_PYTHONS=$(PYTHONS) \
 	    $(RUN_TESTS) --pytest -k gives_back tests/integration/test_backends.py

@@ -145,13 +145,21 @@ class PushReceiver(Server):
         lines = [json.loads(line) for line in self.process.stdout.read().splitlines()]
         return [line for line in lines if "refused" in line]
 
-    def kept(self):
-        """[profile], oldest first."""
+    def files(self, tenant):
+        """[(path, what is said of it)] of a tenant's profiles, oldest first; "" is who names none."""
         out = []
         for path in sorted(glob.glob(self.out + "/*.json")):
             with open(path, encoding="utf-8") as file:
                 about = json.load(file)
-            report = profiles.read(path.replace(".json", ".pb.gz"))[0]
+            if about["tenant"] == tenant:
+                out.append((path.replace(".json", ".pb.gz"), about))
+        return out
+
+    def kept(self, tenant=""):
+        """[profile] of a tenant, oldest first."""
+        out = []
+        for path, about in self.files(tenant):
+            report = profiles.read(path)[0]
             assert len(report["sample_types"]) == 1, "one value type a push"
             out.append({"service": about["labels"]["service_name"], "labels": about["labels"],
                         "kind": report["sample_types"][0]["type"], "time_ns": report["time_ns"],
@@ -159,31 +167,28 @@ class PushReceiver(Server):
         return out
 
 
-COLLECTOR = """
-receivers:
-  otlp:
-    protocols:
-      http:
-        endpoint: 127.0.0.1:%d
-exporters:
-  file:
-    path: %s
-    flush_interval: 100ms
-service:
-  telemetry:
-    metrics:
-      level: none
-  pipelines:
-    profiles:
-      receivers: [otlp]
-      exporters: [file]
-"""
+def collector_settings(port, out, onward=None):
+    """Has it write what it gets to a file, and hand it on to the exporters `onward`."""
+    exporters = dict({"file": {"path": out, "flush_interval": "100ms"}}, **(onward or {}))
+    return json.dumps({
+        "receivers": {"otlp": {"protocols": {"http": {"endpoint": "127.0.0.1:%d" % port}}}},
+        "exporters": exporters,
+        "service": {"telemetry": {"metrics": {"level": "none"}},
+                    "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": list(exporters)}}}})
+
+
+def onward(url, protocol, tenant=None):
+    """The exporter of a Collector that hands on to a server, over "http" or "grpc"."""
+    settings = {"http": {"endpoint": url}, "grpc": {"endpoint": url.split("//")[1], "tls": {"insecure": True}}}[protocol]
+    if tenant:
+        settings["headers"] = {"X-Scope-OrgID": tenant}
+    return {"otlp_" + protocol: settings}
 
 
 class Collector(Server):
     """An OpenTelemetry Collector that writes what it gets to a file. settings(port, file) gives the text of others."""
 
-    def __init__(self, folder, settings=lambda port, out: COLLECTOR % (port, out),
+    def __init__(self, folder, settings=collector_settings,
                  arguments=("--feature-gates=service.profilesSupport",)):
         self.out = os.path.join(str(folder), "out.json")
         port = free_ports(1)[0]
@@ -261,7 +266,7 @@ def otlp_kind(tables, profile):
 def otlp_sample(tables, sample, service):
     """((stack, labels), value); its service is the resource's, and no label."""
     labels = tables.attributes(sample.get("attributeIndices", []))
-    assert labels.pop("service.name") == service
+    assert labels.pop("service.name", None) == service
     return (tables.stack(sample.get("stackIndex", 0)), tuple(sorted(labels.items()))), sum(map(int, sample["values"]))
 
 

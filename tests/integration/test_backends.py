@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent against real servers: what they wrote is what the store of the same agent kept."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -118,15 +119,13 @@ def assert_near(ours, theirs, each, total):
     assert abs(sum(ours.values()) - sum(theirs.values())) <= total
 
 
-def assert_collected(ours, kept):
-    """What a Collector wrote is what the store kept, CPU time in whole microseconds."""
+def assert_as_otlp(ours, kept):
+    """What came as OTLP is what the store kept, CPU time in whole microseconds."""
     theirs = by_key(kept)
     assert sorted(theirs) == sorted(ours)
     for key, samples in ours.items():
         left_over = OTLP_CPU_UNIT - 1 if key[1] == "cpu" else 0
         assert_near(renamed(samples, OTLP_NAMES), theirs[key], left_over, left_over)
-    for profile in kept:
-        assert profile["labels"]["env"] == "test"
 
 
 def assert_pushed(ours, kept):
@@ -147,22 +146,55 @@ def threads_of(kept, service):
     return found
 
 
+# Who sends OTLP to the receiver of pushes: the agent, and a Collector that the agent sends to.
+OTLP_TENANTS = ("agent", "collector-http", "collector-grpc")
+
+EXPORTERS = """
+type = otlp
+url = {collector}
+gil = on
+[exporter more]
+type = pyroscope
+url = {pushes}
+gil = on
+[exporter otlp]
+type = otlp
+url = {pushes}
+gil = on
+header.X-Scope-OrgID = agent
+[exporter checked]
+type = otlp
+url = {checked}
+gil = on
+"""
+
+
+def handing_on(pushes):
+    """Settings of a Collector that also hands on to the receiver of pushes, by both protocols."""
+    exporters = dict(servers.onward(pushes.url, "http", "collector-http"),
+                     **servers.onward(pushes.url, "grpc", "collector-grpc"))
+    return lambda port, out: servers.collector_settings(port, out, exporters)
+
+
 @needs("collector")
 @needs("pushreceiver")
 def test_real_servers_give_what_the_store_kept(run, tmp_path):
-    """Three servers at once: a Collector, Pyroscope's own API, and one whose requests go through the checker."""
-    with servers.Collector(tmp_path / "collector") as collector, servers.PushReceiver(tmp_path / "pushes") as pushes, \
-            OtlpReceiver() as checked:
-        ours = run.push("type = otlp\nurl = %s\ngil = on\n[exporter more]\ntype = pyroscope\nurl = %s\ngil = on\n"
-                        "[exporter checked]\ntype = otlp\nurl = %s\ngil = on\n" % (collector.url, pushes.url, checked.url),
-                        lambda ours: min(len(collector.kept()), len(pushes.kept())) >= len(ours)
-                        and len(checked.requests) >= len(collector.requests()))
+    """A Collector, a Pyroscope's API, which gets OTLP from agent and Collector, too, and one that feeds the checker."""
+    with servers.PushReceiver(tmp_path / "pushes") as pushes, \
+            servers.Collector(tmp_path / "collector", handing_on(pushes)) as collector, OtlpReceiver() as checked:
+        ours = run.push(EXPORTERS.format(collector=collector.url, pushes=pushes.url, checked=checked.url),
+                        lambda ours: min(len(collector.kept()), *(len(pushes.files(tenant)) for tenant in ("",) + OTLP_TENANTS))
+                        >= len(ours) and len(checked.requests) >= len(collector.requests()))
         collected, pushed, requests = collector.kept(), pushes.kept(), collector.requests()
+        as_otlp = {tenant: pushes.kept(tenant) for tenant in OTLP_TENANTS}
         assert pushes.refused() == []
 
     assert {key[1] for key in ours} == set(KINDS)
-    assert_collected(ours, collected)
+    for kept in (collected, *as_otlp.values()):
+        assert_as_otlp(ours, kept)
     assert_pushed(ours, pushed)
+    for kept in (collected, as_otlp["agent"], as_otlp["collector-grpc"]):
+        assert {profile["labels"]["env"] for profile in kept} == {"test"}
     threads = threads_of(collected, run.services[0])
     assert set(threads) == set(OTLP_NAMES.values()) and len(threads["thread.id"]) >= 4  # two processes of two
     assert set(threads_of(pushed, run.services[0])) == set(PUSH_NAMES.values())
@@ -170,7 +202,8 @@ def test_real_servers_give_what_the_store_kept(run, tmp_path):
     assert max(len(request["resourceProfiles"]) for request in requests) == len(run.services)
     assert len(checked.requests) == len(requests)
     check(tmp_path, checked.requests)
-    for name, kept in (("collector", collected), ("pyroscope's api", pushed)):
+    as_otlp = {"pyroscope's otlp, from " + tenant: kept for tenant, kept in as_otlp.items()}
+    for name, kept in (("collector", collected), ("pyroscope's api", pushed), *as_otlp.items()):
         servers.tell("%s: %d profiles, %d samples, the same as in the store" %
                      (name, len(kept), sum(len(profile["samples"]) for profile in kept)))
 
@@ -181,33 +214,48 @@ def merged(ours, service, kind):
                           for (stack, _), value in samples.items())
 
 
-def left_over(ours, service, kind, exporter):
+def left_over(ours, service, kind, way):
     """By how much (a stack, all together) may differ once profiles have been merged."""
-    unit = OTLP_CPU_UNIT - 1 if (exporter, kind) == ("otlp", "cpu") else 0
+    unit = OTLP_CPU_UNIT - 1 if way != "pyroscope" and kind == "cpu" else 0
     of_it = [samples for key, samples in ours.items() if key[:2] == (service, kind)]
     return unit * sum(map(len, of_it)), unit * len(of_it)
 
 
+@contextlib.contextmanager
+def sent_by(way, url, folder):
+    """Settings of an exporter whose profiles come to `url` straight, or through a Collector that hands them on."""
+    protocol, _, onward_by = way.partition("-collector-")
+    if not onward_by:
+        yield "type = %s\nurl = %s\ngil = on\n" % (protocol, url)
+        return
+    if servers.why_missing("collector"):
+        pytest.skip(servers.why_missing("collector"))
+    with servers.Collector(folder, lambda port, out: servers.collector_settings(
+            port, out, servers.onward(url, onward_by))) as collector:
+        yield "type = %s\nurl = %s\ngil = on\n" % (protocol, collector.url)
+
+
 @pytest.mark.skipif(servers.why_no_pyroscope() is not None, reason=str(servers.why_no_pyroscope()))
-@pytest.mark.parametrize("exporter", servers.PROTOCOLS)
-def test_a_pyroscope_gives_back_what_it_was_sent(run, tmp_path, exporter):
-    with servers.pyroscope(tmp_path / "pyroscope") as url:
+@pytest.mark.parametrize("way", servers.PROTOCOLS + ["otlp-collector-http", "otlp-collector-grpc"])
+def test_a_pyroscope_gives_back_what_it_was_sent(run, tmp_path, way):
+    with servers.pyroscope(tmp_path / "pyroscope") as url, sent_by(way, url, tmp_path / "collector") as exporter:
         queries = servers.Queries(url)
 
         def has_all(ours):
-            return all(sum(queries.merged(type_id, service).values()) + left_over(ours, service, kind, exporter)[1]
+            return all(sum(queries.merged(type_id, service).values()) + left_over(ours, service, kind, way)[1]
                        >= sum(merged(ours, service, kind).values())
                        for service in run.services for kind, type_id in TYPE_IDS.items())
 
-        ours = run.push("type = %s\nurl = %s\ngil = on\n" % (exporter, url), has_all)
+        ours = run.push(exporter, has_all)
 
         assert set(TYPE_IDS.values()) <= queries.profile_types()
         for service in run.services:
-            assert queries.label_values("env", service) == ["test"]
+            if way != "otlp-collector-http":  # which makes references of the attributes of resources
+                assert queries.label_values("env", service) == ["test"]
             assert queries.label_values("service_name", service) == [service]
             for kind, type_id in TYPE_IDS.items():
                 sent, given = merged(ours, service, kind), queries.merged(type_id, service)
-                assert_near(sent, given, *left_over(ours, service, kind, exporter))
+                assert_near(sent, given, *left_over(ours, service, kind, way))
                 servers.tell("pyroscope over %s: %s of %s: %d stacks, %.6f s; sent %d, %.6f s"
-                             % (exporter, type_id.split(":")[0], service.split("-")[0], len(given),
+                             % (way, type_id.split(":")[0], service.split("-")[0], len(given),
                                 sum(given.values()) / 1e9, len(sent), sum(sent.values()) / 1e9))

@@ -155,6 +155,7 @@ def test_an_otlp_receiver_is_asked_as_the_agent_sends(check, otlp_pb2):  # noqa:
 
 
 @pytest.mark.parametrize("kind, name, server", [("otlp", "collector", servers.Collector),
+                                                ("otlp", "pushreceiver", servers.PushReceiver),
                                                 ("pyroscope", "pushreceiver", servers.PushReceiver)])
 def test_real_servers_take_what_they_are_asked_with(pystrobe, tmp_path, kind, name, server):
     if servers.why_missing(name):

@@ -99,9 +99,9 @@ def values_of(name):
         return yaml.safe_load(file)
 
 
-def test_a_collector_with_the_values_takes_what_the_settings_send(tmp_path):
-    """All but addresses, and what it does with profiles in the end, is as it stands there."""
-    why = servers.why_missing("collector")
+def test_a_collector_with_the_values_hands_on_what_the_settings_send(tmp_path):
+    """All but addresses is as it stands there, and a file beside."""
+    why = servers.why_missing("collector") or servers.why_missing("pushreceiver")
     if why:
         unavailable(why)
     values = values_of("collector")
@@ -111,16 +111,21 @@ def test_a_collector_with_the_values_takes_what_the_settings_send(tmp_path):
 
     def settings(port, out):
         config["receivers"]["otlp"]["protocols"]["http"]["endpoint"] = "127.0.0.1:%d" % port
-        config["exporters"] = {"file": {"path": out, "flush_interval": "100ms"}}
-        config["service"]["pipelines"]["profiles"]["exporters"] = ["file"]
+        config["exporters"]["otlp"]["endpoint"] = pushes.url.split("//")[1]
+        config["exporters"]["file"] = {"path": out, "flush_interval": "100ms"}
+        config["service"]["pipelines"]["profiles"]["exporters"].append("file")
         config["service"]["telemetry"] = {"metrics": {"level": "none"}}
         return json.dumps(config)
 
-    with servers.Collector(tmp_path, settings, values["command"]["extraArgs"]) as collector:
+    with servers.PushReceiver(tmp_path / "pushes") as pushes, \
+            servers.Collector(tmp_path, settings, values["command"]["extraArgs"]) as collector:
         (tmp_path / "exporter.ini").write_text(re.sub("(?m)^url = .*", "url = " + collector.url, ini))
         subprocess.run([os.path.join(BUILD, "pystrobe"), "exec", "-c", tmp_path / "exporter.ini", "-n", "shop", "--",
                         "/usr/bin/python3", "-c", WORKS], check=True)
         wait_until("the collector has written it", collector.kept)
         kept = collector.kept()
+        wait_until("the collector has handed it on", lambda: len(pushes.files("")) >= len(kept))
+        labels = [about["labels"] for _, about in pushes.files("")]
 
     assert {profile["service"] for profile in kept} == {"shop"}
+    assert {one["service_name"] for one in labels} == {"shop"} and all("process.runtime.version" in one for one in labels)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Collector is an OpenTelemetry Collector with what the tests need of it and no more: the OTLP
-// receiver and the file exporter.
+// receiver, and the exporters to a file and to what takes OTLP over HTTP or gRPC.
 //
 //	collector --feature-gates=service.profilesSupport --config FILE
 package main
@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/otlpexporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
@@ -27,7 +29,8 @@ func components() (otelcol.Factories, error) {
 	if err != nil {
 		return factories, err
 	}
-	factories.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory())
+	factories.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](
+		fileexporter.NewFactory(), otlphttpexporter.NewFactory(), otlpexporter.NewFactory())
 	factories.Telemetry = otelconftelemetry.NewFactory()
 	return factories, err
 }

@@ -45,9 +45,9 @@ func invalid(format string, words ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, words...))
 }
 
-// unpack gives the plain bytes of a pprof. Like the real server it tells gzip by its first bytes
-// and, where the bytes are no gzip after all, knows no better code than "unknown".
-func unpack(raw []byte) ([]byte, error) {
+// unpack gives the plain bytes of a pprof, at most `limit`. Like the real server it tells gzip by its
+// first bytes and, where the bytes are no gzip after all, knows no better code than "unknown".
+func unpack(raw []byte, limit int) ([]byte, error) {
 	var plain io.Reader = bytes.NewReader(raw)
 	if bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(plain)
@@ -56,24 +56,29 @@ func unpack(raw []byte) ([]byte, error) {
 		}
 		plain = unzipped
 	}
-	out, err := io.ReadAll(io.LimitReader(plain, profileMax+1))
+	out, err := io.ReadAll(io.LimitReader(plain, int64(limit)+1))
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnknown, err)
 	}
-	if len(out) > profileMax {
-		return nil, invalid("the unpacked profile is larger than %d bytes", profileMax)
+	if len(out) > limit {
+		return nil, invalid("the unpacked profile is larger than %d bytes", limit)
 	}
 	return out, nil
 }
 
-// checkLabels looks at a series' labels, which `cost` counts towards the rate.
+// checkLabels looks at a series' labels, which `cost` counts towards the rate. Older servers
+// store names with underscores for dots; names that are then the same must have the same value.
 func checkLabels(pairs []*typesv1.LabelPair) (labels map[string]string, cost int, err error) {
 	labels = map[string]string{}
+	stored := map[string]string{}
 	for _, pair := range pairs {
 		cost += len(pair.Name) + len(pair.Value)
-		if _, twice := labels[pair.Name]; twice {
+		name := strings.ReplaceAll(pair.Name, ".", "_")
+		_, twice := labels[pair.Name]
+		if value, there := stored[name]; twice || there && value != pair.Value {
 			return nil, 0, invalid("the label %q is there twice", pair.Name)
 		}
+		stored[name] = pair.Value
 		if err := checkLabel(pair.Name, pair.Value); err != nil {
 			return nil, 0, err
 		}

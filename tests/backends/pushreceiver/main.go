@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Pushreceiver takes what is pushed to a Pyroscope: its own published API (messages, handlers) in
-// front of the checks of check.go. What a real one would take is kept below -out, a pair of files
-// a profile: NNNNNN.pb.gz as it was sent, NNNNNN.json with labels and tenant.
+// front of the checks of check.go, and OTLP profiles over HTTP and gRPC, which convert.go makes
+// pushes of. What a real one would take is kept below -out, a pair of files a profile:
+// NNNNNN.pb.gz as it was sent or converted, NNNNNN.json with labels and tenant.
 //
 // It prints JSON lines: first {"url"}, then {"kept"} or {"refused", "code"} for each profile.
 package main
@@ -27,6 +28,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
+const tenantHeader = "X-Scope-OrgID"
+
 type receiver struct {
 	out string
 
@@ -49,32 +52,33 @@ func say(line any) {
 	}
 }
 
-// Push takes each profile of a request by itself, as the real one does; the first error is the answer.
+// Push answers with the first error.
 func (r *receiver) Push(_ context.Context, request *connect.Request[pushv1.PushRequest]) (*connect.Response[pushv1.PushResponse], error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	tenant := request.Header().Get("X-Scope-OrgID")
-	var first error
-	for _, series := range request.Msg.Series {
-		for _, sample := range series.Samples {
-			err := r.take(tenant, series, sample)
-			if err == nil {
-				continue
-			}
-			say(map[string]string{"refused": err.Error(), "code": connect.CodeOf(err).String()})
-			if first == nil {
-				first = err
-			}
-		}
-	}
-	if first != nil {
-		return nil, first
+	refusals := r.takeAll(request.Header().Get(tenantHeader), request.Msg.Series, profileMax)
+	if len(refusals) > 0 {
+		return nil, refusals[0]
 	}
 	return connect.NewResponse(&pushv1.PushResponse{}), nil
 }
 
-func (r *receiver) take(tenant string, series *pushv1.RawProfileSeries, sample *pushv1.RawSample) error {
-	plain, err := unpack(sample.RawProfile)
+// takeAll takes each profile of a request by itself, as the real one does, if it unpacks to at most
+// `limit` bytes; it gives why it refused some.
+func (r *receiver) takeAll(tenant string, all []*pushv1.RawProfileSeries, limit int) (refusals []error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, series := range all {
+		for _, sample := range series.Samples {
+			if err := r.take(tenant, series, sample, limit); err != nil {
+				say(map[string]string{"refused": err.Error(), "code": connect.CodeOf(err).String()})
+				refusals = append(refusals, err)
+			}
+		}
+	}
+	return refusals
+}
+
+func (r *receiver) take(tenant string, series *pushv1.RawProfileSeries, sample *pushv1.RawSample, limit int) error {
+	plain, err := unpack(sample.RawProfile, limit)
 	if err != nil {
 		return err
 	}
@@ -132,9 +136,12 @@ func main() {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(pushv1connect.NewPusherServiceHandler(
-		&receiver{out: *out, limits: map[string]*rate.Limiter{}}, connect.WithReadMaxBytes(requestMax)))
+	all := &receiver{out: *out, limits: map[string]*rate.Limiter{}}
+	mux.Handle(pushv1connect.NewPusherServiceHandler(all, connect.WithReadMaxBytes(requestMax)))
+	serveExports(mux, all)
 	say(map[string]string{"url": "http://" + listener.Addr().String()})
-	server := http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true) // which gRPC needs
 	log.Fatal(server.Serve(listener))
 }
