@@ -138,7 +138,7 @@ func main() {
 	mux := http.NewServeMux()
 	all := &receiver{out: *out, limits: map[string]*rate.Limiter{}}
 	mux.Handle(pushv1connect.NewPusherServiceHandler(all, connect.WithReadMaxBytes(requestMax)))
-	serveExports(mux, all)
+	serveOtlp(mux, all)
 	say(map[string]string{"url": "http://" + listener.Addr().String()})
 	server := http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)

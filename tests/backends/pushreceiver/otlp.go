@@ -27,7 +27,7 @@ const (
 	grpcRequestMax = 100 << 20
 )
 
-type exporter struct {
+type otlpServer struct {
 	collectorv1.UnimplementedProfilesServiceServer
 	*receiver
 }
@@ -35,14 +35,14 @@ type exporter struct {
 // export gives a status where there is nothing that could be taken, else the worst of the refusals
 // with its Connect code: what is invalid goes before what came too fast. Before a profile could be too
 // large it is too much for the rate.
-func (e *exporter) export(tenant string, request *collectorv1.ExportProfilesServiceRequest) error {
+func (s *otlpServer) export(tenant string, request *collectorv1.ExportProfilesServiceRequest) error {
 	series, err := convert(request)
 	if err != nil {
 		say(map[string]string{"refused": err.Error(), "code": codes.InvalidArgument.String()})
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	var worst error
-	for _, err := range e.takeAll(tenant, series, requestMax) {
+	for _, err := range s.takeAll(tenant, series, requestMax) {
 		if worst == nil || connect.CodeOf(err) == connect.CodeInvalidArgument {
 			worst = err
 		}
@@ -51,9 +51,9 @@ func (e *exporter) export(tenant string, request *collectorv1.ExportProfilesServ
 }
 
 // Export answers over gRPC. Connect's codes are gRPC's.
-func (e *exporter) Export(ctx context.Context, request *collectorv1.ExportProfilesServiceRequest) (*collectorv1.ExportProfilesServiceResponse, error) {
+func (s *otlpServer) Export(ctx context.Context, request *collectorv1.ExportProfilesServiceRequest) (*collectorv1.ExportProfilesServiceResponse, error) {
 	about, _ := metadata.FromIncomingContext(ctx)
-	err := e.export(strings.Join(about.Get(tenantHeader), ""), request)
+	err := s.export(strings.Join(about.Get(tenantHeader), ""), request)
 	if _, is := status.FromError(err); !is {
 		err = status.Error(codes.Code(connect.CodeOf(err)), err.Error())
 	}
@@ -64,7 +64,7 @@ func (e *exporter) Export(ctx context.Context, request *collectorv1.ExportProfil
 }
 
 // ServeHTTP answers over HTTP, with 500 to a request that can be no profiles at all, as the real one does.
-func (e *exporter) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
+func (s *otlpServer) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 	if kind := request.Header.Get("Content-Type"); kind != "application/x-protobuf" {
 		http.Error(writer, "unsupported: "+kind, http.StatusUnsupportedMediaType)
 		return
@@ -74,7 +74,7 @@ func (e *exporter) ServeHTTP(writer http.ResponseWriter, request *http.Request) 
 		http.Error(writer, err.Error(), http.StatusBadRequest)
 		return
 	}
-	err = e.export(request.Header.Get(tenantHeader), message)
+	err = s.export(request.Header.Get(tenantHeader), message)
 	if err != nil {
 		http.Error(writer, err.Error(), httpStatus(err))
 		return
@@ -110,10 +110,10 @@ func readRequest(request *http.Request) (*collectorv1.ExportProfilesServiceReque
 	return message, proto.Unmarshal(plain, message)
 }
 
-func serveExports(mux *http.ServeMux, r *receiver) {
-	exports := &exporter{receiver: r}
+func serveOtlp(mux *http.ServeMux, r *receiver) {
+	server := &otlpServer{receiver: r}
 	calls := grpc.NewServer(grpc.MaxRecvMsgSize(grpcRequestMax))
-	collectorv1.RegisterProfilesServiceServer(calls, exports)
-	mux.Handle("POST "+exportPath, exports)
+	collectorv1.RegisterProfilesServiceServer(calls, server)
+	mux.Handle("POST "+exportPath, server)
 	mux.Handle("POST "+exportGrpcPath, calls)
 }
