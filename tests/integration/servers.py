@@ -167,11 +167,14 @@ class PushReceiver(Server):
         return out
 
 
-def collector_settings(port, out, onward=None):
-    """Has it write what it gets to a file, and hand it on to the exporters `onward`."""
+def collector_settings(port, out, onward=None, grpc_port=None):
+    """Has it write what it gets over HTTP, and gRPC, to a file, and hand it on to the exporters `onward`."""
+    protocols = {"http": {"endpoint": "127.0.0.1:%d" % port}}
+    if grpc_port:
+        protocols["grpc"] = {"endpoint": "127.0.0.1:%d" % grpc_port}
     exporters = dict({"file": {"path": out, "flush_interval": "100ms"}}, **(onward or {}))
     return json.dumps({
-        "receivers": {"otlp": {"protocols": {"http": {"endpoint": "127.0.0.1:%d" % port}}}},
+        "receivers": {"otlp": {"protocols": protocols}},
         "exporters": exporters,
         "service": {"telemetry": {"metrics": {"level": "none"}},
                     "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": list(exporters)}}}})

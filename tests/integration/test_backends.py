@@ -147,7 +147,7 @@ def threads_of(kept, service):
 
 
 # Who sends OTLP to the receiver of pushes: the agent, and a Collector that the agent sends to.
-OTLP_TENANTS = ("agent", "collector-http", "collector-grpc")
+OTLP_TENANTS = ("agent", "agent-grpc", "collector-http", "collector-grpc")
 
 EXPORTERS = """
 type = otlp
@@ -162,6 +162,12 @@ type = otlp
 url = {pushes}
 gil = on
 header.X-Scope-OrgID = agent
+[exporter grpc]
+type = otlp
+protocol = grpc
+url = {pushes}
+gil = on
+header.X-Scope-OrgID = agent-grpc
 [exporter checked]
 type = otlp
 url = {checked}
@@ -193,7 +199,7 @@ def test_real_servers_give_what_the_store_kept(run, tmp_path):
     for kept in (collected, *as_otlp.values()):
         assert_as_otlp(ours, kept)
     assert_pushed(ours, pushed)
-    for kept in (collected, as_otlp["agent"], as_otlp["collector-grpc"]):
+    for kept in (collected, as_otlp["agent"], as_otlp["agent-grpc"], as_otlp["collector-grpc"]):
         assert {profile["labels"]["env"] for profile in kept} == {"test"}
     threads = threads_of(collected, run.services[0])
     assert set(threads) == set(OTLP_NAMES.values()) and len(threads["thread.id"]) >= 4  # two processes of two
@@ -224,19 +230,20 @@ def left_over(ours, service, kind, way):
 @contextlib.contextmanager
 def sent_by(way, url, folder):
     """Settings of an exporter whose profiles come to `url` straight, or through a Collector that hands them on."""
-    protocol, _, onward_by = way.partition("-collector-")
+    kind, _, onward_by = way.partition("-collector-")
     if not onward_by:
-        yield "type = %s\nurl = %s\ngil = on\n" % (protocol, url)
+        kind, _, protocol = kind.partition("-")
+        yield "type = %s\nurl = %s\ngil = on\n%s" % (kind, url, "protocol = grpc\n" if protocol else "")
         return
     if servers.why_missing("collector"):
         pytest.skip(servers.why_missing("collector"))
     with servers.Collector(folder, lambda port, out: servers.collector_settings(
             port, out, servers.onward(url, onward_by))) as collector:
-        yield "type = %s\nurl = %s\ngil = on\n" % (protocol, collector.url)
+        yield "type = %s\nurl = %s\ngil = on\n" % (kind, collector.url)
 
 
 @pytest.mark.skipif(servers.why_no_pyroscope() is not None, reason=str(servers.why_no_pyroscope()))
-@pytest.mark.parametrize("way", servers.PROTOCOLS + ["otlp-collector-http", "otlp-collector-grpc"])
+@pytest.mark.parametrize("way", servers.PROTOCOLS + ["otlp-grpc", "otlp-collector-http", "otlp-collector-grpc"])
 def test_a_pyroscope_gives_back_what_it_was_sent(run, tmp_path, way):
     with servers.pyroscope(tmp_path / "pyroscope") as url, sent_by(way, url, tmp_path / "collector") as exporter:
         queries = servers.Queries(url)

@@ -14,7 +14,7 @@ import live
 import servers
 from certificates import tls  # noqa: F401 (a fixture)
 from conftest import MACHINES
-from test_backends import assert_collected, needs, run  # noqa: F401 (run is a fixture)
+from test_backends import assert_as_otlp, needs, run  # noqa: F401 (run is a fixture)
 from test_exporters import BUILD
 from test_otlp import OtlpReceiver, attributes, check, otlp_pb2, run_exec  # noqa: F401 (otlp_pb2 is a fixture)
 
@@ -245,34 +245,12 @@ def test_the_agent_sends_again_and_tells_what_was_rejected(agent, start, tmp_pat
     assert log.count("the server rejected 3 profiles of a request: too old") == 1
 
 
-COLLECTOR = """
-receivers:
-  otlp:
-    protocols:
-      http:
-        endpoint: 127.0.0.1:%d
-      grpc:
-        endpoint: 127.0.0.1:%d
-exporters:
-  file:
-    path: %s
-    flush_interval: 100ms
-service:
-  telemetry:
-    metrics:
-      level: none
-  pipelines:
-    profiles:
-      receivers: [otlp]
-      exporters: [file]
-"""
-
-
 @needs("collector")
 def test_a_collector_keeps_what_the_store_kept(run, tmp_path):  # noqa: F811
-    grpc_port, = servers.free_ports(1)
-    with servers.Collector(tmp_path / "collector", lambda port, out: COLLECTOR % (port, grpc_port, out)) as collector:
-        ours = run.push("type = otlp\nprotocol = grpc\nurl = http://127.0.0.1:%d\ngil = on\n" % grpc_port,
+    port, = servers.free_ports(1)
+    with servers.Collector(tmp_path / "collector",
+                           lambda http_port, out: servers.collector_settings(http_port, out, grpc_port=port)) as collector:
+        ours = run.push("type = otlp\nprotocol = grpc\nurl = http://127.0.0.1:%d\ngil = on\n" % port,
                         lambda ours: len(collector.kept()) >= len(ours))
         collected = collector.kept()
-    assert_collected(ours, collected)
+    assert_as_otlp(ours, collected)
