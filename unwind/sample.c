@@ -369,7 +369,7 @@ static bool is_still(const struct cpy_thread *now, const struct cpy_thread *then
  * still says that the thread has slept, then another thread runs this state: one made in one
  * thread may be used in another, and keeps the first one's id. Who runs it is not known then.
  */
-static void check_identity(struct cpy_target *t, struct listed *thread, bool slept)
+static void check_tid(struct cpy_target *t, struct listed *thread, bool slept)
 {
     struct cached *cached = thread->cached;
 
@@ -395,7 +395,7 @@ static enum cpy_rc give_read(struct cpy_target *t, struct listed *thread, each_t
     bool gone = false;
     enum cpy_rc rc = check_cpu(t, thread, &out);
 
-    check_identity(t, thread, slept);
+    check_tid(t, thread, slept);
     thread->cached->whole = false;
     if (rc == CPY_GONE || rc == CPY_NOMEM)
         return rc;
@@ -459,7 +459,7 @@ static void give_asleep(struct cpy_target *t, const struct listed *thread, each_
     each(ctx, out);
 }
 
-/* True if a listed thread has slept since its cached stack was read; see check_identity, too. */
+/* True if a listed thread has slept since its cached stack was read; see check_tid, too. */
 static bool sleeps_on(struct cpy_target *t, const struct listed *thread)
 {
     const bool holds_gil = t->list.interps[thread->interp].holder == thread->words.addr;
