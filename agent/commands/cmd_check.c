@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_check.c - `pystrobe check`: would an agent start with this ini file? */
+#include <signal.h>
 #include <stdio.h>
 
 #include "agent/cli/option_table.h"
 #include "agent/commands/commands.h"
+#include "agent/commands/examine.h"
 #include "agent/delivery/publisher.h"
 #include "exporters/exporter.h"
 
 static const char help[] =
-    "Usage: pystrobe check [-c FILE] [--no-environment]\n\n"
+    "Usage: pystrobe check [-c FILE] [--servers | --no-environment]\n\n"
     "Reads an ini file with its drop-ins and PYSTROBE_... variables, and tries\n"
-    "whether its exporters can be made: addresses, certificates, secrets. It\n"
-    "connects to nothing and makes nothing. Prints every mistake. Exit status: 0 if\n"
-    "there is none, else 78.\n\n"
+    "whether its exporters can be made: addresses, certificates, secrets. It makes\n"
+    "nothing, and connects to nothing without --servers. Prints every mistake. Exit\n"
+    "status: 0 if there is none, 78 if there is one, 1 if a server is the cause.\n\n"
     "  -c, --config FILE     default: /etc/pystrobe/pystrobe.ini\n"
+    "      --servers         send each exporter's server an empty profile by the way\n"
+    "                        that the agent takes, and tell what it answers\n"
     "      --no-environment  the file alone: neither variables nor the files that it\n"
     "                        names\n"
     "  -h, --help            this text\n\n"
@@ -22,13 +26,14 @@ static const char help[] =
 
 struct request {
     const char *file;
-    bool alone;
+    bool alone, servers;
 };
 
 #define FIELD(field) OPTION_FIELD(struct request, field)
 
 static const struct option_row rows[] = {
     {"config", 'c', OPTION_TEXT, FIELD(file)},
+    {"servers", 0, OPTION_FLAG, FIELD(servers)},
     {"no-environment", 0, OPTION_FLAG, FIELD(alone)},
     {.name = NULL},
 };
@@ -55,6 +60,16 @@ static int check_exporters(const struct conf *conf)
     return status;
 }
 
+/* Tries the servers as doctor does. */
+static int check_servers(const struct conf *conf)
+{
+    struct findings findings;
+
+    findings_init(&findings, false, options_colour());
+    examine_servers(&findings, conf);
+    return findings_finish(&findings);
+}
+
 static int check_conf_and_exporters(const struct request *request)
 {
     struct conf_source source = options_source(request->file, NULL);
@@ -70,6 +85,8 @@ static int check_conf_and_exporters(const struct request *request)
     if (!request->alone) {
         if (exporter_global_init(&err) == EXPORTER_OK) {
             status = check_exporters(conf);
+            if (status == EXIT_OK && request->servers)
+                status = check_servers(conf);
             exporter_global_finish();
         } else {
             (void)fprintf(stderr, "pystrobe: %s\n", err.text);
@@ -88,5 +105,10 @@ int cmd_check(int argc, char **argv)
 
     if (!option_table_read(&table, argc, argv, &request, &status))
         return status;
+    if (request.servers && request.alone) {
+        (void)fprintf(stderr, "pystrobe: --servers and --no-environment exclude each other\n");
+        return options_usage("check");
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
     return check_conf_and_exporters(&request);
 }

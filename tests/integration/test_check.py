@@ -9,6 +9,8 @@ import pytest
 
 import live
 from doctors import NOBODY, PYTHON, WAITS, needs_root, running
+from loopback import Loopback
+from test_doctor_places import Handler
 
 
 def test_a_good_file_is_0_and_silent(pystrobe, tmp_path):
@@ -18,6 +20,22 @@ def test_a_good_file_is_0_and_silent(pystrobe, tmp_path):
     done = pystrobe.run("check", "-c", ini)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_servers_are_tried_where_that_is_asked_for(pystrobe, tmp_path):
+    page = type("Page", (Handler,), {"type": "text/html", "words": b"<html>"})
+    with Loopback(Handler) as good, Loopback(page) as bad:
+        ini = tmp_path / "servers.ini"
+        ini.write_text("[exporter x]\ntype = pyroscope\nurl = %s\n" % good.url)
+        fine = pystrobe.run("check", "-c", ini, "--servers")
+        ini.write_text("[exporter x]\ntype = pyroscope\nurl = %s\n" % bad.url)
+        unasked, asked = pystrobe.run("check", "-c", ini), pystrobe.run("check", "-c", ini, "--servers")
+        both = pystrobe.run("check", "-c", ini, "--servers", "--no-environment")
+
+    assert fine.returncode == 0 and "login and path are fine (200)" in fine.stdout
+    assert (unasked.returncode, unasked.stdout) == (0, "")
+    assert asked.returncode == 1 and "it is no server of this type: the server answered 200 with text/html" in asked.stdout
+    assert both.returncode == 64 and "exclude each other" in both.stderr
 
 
 def test_all_mistakes_are_told_and_78(pystrobe, tmp_path):
