@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads and interpreters one after another, as a line of JSON says at the end: by its own clocks.
 
-identities.py threads|renamed|interpreter|shutdown: {"FUNCTION": {"cpu": seconds, "name": of its thread, "tid": ...}}
+identities.py threads|interpreter|shutdown: {"FUNCTION": {"cpu": seconds, "name": of its thread, "tid": ...}}
 """
 
 import ctypes
@@ -51,19 +51,6 @@ def run_threads():
         thread.start()
         thread.join()
     spin("spin_main")
-
-
-def run_renamed():
-    """A worker that calls itself after its job."""
-    def work():
-        for number in range(3):
-            threading.current_thread().name = "job-%d" % number
-            time.sleep(1.2)  # what it is called is looked at again about once a second
-            spin("spin_%d" % number)
-
-    thread = threading.Thread(target=work, name="idle")
-    thread.start()
-    thread.join()
 
 
 def run_interpreter():
