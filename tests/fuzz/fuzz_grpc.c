@@ -13,10 +13,12 @@ static char *take_line(const uint8_t **bytes, size_t *size)
 {
     const uint8_t *end = *size > 0 ? memchr(*bytes, '\n', *size) : NULL;
     size_t length = end ? (size_t)(end - *bytes) : *size;
-    char *line = strndup((const char *)*bytes, length);
+    char *line = calloc(1, length + 1);
 
     if (!line)
         abort();
+    if (length > 0)
+        memcpy(line, *bytes, length);
     length += end ? 1 : 0;
     *bytes += length;
     *size -= length;
