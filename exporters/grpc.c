@@ -19,11 +19,10 @@ enum { FRAME_HEAD = 5, DETAILS_MAX = 8 * 1024 };
 enum { TRAILER_STATUS, TRAILER_WORDS, TRAILER_DETAILS };
 
 static const struct {
-    enum grpc_code code;
     const char *name;
     long http_status;
 } codes[] = {
-#define GRPC_ROW(name, number, http) {GRPC_##name, #name, http},
+#define GRPC_ROW(name, number, http) [number] = {#name, http},
     GRPC_CODES(GRPC_ROW)
 #undef GRPC_ROW
 };
@@ -65,27 +64,29 @@ void grpc_end(struct buf *out)
         out->data[i] = (unsigned char)size;
 }
 
+static bool is_grpc_type(const struct http_reply *reply)
+{
+    return http_is_type(reply, "application/grpc") || http_is_type(reply, "application/grpc+proto");
+}
+
 bool grpc_is_reply(const struct http_reply *reply)
 {
-    return reply->trailers[TRAILER_STATUS] && (http_is_type(reply, "application/grpc") ||
-                                               http_is_type(reply, "application/grpc+proto"));
+    return reply->trailers[TRAILER_STATUS] && is_grpc_type(reply);
 }
 
 enum grpc_code grpc_code(const struct http_reply *reply)
 {
     const char *text = reply->trailers[TRAILER_STATUS];
     char *end;
-    long number = strtol(text, &end, 10);
+    unsigned long number = strtoul(text, &end, 10);
 
-    for (size_t i = 0; text[0] >= '0' && text[0] <= '9' && !*end && i < CODES; i++)
-        if ((long)codes[i].code == number)
-            return codes[i].code;
-    return GRPC_UNKNOWN;
+    return text[0] >= '0' && text[0] <= '9' && !*end && number < CODES ? (enum grpc_code)number
+                                                                       : GRPC_UNKNOWN;
 }
 
 const char *grpc_code_name(enum grpc_code code)
 {
-    return codes[(size_t)code < CODES ? code : GRPC_UNKNOWN].name;
+    return codes[code].name;
 }
 
 const char *grpc_words(const struct http_reply *reply)
@@ -93,7 +94,7 @@ const char *grpc_words(const struct http_reply *reply)
     return reply->trailers[TRAILER_WORDS] ? reply->trailers[TRAILER_WORDS] : "";
 }
 
-/* Decodes %XX in its place; what is none of these stays. No zero byte comes of it. */
+/* Replaces each "%XX" by its byte, in the same memory; other text and "%00" stay as they are. */
 static void decode_percent(char *text)
 {
     const char *end = text + strlen(text);
@@ -136,9 +137,7 @@ static void take_message(struct buf *body)
 /* The status of HTTP is 200 as long as gRPC answers; of another server it counts. */
 static long complete_grpc(const struct http_reply *reply, struct buf *body)
 {
-    const bool is_grpc = strncasecmp(reply->type, "application/grpc", 16) == 0;
-
-    if (reply->status != 200 || !is_grpc)
+    if (reply->status != 200 || !is_grpc_type(reply))
         return reply->status;
     if (!grpc_is_reply(reply))
         return 0;

@@ -64,7 +64,7 @@ extern const struct http_trailed grpc_trailed;
 /* True if gRPC answered, whatever it said; else some proxy or another server did. */
 bool grpc_is_reply(const struct http_reply *reply);
 
-/* The status of such a reply. One that is none of the above is GRPC_UNKNOWN. */
+/* The status of such a reply. GRPC_UNKNOWN, too, for text that is no number from 0 to 16. */
 enum grpc_code grpc_code(const struct http_reply *reply);
 
 /* Never NULL: "UNAVAILABLE". */

@@ -16,8 +16,8 @@
 enum { BYTES_MAX = 64 << 20, FORMS = 4, NAMES_MAX = 1 << 20 };
 
 /*
- * What is a label beside ours: __name__, __delta__, __otel__, service_name, and what is below; the
- * service.name of samples is none.
+ * Labels of a series beside ours: __name__, __delta__, __otel__, service_name, and the attributes
+ * below. A server makes no label of the attribute service.name of a sample.
  */
 enum { OWN_ATTRIBUTES = 3, OWN_LABELS = 4 + OWN_ATTRIBUTES };
 

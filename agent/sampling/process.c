@@ -75,11 +75,13 @@ static void add_wait(void *ctx, uint32_t row, uint64_t share)
     pprof_add(p->service->profile, row, values);
 }
 
+/* The row of what no stack was seen for. */
 static uint32_t unseen_row(struct process *p)
 {
     const struct service_tag tag = tag_of(p);
 
-    return service_unseen_row(p->service, &tag);
+    return p->shuts_down ? service_shutdown_row(p->service, &tag)
+                         : service_unseen_row(p->service, &tag);
 }
 
 /* Gives out what the kernel has counted of a thread. */
@@ -169,14 +171,10 @@ static void refresh_times(struct process *p, struct process_thread *thread)
  */
 static void commit_remainder(struct process *p)
 {
-    const struct service_tag tag = tag_of(p);
     uint64_t cpu = p->cpu_ns - p->cpu_base_ns;
 
     if (cpu > p->cpu_given_ns && !p->options.main_only)
-        add_cpu(p,
-                p->shuts_down ? service_shutdown_row(p->service, &tag)
-                              : service_unseen_row(p->service, &tag),
-                cpu - p->cpu_given_ns);
+        add_cpu(p, unseen_row(p), cpu - p->cpu_given_ns);
 }
 
 void process_commit(struct process *p, uint64_t now_ns)
@@ -250,8 +248,10 @@ struct sampling {
     struct service_tag tag;
 };
 
-/* The other state of the same kernel thread (of a sub-interpreter, say) that this sample had, too,
- * and that counts or does not; NULL: there is none. */
+/*
+ * Finds another state of the same kernel thread in this sample, as a sub-interpreter has one.
+ * `counts`: whether it must be the one that counts, or one that does not. NULL: no such state.
+ */
 static struct process_thread *find_same_tid(const struct process *p,
                                             const struct process_thread *thread, bool counts)
 {
@@ -262,23 +262,37 @@ static struct process_thread *find_same_tid(const struct process *p,
     return NULL;
 }
 
-/* Of several states of a kernel thread one counts: the one that came first, as long as it is there.
- * To be called while all of the sample before are there, too. */
+/* The thread's CPU time is counted in another state of it, which was there before. */
+static void stop_counting(struct process_thread *thread)
+{
+    cpu_attribution_clear(&thread->cpu_attribution);
+    thread->counts = false;
+}
+
+/* The thread's CPU time is counted here from now on; so far it was in a state that has ended. */
+static void start_counting(struct process_thread *thread)
+{
+    thread->committed = thread->times;
+    thread->counts = true;
+}
+
+/*
+ * Of several states of a kernel thread one counts: the one that came first, until it ends. To be
+ * called while the states that have ended are still listed.
+ */
 static void choose_counting(struct process *p)
 {
-    struct process_thread *thread, *other;
+    struct process_thread *thread, *heir;
 
     for (size_t i = 0; i < p->thread_count; i++) {
         thread = &p->threads[i];
-        if (thread->first == p->sample && thread->counts && find_same_tid(p, thread, true)) {
-            cpu_attribution_clear(&thread->cpu_attribution);
-            thread->counts = false;
-        }
-        if (thread->seen == p->sample || !thread->counts ||
-            !(other = find_same_tid(p, thread, false)))
+        if (!thread->counts)
             continue;
-        other->counts = true;
-        other->committed = other->times; /* until now the other one had it */
+        if (thread->first == p->sample && find_same_tid(p, thread, true))
+            stop_counting(thread);
+        heir = thread->seen == p->sample ? NULL : find_same_tid(p, thread, false);
+        if (heir)
+            start_counting(heir);
     }
 }
 

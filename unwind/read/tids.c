@@ -11,6 +11,9 @@
 
 enum { MISSES_MAX = 16 };
 
+/* Where records have the id. */
+enum { GLIBC_X86_64 = 720, GLIBC_AARCH64 = 208, MUSL_FIRST = 32, MUSL_LAST = 56 };
+
 /* Reads the innermost id on the NSpid line of an open status file, which is closed; `count`: ids on
  * the line. */
 static enum proc_rc read_innermost(int fd, pid_t *out, int *count)
@@ -105,12 +108,13 @@ static void try_tid_at(struct tids *tids, struct mem *mem, uint64_t thread_id, u
 }
 
 /*
- * Where the C libraries have it that we know: glibc has done so since 2.3, musl in 1.1 and 1.2.
- * What a record begins with tells whose it is: in musl a pointer to itself; in glibc for x86-64
- * that and another one two words on, but no third (as the list of a single thread in musl has),
- * in glibc for aarch64 none.
+ * Tries the offsets of the C libraries that we know: glibc since 2.3, musl 1.1 and 1.2. The first
+ * words of a record tell which library made it. In musl the first word points to the record. So it
+ * does in glibc for x86-64, and the third word, too, but not the fourth; in musl the third and
+ * fourth point to the neighbours in the list of threads, which of a single thread are itself. In
+ * glibc for aarch64 the first word is no such pointer.
  */
-static void look_where_it_is_known(struct tids *tids, struct mem *mem, uint64_t thread_id)
+static void try_known_offsets(struct tids *tids, struct mem *mem, uint64_t thread_id)
 {
     uint64_t head[4];
     bool musl;
@@ -120,13 +124,13 @@ static void look_where_it_is_known(struct tids *tids, struct mem *mem, uint64_t 
 #if defined(__x86_64__)
     musl = head[0] == thread_id && (head[2] != thread_id || head[3] == thread_id);
     if (head[0] == thread_id && !musl)
-        try_tid_at(tids, mem, thread_id, 720);
+        try_tid_at(tids, mem, thread_id, GLIBC_X86_64);
 #else
     musl = head[0] == thread_id;
     if (!musl)
-        try_tid_at(tids, mem, thread_id, 208);
+        try_tid_at(tids, mem, thread_id, GLIBC_AARCH64);
 #endif
-    for (uint32_t offset = 32; musl && offset <= 56; offset += 8)
+    for (uint32_t offset = MUSL_FIRST; musl && offset <= MUSL_LAST; offset += 8)
         try_tid_at(tids, mem, thread_id, offset);
 }
 
@@ -142,7 +146,7 @@ static void calibrate(struct tids *tids, struct mem *mem, uint64_t thread_id,
     int32_t main_words[RECORD / 4], words[RECORD / 4];
 
     tids->misses++;
-    look_where_it_is_known(tids, mem, thread_id);
+    try_known_offsets(tids, mem, thread_id);
     if (tids->tid_at != 0 || thread_id == main_thread_id || main_thread_id == 0)
         return;
     if (mem_read(mem, main_thread_id, main_words, sizeof(main_words)) != CPY_OK ||
