@@ -5,6 +5,8 @@
 #include "base/array.h"
 #include "unwind/thread_list.h"
 
+enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
+
 /* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
 static size_t add_awaiters(struct cpy_target *t, size_t count)
 {
@@ -137,16 +139,13 @@ static bool read_ran(struct cpy_target *t)
 static bool is_enough(struct cpy_target *t)
 {
     uint32_t asked = t->options.status | t->options.only;
-
-    return !(asked & CPY_STATUS_GIL_WAIT) &&
-           !(t->list.nameless > 0 && names_are_due(&t->cache.names));
-}
-
-/* True if the interpreters are those of the sample before, and none shuts down. */
-static bool are_interps_the_same(struct cpy_target *t)
-{
     cpy_addr head;
 
+    if (asked & CPY_STATUS_GIL_WAIT || (t->list.nameless > 0 && names_are_due(&t->cache.names)))
+        return false;
+    if (++t->gil_skip.samples % HEADS_EACH != 0)
+        return true;
+    t->prefetch.now = NULL;
     return thread_list_heads(t, &head) == CPY_OK && head == t->list.interps[0].addr;
 }
 
@@ -176,8 +175,6 @@ bool gil_skip_begin(struct cpy_target *t)
         &t->sets.common; /* last: so the count of code objects is read after the stacks */
     prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
     t->prefetch.now = &t->sets.common;
-    if (!are_interps_the_same(t))
-        return false;
     for (i = 0; i < t->list.interp_count; i++)
         if (!is_interp_unchanged(t, i, &moved))
             return false;
@@ -265,7 +262,11 @@ void gil_skip_end(struct cpy_target *t)
         t->gil_skip.ran_count = 0;
         t->gil_skip.ready = is_gil_skip_ready(t);
     }
-    for (size_t i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++)
-        t->gil_skip.ready &= t->list.threads[t->gil_skip.ran[i]].cached->whole;
+    for (size_t i = 0; t->gil_skip.active && i < t->gil_skip.ran_count; i++) {
+        const struct cached *cached = t->list.threads[t->gil_skip.ran[i]].cached;
+
+        /* Without a Python frame the interpreter may shut down: a full sample finds that out. */
+        t->gil_skip.ready &= cached->whole && cached->out.depth > 0;
+    }
     note_runner(t);
 }

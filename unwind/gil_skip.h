@@ -17,8 +17,9 @@
  *
  * A new thread is at the head of the list. A thread that ended took the GIL to do so, or had it
  * last; its state says so as long as it exists, and another thread in the same memory has another
- * id. A new interpreter is at the head of the list of interpreters, which is read, too, as is
- * whether the runtime shuts down: after the last Python frame no GIL need change hands.
+ * id. A new interpreter is at the head of the list of interpreters, which is read every 64 samples.
+ * If a thread that ran has no Python frame, the next sample reads all: the runtime may shut down,
+ * and no GIL need change hands in that.
  *
  * Needs:   3.12 or later, with a GIL.
  * Source:  Python/ceval_gil.c, take_gil and drop_gil, tags v3.12.0 to v3.15.0.

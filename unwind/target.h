@@ -89,6 +89,7 @@ struct target_gil_skip {
     bool active;       /* this sample is one */
     bool ready;        /* the next sample may be one */
     bool counted_late; /* the words of the interpreters were read after the stacks */
+    unsigned samples;  /* such samples so far, for the look at the list of interpreters */
     size_t *ran;       /* owned: indices of the threads that ran */
     size_t ran_count, ran_capacity;
 };
