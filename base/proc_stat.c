@@ -8,41 +8,54 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
 
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
 /* Fields of a stat line that are read; 3 is the state. */
-enum { PARENT, FLAGS, THREADS, START, CODE, STACK, CPU, FIELDS };
+enum { PARENT, FLAGS, THREADS, START, CPU, FIELDS };
 
-static const int field_numbers[FIELDS] = {4, 9, 20, 22, 26, 28, 39};
+static const int field_numbers[FIELDS] = {4, 9, 20, 22, 39};
 
-bool proc_stat_parse(const char *text, struct proc_stat *out)
+/* Fields that an exec sets, and a program hardly changes: code from, to, stack, data from, to,
+ * heap, environment from, to. Not those of the arguments: programs put titles there. */
+static const int placed_fields[] = {26, 27, 28, 45, 46, 47, 50, 51};
+
+enum { PLACED_FIELDS = sizeof(placed_fields) / sizeof(placed_fields[0]) };
+
+/* Reads the fields of these numbers, in order. False: there are fewer. */
+static bool read_fields(const char *text, const int *numbers, size_t count, uint64_t *out)
 {
-    const char *name = strchr(text, '('), *at = strrchr(text, ')'); /* a name may hold ')' */
-    unsigned long long numbers[FIELDS];
-    size_t i, size;
+    const char *at = strrchr(text, ')'); /* a name may hold ')' */
     int field = 2;
-    char state;
 
-    if (!name || !at || at < name || strlen(at) < 3)
-        return false;
-    size = (size_t)(at - name - 1);
-    state = at[2];
-    for (i = 0; i < FIELDS; i++) {
-        for (; at && field < field_numbers[i]; field++)
+    for (size_t i = 0; i < count; i++) {
+        for (; at && field < numbers[i]; field++)
             at = strchr(at + 1, ' ');
         if (!at)
             return false;
-        numbers[i] = strtoull(at + 1, NULL, 10);
+        out[i] = strtoull(at + 1, NULL, 10);
     }
-    *out = (struct proc_stat){.state = state,
+    return true;
+}
+
+bool proc_stat_parse(const char *text, struct proc_stat *out)
+{
+    const char *name = strchr(text, '('), *end = strrchr(text, ')');
+    uint64_t numbers[FIELDS];
+    size_t size;
+
+    if (!name || !end || end < name || strlen(end) < 3 ||
+        !read_fields(text, field_numbers, FIELDS, numbers))
+        return false;
+    size = (size_t)(end - name - 1);
+    *out = (struct proc_stat){.state = end[2],
                               .parent = (pid_t)numbers[PARENT],
                               .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
                               .threads = numbers[THREADS],
                               .start = numbers[START],
-                              .code = numbers[CODE],
-                              .stack = numbers[STACK],
                               .cpu = (int)numbers[CPU]};
     memcpy(out->name, name + 1, size < sizeof(out->name) ? size : sizeof(out->name) - 1);
     return true;
@@ -68,6 +81,22 @@ enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_stat *out)
         proc_file_read(text, sizeof(text), NULL, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
 
     return parsed(rc, text, out);
+}
+
+enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out)
+{
+    char text[STAT_BYTES];
+    struct proc_stat stat;
+    uint64_t placed[PLACED_FIELDS];
+    enum proc_rc rc =
+        parsed(proc_file_read(text, sizeof(text), NULL, "/proc/%d/stat", (int)pid), text, &stat);
+
+    if (rc != PROC_OK)
+        return rc;
+    if (!read_fields(text, placed_fields, PLACED_FIELDS, placed))
+        return PROC_FAILED;
+    *out = placed[0] > 1 ? hash_fnv(HASH_START, placed, sizeof(placed)) : hash_text(stat.name);
+    return PROC_OK;
 }
 
 enum proc_rc proc_stat_reread(int fd, struct proc_stat *out)

@@ -15,13 +15,12 @@
 
 struct proc_stat {
     pid_t parent;
-    uint64_t start;       /* clock ticks after boot */
-    uint64_t code, stack; /* addresses where the exec has put them; 0 or 1: not allowed to know */
-    size_t threads;       /* of the process */
-    int cpu;              /* where it ran last */
-    char state;           /* 'R' runs or waits for a CPU, 'S' sleeps, 'Z' zombie, ... */
-    bool is_kernels;      /* a thread of the kernel, which runs no program */
-    char name[64];        /* the kernel's name of it: at most 15 bytes */
+    uint64_t start;  /* clock ticks after boot */
+    size_t threads;  /* of the process */
+    int cpu;         /* where it ran last */
+    char state;      /* 'R' runs or waits for a CPU, 'S' sleeps, 'Z' zombie, ... */
+    bool is_kernels; /* a thread of the kernel, which runs no program */
+    char name[64];   /* the kernel's name of it: at most 15 bytes */
 };
 
 /* The scheduler's counters of a thread. */
@@ -42,6 +41,14 @@ MUST_CHECK bool proc_stat_parse(const char *text, struct proc_stat *out);
 /* Reads the stat of a process, or of a thread. */
 MUST_CHECK enum proc_rc proc_stat_read(pid_t pid, struct proc_stat *out);
 MUST_CHECK enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_stat *out);
+
+/*
+ * Gives a number that is another one after each exec: a hash of the addresses where the exec has
+ * put the program, its data, stack and environment. Where addresses are not random (personality(2))
+ * it may stay what it was if a process runs the same executable again. Without the right to read
+ * the process it knows the kernel's name of it only.
+ */
+MUST_CHECK enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out);
 
 /* Reads an open stat, or schedstat, again from its start. */
 MUST_CHECK enum proc_rc proc_stat_reread(int fd, struct proc_stat *out);

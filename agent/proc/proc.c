@@ -74,18 +74,6 @@ uint64_t proc_exe_mark(pid_t pid)
     return path[0] ? hash_text(path) | 1 : 0;
 }
 
-enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out)
-{
-    struct proc_stat stat;
-    enum proc_rc rc = proc_stat_read(pid, &stat);
-
-    if (rc == PROC_OK && stat.stack > 1) /* where the kernel put them at the exec */
-        *out = stat.code ^ (stat.stack * 0x9e3779b97f4a7c15U);
-    else if (rc == PROC_OK)
-        *out = hash_text(stat.name);
-    return rc;
-}
-
 enum proc_rc proc_user(pid_t pid, uid_t *out)
 {
     char text[64];

@@ -46,10 +46,6 @@ void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX]);
  */
 uint64_t proc_exe_mark(pid_t pid);
 
-/* A number that is another one after each exec, also of the same executable. Without the right to
- * read the process it knows the kernel's name of it only. */
-MUST_CHECK enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out);
-
 /* The real user of a process. */
 MUST_CHECK enum proc_rc proc_user(pid_t pid, uid_t *out);
 

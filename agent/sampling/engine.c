@@ -79,6 +79,16 @@ static void report_target_hang(struct engine *e, struct target *t, uint64_t now_
     engine_end_reading(e);
 }
 
+/* True if a process whose interpreter seems to shut down is in truth another program by now, whose
+ * memory says so by chance. It is asked once in RACED_MAX samples. */
+static bool runs_another_program(struct target *t)
+{
+    uint64_t mark;
+
+    return ++t->raced % RACED_MAX == 0 && proc_exec_mark(t->id.pid, &mark) == PROC_OK &&
+           mark != t->exec_mark;
+}
+
 /* Takes a sample of one process; `alone`: see process_sample. False: it is sampled no more. */
 static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone)
 {
@@ -108,10 +118,12 @@ static bool tick(struct engine *e, struct target *t, uint64_t now_ns, bool alone
     }
     e->stats.failed[rc]++;
     t->failed[rc]++;
-    if (rc == CPY_STARTING && t->process.shuts_down)
-        return true; /* until the process ends: its CPU time goes on */
-    if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX)
+    if (rc == CPY_STARTING && t->process.shuts_down) {
+        if (!runs_another_program(t))
+            return true; /* until the process ends: its CPU time goes on */
+    } else if ((rc == CPY_RACED || rc == CPY_STARTING) && ++t->raced < RACED_MAX) {
         return true;
+    }
     /* Gone, or something else runs there now: look at it anew. */
     err_set(&err, "process %d: %s", (int)id.pid, cpy_rc_text(rc));
     engine_stop(e, t);

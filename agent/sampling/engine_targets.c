@@ -176,6 +176,8 @@ static enum cpy_rc new_target(struct engine *e, struct proc_id id,
     t->profile = *profile;
     t->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
     rc = check_identity(id); /* once the pidfd holds it */
+    if (rc == CPY_OK && proc_exec_mark(id.pid, &t->exec_mark) == PROC_FAILED)
+        rc = CPY_NOMEM;
     if (rc == CPY_OK && !(ARRAY_RESERVE(e->sampling, e->sampling_capacity, e->stats.sampling + 1) &&
                           (t->pidfd < 0 || engine_epoll_add(e, t->pidfd, t)) &&
                           ticks_add(&e->ticks, &t->tick, t, period_of(profile->rate_hz), now_ns)))

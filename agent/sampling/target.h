@@ -11,6 +11,7 @@
 
 struct target {
     struct proc_id id;
+    uint64_t exec_mark; /* proc_exec_mark of the program that is sampled */
     struct target_profile profile;
     struct tick tick;                        /* when it is due next */
     int pidfd;                               /* owned: tells its end; -1: the kernel has none */
