@@ -7,9 +7,14 @@
 
 enum { HEADS_EACH = 64 }; /* GIL-skip samples between two looks at the list of interpreters */
 
-/* Adds what cpy_running_tasks will read to `count` sets, if it is likely to be called. */
-static size_t add_awaiters(struct cpy_target *t, size_t count)
+enum { SETS_MAX = 3 }; /* beside those of threads */
+
+/* Adds what code objects are compared by to `count` sets of threads, and what cpy_running_tasks
+ * will read, if it is likely to be called. */
+static size_t add_other_sets(struct cpy_target *t, size_t count)
 {
+    if (t->sets.contents.count > 0 && count > 0)
+        t->sets.list[count++] = &t->sets.contents;
     if (t->tasks.awaiters_wanted)
         t->sets.list[count++] = &t->tasks.awaiters;
     t->tasks.awaiters_fetched = t->tasks.awaiters_wanted;
@@ -42,13 +47,13 @@ void gil_skip_fetch_all(struct cpy_target *t)
 
     find_sleepers(t);
     if (t->cache.threads.count == 0 ||
-        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->cache.threads.count + 2)) {
+        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->cache.threads.count + SETS_MAX)) {
         prefetch_fetch(&t->prefetch, &common, 1);
     } else {
         t->sets.list[count++] = common; /* first, before the stacks: see gil_skip.h */
         for (i = 0; i < t->cache.threads.count; i++)
             t->sets.list[count++] = &t->cache.threads.all[i]->set;
-        prefetch_fetch(&t->prefetch, t->sets.list, add_awaiters(t, count));
+        prefetch_fetch(&t->prefetch, t->sets.list, add_other_sets(t, count));
     }
     for (i = 0; i < t->cache.threads.count; i++) /* a thread that is read again is read whole */
         t->cache.threads.all[i]->set.state_only = false;
@@ -170,7 +175,7 @@ bool gil_skip_begin(struct cpy_target *t)
     t->tasks.awaiters_fetched = t->gil_skip.counted_late = false;
     if (is_process_idle(t))
         return true;
-    count = add_awaiters(t, t->gil_skip.ran_count);
+    count = add_other_sets(t, t->gil_skip.ran_count);
     t->sets.list[count] =
         &t->sets.common; /* last: so the count of code objects is read after the stacks */
     prefetch_fetch(&t->prefetch, t->sets.list, count + 1);
@@ -222,7 +227,7 @@ static bool is_gil_skip_ready(struct cpy_target *t)
     const struct listed *thread;
 
     if (t->list.thread_count == 0 || t->options.only != 0 ||
-        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->list.thread_count + 2) ||
+        !ARRAY_RESERVE(t->sets.list, t->sets.capacity, t->list.thread_count + SETS_MAX) ||
         !ARRAY_RESERVE(t->gil_skip.ran, t->gil_skip.ran_capacity, t->list.thread_count))
         return false;
     for (thread = t->list.threads; thread < t->list.threads + t->list.thread_count; thread++)

@@ -48,6 +48,8 @@ static enum cpy_rc add_resolved_frame(struct cpy_target *t, const struct raw_fra
         frame.code = raw->kind == RAW_GC ? &gc_code : &native_code;
     } else {
         entry = codes_find(&t->cache.codes, raw->code);
+        if (entry && entry->co_code != 0 && raw->unit >= entry->unit_count)
+            codes_distrust(&t->cache.codes, raw->code); /* its bytecode is another one */
         if (!entry || raw->unit >= entry->unit_count)
             return CPY_RACED;
         if (raw->kind == RAW_FRAME && raw->unit < entry->first_traceable)
@@ -122,12 +124,9 @@ static uint32_t count_current(const struct cpy_target *t, const struct cached_st
     return i;
 }
 
-/*
- * Sees to it that the code objects of the `count` innermost frames are known. `generation` 0:
- * each is looked at.
- */
+/* Sees to it that the code objects of the `count` innermost frames are known. */
 static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw, uint32_t count,
-                               uint64_t generation)
+                               const struct codes_owner *owner)
 {
     const struct reader reader = target_reader(t);
     uint32_t i, used = 0;
@@ -138,26 +137,27 @@ static enum cpy_rc check_codes(struct cpy_target *t, const struct raw_stack *raw
             t->scratch->addrs[used++] = raw->frames[i].code;
     /* With a generation it is done once for all samples; opcodes are rarely asked for. BPF reads
      * interrupt the target, and these reads need not: see verify_codes in sample.c. */
-    reader.mem->once = generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
+    reader.mem->once = owner->generation != 0 || t->options.frames & CPY_FRAME_OPCODES ||
                        (t->prefetch.now && t->prefetch.now->bpf_count != 0);
-    rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, generation);
+    rc = codes_check(&t->cache.codes, &reader, t->scratch->addrs, used, owner);
     reader.mem->once = false;
     return rc;
 }
 
 /* Bytecode is read after its code objects were checked: it is theirs if they are still there. */
-static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *raw)
+static enum cpy_rc check_bytecode(struct cpy_target *t, const struct raw_stack *raw,
+                                  uint64_t interp_id)
 {
     const uint64_t decoded = t->cache.codes.decoded;
-    enum cpy_rc rc = check_codes(t, raw, raw->depth, 0);
+    enum cpy_rc rc = check_codes(t, raw, raw->depth, &(struct codes_owner){.interp_id = interp_id});
 
     return rc == CPY_OK && t->cache.codes.decoded != decoded ? CPY_RACED : rc;
 }
 
-enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t generation,
+enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, const struct codes_owner *owner,
                     struct cached_stack *stack)
 {
-    bool codes_unchanged = generation != 0 && generation == stack->generation;
+    bool codes_unchanged = owner->generation != 0 && owner->generation == stack->generation;
     const bool opcodes = t->options.frames & CPY_FRAME_OPCODES;
     uint32_t depth = raw->depth + raw->same, same, i;
     enum cpy_rc rc;
@@ -166,7 +166,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
         copy_same(raw, stack);
     same = opcodes ? 0 : count_same(raw, stack); /* instructions are specialised while they run */
     raw->tear = TEAR_CODE;
-    rc = check_codes(t, raw, codes_unchanged ? depth - same : depth, generation);
+    rc = check_codes(t, raw, codes_unchanged ? depth - same : depth, owner);
     if (rc != CPY_OK)
         return rc;
     if (!codes_unchanged)
@@ -181,7 +181,7 @@ enum cpy_rc resolve(struct cpy_target *t, struct raw_stack *raw, uint64_t genera
         rc = add_resolved_frame(t, &raw->frames[i - 1], stack);
     stack->cut = raw->cut;
     if (rc == CPY_OK && opcodes)
-        rc = check_bytecode(t, raw);
-    stack->generation = rc == CPY_OK ? generation : 0;
+        rc = check_bytecode(t, raw, owner->interp_id);
+    stack->generation = rc == CPY_OK ? owner->generation : 0;
     return rc;
 }

@@ -7,13 +7,12 @@
 
 /*
  * Makes `stack` what `raw` says. The frames that are as they were, from the outermost on,
- * are not decoded again. `generation` is that of the interpreter's code objects, with the
- * interpreter's address added; 0: the version does not tell.
+ * are not decoded again.
  *
  * Errors: CPY_RACED (raw->tear says why); CPY_NOMEM: also if the target's stacks together
  *         are too large for the cache; scratch->stack always has room.
  */
 MUST_CHECK enum cpy_rc resolve(struct cpy_target *target, struct raw_stack *raw,
-                               uint64_t generation, struct cached_stack *stack);
+                               const struct codes_owner *owner, struct cached_stack *stack);
 
 #endif

@@ -58,6 +58,7 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
                                       out->cut ? 0 : out->depth};
     const bool by_bpf = thread->cached->set.bpf_count != 0;
     const uint64_t decoded = t->cache.codes.decoded;
+    struct codes_owner owner = {.interp_id = interp->id};
     cpy_addr counted_at = generation_at(t, interp);
     uint64_t generation = interp->generation;
     enum cpy_rc rc = walk_stack(&reader, t->scratch->walk, &thread->words, &marks, &before,
@@ -66,8 +67,8 @@ static enum cpy_rc try_part(struct cpy_target *t, const struct listed *thread, b
 
     if (rc != CPY_OK)
         return rc;
-    /* Each interpreter has its own count: the address tells them apart. */
-    rc = resolve(t, t->scratch->raw, counted_at ? generation + interp->addr : 0, out);
+    owner.generation = counted_at ? codes_stamp(&t->cache.codes, interp->id, generation) : 0;
+    rc = resolve(t, t->scratch->raw, &owner, out);
     if (rc == CPY_OK && by_bpf && t->cache.codes.decoded != decoded)
         rc = verify_codes(t, counted_at, generation);
     return rc;
@@ -601,6 +602,7 @@ void cpy_trim(struct cpy_target *t)
 {
     for (size_t i = 0; i < t->cache.threads.count; i++)
         prefetch_release(&t->prefetch, &t->cache.threads.all[i]->set);
+    prefetch_release(&t->prefetch, &t->sets.contents);
     prefetch_release(&t->prefetch, &t->tasks.all);
     prefetch_release(&t->prefetch, &t->tasks.awaiters);
     memos_finish(&t->tasks.all_memos);

@@ -23,6 +23,9 @@ struct cpy_target *target_new(void)
     asyncio_init(&t->tasks.asyncio);
     prefetch_init(&t->prefetch, &t->process.mem);
     prefetch_set_init(&t->sets.common, false);
+    prefetch_set_init(&t->sets.contents, true);
+    t->sets.contents.not_by_bpf = true;
+    t->prefetch.shared = &t->sets.contents;
     prefetch_set_init(&t->tasks.all, true);
     prefetch_set_init(&t->tasks.awaiters, true);
     memos_init(&t->tasks.all_memos, &t->prefetch, &t->tasks.all);
@@ -54,6 +57,7 @@ void cpy_close(struct cpy_target *t)
     memos_finish(&t->tasks.all_memos);
     memos_finish(&t->tasks.awaiter_memos);
     prefetch_set_finish(&t->prefetch, &t->sets.common);
+    prefetch_set_finish(&t->prefetch, &t->sets.contents);
     prefetch_set_finish(&t->prefetch, &t->tasks.all);
     prefetch_set_finish(&t->prefetch, &t->tasks.awaiters);
     prefetch_finish(&t->prefetch);

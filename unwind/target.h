@@ -22,7 +22,7 @@ struct interp {
     uint64_t switches;    /* times that the GIL went from one thread to another; if `counts` */
     bool counts;          /* the interpreter counts GIL switches: 3.12 and later, with a GIL */
     size_t runner;        /* index of the thread that is last_holder; SIZE_MAX: not listed */
-    uint64_t generation;  /* count of changes of code objects; 0: the version has no such count */
+    uint64_t generation;  /* count of code objects that died; 0: the version has no such count */
     uint64_t id;
     int32_t collecting;
 };
@@ -68,10 +68,11 @@ struct target_cache {
 
 /* What is fetched beforehand. The sets of single threads are in cache.threads. */
 struct target_sets {
-    struct prefetch_set common; /* words of the interpreters */
-    struct prefetch_set *only;  /* borrowed: serves all reads instead of the others; NULL: none */
-    struct prefetch_set **list; /* owned: scratch: the sets of one prefetch_fetch */
-    size_t capacity;            /* of `list` */
+    struct prefetch_set common;   /* words of the interpreters */
+    struct prefetch_set contents; /* names and line tables of code objects, before 3.14 */
+    struct prefetch_set *only;    /* borrowed: serves all reads instead of the others; NULL: none */
+    struct prefetch_set **list;   /* owned: scratch: the sets of one prefetch_fetch */
+    size_t capacity;              /* of `list` */
 };
 
 /* Interpreters and threads, as the last full sample listed them. */

@@ -231,13 +231,14 @@ static enum cpy_rc read_generation(struct cpy_target *t, const struct task_group
                                    uint64_t *out)
 {
     uint32_t field = t->found.layout.interp.code_generation;
+    uint64_t count = 0;
     enum cpy_rc rc;
 
     *out = 0;
     if (field == NO_FIELD)
         return CPY_OK;
-    rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){group->interp + field, out, 8}, 1);
-    *out += group->interp; /* each interpreter has its own count: see resolve.h */
+    rc = mem_read_again(&t->prefetch.mem, &(struct mem_range){group->interp + field, &count, 8}, 1);
+    *out = codes_stamp(&t->cache.codes, group->interp_id, count);
     return rc;
 }
 
@@ -261,7 +262,8 @@ static enum cpy_rc read_whole_task(struct cpy_target *t, const struct task_group
     if (rc == CPY_OK)
         rc = read_generation(t, group, generation);
     if (rc == CPY_OK)
-        rc = resolve(t, t->scratch->raw, *generation, &t->scratch->stack);
+        rc = resolve(t, t->scratch->raw, &(struct codes_owner){group->interp_id, *generation},
+                     &t->scratch->stack);
     out->depth = t->scratch->stack.depth;
     out->frames = t->scratch->stack.frames + (t->scratch->stack.room - t->scratch->stack.depth);
     out->awaited_by = waiters->tasks;
@@ -338,7 +340,8 @@ static bool add_running(struct cpy_target *t, const struct task_group *group, cp
     if (group->sampled)
         return take_running(t, group->sampled, own, out);
     if (read_running(t, group, own) != CPY_OK ||
-        resolve(t, t->scratch->raw, group->generation, stack) != CPY_OK)
+        resolve(t, t->scratch->raw, &(struct codes_owner){group->interp_id, group->generation},
+                stack) != CPY_OK)
         return false;
     out->frames = stack->frames + (stack->room - stack->depth);
     out->depth = stack->depth;
@@ -376,7 +379,7 @@ static bool begin_sampled(const struct cpy_target *t, struct task_group *group)
         return false;
     interp = &t->list.interps[group->sampled->interp];
     group->running = group->sampled->words.running_task;
-    group->generation = interp->generation + interp->addr;
+    group->generation = codes_stamp(&t->cache.codes, interp->id, interp->generation);
     return true;
 }
 

@@ -8,6 +8,7 @@
 /* Tasks of one thread, or of the ended threads of an interpreter. */
 struct task_group {
     cpy_addr interp;
+    uint64_t interp_id;
     cpy_addr thread; /* the thread state; 0: the threads have ended */
     pid_t tid;       /* of the thread; 0: not known */
     struct memos *memos;
@@ -15,7 +16,7 @@ struct task_group {
                                      with its stack; else NULL */
     /* Valid if `consistent`: */
     cpy_addr running;    /* the task that runs in the thread; 0: none */
-    uint64_t generation; /* of the interpreter's code objects, with its address */
+    uint64_t generation; /* of struct codes_owner */
     bool consistent;
 };
 

@@ -70,6 +70,7 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
     const struct thread_words *words = &thread->words;
     struct task_group group = {
         .interp = words->interp,
+        .interp_id = t->list.interps[thread->interp].id,
         .thread = words->addr,
         .tid = tids_outer(&t->process.tids, thread->inner_tid),
         .memos = &t->tasks.all_memos,
@@ -83,7 +84,8 @@ static enum cpy_rc give_thread(struct cpy_target *t, const struct listed *thread
 static enum cpy_rc give_left_behind(struct cpy_target *t, const struct interp *interp,
                                     each_task *each, void *ctx)
 {
-    struct task_group group = {.interp = interp->addr, .memos = &t->tasks.all_memos};
+    struct task_group group = {
+        .interp = interp->addr, .interp_id = interp->id, .memos = &t->tasks.all_memos};
 
     return give_list(t, &group, interp->addr + t->found.layout.asyncio.interp_tasks, 0, each, ctx);
 }
@@ -134,6 +136,7 @@ static enum cpy_rc give_awaiters(struct cpy_target *t, const struct listed *thre
 {
     struct task_group group = {
         .interp = thread->words.interp,
+        .interp_id = t->list.interps[thread->interp].id,
         .thread = thread->words.addr,
         .tid = tids_outer(&t->process.tids, thread->inner_tid),
         .memos = &t->tasks.awaiter_memos,

@@ -80,7 +80,7 @@ enum { FAKE_COMPACT = 1 << 3, FAKE_ASCII = 1 << 4 }; /* of PyASCIIObject.state, 
 cpy_addr fake_str_of(struct fake *fake, uint32_t kind, bool ascii, const void *chars,
                      size_t length);
 cpy_addr fake_str(struct fake *fake, const char *text);
-cpy_addr fake_bytes(struct fake *fake, const void *bytes, size_t size);
+cpy_addr fake_bytes(struct fake *fake, const void *bytes, size_t size); /* NULL: zeros */
 
 /* An int of less than 60 bits. */
 cpy_addr fake_int(struct fake *fake, uint64_t value);
@@ -126,6 +126,7 @@ struct fake_code {
     uint32_t units, first_line, first_traceable;
     const void *table; /* the line table */
     size_t table_size;
+    uint32_t version; /* 3.12 and 3.13 */
 };
 
 /* Writes a code object over whatever is at `at`. */

@@ -38,7 +38,8 @@ cpy_addr fake_bytes(struct fake *fake, const void *bytes, size_t size)
     cpy_addr object = fake_room(fake, fake->layout.bytes.ob_sval + size + 1);
 
     fake_put64(fake, object + fake->layout.object.ob_size, size);
-    fake_put(fake, object + fake->layout.bytes.ob_sval, bytes, size);
+    if (bytes)
+        fake_put(fake, object + fake->layout.bytes.ob_sval, bytes, size);
     return object;
 }
 
@@ -139,13 +140,19 @@ void fake_put_code(struct fake *fake, cpy_addr at, const struct fake_code *code)
     const struct layout *l = &fake->layout;
 
     fake_put64(fake, at + l->object.ob_type, code->type);
-    fake_put64(fake, at + l->object.ob_size, code->units);
+    if (l->code.co_code == NO_FIELD)
+        fake_put64(fake, at + l->object.ob_size, code->units);
+    else
+        fake_put64(fake, at + l->code.co_code, fake_bytes(fake, NULL, (size_t)2 * code->units));
     fake_put64(fake, at + l->code.qualname,
                code->qualname ? code->qualname : fake_str(fake, code->func));
     fake_put64(fake, at + l->code.filename, fake_str(fake, "/srv/app.py"));
     fake_put64(fake, at + l->code.linetable, fake_bytes(fake, code->table, code->table_size));
     fake_put32(fake, at + l->code.firstlineno, code->first_line);
-    fake_put32(fake, at + l->code.firsttraceable, code->first_traceable);
+    if (l->code.firsttraceable != NO_FIELD)
+        fake_put32(fake, at + l->code.firsttraceable, code->first_traceable);
+    if (l->code.version != NO_FIELD)
+        fake_put32(fake, at + l->code.version, code->version);
 }
 
 cpy_addr fake_code(struct fake *fake, const struct fake_code *code)

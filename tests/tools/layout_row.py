@@ -78,6 +78,7 @@ FIELDS = [
     ("code.linetable", 10, 12, "PyCodeObject", "co_linetable"),
     ("code.firstlineno", 6, 12, "PyCodeObject", "co_firstlineno"),
     ("code.firsttraceable", 11, NEWEST, "PyCodeObject", "_co_firsttraceable"),
+    ("code.version", 12, 13, "PyCodeObject", "co_version"),
     ("code.bytecode", 11, 12, "PyCodeObject", "co_code_adaptive"),
     ("code.co_code", 6, 10, "PyCodeObject", "co_code"),
     ("code.monitoring", 12, 12, "PyCodeObject", "_co_monitoring"),

@@ -25,7 +25,7 @@ enum { AT_FREE_THREADED = 16 };
     X(thread.datastack_chunk) X(thread.current_exception) X(thread.exc_info) X(thread.exc_value) \
     X(cframe.current_frame) X(frame.size) X(frame.executable) X(frame.previous) X(frame.instr) \
     X(frame.owner) X(frame.is_entry) X(frame.tlbc_index) X(code.size) X(code.filename) \
-    X(code.qualname) X(code.linetable) X(code.firstlineno) X(code.firsttraceable) \
+    X(code.qualname) X(code.linetable) X(code.firstlineno) X(code.firsttraceable) X(code.version) \
     X(code.bytecode) X(code.co_code) X(code.tlbc) X(code.monitoring) X(monitoring.lines) \
     X(monitoring.per_instruction_opcodes) X(object.ob_type) X(object.ob_size) \
     X(type.tp_name) X(type.tp_flags) X(type.tp_basicsize) X(type.tp_dictoffset) \

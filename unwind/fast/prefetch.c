@@ -187,10 +187,10 @@ static const unsigned char *find_by_bpf(const struct prefetch *prefetch, cpy_add
  * once something was missing, the copies are too old for that. If all copies are of one moment, any
  * copy of these bytes will do.
  */
-static const unsigned char *get_fetched_bytes(const struct prefetch *prefetch, cpy_addr from,
-                                              size_t size, enum mem_when when, size_t next_time)
+static const unsigned char *get_fetched_bytes(const struct prefetch *prefetch,
+                                              struct prefetch_set *set, cpy_addr from, size_t size,
+                                              enum mem_when when, size_t next_time)
 {
-    struct prefetch_set *set = prefetch->now;
     const unsigned char *found = set->followed ? find_by_bpf(prefetch, from, size) : NULL;
     struct prefetch_range *range = found ? NULL : find_fetched_range(set, from, size, when);
 
@@ -220,8 +220,8 @@ static enum cpy_rc prefetch_read(struct mem *mem, const struct mem_range *ranges
     enum cpy_rc rc = CPY_OK;
 
     for (size_t i = 0; i < count && now; i++) {
-        bytes =
-            get_fetched_bytes(prefetch, ranges[i].from, ranges[i].size, mem->when, ranges[i].size);
+        bytes = get_fetched_bytes(prefetch, now, ranges[i].from, ranges[i].size, mem->when,
+                                  ranges[i].size);
         if (bytes)
             memcpy(ranges[i].into, bytes, ranges[i].size);
         served &= bytes != NULL;
@@ -237,8 +237,14 @@ static const unsigned char *prefetch_look(struct mem *mem, cpy_addr from, size_t
 {
     struct prefetch *prefetch = (struct prefetch *)mem;
     size_t next_time = round_up(size) < most ? round_up(size) : most;
+    const unsigned char *bytes;
 
-    return prefetch->now ? get_fetched_bytes(prefetch, from, size, mem->when, next_time) : NULL;
+    if (!prefetch->now)
+        return NULL;
+    bytes = get_fetched_bytes(prefetch, mem->shared ? prefetch->shared : prefetch->now, from, size,
+                              mem->when, next_time);
+    prefetch->misses += !bytes;
+    return bytes;
 }
 
 static bool prefetch_is_late(const struct mem *mem)
@@ -495,6 +501,9 @@ static bool batch_for_bpf(struct prefetch *prefetch, struct prefetch_set *const 
     *batch_count = 0;
     for (i = 0; i < count; i++)
         for (uint32_t j = 0; j < sets[i]->count; j++) {
+            sets[i]->ranges[j].have = 0;
+            if (sets[i]->not_by_bpf)
+                continue;
             if (*batch_count == BPF_READER_RANGES)
                 return false;
             add_to_batch(prefetch, sets[i], &sets[i]->ranges[j], batch_count);

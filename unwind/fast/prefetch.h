@@ -51,6 +51,7 @@ struct prefetch_set {
     uint32_t window;               /* length of this window, in fetches */
     bool by_address;               /* ranges are sorted by address, and neighbours are joined */
     bool state_only;               /* the next fetch gets only MEM_STATE ranges */
+    bool not_by_bpf;               /* left out of BPF reads, during which the target stands still */
     bool followed;                 /* BPF reads follow the stack: its frames are not requested */
     bool changed;                  /* the ranges need a new layout of `bytes` */
     bool missed;                   /* a read since the fetch was not served */
@@ -68,6 +69,7 @@ struct prefetch {
     struct mem mem;                      /* reads through this are served from the copies */
     struct mem *const *inner;            /* borrowed: reads the target */
     struct prefetch_set *now;            /* borrowed: serves reads; NULL: all go to `inner` */
+    struct prefetch_set *shared;         /* borrowed: serves mem_look of what is `shared` */
     size_t bytes;                        /* of all sets' copies */
     struct mem_range *batch;             /* owned: scratch: the ranges of one call */
     struct bpf_reader *bpf_reader;       /* borrowed; NULL: not available */

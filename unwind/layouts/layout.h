@@ -78,9 +78,10 @@ struct layout {
     } frame; /* instr: f_lasti, an int, of a PyFrameObject; values: localsplus, 0: at `size` */
     struct {
         uint32_t size, filename, qualname, linetable, firstlineno, firsttraceable, bytecode,
-            co_code, tlbc, monitoring;
+            co_code, tlbc, monitoring, version;
     } code; /* qualname: co_name before 3.11; co_code: a bytes object, before 3.11; monitoring:
-               of 3.12 only, see instr_in_caches */
+               of 3.12 only, see instr_in_caches; version: of 3.12 and 3.13 only, which do not count
+               code objects that died */
     struct {
         uint32_t lines, per_instruction_opcodes;
     } monitoring; /* where the opcodes are that instrumented ones hide */

@@ -44,8 +44,9 @@ enum { MUTEX_SHIFT = 0 };
                     UNICODE_BITS},                                                                 \
         .dict = {.ma_keys = 32, .ma_values = 40, .values_skip = 0, .managed = NO_FIELD},           \
         .code.firsttraceable = NO_FIELD, .code.bytecode = NO_FIELD, .code.monitoring = NO_FIELD,   \
-        .shim_owner = UINT8_MAX, .integer_tag_is_count = true, .frames = FRAMES_OBJECT,            \
-        .chain_end = END_NULL, .attributes = ATTRIBUTES_DICT, .keys = KEYS_3_6
+        .code.version = NO_FIELD, .shim_owner = UINT8_MAX, .integer_tag_is_count = true,           \
+        .frames = FRAMES_OBJECT, .chain_end = END_NULL, .attributes = ATTRIBUTES_DICT,             \
+        .keys = KEYS_3_6
 
 /* What only some of those have in common. */
 #define CODE_3_6                                                                        \
@@ -223,6 +224,7 @@ static const struct layout layouts[] = {
         .code.size = 192,
         .code.firstlineno = 72,
         .code.firsttraceable = 168,
+        .code.version = NO_FIELD,
         .code.bytecode = 184,
         .code.monitoring = NO_FIELD,
         .unicode = {.length = 16, .state = 32, .ascii_data = 48, .compact_data = 72, UNICODE_BITS},
@@ -264,6 +266,7 @@ static const struct layout layouts[] = {
         .code.size = 200,
         .code.firstlineno = 68,
         .code.firsttraceable = 176,
+        .code.version = 92,
         .code.bytecode = 192,
         .code.monitoring = 168,
         .monitoring = {.lines = 40, .per_instruction_opcodes = 56},
@@ -289,7 +292,7 @@ static const struct undescribed {
             {
                 .major = 3,
                 .minor = 13,
-                .code = {.firsttraceable = 184, .tlbc = NO_FIELD},
+                .code = {.firsttraceable = 184, .tlbc = NO_FIELD, .version = 92},
                 .interp = {.threads_main = 7352, .code_generation = NO_FIELD, .gc_frame = NO_FIELD},
                 .thread = {.base_frame = NO_FIELD,
                            .gil_requested = NO_FIELD,
@@ -310,7 +313,7 @@ static const struct undescribed {
             {
                 .major = 3,
                 .minor = 14,
-                .code = {.firsttraceable = 192},
+                .code = {.firsttraceable = 192, .version = NO_FIELD},
                 .interp = {.gc_frame = NO_FIELD},
                 .thread = {.base_frame = NO_FIELD,
                            .gil_requested = NO_FIELD,
@@ -337,7 +340,7 @@ static const struct undescribed {
             {
                 .major = 3,
                 .minor = 15,
-                .code = {.firsttraceable = 192},
+                .code = {.firsttraceable = 192, .version = NO_FIELD},
                 .thread = {.exc_info = 144, .recursion_remaining = 52},
                 .unicode = {UNICODE_BITS},
                 /* ... or second from the top; the last state is that of a locked generator. */
@@ -515,6 +518,7 @@ static void make_free_threaded(struct layout *l, uint32_t minor, uint32_t first_
 {
     l->free_threaded = true;
     l->code.firsttraceable = first_traceable;
+    l->code.version = NO_FIELD;
     l->gil.enabled = 0;
     l->dict.managed = 8;
     if (minor < 15) { /* 3.15 tells them itself */
@@ -645,6 +649,7 @@ static const struct {
     CHECK(code, linetable, 8, 1024),
     CHECK(code, firstlineno, 4, 1024),
     CHECK(code, firsttraceable, 4, 1024),
+    CHECK(code, version, 4, 1024),
     CHECK(code, bytecode, 2, 1024),
     CHECK(code, co_code, 8, 1024),
     CHECK(code, tlbc, 8, 1024),
@@ -688,6 +693,15 @@ static const size_t small_fields[] = {
 
 enum { SMALL_MAX = 4096 };
 
+/* The content of a str or bytes object is read in one piece, from its length on. */
+static bool contents_fit(const struct layout *l)
+{
+    const uint32_t state_end = l->unicode.state + 4;
+
+    return l->unicode.length + 8 <= l->unicode.state && state_end <= l->unicode.ascii_data &&
+           state_end <= l->unicode.compact_data && l->object.ob_size + 8 <= l->bytes.ob_sval;
+}
+
 bool layout_fits(const struct layout *layout, struct err *err)
 {
     uint32_t offset, size;
@@ -714,6 +728,10 @@ bool layout_fits(const struct layout *layout, struct err *err)
     if (layout->interp.gil != NO_FIELD &&
         (layout->gil.locked > SMALL_MAX || layout->gil.last_holder > SMALL_MAX)) {
         err_set(err, "the offsets of the GIL cannot be");
+        return false;
+    }
+    if (!contents_fit(layout)) {
+        err_set(err, "the offsets of str and bytes objects cannot be");
         return false;
     }
     if (!tasks_fit(layout)) {

@@ -4,10 +4,15 @@
  *
  * Shape:   codes_init; for each stack codes_check (all its code objects in one read),
  *          then codes_find for each; codes_sweep between samples; codes_finish.
- * Validity: code objects die and their addresses are used again. From 3.14 on the
- *          interpreter counts that (_code_object_generation); an entry that was checked
- *          under the same count is good. Before, and after the count has moved, the
- *          entry's pointers are compared with what the object has now.
+ * Validity: code objects die, and another one may have the same address, and its names and its line
+ *          table the same addresses, too. An entry is good if
+ *          - 3.14 and later: the interpreter has counted no more code objects that died
+ *            (_code_object_generation);
+ *          - 3.12 and 3.13: the object has the same pointers and the same version (co_version, a
+ *            number that an interpreter gives once; 0: it has given all);
+ *          - else: the object has the same pointers, and at these the same names and the same line
+ *            table.
+ * Source:  Objects/codeobject.c and Python/pystate.c, tags v3.6.15 to v3.15.0.
  */
 #ifndef UNWIND_OBJECTS_CODE_H
 #define UNWIND_OBJECTS_CODE_H
@@ -17,19 +22,25 @@
 
 enum { CODES_MAX = 65536, CODES_BYTES_MAX = 32 << 20 }; /* cached at most; then all are dropped */
 
+enum { CODES_TABLE_COMPARED = 16 << 10 }; /* first bytes of a line table that are compared */
+
 /* A decoded code object. Owned by the cache, in one piece with its strings and table. */
 struct code_entry {
     struct cpy_code code; /* what is lent to the caller */
     cpy_addr addr;
-    uint64_t generation; /* under which it was checked; 0: check at each sample */
-    uint64_t checked;    /* the pass in which it was checked */
+    uint64_t generation; /* of its owner when it was checked; 0: check at each sample */
+    uint64_t checked;    /* the pass in which its head was checked */
+    uint64_t compared;   /* the sample in which its names and its line table were compared */
+    uint64_t stamp;      /* codes_stamp of its version; 0: it has none */
     cpy_addr filename, qualname, linetable;
     cpy_addr co_code;        /* before 3.11 */
     int32_t first_traceable; /* code unit before which a frame is not complete */
     int64_t unit_count;      /* code units */
     struct code_entry *next_dead;
     size_t bytes, table_size;
-    unsigned char *table; /* inside this piece of memory */
+    unsigned char *table;          /* inside this piece of memory */
+    uint32_t func_span, file_span; /* of its names, see object_take_str */
+    uint32_t version;              /* co_version; 0: none */
 };
 
 struct codes {
@@ -37,7 +48,8 @@ struct codes {
     size_t bytes;                 /* of all of them */
     struct code_entry *dead;      /* owned: replaced during this sample, still lent */
     struct buf text;              /* owned: scratch for decoding */
-    uint64_t next_id, pass;
+    uint64_t next_id, pass, sample;
+    uint64_t restarts;                   /* times that the process began a new Python runtime */
     uint64_t decoded, replaced, evicted; /* how many so far */
     cpy_addr code_type;
 };
@@ -45,19 +57,41 @@ struct codes {
 void codes_init(struct codes *codes);
 void codes_finish(struct codes *codes);
 
-/* Frees what was replaced since the last sweep; empties a cache that is too large. */
+/* Begins a sample: frees what was replaced since the last one; empties a cache that is too large.
+ */
 void codes_sweep(struct codes *codes);
+
+/*
+ * A number for `count` of an interpreter: no other interpreter of the process, before or after it,
+ * has the same one for any count. Ids of interpreters are given once, but for those of another
+ * runtime, which `restarts` counts.
+ */
+static inline uint64_t codes_stamp(const struct codes *codes, uint64_t interp_id, uint64_t count)
+{
+    /* Multiples of these are far apart, and counts are small. */
+    return count + (interp_id + 1) * UINT64_C(0x9e3779b97f4a7c15) +
+           codes->restarts * UINT64_C(0xd1b54a32d192ed03);
+}
+
+/* The interpreter whose code objects they are. */
+struct codes_owner {
+    uint64_t interp_id;
+    uint64_t generation; /* codes_stamp of its count of code objects that died; 0: no count */
+};
 
 /*
  * Makes sure that each address of `addrs` is decoded and up to date.
  *
- * `generation`: what tells the state of the interpreter's code objects, 0 where
- * nothing does.
  * Errors: CPY_RACED: one of them is no code object (any more); CPY_NOMEM.
- * Cost:   nothing where the generation vouches for all; else one read for all.
+ * Cost:   nothing where the generation vouches for all; else one read for all that was not
+ *         fetched. Names and line tables are compared once a sample.
  */
 MUST_CHECK enum cpy_rc codes_check(struct codes *codes, const struct reader *reader,
-                                   const cpy_addr *addrs, size_t count, uint64_t generation);
+                                   const cpy_addr *addrs, size_t count,
+                                   const struct codes_owner *owner);
+
+/* Has a code object decoded again at the next check, because a frame does not fit what is known. */
+void codes_distrust(struct codes *codes, cpy_addr addr);
 
 /* An entry that codes_check has seen. Lends until codes_sweep; NULL: was never checked. */
 static inline const struct code_entry *codes_find(const struct codes *codes, cpy_addr addr)

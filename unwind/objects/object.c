@@ -36,34 +36,104 @@ static uint32_t char_at(const unsigned char *data, size_t i, uint32_t kind)
     return four;
 }
 
-enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct buf *out)
+/* Where the characters of a str lie, and how many of them are kept. */
+struct str_shape {
+    uint64_t length, kept;
+    uint32_t kind, data; /* bytes of a character; offset of the first */
+};
+
+static bool take_str_shape(const struct layout *l, uint64_t length, uint32_t state,
+                           struct str_shape *out)
+{
+    *out = (struct str_shape){
+        .length = length,
+        .kept = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX,
+        .kind = state >> l->unicode.kind_shift & KIND_MASK,
+        .data = state & l->unicode.ascii ? l->unicode.ascii_data : l->unicode.compact_data,
+    };
+    return state & l->unicode.compact && (out->kind == 1 || out->kind == 2 || out->kind == 4) &&
+           length <= INT32_MAX;
+}
+
+/* Size of a str from its length to the end of the characters that are kept. */
+static uint32_t span_of(const struct layout *l, const struct str_shape *shape)
+{
+    return shape->data - l->unicode.length + (uint32_t)shape->kept * shape->kind;
+}
+
+/* True if all are ASCII characters, and none is NUL: they are UTF-8 as they are. */
+static bool is_plain_ascii(const unsigned char *data, size_t size)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highest = ones << 7;
+    uint64_t word, other = 0; /* the highest bit of each byte that is no such character */
+
+    for (; size >= sizeof(word); size -= sizeof(word), data += sizeof(word)) {
+        memcpy(&word, data, sizeof(word));
+        other |= (word | (word - ones)) & highest;
+    }
+    for (; size > 0; size--, data++)
+        other |= *data == '\0' || *data >> 7;
+    return other == 0;
+}
+
+static enum cpy_rc add_text(const struct str_shape *shape, const unsigned char *data,
+                            struct buf *out)
+{
+    if (shape->kind == 1 && is_plain_ascii(data, shape->kept))
+        buf_add(out, data, shape->kept);
+    else
+        for (uint64_t i = 0; i < shape->kept; i++)
+            add_char(out, char_at(data, i, shape->kind));
+    if (shape->kept < shape->length)
+        buf_add_str(out, "...");
+    buf_add(out, "", 1);
+    return buf_failed(out) ? CPY_NOMEM : CPY_OK;
+}
+
+enum cpy_rc object_read_str_span(const struct reader *reader, cpy_addr str, struct buf *out,
+                                 uint32_t *span)
 {
     const struct layout *l = reader->layout;
     unsigned char data[OBJECT_TEXT_MAX * 4];
-    uint64_t length, i, read_length;
-    uint32_t state, kind;
+    struct str_shape shape;
+    uint64_t length;
+    uint32_t state;
     struct mem_range head[] = {{str + l->unicode.length, &length, sizeof(length)},
                                {str + l->unicode.state, &state, sizeof(state)}};
     enum cpy_rc rc = mem_read_ranges(reader->mem, head, 2);
 
+    if (rc == CPY_OK && !take_str_shape(l, length, state, &shape))
+        rc = CPY_RACED;
+    if (rc == CPY_OK && shape.kept > 0)
+        rc = mem_read(reader->mem, str + shape.data, data, shape.kept * shape.kind);
     if (rc != CPY_OK)
         return rc;
-    kind = state >> l->unicode.kind_shift & KIND_MASK;
-    if (!(state & l->unicode.compact) || (kind != 1 && kind != 2 && kind != 4) ||
-        length > INT32_MAX)
+    *span = span_of(l, &shape);
+    return add_text(&shape, data, out);
+}
+
+enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct buf *out)
+{
+    uint32_t span;
+
+    return object_read_str_span(reader, str, out, &span);
+}
+
+enum cpy_rc object_take_str(const struct layout *l, const unsigned char *bytes, uint32_t span,
+                            struct buf *out)
+{
+    const uint32_t state_at = l->unicode.state - l->unicode.length;
+    struct str_shape shape;
+    uint64_t length;
+    uint32_t state;
+
+    if (span < sizeof(length) || span < state_at + sizeof(state))
         return CPY_RACED;
-    read_length = length < OBJECT_TEXT_MAX ? length : OBJECT_TEXT_MAX;
-    str += state & l->unicode.ascii ? l->unicode.ascii_data : l->unicode.compact_data;
-    if (read_length > 0)
-        rc = mem_read(reader->mem, str, data, read_length * kind);
-    if (rc != CPY_OK)
-        return rc;
-    for (i = 0; i < read_length; i++)
-        add_char(out, char_at(data, i, kind));
-    if (read_length < length)
-        buf_add_str(out, "...");
-    buf_add(out, "", 1);
-    return buf_failed(out) ? CPY_NOMEM : CPY_OK;
+    memcpy(&length, bytes, sizeof(length));
+    memcpy(&state, bytes + state_at, sizeof(state));
+    if (!take_str_shape(l, length, state, &shape) || span_of(l, &shape) != span)
+        return CPY_RACED;
+    return add_text(&shape, bytes + (shape.data - l->unicode.length), out);
 }
 
 enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes, struct buf *out)

@@ -34,6 +34,17 @@ enum {
 /* Appends a str as UTF-8 and a NUL. NULs inside and lone surrogates become U+FFFD. */
 MUST_CHECK enum cpy_rc object_read_str(const struct reader *reader, cpy_addr str, struct buf *out);
 
+/* The same; *span is the size of what object_take_str needs of it. */
+MUST_CHECK enum cpy_rc object_read_str_span(const struct reader *reader, cpy_addr str,
+                                            struct buf *out, uint32_t *span);
+
+/*
+ * The same for a copy: `span` bytes of the str from unicode.length on.
+ * Errors: CPY_RACED: no str whose kept characters end there.
+ */
+MUST_CHECK enum cpy_rc object_take_str(const struct layout *layout, const unsigned char *bytes,
+                                       uint32_t span, struct buf *out);
+
 /* Appends the content of a bytes object. */
 MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes,
                                          struct buf *out);

@@ -41,6 +41,7 @@ struct mem {
     void (*close)(struct mem *mem);
     enum mem_when when;            /* of the current read */
     bool once;                     /* the current read will not be repeated by the next sample */
+    bool shared;                   /* the current read is not of one thread only: see prefetch.h */
     bool implied;                  /* the current read depends only on others: see memo.h */
     uint64_t reads, iovecs, bytes; /* system calls, ranges and bytes so far */
     uint64_t bpf_ns;               /* time for which bpf_reader.h has interrupted threads so far */

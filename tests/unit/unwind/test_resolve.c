@@ -82,7 +82,7 @@ static enum cpy_rc resolved(struct fixture *f, const struct raw_frame *frames, u
     raw->cut = false;
     raw->tear = TEAR_MOVED;
     f->target->stats.frames_decoded = f->target->stats.frames_reused = 0;
-    return resolve(f->target, raw, generation, f->stack);
+    return resolve(f->target, raw, &(struct codes_owner){.generation = generation}, f->stack);
 }
 
 /* The frame at `at`, innermost first. */
@@ -322,7 +322,9 @@ static void says_that_a_stack_was_cut(void **state)
 
     assert_int_equal(resolved(f, raw, 1, 1), CPY_OK);
     f->target->scratch->raw->cut = true;
-    assert_int_equal(resolve(f->target, f->target->scratch->raw, 1, f->stack), CPY_OK);
+    assert_int_equal(resolve(f->target, f->target->scratch->raw,
+                             &(struct codes_owner){.generation = 1}, f->stack),
+                     CPY_OK);
     assert_true(f->stack->cut);
     assert_int_equal(resolved(f, raw, 1, 1), CPY_OK);
     assert_false(f->stack->cut);

@@ -64,6 +64,7 @@ static const struct {
     FIELD(code.linetable, 136, 136, 136, 136, 136),
     FIELD(code.firstlineno, 72, 68, 68, 68, 68),
     FIELD(code.firsttraceable, 168, 176, 184, 192, 192),
+    FIELD(code.version, NO_FIELD, 92, 92, NO_FIELD, NO_FIELD),
     FIELD(code.bytecode, 184, 192, 200, 208, 208),
     FIELD(object.ob_type, 8, 8, 8, 8, 8),
     FIELD(object.ob_size, 16, 16, 16, 16, 16),
@@ -122,6 +123,7 @@ static const struct {
     INSIDE(code, linetable, 8),
     INSIDE(code, firstlineno, 4),
     INSIDE(code, firsttraceable, 4),
+    INSIDE(code, version, 4),
     INSIDE(code, bytecode, 2),
 #undef INSIDE
     {"object.ob_type", offsetof(struct layout, object.ob_type), offsetof(struct layout, code.size),
@@ -334,6 +336,7 @@ static void refuses_a_field_beyond_its_structure(void **state)
     for (size_t v = 0; v < VERSIONS; v++)
         for (size_t i = 0; i < INSIDE_COUNT; i++) {
             layout = layout_for(v);
+            layout.bytes.ob_sval = 4096; /* behind ob_size, wherever that is */
             size = get(&layout, inside[i].size);
             if (get(&layout, inside[i].field) == NO_FIELD)
                 continue;
