@@ -183,6 +183,8 @@ bool gil_skip_begin(struct cpy_target *t)
     for (i = 0; i < t->list.interp_count; i++)
         if (!is_interp_unchanged(t, i, &moved))
             return false;
+    if (!thread_list_same_runtime(t))
+        return false;
     t->gil_skip.counted_late = !moved;
     if (moved) /* once more: all that ran since its count was read */
         prefetch_fetch(&t->prefetch, t->sets.list, t->gil_skip.ran_count);

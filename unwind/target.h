@@ -23,8 +23,14 @@ struct interp {
     bool counts;          /* the interpreter counts GIL switches: 3.12 and later, with a GIL */
     size_t runner;        /* index of the thread that is last_holder; SIZE_MAX: not listed */
     uint64_t generation;  /* count of code objects that died; 0: the version has no such count */
+    uint64_t marker;      /* interp.marker of the layout; 0: not read */
     uint64_t id;
     int32_t collecting;
+};
+
+/* What tells that the oldest interpreter is of another runtime: the last two only grow. */
+struct runtime {
+    uint64_t marker, generation, switches; /* as in struct interp */
 };
 
 /* A thread state of the last list. */
@@ -81,6 +87,7 @@ struct target_list {
     size_t interp_count, interp_capacity;
     struct listed *threads; /* owned */
     size_t thread_count, thread_capacity;
+    struct runtime runtime;  /* that they are of */
     uint64_t main_thread_id; /* pthread_t of the main thread; 0: interp.threads_main tells */
     size_t nameless;         /* threads without a known name */
 };

@@ -56,7 +56,7 @@ static enum cpy_rc read_gil(struct cpy_target *t, struct interp *interp)
 static enum cpy_rc read_interp_words(struct cpy_target *t, struct interp *out)
 {
     const struct layout *l = &t->found.layout;
-    struct mem_range ranges[8];
+    struct mem_range ranges[9];
     size_t count = 0;
     cpy_addr addr = out->addr;
 
@@ -67,6 +67,7 @@ static enum cpy_rc read_interp_words(struct cpy_target *t, struct interp *out)
     want(ranges, &count, addr, l->interp.collecting, &out->collecting, 4);
     want(ranges, &count, addr, l->interp.gc_frame, &out->gc_frame, 8);
     want(ranges, &count, addr, l->interp.code_generation, &out->generation, 8);
+    want(ranges, &count, addr, l->interp.marker, &out->marker, 8);
     want(ranges, &count, t->found.runtime, l->runtime.collecting, &out->collecting, 4);
     return mem_read_ranges(&t->prefetch.mem, ranges, count);
 }
@@ -95,6 +96,7 @@ static void take_words(const struct layout *l, const struct block *block, struct
     out->threads_main = field_in(block, l->interp.threads_main, 8);
     out->gc_frame = field_in(block, l->interp.gc_frame, 8);
     out->generation = field_in(block, l->interp.code_generation, 8);
+    out->marker = field_in(block, l->interp.marker, 8);
     out->collecting = (int32_t)field_in(block, l->interp.collecting, 4);
 }
 
@@ -366,6 +368,19 @@ static void join_thread_states(struct cpy_target *t)
     }
 }
 
+bool thread_list_same_runtime(struct cpy_target *t)
+{
+    const struct interp *oldest = &t->list.interps[t->list.interp_count - 1];
+    const struct runtime now = {oldest->marker, oldest->generation, oldest->switches};
+    const struct runtime then = t->list.runtime;
+    const bool same = now.marker == then.marker && now.generation >= then.generation &&
+                      now.switches >= then.switches;
+
+    t->list.runtime = now;
+    t->cache.codes.restarts += !same;
+    return same;
+}
+
 enum cpy_rc thread_list_heads(struct cpy_target *t, cpy_addr *head)
 {
     const struct layout *l = &t->found.layout;
@@ -378,7 +393,10 @@ enum cpy_rc thread_list_heads(struct cpy_target *t, cpy_addr *head)
     want(ranges, &count, t->found.runtime, l->runtime.interpreters_head, head, 8);
     want(ranges, &count, t->found.runtime, l->runtime.finalizing, &finalizing, 8);
     rc = mem_read_ranges(&t->prefetch.mem, ranges, count);
-    return rc == CPY_OK && (*head == 0 || finalizing != 0) ? CPY_STARTING : rc;
+    if (rc != CPY_OK || (*head != 0 && finalizing == 0))
+        return rc;
+    t->list.runtime = (struct runtime){0}; /* it ends: the next one is another */
+    return CPY_STARTING;
 }
 
 /* Forgets what was fetched beforehand: it is too old by now. */
@@ -407,6 +425,8 @@ enum cpy_rc thread_list_all(struct cpy_target *t)
     begin_common(t);
     if (rc == CPY_OK)
         rc = find_main_thread(t);
+    if (rc == CPY_OK && t->list.interp_count > 0)
+        (void)thread_list_same_runtime(t);
     if (rc != CPY_OK || t->list.thread_count == 0)
         return rc;
     find_tids(t);

@@ -31,6 +31,13 @@ MUST_CHECK enum cpy_rc thread_list_heads(struct cpy_target *target, cpy_addr *he
 MUST_CHECK enum cpy_rc thread_list_read_interp(struct cpy_target *target, const struct interp *then,
                                                struct interp *now);
 
+/*
+ * True if the listed interpreters are of the runtime that those of the last call were of. Else the
+ * process has ended that one and begun another (Py_FinalizeEx, Py_Initialize), or it runs another
+ * program: what is known of code objects no longer holds (codes.restarts).
+ */
+bool thread_list_same_runtime(struct cpy_target *target);
+
 /* True if the thread state is one that may run Python code. */
 bool thread_list_is_alive(const struct layout *layout, const struct thread_words *words);
 

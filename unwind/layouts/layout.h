@@ -57,6 +57,7 @@ struct layout {
     struct {
         uint32_t size, next, id, threads_head, threads_main, modules, gil, code_generation,
             collecting, gc_frame;
+        uint32_t marker;     /* modules, where that is read in each sample; see layout_find_spans */
         uint32_t from, span; /* where the fields of a sample lie; see layout_find_spans */
     } interp;
     struct {
@@ -182,6 +183,9 @@ enum { LAYOUT_SPAN_MAX = 2048 };
  * Finds out what part of the structures a sample reads: whole ones are long, and reach over
  * several pages. interp.span, at most
  * LAYOUT_SPAN_MAX; 0: its fields lie too far apart to be read in one go.
+ *
+ * interp.marker is read if code objects are told apart by counts, which begin anew with another
+ * runtime. An interpreter has the same dict of modules for all its life.
  */
 void layout_find_spans(struct layout *layout);
 

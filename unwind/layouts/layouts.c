@@ -743,14 +743,16 @@ bool layout_fits(const struct layout *layout, struct err *err)
 
 void layout_find_spans(struct layout *l)
 {
+    const bool counts = l->interp.code_generation != NO_FIELD || l->code.version != NO_FIELD;
     uint32_t offset, end, first = NO_FIELD, last = 0;
 
     l->thread.span = 0;
+    l->interp.marker = counts ? l->interp.modules : NO_FIELD;
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         offset = value_of(l, checks[i].field);
         end = offset + checks[i].width;
-        if (offset == NO_FIELD || checks[i].field == offsetof(struct layout, interp.modules) ||
-            checks[i].field == offsetof(struct layout, interp.gil))
+        if (offset == NO_FIELD || checks[i].field == offsetof(struct layout, interp.gil) ||
+            (checks[i].field == offsetof(struct layout, interp.modules) && !counts))
             continue;
         if (checks[i].size == offsetof(struct layout, thread.size) && end > l->thread.span)
             l->thread.span = end;

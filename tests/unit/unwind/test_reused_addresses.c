@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_reused_addresses.c - samples of a process in which functions and interpreters are made
- * again at the addresses of those that ended.
+ * test_reused_addresses.c - samples of a process in which functions, interpreters and the whole
+ * runtime are made again at the addresses of those that ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +137,58 @@ static void names_functions_of_interpreters_that_are_made_in_turn(void **state)
     }
 }
 
+/* Gives the process another runtime in which all has the address that it had. */
+static void check_restart(unsigned minor, void (*restart)(struct scene *s))
+{
+    struct scene s;
+
+    begin(&s, minor);
+    fake_put32(s.p.fake, s.p.gil + s.p.fake->layout.gil.switch_number, 50);
+    warm_up(&s);
+    rename_function(&s, "one");
+    assert_string_equal(name_of(&s), "old"); /* nothing tells yet */
+    restart(&s);
+    assert_string_equal(name_of(&s), "one");
+    assert_string_equal(name_of(&s), "one");
+    end(&s);
+}
+
+static void make_other_modules(struct scene *s)
+{
+    put_modules(s, NOWHERE + 64);
+}
+
+static void count_fewer_that_died(struct scene *s)
+{
+    put_count(s, s->count - 1);
+}
+
+static void count_fewer_gil_switches(struct scene *s)
+{
+    fake_put32(s->p.fake, s->p.gil + s->p.fake->layout.gil.switch_number, 1);
+}
+
+static void shut_down_and_start(struct scene *s)
+{
+    const cpy_addr finalizing = s->p.runtime + s->p.fake->layout.runtime.finalizing;
+
+    s->p.target->gil_skip.ready = false;
+    fake_put64(s->p.fake, finalizing, 1);
+    assert_int_equal(fake_sample(&s->p), CPY_STARTING);
+    fake_put64(s->p.fake, finalizing, 0);
+}
+
+static void names_functions_of_a_runtime_that_was_begun_again(void **state)
+{
+    (void)state;
+    for (unsigned minor = 14; minor <= 15; minor++) {
+        check_restart(minor, make_other_modules);
+        check_restart(minor, count_fewer_that_died);
+        check_restart(minor, count_fewer_gil_switches);
+        check_restart(minor, shut_down_and_start);
+    }
+}
+
 static void names_the_coroutines_of_interpreters_that_are_made_in_turn(void **state)
 {
     struct scene s = {.p = fake_process_with_tasks()};
@@ -167,6 +219,7 @@ int main(void)
         cmocka_unit_test(names_functions_that_are_made_in_turn),
         cmocka_unit_test(names_functions_that_are_made_in_turn_by_their_versions),
         cmocka_unit_test(names_functions_of_interpreters_that_are_made_in_turn),
+        cmocka_unit_test(names_functions_of_a_runtime_that_was_begun_again),
         cmocka_unit_test(names_the_coroutines_of_interpreters_that_are_made_in_turn),
     };
 
