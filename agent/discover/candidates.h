@@ -20,17 +20,19 @@ enum candidate_state {
 struct candidate {
     struct proc_id id;
     enum candidate_state state;
-    bool fixed;      /* never execs: a kernel thread */
-    bool runs_deep;  /* `mark` is proc_exec_mark, not proc_exe_mark */
-    bool execed;     /* the kernel has reported an exec */
-    bool logged;     /* the log says why it cannot be sampled */
-    uint64_t inode;  /* of /proc/PID; differs if the pid was reused */
-    uint64_t mark;   /* identifies the program that it runs */
-    uint64_t cpu_ns; /* CPU time when `mark` was read */
-    clockid_t clock; /* its CPU clock */
-    uint64_t scan;   /* number of the last scan that saw it */
-    uint64_t run_ns; /* first seen with this program */
-    uint64_t old_ns; /* age when it was first seen; 0: it has run another program since */
+    bool fixed;         /* never execs: a kernel thread */
+    bool runs_deep;     /* `mark` is proc_exec_mark, not proc_exe_mark */
+    bool logged;        /* the log says why it cannot be sampled */
+    uint64_t inode;     /* of /proc/PID; differs if the pid was reused */
+    uint64_t mark;      /* tells the program that it runs from others, unless the kernel has loaded
+                           both at the same addresses (ADDR_NO_RANDOMIZE) */
+    uint64_t marked_ns; /* monotonic: just before `mark` was read */
+    uint64_t execed_ns; /* monotonic: the last exec that the kernel has reported; 0: none */
+    uint64_t cpu_ns;    /* CPU time when `mark` was read */
+    clockid_t clock;    /* its CPU clock */
+    uint64_t scan;      /* number of the last scan that saw it */
+    uint64_t run_ns;    /* first seen with this program */
+    uint64_t old_ns;    /* age when it was first seen; 0: it has run another program since */
     uint64_t next_try_ns, wait_ns;
     struct candidate *next; /* in its bucket */
 };

@@ -203,7 +203,7 @@ static void begin_program(struct finder *f, struct candidate *c, uint64_t now_ns
 {
     release_candidate(f, c);
     c->wait_ns = c->next_try_ns = 0;
-    c->execed = c->logged = false;
+    c->logged = false;
     c->run_ns = now_ns;
     c->old_ns = 0;
 }
@@ -230,6 +230,7 @@ static void store_mark(struct finder *f, struct candidate *c, const struct proc_
 {
     c->fixed = stat->is_kernels || stat->state == 'Z';
     c->runs_deep = false;
+    c->marked_ns = clock_mono_ns();
     if (!proc_clock(c->id.pid, &c->clock))
         c->clock = CLOCK_MONOTONIC; /* as if it always ran */
     c->mark = c->fixed ? 0 : read_mark(f, c);
@@ -331,16 +332,16 @@ static bool has_run(const struct candidate *c)
 /* True if a process that is known may run another program by now. */
 static bool has_execed(struct finder *f, struct candidate *c, uint64_t now_ns)
 {
-    const bool execed = c->execed;
-
-    c->execed = false;
     if (c->fixed)
         return false;
-    if (c->state != CANDIDATE_TAKEN)
-        return execed || (f->polls && has_run(c) && read_mark(f, c) != c->mark);
-    if (!execed && !(f->polls && now_ns >= c->next_try_ns))
+    if (c->execed_ns > c->marked_ns)
+        return true; /* what it runs now was not looked at, even if it has the same mark */
+    if (!f->polls)
         return false;
-    /* Not just because it was told: that may have been before it was taken. */
+    if (c->state != CANDIDATE_TAKEN)
+        return has_run(c) && read_mark(f, c) != c->mark;
+    if (now_ns < c->next_try_ns)
+        return false;
     c->next_try_ns = now_ns + TAKEN_CHECK_NS;
     return read_mark(f, c) != c->mark;
 }
@@ -524,13 +525,13 @@ static void forget_candidate(void *ctx, struct candidate *c)
     f->counts[CANDIDATE_NEW]--;
 }
 
-static void note_exec(void *ctx, pid_t pid)
+static void note_exec(void *ctx, pid_t pid, uint64_t when_ns)
 {
     struct finder *f = ctx;
     struct candidate *c = candidates_find(&f->candidates, pid);
 
     if (c)
-        c->execed = true;
+        c->execed_ns = when_ns;
 }
 
 static void begin_scan(struct finder *f, uint64_t now_ns)

@@ -102,7 +102,7 @@ int execs_open(void)
     return -1;
 }
 
-bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx)
+bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), void *ctx)
 {
     struct proc_event event;
     bool again = true, whole = true;
@@ -115,7 +115,7 @@ bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx)
         if (kind < 0)
             whole = false;
         else if (kind == 1 && event.what == PROC_EVENT_EXEC)
-            each(ctx, event.event_data.exec.process_tgid);
+            each(ctx, event.event_data.exec.process_tgid, event.timestamp_ns);
     }
     return whole;
 }

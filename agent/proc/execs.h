@@ -12,6 +12,7 @@
 #define AGENT_PROC_EXECS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -19,7 +20,10 @@
 /* Gives: a descriptor, ended with close; -1: the kernel tells us nothing. */
 MUST_CHECK int execs_open(void);
 
-/* Calls `each` for every process that was noted. False: some notices were lost. */
-MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid), void *ctx);
+/*
+ * Calls `each` for every process that was noted; `when_ns` (CLOCK_MONOTONIC) is when it began to
+ * run the other program. False: some notices were lost.
+ */
+MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), void *ctx);
 
 #endif

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -442,6 +443,50 @@ static void lets_go_of_a_taken_process_that_execs(void **state)
     end(&scene);
 }
 
+/* A shell that becomes the same shell with each line that it reads, at the same addresses. */
+static void become_shells(int from)
+{
+    static const char script[] = "read line; exec /bin/sh -c \"$0\" \"$0\"";
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also after a test that failed */
+    (void)dup2(from, STDIN_FILENO);
+    if (personality(ADDR_NO_RANDOMIZE) >= 0)
+        (void)execl("/bin/sh", "/bin/sh", "-c", script, script, (char *)NULL);
+    _exit(1);
+}
+
+static void lets_go_of_what_execs_the_same_program_at_the_same_addresses(void **state)
+{
+    int fd = execs_open(), lines[2];
+    struct scene scene;
+    uint64_t before = 0, after = 0;
+
+    (void)state;
+    if (fd < 0)
+        skip();
+    (void)close(fd);
+    begin(&scene, "/bin/sh", "sh", false);
+    kill_child(&scene);
+    assert_int_equal(pipe(lines), 0);
+    scene.child = fork();
+    assert_true(scene.child >= 0);
+    if (scene.child == 0)
+        become_shells(lines[0]);
+    wait_for_exec(&scene, proc_exe_mark(getpid()));
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    scan_times(&scene, 5);
+    assert_int_equal(scene.takes, 1);
+    assert_int_equal(proc_exec_mark(scene.child, &before), PROC_OK);
+    assert_int_equal(write(lines[1], "\n", 1), 1);
+    SCAN_UNTIL(&scene, scene.takes > 1);
+    assert_int_equal(scene.losses, 1);
+    assert_int_equal(proc_exec_mark(scene.child, &after), PROC_OK);
+    assert_int_equal(before, after);
+    end(&scene);
+    (void)close(lines[0]);
+    (void)close(lines[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +503,7 @@ int main(void)
         cmocka_unit_test(takes_again_what_was_put_off),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),
         cmocka_unit_test(lets_go_of_a_taken_process_that_execs),
+        cmocka_unit_test(lets_go_of_what_execs_the_same_program_at_the_same_addresses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
