@@ -86,7 +86,7 @@ static void start_burst(struct run *run, const struct control_request *request)
              request->rate_hz, (double)request->duration_ns / 1e9, count);
     (void)snprintf(text, sizeof(text), "%zu processes%s", count,
                    count > 0        ? ""
-                   : burst.pid != 0 ? ": it is not sampled now"
+                   : burst.id.pid != 0 ? ": it is not sampled now"
                                     : " now; those that come are sampled so, too");
     control_done(run->monitoring.control, true, text);
 }

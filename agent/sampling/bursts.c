@@ -14,13 +14,20 @@ static void drop_ended_bursts(struct bursts *bursts, uint64_t now_ns)
     bursts->count = kept;
 }
 
+/* True if both are of the same processes. */
+static bool is_like(const struct burst *a, const struct burst *b)
+{
+    return a->id.pid == b->id.pid && a->id.start == b->id.start &&
+           strcmp(a->service, b->service) == 0;
+}
+
 bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_ns)
 {
     size_t i;
 
     drop_ended_bursts(bursts, now_ns);
     for (i = 0; i < bursts->count; i++)
-        if (bursts->all[i].pid == burst->pid && strcmp(bursts->all[i].service, burst->service) == 0)
+        if (is_like(&bursts->all[i], burst))
             break;
     if (i == BURSTS_MAX)
         return false;
@@ -29,9 +36,10 @@ bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_n
     return true;
 }
 
-bool burst_fits(const struct burst *burst, pid_t pid, const char *service)
+bool burst_fits(const struct burst *burst, struct proc_id id, const char *service)
 {
-    return (burst->pid == 0 || burst->pid == pid) &&
+    return (burst->id.pid == 0 || burst->id.pid == id.pid) &&
+           (burst->id.start == 0 || burst->id.start == id.start) &&
            (burst->service[0] == '\0' || strcmp(burst->service, service) == 0);
 }
 
@@ -39,19 +47,18 @@ const struct burst *bursts_like(const struct bursts *bursts, const struct burst 
                                 uint64_t now_ns)
 {
     for (size_t i = 0; i < bursts->count; i++)
-        if (bursts->all[i].until_ns > now_ns && bursts->all[i].pid == resolve_target->pid &&
-            strcmp(bursts->all[i].service, resolve_target->service) == 0)
+        if (bursts->all[i].until_ns > now_ns && is_like(&bursts->all[i], resolve_target))
             return &bursts->all[i];
     return NULL;
 }
 
-const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
+const struct burst *bursts_of(const struct bursts *bursts, struct proc_id id, const char *service,
                               uint64_t now_ns)
 {
     const struct burst *best = NULL;
 
     for (size_t i = 0; i < bursts->count; i++)
-        if (bursts->all[i].until_ns > now_ns && burst_fits(&bursts->all[i], pid, service) &&
+        if (bursts->all[i].until_ns > now_ns && burst_fits(&bursts->all[i], id, service) &&
             (!best || bursts->all[i].rate_hz > best->rate_hz))
             best = &bursts->all[i];
     return best;

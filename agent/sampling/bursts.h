@@ -7,15 +7,10 @@
 #ifndef AGENT_SAMPLING_BURSTS_H
 #define AGENT_SAMPLING_BURSTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "base/err.h"
+#include "agent/proc/proc.h"
 
 struct burst {
-    pid_t pid;         /* this process; 0: of any number */
+    struct proc_id id; /* this process; pid 0: any; start 0: any with this pid */
     char service[256]; /* of this service; "": of any */
     double rate_hz;
     uint64_t until_ns; /* monotonic */
@@ -32,14 +27,14 @@ struct bursts {
 MUST_CHECK bool bursts_add(struct bursts *bursts, const struct burst *burst, uint64_t now_ns);
 
 /* True if the burst is of this process. */
-bool burst_fits(const struct burst *burst, pid_t pid, const char *service);
+bool burst_fits(const struct burst *burst, struct proc_id id, const char *service);
 
 /* The running burst of the same target; NULL: there is none. */
 const struct burst *bursts_like(const struct bursts *bursts, const struct burst *resolve_target,
                                 uint64_t now_ns);
 
 /* The fastest running burst that a process has a part in; NULL: it has none. */
-const struct burst *bursts_of(const struct bursts *bursts, pid_t pid, const char *service,
+const struct burst *bursts_of(const struct bursts *bursts, struct proc_id id, const char *service,
                               uint64_t now_ns);
 
 #endif

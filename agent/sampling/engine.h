@@ -158,7 +158,7 @@ enum { SPLIT_PIDS_MAX = 8 };
 
 struct split_pids {
     size_t count;
-    pid_t pids[SPLIT_PIDS_MAX];
+    struct proc_id ids[SPLIT_PIDS_MAX]; /* start 0: any with this pid */
 };
 
 /* Commits all time so far, so that the running profiles are complete up to now. From now on the

@@ -138,7 +138,7 @@ static uint64_t period_of(double rate_hz)
 /* Gives a process its part in a burst that runs. */
 static void join_burst(struct engine *e, struct target *t, uint64_t now_ns)
 {
-    const struct burst *burst = bursts_of(&e->bursts, t->id.pid, t->profile.service, now_ns);
+    const struct burst *burst = bursts_of(&e->bursts, t->id, t->profile.service, now_ns);
 
     if (burst)
         ticks_burst(&e->ticks, &t->tick, period_of(burst->rate_hz), burst->until_ns, now_ns);
@@ -154,7 +154,7 @@ size_t engine_burst(struct engine *e, const struct burst *burst, uint64_t durati
     if (!bursts_add(&e->bursts, &mine, now_ns))
         return SIZE_MAX;
     for (i = 0; i < e->stats.sampling; i++)
-        if (burst_fits(&mine, e->sampling[i]->id.pid, e->sampling[i]->profile.service)) {
+        if (burst_fits(&mine, e->sampling[i]->id, e->sampling[i]->profile.service)) {
             join_burst(e, e->sampling[i], now_ns);
             process_leave_idle(&e->sampling[i]->process, now_ns);
             count++;
@@ -194,8 +194,11 @@ static enum cpy_rc new_target(struct engine *e, struct proc_id id,
 /* How a process is told apart. */
 static enum service_split split_of(const struct engine *e, const struct target *t)
 {
-    for (size_t i = 0; i < e->split_pids.count && i < SPLIT_PIDS_MAX; i++)
-        if (e->split_pids.pids[i] == t->id.pid && t->profile.split == SPLIT_NONE)
+    const struct proc_id *id = e->split_pids.ids;
+
+    for (size_t i = 0; i < e->split_pids.count && i < SPLIT_PIDS_MAX; i++, id++)
+        if (id->pid == t->id.pid && (id->start == 0 || id->start == t->id.start) &&
+            t->profile.split == SPLIT_NONE)
             return SPLIT_PROCESS;
     return t->profile.split;
 }

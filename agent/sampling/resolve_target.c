@@ -6,13 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The process that has this number now; start UINT64_MAX: none has. */
+static struct proc_id find_process(pid_t pid)
+{
+    struct proc_stat stat;
+    const enum proc_rc rc = proc_stat_read(pid, &stat);
+
+    return (struct proc_id){pid, rc == PROC_OK ? stat.start : rc == PROC_GONE ? UINT64_MAX : 0};
+}
+
 struct burst resolve_target(const struct conf *conf, const char *target)
 {
     const char *service = target;
     struct burst burst = {0};
 
     if (target[0] && target[strspn(target, "0123456789")] == '\0' && strlen(target) < 10) {
-        burst.pid = (pid_t)strtol(target, NULL, 10);
+        burst.id = find_process((pid_t)strtol(target, NULL, 10));
         return burst;
     }
     for (size_t i = 0; i < conf->target_count; i++)

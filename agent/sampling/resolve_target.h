@@ -8,8 +8,8 @@
 #include "conf/conf.h"
 
 /*
- * Whom `target` names: a process if it is a number, a section whose service is known, else a
- * service; "" is everybody. The burst has no rate and no end yet.
+ * Whom `target` names: the process that has it as its number now, a section whose service is known,
+ * else a service; "" is everybody. The burst has no rate and no end yet.
  */
 struct burst resolve_target(const struct conf *conf, const char *target);
 

@@ -148,7 +148,7 @@ static void add_process(void *ctx, const struct supervisor_process *process)
 
     if (!target)
         return;
-    target->pid = process->pid;
+    target->pid = process->id.pid;
     (void)snprintf(target->service, sizeof(target->service), "%s", process->service);
     (void)snprintf(target->python, sizeof(target->python), "%s", process->python);
     target->doing = process->quarantined ? "apart" : process->sampling ? "sampled" : "waits";

@@ -147,9 +147,9 @@ static void add_service_to_job(struct on_demand *on_demand, struct on_demand_job
     struct pprof_rule rule = {.subtract = subtract};
     enum pprof_rc rc;
 
-    if (resolve_target->pid) {
+    if (resolve_target->id.pid) {
         rule.key = "pid";
-        rule.num = resolve_target->pid;
+        rule.num = resolve_target->id.pid;
     } else if (resolve_target->service[0] == '\0') {
         rule.extra[0] = "service";
         rule.extra[1] = service->name;
@@ -194,7 +194,7 @@ static void find_one(void *ctx, const struct supervisor_process *process)
 {
     struct finding *finding = ctx;
 
-    finding->count += burst_fits(finding->resolve_target, process->pid, process->service);
+    finding->count += burst_fits(finding->resolve_target, process->id, process->service);
 }
 
 /* Whom the samplers are to tell apart from now on for the pulls that there are. */
@@ -204,9 +204,19 @@ static struct split_pids split_pids_for(const struct on_demand *on_demand)
     const struct on_demand_job *job;
 
     for (job = on_demand->all; job < on_demand->all + ON_DEMAND_MAX; job++)
-        if (job->selection.pid && (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_RUNS))
-            split_pids.pids[split_pids.count++] = job->selection.pid;
+        if (job->selection.id.pid &&
+            (job->state == ON_DEMAND_BEGINS || job->state == ON_DEMAND_RUNS))
+            split_pids.ids[split_pids.count++] = job->selection.id;
     return split_pids;
+}
+
+static bool is_same_split(const struct split_pids *a, const struct split_pids *b)
+{
+    bool same = a->count == b->count;
+
+    for (size_t i = 0; same && i < a->count; i++)
+        same = a->ids[i].pid == b->ids[i].pid && a->ids[i].start == b->ids[i].start;
+    return same;
 }
 
 /* Has it sampled so often, beside what else is asked of the same processes. */
@@ -255,7 +265,7 @@ static void commit_for_jobs(struct on_demand *on_demand, struct supervisor *supe
                             uint64_t now_ns)
 {
     const struct split_pids split_pids = split_pids_for(on_demand);
-    bool wanted = memcmp(&split_pids, &on_demand->split_pids, sizeof(split_pids)) != 0;
+    bool wanted = !is_same_split(&split_pids, &on_demand->split_pids);
     struct on_demand_job *job;
     uint64_t number;
 

@@ -416,9 +416,9 @@ void supervisor_each(struct supervisor *f,
     for (size_t i = 0; i < f->assignments.count; i++) {
         const struct assignment *assignment = &f->assignments.items[i];
         const struct burst *burst =
-            bursts_of(&f->bursts, assignment->id.pid, assignment->profile.service, now_ns);
+            bursts_of(&f->bursts, assignment->id, assignment->profile.service, now_ns);
         const struct supervisor_process process = {
-            .pid = assignment->id.pid,
+            .id = assignment->id,
             .service = assignment->profile.service,
             .python = assignment->python,
             .rate_hz = burst ? burst->rate_hz : assignment->profile.rate_hz,

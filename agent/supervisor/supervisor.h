@@ -95,7 +95,7 @@ const struct supervisor_stats *supervisor_stats(struct supervisor *supervisor);
 
 /* A process that is assigned to a sampler. All borrowed. */
 struct supervisor_process {
-    pid_t pid;
+    struct proc_id id;
     const char *service;
     const char *python; /* version; "": not known yet */
     double rate_hz;     /* that of its burst, if it has one */
