@@ -67,6 +67,27 @@ def take(pid, count, pause_us=0, *options):
     return found
 
 
+class Stepper:
+    """Samples one process when it is told to, with what is remembered from one sample to the next."""
+
+    def __init__(self, pid):
+        self._process = subprocess.Popen(
+            live.root_words() + [tool("sample_many"), str(pid), str(1 << 30), "0", "stepped"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def take(self):
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        head = self._process.stdout.readline()
+        assert head, "sample_many has ended"
+        return Sample(1, self._process.stdout.read(int(head.split()[2])).decode("utf-8"))
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        assert self._process.wait(live.DEADLINE_S) == 0
+
+
 def take_until(enough, pid, pause_us):
     """Samples until enough(found); that takes longer where others want the CPU, too."""
     found = []

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes]. Each pause
- * is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
+ * sample_many.c - samples a process many times: PID COUNT PAUSE_US [native] [opcodes] [stepped].
+ * Each pause is another one, PAUSE_US in the mean, lest it keeps step with what the process does.
+ * `stepped` takes a sample for each line on standard input instead, and prints it at once.
  *
  * Prints each different sample once: a line "seen TIMES BYTES" and that many bytes of text,
  * which has a line "thread TID INTERPRETER STATUS torn|cut|whole NAME" for each thread and
@@ -76,22 +77,44 @@ static void rest(unsigned pause_us)
         (void)usleep(pause_us / 2 + (unsigned)((uint64_t)pause_us * (state >> 8) >> 24));
 }
 
+static void take_sample(struct cpy_target *target, struct buf *text)
+{
+    enum cpy_rc rc = cpy_sample(target, add_thread, text);
+
+    if (rc == CPY_OK)
+        return;
+    buf_reset(text);
+    buf_add_fmt(text, "failed %s\n", cpy_rc_label(rc));
+}
+
 static bool sample(struct cpy_target *target, unsigned long times, unsigned pause_us,
                    struct seen **all)
 {
     struct buf text;
-    enum cpy_rc rc;
     bool ok = true;
 
     buf_init(&text, TEXT_MAX);
     for (; times > 0 && ok; times--) {
-        rc = cpy_sample(target, add_thread, &text);
-        if (rc != CPY_OK) {
-            buf_reset(&text);
-            buf_add_fmt(&text, "failed %s\n", cpy_rc_label(rc));
-        }
+        take_sample(target, &text);
         ok = !buf_failed(&text) && count(all, &text);
         rest(pause_us);
+    }
+    buf_finish(&text);
+    return ok;
+}
+
+static bool sample_in_steps(struct cpy_target *target, unsigned long times)
+{
+    struct buf text;
+    char line[16];
+    bool ok = true;
+
+    buf_init(&text, TEXT_MAX);
+    for (; times > 0 && ok && fgets(line, sizeof(line), stdin); times--) {
+        buf_reset(&text);
+        take_sample(target, &text);
+        ok = !buf_failed(&text) && printf("seen 1 %zu\n", text.size) > 0 &&
+             fwrite(text.data, 1, text.size, stdout) == text.size && fflush(stdout) == 0;
     }
     buf_finish(&text);
     return ok;
@@ -116,7 +139,9 @@ static uint32_t frame_options(char **words, int count)
     uint32_t options = 0;
 
     for (; count > 0; count--, words++)
-        options |= strcmp(*words, "native") == 0 ? CPY_FRAME_NATIVE : CPY_FRAME_OPCODES;
+        options |= strcmp(*words, "native") == 0    ? CPY_FRAME_NATIVE
+                   : strcmp(*words, "opcodes") == 0 ? CPY_FRAME_OPCODES
+                                                    : 0;
     return options;
 }
 
@@ -130,7 +155,8 @@ int main(int argc, char **argv)
     bool ok;
 
     if (argc < 4) {
-        (void)fprintf(stderr, "usage: sample_many PID COUNT PAUSE_US [native] [opcodes]\n");
+        (void)fprintf(stderr,
+                      "usage: sample_many PID COUNT PAUSE_US [native] [opcodes] [stepped]\n");
         return 2;
     }
     if (cpy_open((pid_t)strtol(argv[1], NULL, 10), &target, &err) != CPY_OK) {
@@ -139,7 +165,10 @@ int main(int argc, char **argv)
     }
     options.frames = frame_options(argv + 4, argc - 4);
     cpy_set_options(target, &options);
-    ok = sample(target, strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10), &all);
+    if (strcmp(argv[argc - 1], "stepped") == 0)
+        ok = sample_in_steps(target, strtoul(argv[2], NULL, 10));
+    else
+        ok = sample(target, strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10), &all);
     print(all);
     cpy_close(target);
     return ok && fflush(stdout) == 0 ? 0 : 1;
