@@ -188,7 +188,7 @@ packages-arm64: dist ## package: cross-compile the Debian package, and run the u
 	@sh tests/setup/deps.sh packages
 	@$(TEST_PYTHON) tests/setup/cross.py --build $(BUILD)
 
-lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## daily: includes, cycles, banned calls, function lengths, scripts, targets, formatting, manual pages
+lint: $(PB_H) $(ARCHIVES) $(BUILD)/libagent.a $(MAN_INI) ## daily: includes, cycles, banned calls, function lengths, caches, scripts, targets, formatting, manual pages
 	@CC="$(CC)" WARN="$(WARN)" CPPFLAGS="$(CPPFLAGS)" BUILD="$(BUILD)" PYTHON="$(TEST_PYTHON)" \
 	    bash tests/lint/all.sh
 

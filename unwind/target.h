@@ -63,7 +63,15 @@ struct target_process {
     uint64_t reads_limit; /* value of mem->reads at which this sample fails */
 };
 
-/* What was decoded, and is used again by later samples. */
+/*
+ * What was decoded, and is used again by later samples.
+ *
+ * Cache: the address of None (`none_object`)
+ * Key:   address of the object, if its type is called NoneType
+ * Ends:  never: it is a static variable of the interpreter
+ * Test:  tests/unit/unwind/stack/test_free_threaded.c:
+ *          tells_an_exception_by_the_place_of_this_build
+ */
 struct target_cache {
     struct codes codes;
     struct names names;
@@ -81,7 +89,18 @@ struct target_sets {
     size_t capacity;              /* of `list` */
 };
 
-/* Interpreters and threads, as the last full sample listed them. */
+/*
+ * Interpreters and threads, as the last full sample listed them.
+ *
+ * Cache: interpreters and threads, for GIL-skip samples
+ * Key:   addresses of the states
+ * Ends:  when an interpreter has another id, successor or list of threads, a thread another id, the
+ *        runtime is another (struct runtime), or each 64 samples
+ * Test:  tests/unit/unwind/test_gil_skip.c: knows_a_thread_whose_state_was_that_of_another
+ *        tests/unit/unwind/test_gil_skip.c: finds_an_interpreter_that_came
+ *        tests/unit/unwind/test_reused_addresses.c:
+ *          names_functions_of_a_runtime_that_was_begun_again
+ */
 struct target_list {
     struct interp *interps; /* owned */
     size_t interp_count, interp_capacity;
@@ -126,7 +145,14 @@ struct target_bpf_pause {
     unsigned samples_left; /* of the pause; 0: none */
 };
 
-/* Which threads run, and where. */
+/*
+ * Which threads run, and where.
+ *
+ * Cache: which thread is likely to run, and where
+ * Key:   the kernel's thread id
+ * Ends:  when a sample finds another one; a wrong one costs time only
+ * Test:  tests/unit/unwind/fast/test_bpf_reader.c: brings_nothing_of_a_thread_that_is_elsewhere
+ */
 struct target_running {
     pid_t gil_tid;               /* the thread that held the GIL last; 0: not known */
     pid_t last_ran;              /* the thread that was seen last to have run; 0: none */

@@ -18,6 +18,12 @@ struct words {
 /*
  * Stored result of a task; followed by its frames, the ids of its waiters and its name. A running
  * task's frames are those of its thread, and are not stored.
+ *
+ * Cache: tasks with the names and lines of their coroutines (in memos)
+ * Key:   address of the task, and of its thread state
+ * Ends:  as in memo.h, and when the code objects of its interpreter are others (generation)
+ * Test:  tests/unit/unwind/test_reused_addresses.c:
+ *          names_the_coroutines_of_interpreters_that_are_made_in_turn
  */
 struct cached_task {
     struct cpy_task task;

@@ -85,9 +85,9 @@ static void start_burst(struct run *run, const struct control_request *request)
     log_line(LOG_LEVEL_INFO, "burst of %s: %g Hz for %.0f s, %zu processes now", request->target,
              request->rate_hz, (double)request->duration_ns / 1e9, count);
     (void)snprintf(text, sizeof(text), "%zu processes%s", count,
-                   count > 0        ? ""
+                   count > 0           ? ""
                    : burst.id.pid != 0 ? ": it is not sampled now"
-                                    : " now; those that come are sampled so, too");
+                                       : " now; those that come are sampled so, too");
     control_done(run->monitoring.control, true, text);
 }
 

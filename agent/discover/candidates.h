@@ -17,6 +17,17 @@ enum candidate_state {
     CANDIDATE_STATES
 };
 
+/*
+ * Cache: what is known of processes
+ * Key:   pid
+ * Ends:  when the inode of /proc/PID, the start time or the mark of the program is another, the
+ *        kernel reports an exec, or it is not in /proc any more
+ * Test:  tests/unit/discover/test_finder.c: lets_go_of_a_taken_process_that_execs
+ *        tests/unit/discover/test_finder.c:
+ *          lets_go_of_what_execs_the_same_program_at_the_same_addresses
+ *        tests/unit/discover/test_finder.c: tells_that_a_taken_process_is_gone
+ *        tests/integration/test_finding.py: test_a_reused_pid_never_mixes_two_processes
+ */
 struct candidate {
     struct proc_id id;
     enum candidate_state state;

@@ -14,6 +14,12 @@
 
 enum { SNAPSHOT_BYTES_MAX = 256 << 20 };
 
+/*
+ * Cache: copies of code objects
+ * Key:   id of the decoded code object, which is given once
+ * Ends:  with the snapshot
+ * Test:  tests/unit/dump/test_snapshot.c: keeps_a_code_object_once
+ */
 struct snapshot {
     struct cpy_thread *threads; /* owned; what they point to lies in the arena */
     size_t count, capacity;

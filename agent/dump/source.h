@@ -31,6 +31,12 @@ struct source_line {
     size_t size;
 };
 
+/*
+ * Cache: lines of source files
+ * Key:   path, in the target's root
+ * Ends:  with the dump; a file that is replaced meanwhile keeps its lines
+ * Test:  tests/unit/dump/test_source.c: reads_a_file_once
+ */
 struct source;
 
 /*

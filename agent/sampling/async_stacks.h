@@ -25,6 +25,13 @@ struct async_stack {
     uint32_t depth;
 };
 
+/*
+ * Cache: the tasks of the sample before (`before`)
+ * Key:   address of the task
+ * Ends:  with the next sample; a task at the address of one that ended counts as the same, and gets
+ *        the time since the last sample, not half of it
+ * Test:  tests/integration/test_record_modes.py: test_async_aware_goes_on_through_what_awaits
+ */
 struct async_stacks {
     struct arena arena;
     struct service *service;   /* borrowed: whose profile interns what is read */

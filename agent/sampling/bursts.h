@@ -9,6 +9,12 @@
 
 #include "agent/proc/proc.h"
 
+/*
+ * Cache: processes that are sampled more often for a while
+ * Key:   pid and start time, or the name of a service
+ * Ends:  at until_ns
+ * Test:  tests/unit/sampling/test_bursts.c: is_not_of_a_later_process_with_the_same_number
+ */
 struct burst {
     struct proc_id id; /* this process; pid 0: any; start 0: any with this pid */
     char service[256]; /* of this service; "": of any */

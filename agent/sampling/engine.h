@@ -156,6 +156,12 @@ void engine_end_interval(struct engine *engine);
 /* Processes that get a label pid in profiles for a while, whatever their target profile says. */
 enum { SPLIT_PIDS_MAX = 8 };
 
+/*
+ * Cache: processes whose rows have a label pid for a while
+ * Key:   pid and start time
+ * Ends:  with the next engine_commit
+ * Test:  tests/unit/sampling/test_bursts.c: names_the_process_that_has_the_number_now
+ */
 struct split_pids {
     size_t count;
     struct proc_id ids[SPLIT_PIDS_MAX]; /* start 0: any with this pid */

@@ -47,7 +47,15 @@
 #include "agent/sampling/service.h"
 #include "unwind/cpy.h"
 
-/* How long a thread has held the GIL at one instruction; see gil_stuck.h. */
+/*
+ * How long a thread has held the GIL at one instruction; see gil_stuck.h.
+ *
+ * Cache: whether a thread is still in the same call (`mark`)
+ * Key:   hash of the addresses, instructions and values of its frames, and of the GIL's switches
+ * Ends:  when the hash differs or the thread runs elsewhere
+ * Test:  tests/unit/unwind/test_fingerprint.c: changes_with_a_variable
+ *        tests/unit/unwind/test_fingerprint.c: changes_when_the_gil_was_handed_over
+ */
 struct process_gil_stuck {
     uint64_t since_ns;  /* monotonic: first sample there; 0: none */
     uint64_t looked_ns; /* monotonic: when its frames were last compared */
@@ -60,7 +68,15 @@ struct process_times {
     uint64_t cpu_ns, wait_ns; /* that it ran; that it waited for a CPU */
 };
 
-/* State of one thread between samples. */
+/*
+ * State of one thread between samples.
+ *
+ * Cache: rows and times of threads
+ * Key:   address of the thread state, and the kernel's thread id
+ * Ends:  when a sample does not have it; not when another thread has the same key in the next
+ *        sample
+ * Test:  tests/unit/sampling/test_process.c: gives_out_the_rest_when_it_ends
+ */
 struct process_thread {
     cpy_addr state;
     pid_t tid;
@@ -103,6 +119,12 @@ struct process_pending {
     char name[64];        /* "": not known */
 };
 
+/*
+ * Cache: CPU clock of the process
+ * Key:   pid (`clock`)
+ * Ends:  when the pidfd tells its end; a clock that went back is one of another process
+ * Test:  tests/unit/sampling/test_process.c: keeps_the_cpu_time_of_a_process_that_is_gone
+ */
 struct process {
     struct proc_id id;
     struct cpy_target *target; /* owned */

@@ -27,7 +27,14 @@ extern const struct pprof_type service_types[VALUES];
 
 enum { SERVICE_PROFILE_MAX = 48 << 20 }; /* bytes that one profile may take */
 
-/* Processes or threads that a profile tells apart: a set of numbers. */
+/*
+ * Processes or threads that a profile tells apart: a set of numbers.
+ *
+ * Cache: which processes and threads have labels of their own
+ * Key:   pid and the kernel's thread id
+ * Ends:  with the interval
+ * Test:  tests/unit/sampling/test_service.c: bounds_how_many_processes_it_tells_apart
+ */
 struct split_set {
     struct pointer_table numbers; /* those that are in have some value */
     size_t max;                   /* 0: no limit, and no set */

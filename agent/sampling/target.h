@@ -9,6 +9,12 @@
 #include "agent/sampling/process.h"
 #include "agent/sampling/ticks.h"
 
+/*
+ * Cache: processes that are sampled
+ * Key:   pid and start time, held by a pidfd
+ * Ends:  when the pidfd tells its end, 50 samples in a row fail, or the finder lets it go
+ * Test:  tests/unit/sampling/test_engine.c: another_one_with_its_number_is_not_it
+ */
 struct target {
     struct proc_id id;
     uint64_t exec_mark; /* proc_exec_mark of the program that is sampled */

@@ -11,7 +11,15 @@
 #include "agent/supervisor/quarantine.h"
 #include "agent/supervisor/sampler_process.h"
 
-/* Hot members come first, because `profile` takes kilobytes. */
+/*
+ * Hot members come first, because `profile` takes kilobytes.
+ *
+ * Cache: which sampler has a process, and its counts and hang
+ * Key:   pid and start time
+ * Ends:  when the finder lets it go, or its sampler reports its end
+ * Test:  tests/unit/supervisor/test_assignments.c:
+ *          leaves_a_process_in_quarantine_until_it_has_ended
+ */
 struct assignment {
     struct proc_id id;
     struct sampler_process *sampler; /* borrowed: the one that it is assigned to */

@@ -14,6 +14,12 @@
 
 enum { QUARANTINE_MAX = 1024 }; /* beyond it the entry with the oldest failure is dropped */
 
+/*
+ * Cache: processes that have blocked or crashed a sampler
+ * Key:   pid and start time
+ * Ends:  when no process has both; another program in the same process stays until its next try
+ * Test:  tests/unit/supervisor/test_quarantine.c: another_process_with_the_pid_is_no_suspect
+ */
 struct quarantine_entry {
     struct proc_id id;
     uint64_t blamed_ns; /* last time that a sampler was lost in it */

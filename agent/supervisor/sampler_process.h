@@ -12,7 +12,14 @@
 #include "agent/supervisor/ipc_messages.h"
 #include "pprof/feed.h"
 
-/* Decoder of one service's profile from one sampler. */
+/*
+ * Decoder of one service's profile from one sampler.
+ *
+ * Cache: tables of names that a sampler has sent
+ * Key:   name and labels of the service
+ * Ends:  with the sampler's process; after a lost piece with the next first one
+ * Test:  tests/unit/pprof/test_feed.c: after_a_reset_all_is_new
+ */
 struct sampler_process_feed {
     char name[sizeof(
         ((struct target_profile *)NULL)->service)]; /* of the service, with its labels */

@@ -24,7 +24,14 @@ struct top_sum {
     int64_t own[TOP_VALUES], total[TOP_VALUES];
 };
 
-/* What tells one thing from another; what a kind of thing does not have is 0 or "". */
+/*
+ * What tells one thing from another; what a kind of thing does not have is 0 or "".
+ *
+ * Cache: what functions, lines and threads took
+ * Key:   name, file and line; of a thread pid, the kernel's thread id and its name
+ * Ends:  never; a later thread with the same ids and name adds to the same item
+ * Test:  tests/unit/top/test_model.c: threads_have_their_shares_and_what_they_do
+ */
 struct top_key {
     const char *name; /* of a function or thread, as the profile has it */
     const char *file;

@@ -134,6 +134,62 @@ def test_a_type_of_exporter_that_is_compared_fails(tree, comparison):
     assert status == 1 and "agent/serve/web.c compares a type of exporter" in text
 
 
+@pytest.fixture(name="cached")
+def tree_with_a_cache(tmp_path):
+    """A tree with one cache that is described, and the text of it."""
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_pids.c").write_text("static void forgets_the_dead(void **state)\n{\n}\n")
+    text = """/*
+ * Cache: what is known
+ *        of processes
+ * Key:   pid
+ * Ends:  with the process
+ * Test:  tests/test_pids.c:
+ *          forgets_the_dead
+ */
+struct pointer_table by_pid;
+"""
+    (tmp_path / "agent" / "pids.h").write_text(text)
+    return tmp_path, text
+
+
+def check_caches(tree):
+    return run(sys.executable, os.path.join(LINT, "caches.py"), str(tree))
+
+
+def test_caches_are_listed_with_key_end_and_test(cached):
+    status, text = check_caches(cached[0])
+
+    assert status == 0
+    assert "| agent/pids.h | what is known of processes | pid | with the process | tests/test_pids.c: forgets_the_dead |" in text
+    assert "caches: 1, 0 mistakes" in text
+
+
+def test_the_caches_of_the_tree_as_it_is_pass():
+    status, text = check_caches(live.TREE)
+
+    assert status == 0, text
+
+
+@pytest.mark.parametrize("old, new, mistake", [
+    (" * Key:   pid\n", "", "has no Key"),
+    (" * Ends:  with the process\n", " * Ends:\n", "has no Ends"),
+    (" * Test:  tests/test_pids.c:\n *          forgets_the_dead\n", "", "has no Test"),
+    (" * Test:  tests/test_pids.c:\n *          forgets_the_dead\n", " * Test:  by hand\n", "names no test"),
+    ("forgets_the_dead", "forgets", "names a test that does not exist, tests/test_pids.c: forgets"),
+    ("test_pids.c", "test_pid.c", "names a test that does not exist, tests/test_pid.c: forgets_the_dead"),
+    ("Cache:", "Keeps:", "agent/pids.h has a pointer_table"),
+])
+def test_a_cache_that_is_not_described_fails(cached, old, new, mistake):
+    tree, text = cached
+    (tree / "agent" / "pids.h").write_text(text.replace(old, new))
+
+    status, said = check_caches(tree)
+
+    assert status == 1 and mistake in said
+
+
 def compile_files(folder, files):
     """Writes {path: C text} to the folder and compiles it to object files below build/; gives what cycles.py says."""
     for path, text in files.items():

@@ -24,6 +24,13 @@
 #include "base/slice.h"
 #include "unwind/cpy.h"
 
+/*
+ * Cache: the open stat file of one thread
+ * Key:   the kernel's thread id (`watched`)
+ * Ends:  when another thread is asked for, or the read fails because the thread has ended
+ * Test:  tests/unit/unwind/fast/test_cpu_pin.c: says_no_once_the_thread_that_it_watched_is_gone
+ *        tests/unit/unwind/fast/test_cpu_pin.c: keeps_one_file_open_whomever_it_looks_at
+ */
 struct cpu_pin {
     int proc_fd;           /* borrowed: the target's /proc directory; -1: the caller never moves */
     bool known;            /* `allowed` is filled */

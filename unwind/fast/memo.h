@@ -24,7 +24,15 @@ enum {
     MEMO_PIECES_MAX = 1 << 17  /* recorded reads of one thing */
 };
 
-/* Identity of a thing: its address, and that of its owner. */
+/*
+ * Identity of a thing: its address, and that of its owner.
+ *
+ * Cache: results of decoding
+ * Key:   address of the thing, and of its owner
+ * Ends:  when one of the bytes that it was decoded from differs in this sample's copies, or it was
+ *        not used for long
+ * Test:  tests/unit/unwind/fast/test_memo.c: gives_what_a_target_gives_that_has_seen_nothing_before
+ */
 struct memo_key {
     cpy_addr addr, owner;
 };

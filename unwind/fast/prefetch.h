@@ -39,7 +39,15 @@ struct prefetch_range {
     enum mem_when when;
 };
 
-/* Ranges that are fetched together. */
+/*
+ * Ranges that are fetched together.
+ *
+ * Cache: which memory a sample reads
+ * Key:   address; the bytes are of this sample
+ * Ends:  when a window of fetches has not used a range, or it cannot be read; a wrong range costs
+ *        time only
+ * Test:  tests/unit/unwind/fast/test_prefetch.c: empties_only_the_set_whose_range_is_gone
+ */
 struct prefetch_set {
     struct prefetch_range *ranges; /* owned */
     uint32_t count;

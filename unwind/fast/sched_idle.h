@@ -19,6 +19,14 @@
 
 enum { SCHED_IDLE_BYTES = 8192 }; /* size of a stack from which on reading the counters pays */
 
+/*
+ * Cache: open files of a thread, and its last counters
+ * Key:   the kernel's thread id when they were opened; held by the entry of a thread state
+ *        (thread_cache.h)
+ * Ends:  when that entry gets another pthread_t or thread id; a read of a thread that has ended
+ *        fails
+ * Test:  tests/unit/unwind/fast/test_sched_idle.c: ends_with_the_thread
+ */
 struct sched_idle {
     int fd;           /* owned: schedstat of the thread; -1: not open */
     int stat_fd;      /* owned: stat of the thread, if it runs often; -1: not open */

@@ -434,8 +434,8 @@ static enum cpy_rc check_batch(struct codes *codes, const struct reader *reader,
     return rc;
 }
 
-static void add_item(const struct reader *reader, struct batch *batch, cpy_addr addr,
-                     struct code_entry *entry, struct due due)
+static void add_batch_item(const struct reader *reader, struct batch *batch, cpy_addr addr,
+                           struct code_entry *entry, struct due due)
 {
     struct item *item = &batch->items[batch->count++];
 
@@ -466,7 +466,7 @@ enum cpy_rc codes_check(struct codes *codes, const struct reader *reader, const 
         if (!has_batch_room(reader->layout, &batch, entry))
             rc = check_batch(codes, reader, &batch, owner);
         if (rc == CPY_OK)
-            add_item(reader, &batch, addrs[i], entry, due);
+            add_batch_item(reader, &batch, addrs[i], entry, due);
     }
     return rc == CPY_OK ? check_batch(codes, reader, &batch, owner) : rc;
 }

@@ -43,6 +43,20 @@ struct code_entry {
     uint32_t version;              /* co_version; 0: none */
 };
 
+/*
+ * Cache: decoded code objects
+ * Key:   address of the code object
+ * Ends:  when the object is not the same (Validity above); all when there are too many
+ * Test:  tests/unit/unwind/objects/test_code_reuse.c: notices_another_name_at_the_same_address
+ *        tests/unit/unwind/objects/test_code_reuse.c:
+ *          notices_another_line_table_at_the_same_address
+ *        tests/unit/unwind/test_reused_addresses.c:
+ *          names_functions_of_interpreters_that_are_made_in_turn
+ *        tests/unit/unwind/test_reused_addresses.c:
+ *          names_functions_of_a_runtime_that_was_begun_again
+ *        tests/integration/test_reuse.py:
+ *          test_functions_that_are_made_in_turn_at_the_same_addresses
+ */
 struct codes {
     struct pointer_table by_addr; /* struct code_entry, owned */
     size_t bytes;                 /* of all of them */
@@ -51,7 +65,7 @@ struct codes {
     uint64_t next_id, pass, sample;
     uint64_t restarts;                   /* times that the process began a new Python runtime */
     uint64_t decoded, replaced, evicted; /* how many so far */
-    cpy_addr code_type;
+    cpy_addr code_type; /* of all code objects: a static variable; 0: none was met yet */
 };
 
 void codes_init(struct codes *codes);

@@ -20,6 +20,12 @@ enum kind {
 
 enum { KINDS_KNOWN = 32 };
 
+/*
+ * Cache: kinds of the instances of types
+ * Key:   address of the type object, if it is a static variable of C code
+ * Ends:  never: such a type object stays what it is; others are not kept
+ * Test:  tests/unit/unwind/stack/test_chain.c: ends_at_a_class_that_is_only_called_coroutine
+ */
 struct kinds {
     struct {
         cpy_addr type; /* 0: free */

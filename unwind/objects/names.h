@@ -13,6 +13,14 @@
 
 enum { NAMES_MAX = 4096 };
 
+/*
+ * Cache: names of threads
+ * Key:   address of the interpreter, pthread_t, and the kernel's thread id (0 before 3.11)
+ * Ends:  when a thread without a known name makes names read all again; not when another thread or
+ *        interpreter has the same key
+ * Test:  tests/unit/unwind/objects/test_names.c:
+ *          tells_no_old_name_of_a_thread_that_got_an_ident_again
+ */
 struct name {
     cpy_addr interp;
     uint64_t thread_id; /* Thread.ident: the pthread_t, which a later thread may get again */

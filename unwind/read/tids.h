@@ -15,6 +15,13 @@
 
 #include "unwind/read/mem.h"
 
+/*
+ * Cache: our thread ids of a process in another PID namespace
+ * Key:   thread id in that namespace
+ * Ends:  when an id is looked up that is not known; not when another thread has got the same inner
+ *        id
+ * Test:  tests/unit/unwind/read/test_tids.c: finds_threads_in_a_namespace_below_ours
+ */
 struct tid_pair {
     pid_t inner, outer;
 };

@@ -19,6 +19,12 @@ enum { THREAD_CACHE_FRAMES_MAX = 1 << 18 }; /* frames of all threads of a target
 /*
  * A resolved stack. The outermost frame is the last item of both arrays (index room - 1). So when
  * only inner frames change, the others need not be moved.
+ *
+ * Cache: frames with their names and lines
+ * Key:   place from the outermost frame on, address of the code object, and instruction
+ * Ends:  when the frame differs, or its code object is not the one that was decoded
+ * Test:  tests/unit/unwind/test_resolve.c: does_not_reuse_a_frame_whose_code_object_was_replaced
+ *        tests/unit/unwind/test_reused_addresses.c: names_functions_that_are_made_in_turn
  */
 struct cached_stack {
     struct raw_frame *raw;    /* owned */
@@ -28,7 +34,15 @@ struct cached_stack {
     uint64_t generation;      /* of struct codes_owner when it was resolved; 0: not known */
 };
 
-/* One thread state. */
+/*
+ * One thread state.
+ *
+ * Cache: what is known of threads
+ * Key:   address of the PyThreadState; with it pthread_t and, from 3.11 on, the kernel's thread id
+ * Ends:  when the state is not listed, or is listed with another pthread_t or thread id
+ * Test:  tests/unit/unwind/test_gil_skip.c: knows_a_thread_whose_state_was_that_of_another
+ *        tests/unit/unwind/stack/test_thread_cache.c: frees_what_was_not_listed_and_keeps_the_rest
+ */
 struct cached {
     cpy_addr state;               /* address of the PyThreadState */
     uint64_t thread_id;           /* pthread_t: another thread may get the same state */

@@ -17,6 +17,12 @@
 #include "unwind/tasks/tasklist.h"
 #include "unwind/tasks/waiters.h"
 
+/*
+ * Cache: where asyncio's table of offsets lies, and kinds of types
+ * Key:   none: one for a process
+ * Ends:  with the target: extension modules are never unmapped
+ * Test:  tests/unit/unwind/test_tasks.c: takes_the_words_of_an_asyncio_debug_table
+ */
 struct asyncio {
     cpy_addr table;              /* address of the table; 0: not found */
     uint64_t samples, next_look; /* in samples of the target */
