@@ -125,6 +125,7 @@ struct layout fake_layout_free_threaded(unsigned minor)
                             .minor = (uint8_t)minor,
                             .free_threaded = true,
                             .thread = {.cframe = NO_FIELD},
+                            .code = {.co_code = NO_FIELD, .version = NO_FIELD},
                             .frame = {.is_entry = NO_FIELD},
                             .dict = {.values_skip = 8}};
     const unsigned column = minor - FAKE_FIRST_MINOR;

@@ -65,4 +65,5 @@ def test_the_layout_of_a_free_threaded_build_is_that_of_the_headers(source):
     minor, told = told_by_headers(source, True)
     ours = in_use(minor, True)
     del told["unicode.compact_data"]  # comes with the table, here that of a build with a GIL
+    told.pop("code.version", None)  # without a GIL two code objects may get the same number
     assert {name: ours.get(name) for name in told} == told
