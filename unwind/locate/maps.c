@@ -31,7 +31,7 @@ static enum cpy_rc keep_map(struct reading *reading, const struct proc_map *map)
     if (bytes > MAPS_BYTES_MAX - maps->bytes) {
         err_set(reading->err, "its memory map has more loaded objects than %d MiB hold: %zu so far",
                 MAPS_BYTES_MAX >> 20, maps->count);
-        return CPY_NOMEM;
+        return CPY_FOREIGN; /* one that nobody tries again and again */
     }
     path = arena_strndup(&maps->paths, map->path, strlen(map->path));
     if (!path || !ARRAY_RESERVE(maps->maps, maps->capacity, maps->count + 1)) {

@@ -34,8 +34,8 @@ struct maps {
  * Reads the memory map of the process whose /proc directory is `proc_fd`.
  *
  * Gives:  *out, ended with maps_finish; nothing to end on failure.
- * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN (a line that is not understood), CPY_NOMEM (also: what
- *         is to be kept is over MAPS_BYTES_MAX); `err` says why.
+ * Errors: CPY_GONE, CPY_DENIED, CPY_FOREIGN (a line that is not understood, or what is to be kept
+ *         is over MAPS_BYTES_MAX), CPY_NOMEM; `err` says why.
  */
 MUST_CHECK enum cpy_rc maps_read(int proc_fd, struct maps *out, struct err *err);
 
