@@ -71,10 +71,11 @@ def test_a_process_with_many_mappings_is_sampled(pystrobe, start, tmp_path, pyth
             assert sum(1 for _ in file) > MAPPINGS
 
         out = tmp_path / "out.collapsed"
-        done = pystrobe.run("record", "--pid", mapper, "-d", "2s", "-r", 100, "-o", out)
+        done = pystrobe.run("record", "--pid", mapper, "-d", "5s", "-r", 100, "-o", out)
         costs = [min(attach_s(pystrobe, pid) for _ in range(3)) for pid in (plain, mapper)]
 
     assert done.returncode == 0, done.stderr
     print("attaching: %.1f ms, with %d mappings %.1f ms" % (costs[0] * 1e3, MAPPINGS, costs[1] * 1e3))
     assert costs[1] - costs[0] < 2
-    assert "burn" in out.read_text()
+    stacks = [line.rpartition(" ") for line in out.read_text().splitlines()]
+    assert sum(int(weight) for stack, _, weight in stacks if "burn" in stack) > 0.8 * sum(int(weight) for _, _, weight in stacks)

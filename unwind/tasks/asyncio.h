@@ -54,7 +54,8 @@ struct asyncio_process {
 void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
                   struct layout *layout);
 
-/* To be called at each sample: looks for the table, with a growing number of samples between. */
+/* To be called at each sample that is to have tasks: looks for the table, with a growing number of
+ * samples between. */
 void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,
                          struct layout *layout);
 
