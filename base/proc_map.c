@@ -38,6 +38,7 @@ bool proc_map_parse(char *line, struct proc_map *out)
         return false;
     out->readable = line[0] == 'r';
     out->writable = line[1] == 'w';
+    out->executable = line[2] == 'x';
     line += 5;
     if (!read_map_number(&line, 16, ' ', &out->offset) ||
         !read_map_number(&line, 16, ':', &dev_major) ||

@@ -18,7 +18,7 @@
 struct proc_map {
     uint64_t start, end;
     uint64_t offset, inode;
-    bool readable, writable;
+    bool readable, writable, executable;
     const char *path; /* borrowed from the line; "" if none; without " (deleted)" */
 };
 

@@ -528,7 +528,8 @@ enum cpy_rc cpy_sample(struct cpy_target *t, each_thread *each, void *ctx)
              bpf_fetches = t->prefetch.bpf_fetches;
     enum cpy_rc rc;
 
-    target_look_for_asyncio(t, false);
+    if (t->options.tasks) /* to look reads the whole memory map, which may be long */
+        target_look_for_asyncio(t, false);
     target_begin(t);
     if (t->pinned.samples_left > 0 && t->running.gil_tid != 0)
         t->stats.cpu_pins += cpu_pin_hold(&t->cpu_pin, t->running.gil_tid);

@@ -8,6 +8,7 @@
 #include "agent/commands/run.h"
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/sampling/resolve_target.h"
 #include "agent/sampling/stats.h"
@@ -219,6 +220,7 @@ static int run_with_exporters(struct run *run)
     struct err err;
     int status;
 
+    file_limit_raise();
     if (exporter_global_init(&err) != EXPORTER_OK) {
         log_line(LOG_LEVEL_ERROR, "%s", err.text);
         return EXIT_FAILED;

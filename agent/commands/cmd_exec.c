@@ -17,6 +17,7 @@
 #include "agent/dump/hang_dump.h"
 #include "agent/exec/exec_parent.h"
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/supervisor/supervisor.h"
 #include "base/slice.h"
@@ -273,6 +274,7 @@ static void sample_to_the_end(struct run *run)
 
     if (run->engine)
         slice_shorten(ENGINE_SLICE_NS);
+    file_limit_raise(); /* the command has begun with its own */
     do {
         event = sample_until_heartbeat(run, &info);
         if (event == ENGINE_SIGNAL && info.ssi_signo == SIGCHLD)

@@ -13,6 +13,7 @@
 #include "agent/dump/read_watchdog.h"
 #include "agent/exec/command.h"
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/host/version.h"
 #include "agent/sampling/engine.h"
@@ -377,6 +378,7 @@ static int run_record(struct run *run)
     }
     read_watchdog_start(abandon_recording, run); /* from here on there is more than one thread */
     slice_shorten(ENGINE_SLICE_NS);
+    file_limit_raise();
     run->start_ns = clock_mono_ns();
     status = record(run) ? EXIT_OK : EXIT_FAILED;
     engine_flush(run->engine);

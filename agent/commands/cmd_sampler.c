@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "agent/child/child_process.h"
 #include "agent/child/confine.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/hang_dump.h"
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/supervisor/ipc_messages.h"
 #include "base/slice.h"
@@ -324,17 +324,6 @@ static int sample_until_closed(struct sampler *s)
     return EXIT_OK;
 }
 
-/* Some files are open of each thread that is sampled: a shell's usual thousand would not do. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Takes over the scratch. */
 static bool open_sampler(struct sampler *s, struct cpy_scratch *scratch)
 {
@@ -389,7 +378,7 @@ int cmd_sampler(int argc, char **argv)
         return EXIT_USAGE;
     }
     log_init(LOG_LEVEL_ERROR); /* the supervisor logs what it is told */
-    raise_files();
+    file_limit_raise();
     slice_shorten(ENGINE_SLICE_NS);
     confine_close_from(CHILD_PROCESS_HEARTBEAT_FD + 1);
     scratch = cpy_scratch_new();

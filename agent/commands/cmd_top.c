@@ -9,6 +9,7 @@
 #include "agent/commands/commands.h"
 #include "agent/dump/read_watchdog.h"
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/top/live.h"
 #include "agent/top/screen.h"
@@ -304,6 +305,7 @@ static int run_top(struct run *run)
     status = run->selection->command ? start_command(run, &before) : EXIT_OK;
     if (status != EXIT_OK)
         return status;
+    file_limit_raise();
     read_watchdog_start(abandon_top, run); /* from here on there is more than one thread */
     status = run_live(run);
     if (!run->selection->command)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,8 +19,9 @@
 #define WAIT_FIRST_NS       (10 * NS_PER_MS)
 #define WAIT_STARTING_NS    NS_PER_S
 #define WAIT_MAX_NS         (60 * NS_PER_S)
-#define DENIED_LOG_DELAY_NS (NS_PER_S / 2) /* a program that drops its user execs by then */
-#define FOREIGN_FIRST_NS    (2 * NS_PER_S) /* so long a program may take to load its Python */
+#define WAIT_SHORT_NS       (10 * NS_PER_S) /* of descriptors or memory: that ends with others */
+#define DENIED_LOG_DELAY_NS (NS_PER_S / 2)  /* a program that drops its user execs by then */
+#define FOREIGN_FIRST_NS    (2 * NS_PER_S)  /* so long a program may take to load its Python */
 #define FOREIGN_MAX_NS      (3600 * NS_PER_S)
 #define UNWANTED_FIRST_NS   NS_PER_S /* one that is young may change its user or its cgroup yet */
 #define UNWANTED_MAX_NS     (600 * NS_PER_S)
@@ -48,7 +50,8 @@ struct finder {
     struct finder_stats stats;
     struct candidates candidates;
     size_t counts[CANDIDATE_STATES];
-    uint64_t scan; /* counts scans */
+    size_t left_out[FINDER_REASONS]; /* [0]: those that are not */
+    uint64_t scan;                   /* counts scans */
     uint64_t next_scan_ns;
     uint64_t next_poll_ns; /* for execs: not in each of the scans that catch up */
     bool polls;            /* this scan looks for them */
@@ -59,6 +62,7 @@ struct finder {
     unsigned looks, takes; /* of this scan */
     bool behind;           /* there was more to do than one scan may */
     unsigned warned;       /* of which obstacles, a bit each */
+    bool warned_short;     /* of a lack of descriptors or memory */
     bool overrun;          /* the kernel could not tell of all execs since the last poll */
     int execs_fd;          /* owned; -1: none */
     int census_fd;         /* owned; -1: none */
@@ -101,7 +105,17 @@ void finder_stats(const struct finder *f, struct finder_stats *out)
     out->foreign = f->counts[CANDIDATE_FOREIGN];
     out->waiting = f->counts[CANDIDATE_WAITING];
     out->taken = f->counts[CANDIDATE_TAKEN];
+    memcpy(out->left_out, f->left_out, sizeof(out->left_out));
+    out->left_out[0] = 0;
     out->notices = f->execs_fd >= 0;
+}
+
+/* Counts why a process is left out; 0: it is not. */
+static void set_left_out(struct finder *f, struct candidate *c, size_t reason)
+{
+    f->left_out[c->left_out]--;
+    f->left_out[reason]++;
+    c->left_out = (uint8_t)reason;
 }
 
 static void set_state(struct finder *f, struct candidate *c, enum candidate_state state)
@@ -109,6 +123,8 @@ static void set_state(struct finder *f, struct candidate *c, enum candidate_stat
     f->counts[c->state]--;
     f->counts[state]++;
     c->state = state;
+    if (state != CANDIDATE_WAITING && state != CANDIDATE_TAKEN)
+        set_left_out(f, c, 0);
 }
 
 /* Tries it again later, each time after twice the time. */
@@ -128,13 +144,18 @@ static struct candidate *taken(struct finder *f, struct proc_id id)
     return c && c->id.start == id.start && c->state == CANDIDATE_TAKEN ? c : NULL;
 }
 
+/* What to do about a lack of descriptors or memory. */
+static const char short_cure[] =
+    "processes are left out until others end: raise the limit of open files (LimitNOFILE= of the "
+    "service, ulimit -n), or give pystrobe more memory; pystrobe status counts them";
+
 /* Says once why a process is not sampled. That it is no Python is nothing to tell. What keeps us
  * from one keeps us from many: it is a warning once, for they all take the same cure. */
 static void log_unsampled_reason(struct finder *f, struct candidate *c, enum cpy_rc rc,
                                  const struct err *err, uint64_t now_ns)
 {
-    bool early =
-        rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_LOG_DELAY_NS : c->wait_ns < NS_PER_S;
+    bool early = rc == CPY_DENIED ? now_ns - c->run_ns < DENIED_LOG_DELAY_NS
+                                  : c->wait_ns < NS_PER_S && c->left_out != CPY_NOMEM;
     enum log_level level = LOG_LEVEL_INFO;
     enum ptrace_access access;
     char cure[320] = "";
@@ -149,8 +170,19 @@ static void log_unsampled_reason(struct finder *f, struct candidate *c, enum cpy
         f->warned |= 1u << access;
         ptrace_access_explain(access, cure, sizeof(cure));
     }
+    if (c->left_out == CPY_NOMEM) {
+        level = f->warned_short ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING;
+        f->warned_short = true;
+        (void)snprintf(cure, sizeof(cure), "%s", short_cure);
+    }
     c->logged = true;
     log_line(level, "not sampled for now: %s%s%s", err->text, cure[0] ? "; " : "", cure);
+}
+
+/* Longest time until a process is tried again that could not be sampled for this reason. */
+static uint64_t longest_wait_ns(enum cpy_rc rc)
+{
+    return rc == CPY_STARTING ? WAIT_STARTING_NS : rc == CPY_NOMEM ? WAIT_SHORT_NS : WAIT_MAX_NS;
 }
 
 void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const struct err *err,
@@ -166,8 +198,41 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
         return;
     }
     set_state(f, c, CANDIDATE_WAITING);
-    wait_longer(c, WAIT_FIRST_NS, rc == CPY_STARTING ? WAIT_STARTING_NS : WAIT_MAX_NS, now_ns);
+    set_left_out(f, c, rc);
+    wait_longer(c, WAIT_FIRST_NS, longest_wait_ns(rc), now_ns);
     log_unsampled_reason(f, c, rc, err, now_ns);
+}
+
+void finder_refuse(struct finder *f, struct proc_id id, const struct err *err, uint64_t now_ns)
+{
+    struct candidate *c = taken(f, id);
+
+    if (!c)
+        return;
+    set_state(f, c, CANDIDATE_WAITING);
+    set_left_out(f, c, FINDER_BUDGET);
+    wait_longer(c, WAIT_FIRST_NS, WAIT_MAX_NS, now_ns);
+    log_unsampled_reason(f, c, CPY_NOMEM, err, now_ns);
+}
+
+const char *finder_reason_label(size_t reason)
+{
+    return reason == FINDER_BUDGET ? "budget" : cpy_rc_label((enum cpy_rc)reason);
+}
+
+/* One that was put off for lack of descriptors or memory may have them now. */
+static void retry_if_short(void *ctx, struct candidate *c)
+{
+    (void)ctx;
+    if (c->state == CANDIDATE_WAITING && c->left_out == CPY_NOMEM)
+        c->wait_ns = c->next_try_ns = 0;
+}
+
+/* A process that was taken is sampled no more, so that others may be. */
+static void note_room(struct finder *f)
+{
+    if (f->left_out[CPY_NOMEM] > 0)
+        candidates_each(&f->candidates, retry_if_short, NULL);
 }
 
 void finder_began(struct finder *f, struct proc_id id)
@@ -176,6 +241,7 @@ void finder_began(struct finder *f, struct proc_id id)
 
     if (!c)
         return;
+    set_left_out(f, c, 0);
     c->wait_ns = 0;
     c->next_try_ns = clock_mono_ns() + TAKEN_CHECK_NS;
 }
@@ -184,8 +250,10 @@ void finder_ended(struct finder *f, struct proc_id id)
 {
     struct candidate *c = taken(f, id);
 
-    if (c)
-        set_state(f, c, CANDIDATE_NEW);
+    if (!c)
+        return;
+    set_state(f, c, CANDIDATE_NEW);
+    note_room(f);
 }
 
 /* A process is not there any more, or runs something else: its taker is to let it go. */
@@ -194,8 +262,10 @@ static void release_candidate(struct finder *f, struct candidate *c)
     bool was_taken = c->state == CANDIDATE_TAKEN;
 
     set_state(f, c, CANDIDATE_NEW);
-    if (was_taken)
-        f->settings.lost(f->settings.ctx, c->id);
+    if (!was_taken)
+        return;
+    f->settings.lost(f->settings.ctx, c->id);
+    note_room(f);
 }
 
 /* Forgets what was found out of the program that a process ran. */
@@ -374,6 +444,7 @@ static struct candidate *add_new_candidate(struct finder *f, struct proc_id id, 
     if (!c)
         return NULL;
     f->counts[CANDIDATE_NEW]++;
+    f->left_out[0]++;
     c->run_ns = now_ns;
     c->old_ns = proc_age_ns(id.start);
     return c;
@@ -523,6 +594,7 @@ static void forget_candidate(void *ctx, struct candidate *c)
 
     release_candidate(f, c);
     f->counts[CANDIDATE_NEW]--;
+    f->left_out[0]--;
 }
 
 static void note_exec(void *ctx, pid_t pid, uint64_t when_ns)

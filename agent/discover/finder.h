@@ -42,10 +42,19 @@ struct finder_settings {
     bool polls;       /* find execs by polling, not by the kernel's reports */
 };
 
+/* Why a process that matches is not sampled: enum cpy_rc, and one more. */
+#define FINDER_ONE(name, label, text) +1
+enum {
+    FINDER_BUDGET = 0 CPY_OUTCOMES(FINDER_ONE), /* for what pystrobe may use: finder_refuse */
+    FINDER_REASONS
+};
+#undef FINDER_ONE
+
 /* The first four: processes now; the last three: counters. */
 struct finder_stats {
     size_t known, foreign, waiting, taken;
-    bool notices;    /* the kernel reports execs */
+    size_t left_out[FINDER_REASONS]; /* of `waiting` and those that are tried again, by reason */
+    bool notices;                    /* the kernel reports execs */
     uint64_t whole;  /* scans that read all of /proc, because new pids were not known */
     uint64_t looks;  /* times that the rules were tried */
     uint64_t checks; /* executables compared, to find execs */
@@ -80,9 +89,17 @@ void finder_scan(struct finder *finder, uint64_t now_ns);
 /* When the next scan is due (monotonic); 0: at once. */
 uint64_t finder_next_ns(const struct finder *finder);
 
-/* A process that was taken cannot be sampled now: `take` is called again later, with backoff. */
+/* A process that was taken cannot be sampled now: `take` is called again later, with backoff. With
+ * CPY_NOMEM also soon after another process has ended, whose descriptors are free then. */
 void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, const struct err *err,
                     uint64_t now_ns);
+
+/* The same because of what pystrobe may use; `err` says of what. */
+void finder_refuse(struct finder *finder, struct proc_id id, const struct err *err,
+                   uint64_t now_ns);
+
+/* The metric label of a reason, e.g. "nomem", "budget". Never NULL. */
+const char *finder_reason_label(size_t reason);
 
 /* A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
  * taken again. */

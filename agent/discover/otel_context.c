@@ -13,7 +13,7 @@
 #include "base/protobuf_wire.h"
 #include "unwind/cpy.h"
 
-enum { MAPS_LINES_MAX = 1 << 20, TRIES = 3, VERSION = 2 };
+enum { TRIES = 3, VERSION = 2 };
 
 /* As it lies in the mapping. */
 struct header {
@@ -90,12 +90,6 @@ bool otel_context_decode(const void *payload, size_t size, otel_attribute *each,
     return size <= OTEL_CONTEXT_MAX && read_resource(wire, 0, each, ctx);
 }
 
-/* What is searched in a memory map. */
-struct mapping_search {
-    uint64_t found; /* 0: not yet */
-    size_t lines;
-};
-
 static bool is_published(const char *path)
 {
     static const char memfd[] = "/memfd:OTEL_CTX";
@@ -104,28 +98,30 @@ static bool is_published(const char *path)
            strcmp(path, "[anon_shmem:OTEL_CTX]") == 0 || strcmp(path, "[anon:OTEL_CTX]") == 0;
 }
 
+/* `ctx`: where the mapping begins, 0 until it is found. */
 static bool search_map_line(void *ctx, char *line)
 {
-    struct mapping_search *search = ctx;
+    uint64_t *found = ctx;
     struct proc_map map;
 
     if (proc_map_parse(line, &map) && is_published(map.path))
-        search->found = map.start;
-    return !search->found && ++search->lines < MAPS_LINES_MAX;
+        *found = map.start;
+    return *found == 0;
 }
 
-/* Where the mapping begins that has the name; 0: there is none. */
+/* Where the mapping begins that has the name; 0: there is none. A map may have any number of lines:
+ * only one is held at a time. */
 static uint64_t find_mapping(pid_t pid)
 {
-    struct mapping_search search = {.found = 0};
+    uint64_t found = 0;
     int fd = proc_file_open(AT_FDCWD, "/proc/%d/maps", (int)pid);
 
     if (fd < 0)
         return 0;
-    if (proc_file_lines(fd, search_map_line, &search) != PROC_OK)
-        search.found = 0;
+    if (proc_file_lines(fd, search_map_line, &found) != PROC_OK)
+        found = 0;
     (void)close(fd);
-    return search.found;
+    return found;
 }
 
 static bool read_header(struct mem *mem, uint64_t address, struct header *out)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/host/clock.h"
+#include "agent/host/file_limit.h"
 #include "agent/host/log.h"
 #include "agent/sampling/clock_step.h"
 #include "agent/sampling/engine_internal.h"
@@ -20,6 +21,10 @@ enum {
     EVENTS = 32,
     CROWDED_MAX = 8 /* wake-ups, at most, until it is asked again whether we are alone */
 };
+
+/* Descriptors of one process, and of those the ones that only samples open; what is left for the
+ * threads of all processes, as they come. */
+enum { FILES_OF_PROCESS = 4, FILES_LATER = 2, FILES_SPARE = 8, SAMPLES_FEW = 20 };
 
 #define PIN_NS (5 * NS_PER_MS)
 
@@ -189,6 +194,26 @@ static uint64_t tick_all(struct engine *e, uint64_t now_ns)
     return ticks_wake_ns(&e->ticks, now_ns);
 }
 
+/*
+ * CPY_NOMEM if there are too few descriptors for one more process. Those that are sampled must not
+ * run short of them, or they would be given up for each other in turn: one that has just begun has
+ * not yet opened all that it will need: a pidfd, and what cpy_open says.
+ */
+static enum cpy_rc check_descriptors(const struct engine *e, struct err *err)
+{
+    const size_t used = file_limit_used(e->epoll_fd), limit = file_limit();
+    size_t needed = used + FILES_SPARE + FILES_OF_PROCESS;
+
+    for (size_t i = 0; i < e->stats.sampling; i++)
+        if (e->sampling[i]->samples < SAMPLES_FEW)
+            needed += FILES_LATER;
+    if (needed <= limit)
+        return CPY_OK;
+    err_set(err, "no file descriptors left: %zu of %zu are in use, with %zu processes sampled",
+            used, limit, e->stats.sampling);
+    return CPY_NOMEM;
+}
+
 void engine_take(struct engine *e, struct proc_id id, const struct target_profile *profile)
 {
     struct cpy_target *opened = NULL;
@@ -199,7 +224,11 @@ void engine_take(struct engine *e, struct proc_id id, const struct target_profil
     (void)tick_all(e, clock_mono_ns());
     unpin_cpu(e);
     engine_begin_reading(e, id, clock_mono_ns());
-    rc = cpy_open(id.pid, &opened, &err);
+    rc = check_descriptors(e, &err);
+    if (rc == CPY_OK)
+        rc = cpy_open(id.pid, &opened, &err);
+    else
+        err_within(&err, "process %d", (int)id.pid);
     engine_end_reading(e);
     trim_soon(&e->trim, clock_mono_ns());
     if (rc == CPY_OK) {

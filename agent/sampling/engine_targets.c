@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/discover/naming.h"
@@ -17,6 +18,9 @@
 /* An SDK starts after Python has; it may also never come, and to ask costs some 0.1 ms. */
 #define NAME_RETRY_FIRST_NS (2 * NS_PER_S)
 #define NAME_RETRY_MAX_NS   (600 * NS_PER_S)
+
+/* To ask takes at most such a part of the time: of a process with 100,000 mappings, 0.1 s. */
+enum { NAME_PART = 1000 };
 
 /* Of so many times it is asked once in any case: what it says may have been half written. */
 enum { NAME_FULL_READ_EVERY = 4 };
@@ -209,16 +213,34 @@ void engine_split_all(struct engine *e, uint64_t now_ns)
         process_set_split(&e->sampling[i]->process, split_of(e, e->sampling[i]), now_ns);
 }
 
+/* CPU time that this thread has used. */
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec used = {0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return timespec_to_ns(used);
+}
+
+/* When to ask again for a name, if to ask took so much CPU time. */
+static uint64_t name_retry_ns(const struct target *t, uint64_t now_ns, uint64_t took_ns)
+{
+    const uint64_t least_ns = took_ns * NAME_PART;
+
+    return now_ns + (t->name_backoff_ns > least_ns ? t->name_backoff_ns : least_ns);
+}
+
 enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct target_profile *profile,
                          struct cpy_target *opened)
 {
-    uint64_t now_ns = clock_mono_ns();
+    uint64_t now_ns = clock_mono_ns(), asked_ns = thread_cpu_ns(), took_ns;
     struct target_profile named = *profile;
     bool known = naming_complete(&named, id.pid, cpy_info(opened)->version);
     struct service *service;
     struct target *t = NULL;
     enum cpy_rc rc;
 
+    took_ns = thread_cpu_ns() - asked_ns;
     apply_clock_step(&e->services, &e->utc);
     service =
         services_get_labelled(&e->services, named.service, &named.labels, clock_utc_ns(), now_ns);
@@ -229,7 +251,7 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     }
     cpy_use_scratch(opened, e->scratch);
     t->name_backoff_ns = NAME_RETRY_FIRST_NS;
-    t->name_retry_ns = known ? UINT64_MAX : now_ns + NAME_RETRY_FIRST_NS;
+    t->name_retry_ns = known ? UINT64_MAX : name_retry_ns(t, now_ns, took_ns);
     service->period_ns = t->tick.period_ns;
     service->users++;
     service->split.max = profile->max_split;
@@ -262,6 +284,7 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
 {
     struct service *before = t->process.service, *service;
     struct target_profile named = t->profile;
+    const uint64_t asked_ns = thread_cpu_ns();
 
     t->name_backoff_ns =
         t->name_backoff_ns < NAME_RETRY_MAX_NS / 2 ? t->name_backoff_ns * 2 : NAME_RETRY_MAX_NS;
@@ -282,5 +305,7 @@ void engine_refresh_name(struct engine *e, struct target *t, uint64_t now_ns)
         t->name_retry_ns = service ? UINT64_MAX : t->name_retry_ns;
         t->profile = named;
     }
+    if (t->name_retry_ns != UINT64_MAX)
+        t->name_retry_ns = name_retry_ns(t, now_ns, thread_cpu_ns() - asked_ns);
     engine_end_reading(e);
 }

@@ -16,7 +16,7 @@
  * Test:  tests/unit/sampling/test_engine.c: another_one_with_its_number_is_not_it
  */
 struct target {
-    struct proc_id id;
+    struct proc_id id;  /* descriptors of a process: `pidfd`, and what cpy_open says */
     uint64_t exec_mark; /* proc_exec_mark of the program that is sampled */
     struct target_profile profile;
     struct tick tick;                        /* when it is due next */

@@ -96,6 +96,10 @@ static void add_sampling(const struct state *s, struct buf *out)
     labelled(out, "pystrobe_targets", "state", "sampled", (double)sampled);
     labelled(out, "pystrobe_targets", "state", "waits", (double)waits);
     labelled(out, "pystrobe_targets", "state", "apart", (double)quarantined);
+    head(out, "pystrobe_targets_left_out", "gauge", "Processes that cannot be sampled now: why.");
+    for (i = CPY_OK + 1; i < FINDER_REASONS; i++)
+        labelled(out, "pystrobe_targets_left_out", "reason", finder_reason_label(i),
+                 (double)s->supervisor.left_out[i]);
     one(out, "pystrobe_targets_attached_total", "counter", "Processes sampled so far.",
         (double)s->engine.attached);
     one(out, "pystrobe_samples_total", "counter", "Samples of processes.",

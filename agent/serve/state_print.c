@@ -245,6 +245,30 @@ void state_line(const struct state *state, struct buf *out)
         buf_add_str(out, "; the last reload FAILED");
 }
 
+/* The processes that cannot be sampled now, by reason; nothing if there are none. */
+static void left_out_text(const struct supervisor_stats *s, struct buf *out)
+{
+    const char *before = "left out: ";
+
+    for (size_t i = CPY_OK + 1; i < FINDER_REASONS; i++)
+        if (s->left_out[i] > 0) {
+            buf_add_fmt(out, "%s%zu (%s)", before, s->left_out[i],
+                        i == FINDER_BUDGET ? "max_cpu, max_memory" : cpy_rc_text((enum cpy_rc)i));
+            before = ", ";
+        }
+    if (before[0] == ',')
+        buf_add_str(out, "\n");
+}
+
+static void left_out_json(const struct supervisor_stats *s, struct buf *out)
+{
+    const char *before = ", \"left_out\": {";
+
+    for (size_t i = CPY_OK + 1; i < FINDER_REASONS; i++, before = ", ")
+        buf_add_fmt(out, "%s\"%s\": %zu", before, finder_reason_label(i), s->left_out[i]);
+    buf_add_str(out, "}");
+}
+
 void state_text(const struct state *state, struct buf *out)
 {
     buf_add_fmt(out, "%s, pid %d, up ", version_agent, (int)state->pid);
@@ -253,6 +277,7 @@ void state_text(const struct state *state, struct buf *out)
     config_text(&state->config, out);
     buf_add_fmt(out, "targets:  %zu sampled, %" PRIu64 " so far, %zu sampled apart\n",
                 state->engine.sampling, state->engine.attached, state->supervisor.quarantine);
+    left_out_text(&state->supervisor, out);
     buf_add_fmt(out,
                 "samplers: %zu, %" PRIu64 " started, %" PRIu64 " blocked by a process, %" PRIu64
                 " crashed\n",
@@ -403,6 +428,7 @@ void state_json(const struct state *state, struct buf *out)
     exporters_json(state, out);
     buf_add_str(out, ", ");
     targets_json(state, out);
+    left_out_json(&state->supervisor, out);
     buf_add_fmt(out,
                 ", \"samplers\": {\"running\": %zu, \"started\": %" PRIu64 ", \"blocked\": %" PRIu64
                 ", \"crashed\": %" PRIu64 ", \"suspects\": %zu}",

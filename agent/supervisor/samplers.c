@@ -65,7 +65,7 @@ void supervisor_refuse(struct supervisor *f, struct proc_id id, const char *why,
     struct err err;
 
     err_set(&err, "process %d: %s", (int)id.pid, why);
-    finder_put_off(f->finder, id, CPY_NOMEM, &err, now_ns);
+    finder_refuse(f->finder, id, &err, now_ns);
 }
 
 void supervisor_drop(struct supervisor *f, struct proc_id id)

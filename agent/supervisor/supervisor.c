@@ -435,6 +435,10 @@ void supervisor_each(struct supervisor *f,
 
 const struct supervisor_stats *supervisor_stats(struct supervisor *f)
 {
+    struct finder_stats found;
+
+    finder_stats(f->finder, &found);
+    memcpy(f->counts.left_out, found.left_out, sizeof(f->counts.left_out));
     f->counts.quarantine = f->assignments.quarantine.count;
     f->counts.samplers = 0;
     for (size_t i = 0; i < SAMPLERS; i++)

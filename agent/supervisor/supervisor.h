@@ -18,6 +18,7 @@
 #ifndef AGENT_SUPERVISOR_SUPERVISOR_H
 #define AGENT_SUPERVISOR_SUPERVISOR_H
 
+#include "agent/discover/finder.h"
 #include "agent/sampling/engine.h"
 #include "agent/supervisor/budget.h"
 #include "agent/supervisor/hang_log.h"
@@ -27,12 +28,13 @@ enum { SUPERVISOR_SAMPLERS_MAX = 4 };
 
 /* Counters of samplers. */
 struct supervisor_stats {
-    uint64_t started;  /* samplers so far */
-    uint64_t blocked;  /* of them, killed because a process blocked them */
-    uint64_t crashed;  /* ended by themselves */
-    uint64_t silent;   /* killed because their heartbeat stopped */
-    size_t quarantine; /* processes in quarantine now */
-    size_t samplers;   /* now */
+    uint64_t started;                /* samplers so far */
+    uint64_t blocked;                /* of them, killed because a process blocked them */
+    uint64_t crashed;                /* ended by themselves */
+    uint64_t silent;                 /* killed because their heartbeat stopped */
+    size_t quarantine;               /* processes in quarantine now */
+    size_t samplers;                 /* now */
+    size_t left_out[FINDER_REASONS]; /* processes that match and are not sampled now, by reason */
     uint64_t
         hangs[HANG_KINDS]; /* processes that hung, by kind; [HANG_NONE]: hangs that have ended */
 };

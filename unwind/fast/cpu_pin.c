@@ -45,12 +45,17 @@ void cpu_pin_init(struct cpu_pin *cpu_pin, int proc_fd)
     *cpu_pin = (struct cpu_pin){.proc_fd = proc_fd, .avoided_cpu = -1, .stat_fd = -1};
 }
 
-void cpu_pin_finish(struct cpu_pin *cpu_pin)
+static void close_stat(struct cpu_pin *cpu_pin)
 {
-    cpu_pin_release(cpu_pin);
     if (cpu_pin->stat_fd >= 0)
         (void)close(cpu_pin->stat_fd);
     cpu_pin->stat_fd = -1;
+}
+
+void cpu_pin_finish(struct cpu_pin *cpu_pin)
+{
+    cpu_pin_release(cpu_pin);
+    close_stat(cpu_pin);
 }
 
 /* Reads the stat of a thread; the file stays open, because the same thread is read many times. */
@@ -58,10 +63,10 @@ static bool read_watched_stat(struct cpu_pin *cpu_pin, pid_t tid, struct proc_st
 {
     if (cpu_pin->proc_fd < 0 || tid == 0)
         return false;
+    cpu_pin->unused = 0;
     if (cpu_pin->watched == tid && proc_stat_reread(cpu_pin->stat_fd, out) == PROC_OK)
         return true;
-    if (cpu_pin->stat_fd >= 0)
-        (void)close(cpu_pin->stat_fd);
+    close_stat(cpu_pin);
     cpu_pin->stat_fd = proc_file_open(cpu_pin->proc_fd, "task/%d/stat", (int)tid);
     cpu_pin->watched = tid;
     return proc_stat_reread(cpu_pin->stat_fd, out) == PROC_OK;
@@ -162,4 +167,6 @@ void cpu_pin_release(struct cpu_pin *cpu_pin)
         (void)sched_setaffinity(0, sizeof(cpu_pin->allowed), &cpu_pin->allowed);
     cpu_pin->moved = cpu_pin->stays = false;
     cpu_pin->avoided_cpu = -1;
+    if (++cpu_pin->unused >= CPU_PIN_UNUSED_MAX)
+        close_stat(cpu_pin);
 }

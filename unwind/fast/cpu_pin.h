@@ -24,12 +24,17 @@
 #include "base/slice.h"
 #include "unwind/cpy.h"
 
+/* So rarely is a file opened again that it is no cost of a sample. */
+enum { CPU_PIN_UNUSED_MAX = 64 };
+
 /*
  * Cache: the open stat file of one thread
  * Key:   the kernel's thread id (`watched`)
- * Ends:  when another thread is asked for, or the read fails because the thread has ended
+ * Ends:  when another thread is asked for, the read fails because the thread has ended, or it was
+ *        not read for CPU_PIN_UNUSED_MAX samples
  * Test:  tests/unit/unwind/fast/test_cpu_pin.c: says_no_once_the_thread_that_it_watched_is_gone
  *        tests/unit/unwind/fast/test_cpu_pin.c: keeps_one_file_open_whomever_it_looks_at
+ *        tests/unit/unwind/fast/test_cpu_pin.c: closes_a_file_that_many_samples_have_not_read
  */
 struct cpu_pin {
     int proc_fd;           /* borrowed: the target's /proc directory; -1: the caller never moves */
@@ -39,6 +44,7 @@ struct cpu_pin {
     bool realtime;         /* the calling thread has real-time priority */
     bool denied;           /* it has no permission for that */
     int stat_fd;           /* owned: stat of `watched`; -1: not open */
+    unsigned unused;       /* calls of cpu_pin_release since stat_fd was read */
     pid_t watched;         /* thread whose stat was read last */
     pid_t tid;             /* thread whose CPU was taken last; 0: none */
     int cpu;               /* that CPU */
@@ -91,7 +97,8 @@ int cpu_pin_cpu_of(struct cpu_pin *cpu_pin, pid_t tid);
  */
 void cpu_pin_end_realtime(struct cpu_pin *cpu_pin);
 
-/* Restores the affinity and the priority of the calling thread. */
+/* Restores the affinity and the priority of the calling thread. To be called after each sample:
+ * closes the stat file that CPU_PIN_UNUSED_MAX of them have not read. */
 void cpu_pin_release(struct cpu_pin *cpu_pin);
 
 #endif

@@ -3,6 +3,7 @@
 #include "unwind/locate/maps.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,27 +14,59 @@
 /* What is being read. */
 struct reading {
     struct maps maps;
-    size_t lines;
+    /* The last mapping of a file's start, until its next part shows that it is an object. inode 0:
+     * none. */
+    struct proc_map start;
+    char start_path[PROC_FILE_LINE_MAX];
     enum cpy_rc rc;
     struct err *err;
 };
 
-static enum cpy_rc fail_at_line(struct reading *reading, enum cpy_rc rc, const char *why)
-{
-    err_set(reading->err, "its memory map %s", why);
-    return rc;
-}
-
 static enum cpy_rc keep_map(struct reading *reading, const struct proc_map *map)
 {
     struct maps *maps = &reading->maps;
-    char *path = arena_strndup(&maps->paths, map->path, strlen(map->path));
+    const size_t bytes = sizeof(*map) + strlen(map->path) + 1;
+    char *path;
 
-    if (!path || maps->count == MAPS_MAX ||
-        !ARRAY_RESERVE(maps->maps, maps->capacity, maps->count + 1))
-        return fail_at_line(reading, CPY_NOMEM, "is too large");
+    if (bytes > MAPS_BYTES_MAX - maps->bytes) {
+        err_set(reading->err, "its memory map has more loaded objects than %d MiB hold: %zu so far",
+                MAPS_BYTES_MAX >> 20, maps->count);
+        return CPY_FOREIGN; /* one that nobody tries again and again */
+    }
+    path = arena_strndup(&maps->paths, map->path, strlen(map->path));
+    if (!path || !ARRAY_RESERVE(maps->maps, maps->capacity, maps->count + 1)) {
+        err_set(reading->err, "its memory map: out of memory");
+        return CPY_NOMEM;
+    }
+    maps->bytes += bytes;
     maps->maps[maps->count] = *map;
     maps->maps[maps->count++].path = path;
+    return CPY_OK;
+}
+
+/* Holds the start of a file back until it is known whether it is an object. */
+static void hold_start(struct reading *reading, const struct proc_map *map)
+{
+    reading->start = *map;
+    (void)snprintf(reading->start_path, sizeof(reading->start_path), "%s", map->path);
+    reading->start.path = reading->start_path;
+}
+
+static enum cpy_rc take_map(struct reading *reading, const struct proc_map *map)
+{
+    const bool is_start =
+        map->offset == 0 && map->inode != 0 && map->readable && map->path[0] == '/';
+    const bool is_part = reading->start.inode != 0 && reading->start.inode == map->inode &&
+                         (map->offset != 0 || map->executable);
+    enum cpy_rc rc = is_part ? keep_map(reading, &reading->start) : CPY_OK;
+
+    if (is_part || is_start)
+        reading->start.inode = 0;
+    if (rc != CPY_OK || !is_start)
+        return rc;
+    if (map->executable)
+        return keep_map(reading, map);
+    hold_start(reading, map);
     return CPY_OK;
 }
 
@@ -44,12 +77,13 @@ static bool take_map_line(void *ctx, char *line)
 
     if (line[0] == '\0')
         return true;
-    if (reading->lines++ == MAPS_LINES_MAX)
-        reading->rc = fail_at_line(reading, CPY_FOREIGN, "has too many lines");
-    else if (!proc_map_parse(line, &map))
-        reading->rc = fail_at_line(reading, CPY_FOREIGN, "has a line that is not understood");
-    else if (map.offset == 0 && map.inode != 0 && map.readable && map.path[0] == '/')
-        reading->rc = keep_map(reading, &map);
+    reading->maps.lines++;
+    if (proc_map_parse(line, &map)) {
+        reading->rc = take_map(reading, &map);
+    } else {
+        err_set(reading->err, "its memory map has a line that is not understood");
+        reading->rc = CPY_FOREIGN;
+    }
     return reading->rc == CPY_OK;
 }
 
@@ -63,7 +97,7 @@ enum cpy_rc maps_read_file(int fd, struct maps *out, struct err *err)
     if (rc != PROC_OK) {
         err_set(err, "its memory map: %s", strerror(errno));
         reading.rc = mem_rc_of_proc(rc);
-    } else if (reading.lines == 0) { /* a kernel thread, a zombie, or one that just exits */
+    } else if (reading.maps.lines == 0) { /* a kernel thread, a zombie, or one that just exits */
         err_set(err, "it has no memory of its own (a kernel thread, or it is exiting)");
         reading.rc = CPY_GONE;
     }

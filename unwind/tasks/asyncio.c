@@ -75,6 +75,7 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process
         return;
     for (size_t i = 0; i < maps.count && asyncio->table == 0; i++)
         (void)look_into(asyncio, process, &maps.maps[i], layout);
+    asyncio->wait_min = maps.lines;
     maps_finish(&maps);
 }
 
@@ -85,6 +86,7 @@ void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *
         asyncio->samples++ < asyncio->next_look)
         return;
     asyncio_look(asyncio, process, layout);
-    asyncio->next_look = asyncio->samples + asyncio->wait;
+    asyncio->next_look =
+        asyncio->samples + (asyncio->wait > asyncio->wait_min ? asyncio->wait : asyncio->wait_min);
     asyncio->wait = asyncio->wait * 2 < WAIT_MAX ? asyncio->wait * 2 : WAIT_MAX;
 }

@@ -27,6 +27,7 @@ struct asyncio {
     cpy_addr table;              /* address of the table; 0: not found */
     uint64_t samples, next_look; /* in samples of the target */
     uint64_t wait;               /* samples between two looks: doubles up to a bound */
+    uint64_t wait_min;           /* lines of the memory map: no sample pays for more than one */
     struct kinds kinds;
     struct tasklist list;
     struct chain *chain;     /* owned; NULL until the first task is read */
@@ -53,7 +54,8 @@ struct asyncio_process {
 void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
                   struct layout *layout);
 
-/* To be called at each sample: looks for the table, with a growing number of samples between. */
+/* To be called at each sample that is to have tasks: looks for the table, with a growing number of
+ * samples between. */
 void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,
                          struct layout *layout);
 

@@ -399,6 +399,34 @@ static void takes_again_what_was_put_off(void **state)
     end(&scene);
 }
 
+static void takes_again_for_lack_of_descriptors_and_counts_that(void **state)
+{
+    struct scene scene;
+    struct err err = {"no file descriptors left"};
+    struct finder_stats stats;
+
+    (void)state;
+    begin(&scene, "/bin/sh", "", true);
+    SCAN_UNTIL(&scene, scene.takes > 0);
+    finder_put_off(scene.finder, scene.id, CPY_NOMEM, &err, scene.now_ns);
+    SCAN_UNTIL(&scene, scene.takes == 2);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.left_out[CPY_NOMEM], 1); /* until it is known to be sampled */
+    finder_began(scene.finder, scene.id);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.left_out[CPY_NOMEM], 0);
+    finder_refuse(scene.finder, scene.id, &err, scene.now_ns);
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.left_out[FINDER_BUDGET], 1);
+    assert_string_equal(finder_reason_label(FINDER_BUDGET), "budget");
+    assert_string_equal(finder_reason_label(CPY_NOMEM), "nomem");
+    kill_child(&scene);
+    scan_after(&scene, 6 * NS_PER_S); /* it is not in /proc any more */
+    finder_stats(scene.finder, &stats);
+    assert_int_equal(stats.left_out[FINDER_BUDGET], 0);
+    end(&scene);
+}
+
 static void leaves_in_peace_what_is_no_python(void **state)
 {
     struct scene scene;
@@ -501,6 +529,7 @@ int main(void)
         cmocka_unit_test(tells_that_a_taken_process_is_gone),
         cmocka_unit_test(finds_who_is_new_by_its_number_and_reads_the_directory_now_and_then),
         cmocka_unit_test(takes_again_what_was_put_off),
+        cmocka_unit_test(takes_again_for_lack_of_descriptors_and_counts_that),
         cmocka_unit_test(leaves_in_peace_what_is_no_python),
         cmocka_unit_test(lets_go_of_a_taken_process_that_execs),
         cmocka_unit_test(lets_go_of_what_execs_the_same_program_at_the_same_addresses),

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/host/file_limit.h"
 #include "agent/sampling/engine_internal.h"
 #include "base/proc_stat.h"
 #include "tests/images/image.h"
@@ -84,12 +85,52 @@ static void a_lack_of_descriptors_does_not_mean_that_it_is_gone(void **state)
     engine_free(e);
 }
 
+static pid_t put_off_pid;
+static enum cpy_rc put_off_rc;
+static struct err put_off_why;
+
+static void note_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)
+{
+    (void)ctx;
+    put_off_pid = id.pid;
+    put_off_rc = rc;
+    put_off_why = *err;
+}
+
+static void leaves_descriptors_to_those_that_are_sampled(void **state)
+{
+    static const struct engine_callbacks callbacks = {ignore_began, note_put_off, NULL};
+    const struct target_profile profile = {.service = "shop", .rate_hz = 10};
+    struct engine_settings settings = {.callbacks = &callbacks};
+    struct rlimit before, few;
+    struct engine *e;
+
+    (void)state;
+    (void)sigemptyset(&settings.signals);
+    e = engine_new(&settings);
+    assert_non_null(e);
+    assert_int_equal(start_sampling(e, 0, false), CPY_OK);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few =
+        (struct rlimit){.rlim_cur = file_limit_used(e->epoll_fd) + 8, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    engine_take(e, (struct proc_id){getppid(), 0}, &profile);
+    descriptors_allow(before);
+    assert_int_equal(put_off_pid, getppid());
+    assert_int_equal(put_off_rc, CPY_NOMEM);
+    assert_non_null(strstr(put_off_why.text, ": no file descriptors left: "));
+    assert_non_null(strstr(put_off_why.text, ", with 1 processes sampled"));
+    assert_int_equal(e->stats.sampling, 1);
+    engine_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_is_there_is_sampled),
         cmocka_unit_test(another_one_with_its_number_is_not_it),
         cmocka_unit_test(a_lack_of_descriptors_does_not_mean_that_it_is_gone),
+        cmocka_unit_test(leaves_descriptors_to_those_that_are_sampled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

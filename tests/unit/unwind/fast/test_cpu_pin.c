@@ -325,6 +325,24 @@ static void keeps_one_file_open_whomever_it_looks_at(void **state)
     thread_free(other);
 }
 
+static void closes_a_file_that_many_samples_have_not_read(void **state)
+{
+    struct fixture *f = *state;
+    const size_t before = thread_files();
+
+    assert_true(cpu_pin_cpu_of(&f->cpu_pin, f->thread->tid) >= 0);
+    for (int i = 0; i < CPU_PIN_UNUSED_MAX - 1; i++)
+        cpu_pin_release(&f->cpu_pin);
+    assert_true(cpu_pin_cpu_of(&f->cpu_pin, f->thread->tid) >= 0); /* it counts anew */
+    for (int i = 0; i < CPU_PIN_UNUSED_MAX - 1; i++)
+        cpu_pin_release(&f->cpu_pin);
+    assert_int_equal(thread_files(), before + 1);
+    cpu_pin_release(&f->cpu_pin);
+    assert_int_equal(thread_files(), before);
+    assert_true(cpu_pin_cpu_of(&f->cpu_pin, f->thread->tid) >= 0);
+    assert_int_equal(thread_files(), before + 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -346,6 +364,7 @@ int main(void)
         TEST(takes_a_cpu_again_only_from_another_thread_or_elsewhere),
         TEST(lets_the_thread_run_for_a_moment_when_it_takes_its_cpu),
         TEST(keeps_one_file_open_whomever_it_looks_at),
+        TEST(closes_a_file_that_many_samples_have_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,27 +60,66 @@ static void refuses_a_line_that_is_not_understood(void **state)
     assert_string_equal(err.text, "its memory map has a line that is not understood");
 }
 
-static void reads_a_map_of_many_lines(void **state)
+static void keeps_an_object_whose_first_part_is_not_executable(void **state)
 {
     struct maps maps;
 
     (void)state;
-    assert_int_equal(read_text("1000-2000 rw-p 00000000 00:00 0 \n", 100000, &maps, NULL), CPY_OK);
-    assert_int_equal(maps.count, 0);
+    assert_int_equal(read_text("1000-2000 r--p 00000000 fe:01 7 /a\n" /* as most linkers do */
+                               "2000-3000 r-xp 00001000 fe:01 7 /a\n"
+                               "3000-4000 r--p 00000000 fe:01 8 /b\n" /* as lld, if it is small */
+                               "4000-5000 r-xp 00000000 fe:01 8 /b\n"
+                               "5000-6000 r--p 00000000 fe:01 9 /c\n" /* its text was moved */
+                               "6000-7000 rwxp 00000000 00:00 0 \n"
+                               "7000-8000 r--p 00002000 fe:01 9 /c\n"
+                               "8000-9000 r--p 00000000 fe:01 7 /a\n" /* loaded a second time */
+                               "9000-a000 r-xp 00001000 fe:01 7 /a\n",
+                               1, &maps, NULL),
+                     CPY_OK);
+    assert_int_equal(maps.count, 5);
+    assert_string_equal(maps.maps[0].path, "/a");
+    assert_string_equal(maps.maps[1].path, "/b");
+    assert_string_equal(maps.maps[2].path, "/b");
+    assert_string_equal(maps.maps[3].path, "/c");
+    assert_true(maps.maps[4].start == 0x8000);
     maps_finish(&maps);
 }
 
-static void keeps_the_greatest_number_of_objects_and_no_more(void **state)
+static void reads_a_map_of_any_number_of_lines(void **state)
+{
+    static const char lines[] = "1000-2000 rw-p 00000000 00:00 0 \n"
+                                "2000-3000 r--p 00000000 00:00 0 \n"
+                                "3000-4000 r--s 00000000 fe:01 4711 /data/shard\n"
+                                "4000-5000 rw-s 00000000 00:01 4712 /dev/shm/tensor (deleted)\n";
+    static const size_t counts[] = {140000, 1000000};
+    struct maps maps;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(read_text(lines, counts[i] / 4, &maps, NULL), CPY_OK);
+        assert_int_equal(maps.count, 0);
+        assert_null(maps.maps);
+        assert_int_equal(maps.lines, counts[i]);
+        maps_finish(&maps);
+    }
+}
+
+static void names_the_bytes_that_it_keeps_at_most(void **state)
 {
     struct maps maps;
     struct err err = {""};
+    char text[128];
 
     (void)state;
-    assert_int_equal(read_text(START "/a\n", MAPS_MAX, &maps, &err), CPY_OK);
-    assert_int_equal(maps.count, MAPS_MAX);
+    assert_int_equal(read_text(START "/a\n", 65536, &maps, &err), CPY_OK);
+    assert_int_equal(maps.count, 65536);
+    assert_true(maps.bytes <= MAPS_BYTES_MAX);
     maps_finish(&maps);
-    assert_int_equal(read_text(START "/a\n", MAPS_MAX + 1, &maps, &err), CPY_NOMEM);
-    assert_string_equal(err.text, "its memory map is too large");
+    assert_int_equal(read_text(START "/a\n", 1000000, &maps, &err), CPY_FOREIGN);
+    (void)snprintf(text, sizeof(text),
+                   "its memory map has more loaded objects than 8 MiB hold: %zu so far",
+                   MAPS_BYTES_MAX / (sizeof(struct proc_map) + sizeof("/a")));
+    assert_string_equal(err.text, text);
 }
 
 static const struct proc_map *map_of(const struct maps *maps, const char *path)
@@ -133,8 +172,9 @@ static void reads_a_mapped_file_that_was_removed(void **state)
     (void)state;
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 8192), 0);
-    at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    at = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
     assert_true(at != MAP_FAILED);
+    assert_int_equal(mprotect((char *)at + 4096, 4096, PROT_READ | PROT_WRITE), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(fstat(fd, &st), 0);
     maps = read_own();
@@ -145,7 +185,7 @@ static void reads_a_mapped_file_that_was_removed(void **state)
     assert_true(map->inode == st.st_ino);
     assert_false(map->writable);
     maps_finish(&maps);
-    (void)munmap(at, 4096);
+    (void)munmap(at, 8192);
     (void)close(fd);
 }
 
@@ -203,8 +243,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_only_what_may_be_the_start_of_an_object),
         cmocka_unit_test(refuses_a_line_that_is_not_understood),
-        cmocka_unit_test(reads_a_map_of_many_lines),
-        cmocka_unit_test(keeps_the_greatest_number_of_objects_and_no_more),
+        cmocka_unit_test(keeps_an_object_whose_first_part_is_not_executable),
+        cmocka_unit_test(reads_a_map_of_any_number_of_lines),
+        cmocka_unit_test(names_the_bytes_that_it_keeps_at_most),
         cmocka_unit_test(reads_its_own_map),
         cmocka_unit_test(reads_a_mapped_file_that_was_removed),
         cmocka_unit_test(says_why_a_map_cannot_be_opened),
