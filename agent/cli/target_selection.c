@@ -39,6 +39,7 @@ static void name_target(const char *target, char *out, size_t size)
 bool target_selection_begin(struct target_selection *selection)
 {
     struct target_profile *profile = &selection->profile;
+    struct proc_stat stat;
 
     selection->info = proc_info_new();
     if (!selection->info)
@@ -48,6 +49,8 @@ bool target_selection_begin(struct target_selection *selection)
     } else if (selection->target) {
         name_target(selection->target, profile->service, sizeof(profile->service));
     } else {
+        if (proc_stat_read(selection->pid, &stat) == PROC_OK)
+            selection->start = stat.start;
         proc_info_begin(selection->info, selection->pid);
         naming_apply(&naming_usual, selection->info, profile);
     }
@@ -78,13 +81,45 @@ bool target_selection_choose(const struct target_selection *selection, pid_t pid
     return pid == selection->pid || (selection->children && proc_descends(pid, selection->pid));
 }
 
-bool target_selection_is_over(const struct target_selection *selection,
-                              const struct engine_stats *stats, uint64_t start_ns)
+/* True if process `pid` is there no more; its number may be another's. */
+static bool has_process_ended(const struct target_selection *selection)
 {
+    struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(selection->pid, &stat);
+
+    return rc == PROC_GONE ||
+           (rc == PROC_OK &&
+            (proc_stat_is_ended(&stat) || (selection->start && stat.start != selection->start)));
+}
+
+bool target_selection_is_over(struct target_selection *selection, const struct engine_stats *stats,
+                              uint64_t start_ns)
+{
+    const uint64_t now_ns = clock_mono_ns();
+
     if (selection->command)
         return selection->child.ended;
-    /* A process that was sampled and is gone, or cannot be sampled at all. */
-    return stats->sampling == 0 && (stats->attached > 0 || clock_mono_ns() - start_ns > NS_PER_S);
+    if (stats->sampling > 0 || selection->last_ns == 0)
+        selection->last_ns = stats->sampling > 0 ? now_ns : start_ns;
+    if (stats->sampling > 0)
+        return false;
+    /* One that lives may be sampled again soon: some samples failed, or it execs. */
+    return now_ns - selection->last_ns > NS_PER_S ||
+           (selection->pid && !selection->children && has_process_ended(selection));
+}
+
+void target_selection_explain_end(const struct target_selection *selection,
+                                  const struct engine_stats *stats, struct buf *out)
+{
+    if (!selection->pid)
+        return;
+    if (has_process_ended(selection))
+        buf_add_fmt(out, "pystrobe: process %d has ended\n", (int)selection->pid);
+    else
+        buf_add_fmt(out, "pystrobe: process %d goes on, but cannot be sampled any more: %s\n",
+                    (int)selection->pid,
+                    stats->last_error.text[0] ? stats->last_error.text
+                                              : cpy_rc_text(stats->last_rc));
 }
 
 /* Says that nothing was there that could be meant. */

@@ -24,6 +24,8 @@ struct target_selection {
     struct target_profile profile;
     struct proc_info *info; /* owned: for names */
     struct command child;   /* that the command became */
+    uint64_t start;         /* of process `pid`; 0: not known */
+    uint64_t last_ns;       /* monotonic: when something was sampled last; 0: never yet */
 };
 
 /* True if the words make sense together; else says what is wrong, as `command` (record, ...). */
@@ -37,9 +39,14 @@ MUST_CHECK bool target_selection_begin(struct target_selection *selection);
 MUST_CHECK bool target_selection_choose(const struct target_selection *selection, pid_t pid,
                                         struct target_profile *out);
 
-/* True once all that was meant has ended, or cannot be sampled at all. */
-MUST_CHECK bool target_selection_is_over(const struct target_selection *selection,
+/* True once all that was meant has ended, or could not be sampled for a second. */
+MUST_CHECK bool target_selection_is_over(struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
+
+/* Says why it is over, once target_selection_is_over has said so: a process that has ended is told
+ * from one that goes on, but cannot be sampled any more. */
+void target_selection_explain_end(const struct target_selection *selection,
+                                  const struct engine_stats *stats, struct buf *out);
 
 /* Says why nothing was sampled; gives the exit status. */
 int target_selection_explain_nothing(const struct target_selection *selection,

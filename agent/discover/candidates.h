@@ -33,6 +33,7 @@ struct candidate {
     enum candidate_state state;
     bool fixed;         /* never execs: a kernel thread */
     bool runs_deep;     /* `mark` is proc_exec_mark, not proc_exe_mark */
+    bool sampled;       /* it was counted as a process that is sampled */
     bool logged;        /* the log says why it cannot be sampled */
     uint64_t inode;     /* of /proc/PID; differs if the pid was reused */
     uint64_t mark;      /* tells the program that it runs from others, unless the kernel has loaded

@@ -170,14 +170,17 @@ void finder_put_off(struct finder *f, struct proc_id id, enum cpy_rc rc, const s
     log_unsampled_reason(f, c, rc, err, now_ns);
 }
 
-void finder_began(struct finder *f, struct proc_id id)
+bool finder_began(struct finder *f, struct proc_id id)
 {
     struct candidate *c = taken(f, id);
+    bool first = c && !c->sampled;
 
     if (!c)
-        return;
+        return false;
     c->wait_ns = 0;
     c->next_try_ns = clock_mono_ns() + TAKEN_CHECK_NS;
+    c->sampled = true;
+    return first;
 }
 
 void finder_ended(struct finder *f, struct proc_id id)
@@ -228,7 +231,7 @@ static uint64_t read_mark(struct finder *f, struct candidate *c)
  */
 static void store_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
 {
-    c->fixed = stat->is_kernels || stat->state == 'Z';
+    c->fixed = stat->is_kernels || proc_stat_is_ended(stat);
     c->runs_deep = false;
     c->marked_ns = clock_mono_ns();
     if (!proc_clock(c->id.pid, &c->clock))
@@ -395,6 +398,7 @@ static void examine_process_id(struct finder *f, struct candidate *c, pid_t pid,
     if (c && c->id.start != stat.start) { /* another process has the number now */
         begin_program(f, c, now_ns);
         c->id.start = stat.start;
+        c->sampled = false;
     } else if (!c) {
         c = add_new_candidate(f, (struct proc_id){pid, stat.start}, now_ns);
     } else if (c->inode != inode || !inode) { /* the kernel had forgotten its directory */

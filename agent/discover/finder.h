@@ -84,9 +84,11 @@ uint64_t finder_next_ns(const struct finder *finder);
 void finder_put_off(struct finder *finder, struct proc_id id, enum cpy_rc rc, const struct err *err,
                     uint64_t now_ns);
 
-/* A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
- * taken again. */
-void finder_began(struct finder *finder, struct proc_id id);
+/*
+ * A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
+ * taken again. True: for the first time, whatever programs it has run.
+ */
+bool finder_began(struct finder *finder, struct proc_id id);
 
 /* A process that was taken has ended, as its receiver reports. */
 void finder_ended(struct finder *finder, struct proc_id id);

@@ -33,6 +33,12 @@ MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
 /* Puts blanks in place of the 0 bytes between arguments. */
 void proc_join_arguments(char *text, size_t size);
 
+/*
+ * Reads a file of the process that is empty once its first thread has ended: through one that lives
+ * then. As proc_file_read otherwise.
+ */
+enum proc_rc proc_file_of(pid_t pid, const char *name, char *out, size_t size, size_t *out_size);
+
 /* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 

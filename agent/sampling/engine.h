@@ -108,7 +108,7 @@ struct engine_stats {
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
     uint64_t overflow;                /* stacks that the profile had no room for */
     size_t sampling;                  /* processes now */
-    uint64_t attached;                /* processes so far */
+    uint64_t attached;                /* processes so far, each once; 0 in a sampler */
     enum cpy_rc last_rc;              /* of the process that could not be opened last */
     struct err last_error;            /* why */
     enum ptrace_access last_access;   /* what kept us from it, if it was denied */

@@ -127,7 +127,8 @@ static enum cpy_rc check_identity(struct proc_id id)
 
     if (rc == PROC_FAILED)
         return CPY_NOMEM;
-    return rc == PROC_OK && stat.start == id.start && stat.state != 'Z' ? CPY_OK : CPY_GONE;
+    return rc == PROC_OK && stat.start == id.start && !proc_stat_is_ended(&stat) ? CPY_OK
+                                                                                 : CPY_GONE;
 }
 
 static uint64_t period_of(double rate_hz)
@@ -235,14 +236,13 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     service->split.max = profile->max_split;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
-    e->stats.attached++;
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, service->name);
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
     if (e->finder)
-        finder_began(e->finder, id);
+        e->stats.attached += finder_began(e->finder, id);
     else
         e->settings.callbacks->began(e->settings.ctx, id, cpy_info(opened)->version);
     return CPY_OK;
