@@ -245,6 +245,7 @@ static void write_service_profile(void *ctx, const struct service *service, uint
 static struct record_text text_of(const struct run *run)
 {
     struct record_text text = {.stats = engine_stats(run->engine),
+                               .refused = engine_refused(run->engine),
                                .elapsed_ns = clock_mono_ns() - run->start_ns,
                                .rate_hz = run->request->rate_hz,
                                .cpu_ns = run->cpu_ns,

@@ -115,6 +115,7 @@ bool top_live_slice(struct top_live *live)
     engine_end_interval(live->engine);
     live->slices++;
     live->info.processes = engine_stats(live->engine)->sampling;
+    live->info.refused = engine_refused(live->engine)->count;
     live->info.elapsed_ns = clock_mono_ns() - live->start_ns;
     live->info.ended = over;
     return !live->failed;
