@@ -16,9 +16,9 @@ enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
 /* Fields of a stat line that are read; 3 is the state. */
-enum { PARENT, FLAGS, THREADS, START, CPU, FIELDS };
+enum { PARENT, GROUP, SESSION, FLAGS, THREADS, START, CPU, FIELDS };
 
-static const int field_numbers[FIELDS] = {4, 9, 20, 22, 39};
+static const int field_numbers[FIELDS] = {4, 5, 6, 9, 20, 22, 39};
 
 /* Fields that an exec sets, and a program hardly changes: code from, to, stack, data from, to,
  * heap, environment from, to. Not those of the arguments: programs put titles there. */
@@ -54,6 +54,8 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
     size = (size_t)(end - name - 1);
     *out = (struct proc_stat){.state = end[2],
                               .parent = (pid_t)numbers[PARENT],
+                              .group = (pid_t)numbers[GROUP],
+                              .session = (pid_t)numbers[SESSION],
                               .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
                               .threads = numbers[THREADS],
                               .start = numbers[START],

@@ -14,7 +14,7 @@
 #include "base/proc_file.h"
 
 struct proc_stat {
-    pid_t parent;
+    pid_t parent, group, session;
     uint64_t start;  /* clock ticks after boot */
     size_t threads;  /* of the process */
     int cpu;         /* where it ran last */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "agent/host/escape.h"
 #include "agent/report/report.h"
 #include "agent/sampling/stats.h"
 #include "base/time_units.h"
@@ -82,7 +83,7 @@ void record_text_refused(const struct refused *refused, struct buf *out)
         process = &refused->list[i];
         cure = is_new_reason(refused, i) ? ptrace_access_cure(process->access) : "";
         buf_add_fmt(out, "pystrobe: not sampled: process %d (", (int)process->id.pid);
-        report_text(process->command[0] ? process->command : "?", out);
+        escape_add_str(out, process->command[0] ? process->command : "?");
         buf_add_fmt(out, "): %s%s%s\n", ptrace_access_text(process->access), cure[0] ? "; " : "",
                     cure);
     }

@@ -97,8 +97,7 @@ static bool choose_recorded(void *ctx, pid_t pid, const struct proc_stat *stat,
     const struct run *run = ctx;
     char id[16];
 
-    (void)stat;
-    if (!target_selection_choose(run->selection, pid, out))
+    if (!target_selection_choose(run->selection, pid, stat, out))
         return false;
     (void)snprintf(id, sizeof(id), "%d", (int)pid);
     if (run->request->each)
@@ -318,6 +317,7 @@ static void print_stats(const struct run *run)
 
     buf_init(&out, STATS_MAX);
     record_text_summary(&text, &out);
+    target_selection_explain_descent(run->selection, &out);
     if (run->over)
         target_selection_explain_end(run->selection, text.stats, &out);
     if (run->request->stats == RECORD_STATS_TEXT)

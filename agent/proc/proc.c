@@ -16,6 +16,8 @@
 #include "base/hash.h"
 #include "base/time_units.h"
 
+#define TICK_NS (NS_PER_S / 100) /* USER_HZ is 100 everywhere */
+
 enum { ANCESTORS_MAX = 256 };
 
 uint64_t proc_mapped(pid_t pid)
@@ -124,15 +126,24 @@ bool proc_clock_ns(clockid_t clock, uint64_t *out)
     return true;
 }
 
-uint64_t proc_age_ns(uint64_t start)
+static uint64_t ns_after_boot(void)
 {
-    const uint64_t hundredth = NS_PER_S / 100; /* USER_HZ is 100 everywhere */
     struct timespec now = {0};
-    uint64_t now_ns;
 
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    now_ns = timespec_to_ns(now);
-    return now_ns / hundredth > start ? now_ns - start * hundredth : 0;
+    return timespec_to_ns(now);
+}
+
+uint64_t proc_ticks_now(void)
+{
+    return ns_after_boot() / TICK_NS;
+}
+
+uint64_t proc_age_ns(uint64_t start)
+{
+    const uint64_t now_ns = ns_after_boot();
+
+    return now_ns / TICK_NS > start ? now_ns - start * TICK_NS : 0;
 }
 
 enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)

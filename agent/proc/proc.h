@@ -64,6 +64,9 @@ MUST_CHECK bool proc_clock(pid_t pid, clockid_t *out);
 /* Reads it. False: the process is gone. Cost: one short system call. */
 MUST_CHECK bool proc_clock_ns(clockid_t clock, uint64_t *out);
 
+/* The clock ticks after boot now, as in struct proc_stat. */
+uint64_t proc_ticks_now(void);
+
 /* How long ago it is that something started, in clock ticks after boot; rounded up to a tick. */
 uint64_t proc_age_ns(uint64_t start);
 

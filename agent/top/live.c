@@ -17,8 +17,7 @@ static bool choose_selected_process(void *ctx, pid_t pid, const struct proc_stat
 {
     const struct top_live *live = ctx;
 
-    (void)stat;
-    return target_selection_choose(live->selection, pid, out);
+    return target_selection_choose(live->selection, pid, stat, out);
 }
 
 /* Adds what a service's processes did in a slice. */

@@ -13,7 +13,14 @@
 
 enum { READ_THREADS_MAX = 8 }; /* threads that are tried for one read */
 
-/* Memory is read through a thread. The first one of a process may end before the others. */
+/*
+ * Memory is read through a thread. The first one of a process may end before the others.
+ *
+ * Cache: the thread through which a process is read
+ * Key:   the kernel's thread id (`tid`)
+ * Ends:  when a read says that the thread has ended, or the id is of no thread of the process
+ * Test:  tests/unit/unwind/read/test_mem.c: reads_a_process_until_its_last_thread_ends
+ */
 struct process_mem {
     struct mem mem;
     pid_t pid;

@@ -239,13 +239,15 @@ static void cuts_a_name_that_is_too_long(void **state)
 
     (void)state;
     (void)snprintf(text, sizeof(text),
-                   "1 (%0200d) S 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 99 0 0 0 11 0 12 0 0 0 0 0 0 "
+                   "1 (%0200d) S 7 8 9 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 99 0 0 0 11 0 12 0 0 0 0 0 0 "
                    "0 0 0 0 5 0\n",
                    0);
     assert_true(proc_stat_parse(text, &stat));
     assert_int_equal(strlen(stat.name), sizeof(stat.name) - 1);
     assert_int_equal(stat.state, 'S');
     assert_int_equal(stat.parent, 7);
+    assert_int_equal(stat.group, 8);
+    assert_int_equal(stat.session, 9);
     assert_int_equal(stat.threads, 3);
     assert_int_equal(stat.start, 99);
     assert_int_equal(stat.cpu, 5);

@@ -66,7 +66,7 @@ static void the_summary_names_what_could_not_be_read(void **state)
         "99.0% of it on stacks that were seen\n"
         "pystrobe: not sampled: process 7 (python3 a.py): kernel.yama.ptrace_scope is 2, which "
         "forbids it without the capability; give pystrobe CAP_SYS_PTRACE\n"
-        "pystrobe: not sampled: process 8 (evil?[31m): kernel.yama.ptrace_scope is 2, which "
+        "pystrobe: not sampled: process 8 (evil\\x1b[31m): kernel.yama.ptrace_scope is 2, which "
         "forbids it without the capability\n"
         "pystrobe: not sampled: process 9 (?): it belongs to another user; run pystrobe as root, "
         "as that user, or with CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)\n");
