@@ -10,7 +10,7 @@
 
 struct descendants {
     struct proc_stat root;
-    pid_t root_pid;
+    pid_t root_pid;       /* 0: it has ended, and its number is another's */
     struct proc_id *list; /* owned; start 0: not looked at yet */
     size_t count, capacity;
     uint64_t begun; /* clock ticks after boot: from then on the kernel reports */
@@ -98,6 +98,8 @@ void descendants_note(struct descendants *d, pid_t parent, pid_t child)
 {
     struct proc_id *known = find_descendant(d, child);
 
+    if (child == d->root_pid)
+        d->root_pid = 0; /* it has ended, and its number is another's */
     if (is_known(d, parent))
         add_known(d, (struct proc_id){child, 0});
     else if (known)
@@ -129,6 +131,23 @@ static bool holds_known(struct descendants *d, pid_t pid, const struct proc_stat
     return known != NULL;
 }
 
+/* True if that process is the root: its number may be another's by now. */
+static bool is_root(const struct descendants *d, pid_t pid)
+{
+    struct proc_stat stat;
+
+    return pid == d->root_pid && proc_stat_read(pid, &stat) == PROC_OK &&
+           stat.start == d->root.start;
+}
+
+static bool is_child_of_known(struct descendants *d, const struct proc_stat *stat)
+{
+    struct proc_stat parent;
+
+    return find_descendant(d, stat->parent) && proc_stat_read(stat->parent, &parent) == PROC_OK &&
+           holds_known(d, stat->parent, &parent);
+}
+
 /*
  * True if its parent has ended, and it is in a process group of ours. The kernel gives an orphan to
  * an ancestor of its parent, init as a rule. What the root's own parent has may be that one's
@@ -144,10 +163,11 @@ static bool is_orphan_of_group(const struct descendants *d, const struct proc_st
            (stat->parent == 1 || proc_descends(d->root_pid, stat->parent));
 }
 
-static enum descent find_by_kinship(const struct descendants *d, pid_t pid,
-                                    const struct proc_stat *stat)
+static enum descent find_by_kinship(struct descendants *d, pid_t pid, const struct proc_stat *stat)
 {
-    if (proc_descends(pid, d->root_pid) || is_known(d, stat->parent))
+    if (is_root(d, d->root_pid) && proc_descends(pid, d->root_pid))
+        return DESCENT_SURE;
+    if (is_child_of_known(d, stat))
         return DESCENT_SURE;
     if (stat->start < d->root.start)
         return DESCENT_NONE;
@@ -163,7 +183,7 @@ enum descent descendants_find(struct descendants *d, pid_t pid, const struct pro
     enum descent descent;
 
     descendants_update(d);
-    if (pid == d->root_pid)
+    if (is_root(d, pid))
         return DESCENT_NONE;
     if (holds_known(d, pid, stat))
         return DESCENT_SURE;

@@ -194,6 +194,9 @@ static void forgets_a_number_that_another_parent_uses_again(void **state)
     assert_int_equal(proc_stat_read(other, &stat), PROC_OK);
     stat.start++;
     assert_int_equal(descendants_find(descendants, other, &stat), DESCENT_NONE);
+    descendants_note(descendants, 1, family.root); /* from now on it is not the root */
+    descendants_note(descendants, family.root, other);
+    assert_int_equal(find(descendants, other), DESCENT_NONE);
     descendants_free(descendants);
     end(&family);
 }
