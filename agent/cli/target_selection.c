@@ -173,7 +173,7 @@ static void explain_left_behind(struct buf *out)
         proc_command_line(pids[i], command);
         buf_add_str(out, "pystrobe: the command has ended; ");
         add_process_name(pids[i], command, out);
-        buf_add_str(out, ", which it has started, goes on and is not recorded any more\n");
+        buf_add_str(out, ", which it has started, goes on and is not sampled any more\n");
     }
     if (count > LIKELY_MAX)
         buf_add_fmt(out, "pystrobe: and so do %zu others\n", count - LIKELY_MAX);

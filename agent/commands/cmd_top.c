@@ -276,12 +276,13 @@ static int start_command(struct run *run, const sigset_t *mask)
 }
 
 /* Says what was not in the view, now that the terminal is free. */
-static void print_refused(const struct run *run)
+static void print_missing(const struct run *run)
 {
     struct buf out;
 
     buf_init(&out, PLAIN_MAX);
     record_text_refused(engine_refused(run->live.engine), &out);
+    target_selection_explain_descent(run->selection, &out);
     if (!buf_failed(&out))
         (void)fwrite(out.data, 1, out.size, stderr);
     buf_finish(&out);
@@ -296,7 +297,7 @@ static int run_live(struct run *run)
         return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine));
     if (next == NEXT_GO_ON)
         next = run->request->iterations ? show_as_text(run) : show_on_screen(run);
-    print_refused(run);
+    print_missing(run);
     return next == NEXT_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 
