@@ -3,6 +3,7 @@
 #include "base/proc_stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@ enum { STAT_BYTES = 1024, SMALL_BYTES = 256 };
 #define PF_KTHREAD 0x00200000UL /* include/linux/sched.h: one of the kernel's own */
 
 /* Fields of a stat line that are read; 3 is the state. */
-enum { PARENT, FLAGS, THREADS, START, CPU, FIELDS };
+enum { PARENT, GROUP, SESSION, FLAGS, THREADS, START, CPU, FIELDS };
 
-static const int field_numbers[FIELDS] = {4, 9, 20, 22, 39};
+static const int field_numbers[FIELDS] = {4, 5, 6, 9, 20, 22, 39};
 
 /* Fields that an exec sets, and a program hardly changes: code from, to, stack, data from, to,
  * heap, environment from, to. Not those of the arguments: programs put titles there. */
@@ -52,6 +53,8 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
     size = (size_t)(end - name - 1);
     *out = (struct proc_stat){.state = end[2],
                               .parent = (pid_t)numbers[PARENT],
+                              .group = (pid_t)numbers[GROUP],
+                              .session = (pid_t)numbers[SESSION],
                               .is_kernels = (numbers[FLAGS] & PF_KTHREAD) != 0,
                               .threads = numbers[THREADS],
                               .start = numbers[START],
@@ -82,6 +85,74 @@ enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_stat *out)
     return parsed(rc, text, out);
 }
 
+bool proc_stat_is_ended(const struct proc_stat *stat)
+{
+    return stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);
+}
+
+/* Reads the stat of a process, or thread, and closes its file. */
+static enum proc_rc read_stat_file(int fd, struct proc_stat *out)
+{
+    enum proc_rc rc = fd < 0 ? proc_rc_of_errno(errno) : proc_stat_reread(fd, out);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+/* The search for a thread that lives. */
+struct living_search {
+    int at_fd; /* borrowed: `dir` is below it */
+    const char *dir;
+    pid_t found; /* 0: none so far */
+};
+
+static bool is_living(const struct proc_stat *stat)
+{
+    return stat->state != 'Z' && stat->state != 'X';
+}
+
+static bool try_living(void *ctx, pid_t tid, uint64_t inode)
+{
+    struct living_search *search = ctx;
+    struct proc_stat stat;
+    int fd = proc_file_open(search->at_fd, "%s/task/%d/stat", search->dir, (int)tid);
+
+    (void)inode;
+    if (read_stat_file(fd, &stat) == PROC_OK && is_living(&stat))
+        search->found = tid;
+    return search->found == 0;
+}
+
+/* The first thread that lives, of a process the first of whose threads does not; 0: as a rule. */
+static pid_t other_living(int at_fd, const char *dir)
+{
+    struct living_search search = {at_fd, dir, 0};
+    struct proc_stat stat;
+
+    if (read_stat_file(proc_file_open(at_fd, "%s/stat", dir), &stat) == PROC_OK &&
+        !is_living(&stat) && !proc_stat_is_ended(&stat))
+        (void)proc_file_each_id(proc_file_open(at_fd, "%s/task", dir), try_living, &search);
+    return search.found;
+}
+
+pid_t proc_living_thread(pid_t pid)
+{
+    char dir[32];
+    pid_t other;
+
+    (void)snprintf(dir, sizeof(dir), "/proc/%d", (int)pid);
+    other = other_living(AT_FDCWD, dir);
+    return other ? other : pid;
+}
+
+int proc_living_dir(int proc_fd)
+{
+    const pid_t other = other_living(proc_fd, ".");
+
+    return other ? proc_file_open(proc_fd, "task/%d", (int)other) : proc_file_open(proc_fd, ".");
+}
+
 enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out)
 {
     char text[STAT_BYTES];
@@ -90,6 +161,9 @@ enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out)
     enum proc_rc rc =
         parsed(proc_file_read(text, sizeof(text), NULL, "/proc/%d/stat", (int)pid), text, &stat);
 
+    if (rc == PROC_OK && !is_living(&stat))
+        rc =
+            proc_file_read(text, sizeof(text), NULL, "/proc/%d/stat", (int)proc_living_thread(pid));
     if (rc != PROC_OK)
         return rc;
     (void)read_fields(text, placed_fields, PLACED_FIELDS, placed); /* qemu-user has 44 fields */
@@ -139,6 +213,9 @@ enum proc_rc proc_statm_read(pid_t pid, struct proc_statm *out)
     char text[SMALL_BYTES], *at;
     enum proc_rc rc = proc_file_read(text, sizeof(text), NULL, "/proc/%d/statm", (int)pid);
 
+    if (rc == PROC_OK && text[0] == '0') /* it maps nothing: a zombie, or one of the kernel's */
+        rc = proc_file_read(text, sizeof(text), NULL, "/proc/%d/statm",
+                            (int)proc_living_thread(pid));
     if (rc != PROC_OK)
         return rc;
     out->size = strtoull(text, &at, 10);

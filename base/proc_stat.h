@@ -14,7 +14,7 @@
 #include "base/proc_file.h"
 
 struct proc_stat {
-    pid_t parent;
+    pid_t parent, group, session;
     uint64_t start;  /* clock ticks after boot */
     size_t threads;  /* of the process */
     int cpu;         /* where it ran last */
@@ -49,6 +49,26 @@ MUST_CHECK enum proc_rc proc_stat_read_thread(pid_t pid, pid_t tid, struct proc_
  * the process it knows the kernel's name of it only.
  */
 MUST_CHECK enum proc_rc proc_exec_mark(pid_t pid, uint64_t *out);
+
+/*
+ * True if a process has ended and waits for its parent. A zombie need not have: once the first
+ * thread has called pthread_exit, the kernel calls the process a zombie while others go on.
+ */
+MUST_CHECK bool proc_stat_is_ended(const struct proc_stat *stat);
+
+/*
+ * A thread of a process that has not ended: the first, `pid`, as a rule. Through a thread that has,
+ * the kernel shows neither memory nor maps, arguments, environment, root or executable.
+ * /proc/TID has all files that /proc/PID has.
+ *
+ * Gives: `pid` if none lives, or it cannot be told.
+ * Cost:  one stat file; if the first thread has ended, one more for each thread up to the one.
+ */
+MUST_CHECK pid_t proc_living_thread(pid_t pid);
+
+/* The same as an open directory of the thread, below a process's /proc directory; `proc_fd` opened
+ * once more if it is the first. Gives a descriptor; -1: errno says why. */
+MUST_CHECK int proc_living_dir(int proc_fd);
 
 /* Reads an open stat, or schedstat, again from its start. */
 MUST_CHECK enum proc_rc proc_stat_reread(int fd, struct proc_stat *out);

@@ -63,7 +63,10 @@ enum cpy_rc cpy_memory_open(pid_t pid, struct mem **out, struct err *err)
     if (rc != CPY_OK)
         return rc;
     rc = mem_open_process(pid, proc_fd, out, err);
-    (void)close(proc_fd);
+    if (rc == CPY_OK)
+        mem_own_dir(*out);
+    else
+        (void)close(proc_fd);
     return rc;
 }
 

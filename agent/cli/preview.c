@@ -117,7 +117,7 @@ static void preview_process(struct sight *sight, pid_t pid)
     enum cpy_rc rc;
     bool wanted;
 
-    if (proc_stat_read(pid, &stat) != PROC_OK || stat.state == 'Z')
+    if (proc_stat_read(pid, &stat) != PROC_OK || proc_stat_is_ended(&stat))
         return;
     if (stat.is_kernels) {
         sight->others++;

@@ -5,9 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "agent/host/escape.h"
 #include "agent/report/report.h"
 #include "agent/sampling/stats.h"
 #include "base/time_units.h"
+
+enum { REFUSED_SHOWN = 8 };
 
 static double seconds(uint64_t ns)
 {
@@ -61,6 +64,34 @@ static void add_rate(const struct record_text *text, struct buf *out)
                 text->rate_hz);
 }
 
+/* True if that process is the first on the list with its reason. */
+static bool is_new_reason(const struct refused *refused, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (refused->list[i].access == refused->list[index].access)
+            return false;
+    return true;
+}
+
+void record_text_refused(const struct refused *refused, struct buf *out)
+{
+    const size_t shown = refused->count < REFUSED_SHOWN ? refused->count : REFUSED_SHOWN;
+    const struct refused_process *process;
+    const char *cure;
+
+    for (size_t i = 0; i < shown; i++) {
+        process = &refused->list[i];
+        cure = is_new_reason(refused, i) ? ptrace_access_cure(process->access) : "";
+        buf_add_fmt(out, "pystrobe: not sampled: process %d (", (int)process->id.pid);
+        escape_add_str(out, process->command[0] ? process->command : "?");
+        buf_add_fmt(out, "): %s%s%s\n", ptrace_access_text(process->access), cure[0] ? "; " : "",
+                    cure);
+    }
+    if (refused->count > shown)
+        buf_add_fmt(out, "pystrobe: not sampled: %zu %s that could not be read\n",
+                    refused->count - shown, refused->more ? "or more others" : "others");
+}
+
 void record_text_summary(const struct record_text *text, struct buf *out)
 {
     const struct engine_stats *stats = text->stats;
@@ -72,7 +103,9 @@ void record_text_summary(const struct record_text *text, struct buf *out)
     stats_dropped(stats, &text->unwinder, out);
     buf_add_str(out, "\n");
     add_rate(text, out);
-    buf_add_fmt(out, "; %.2f s of CPU, %.1f%% of it on stacks that were seen\n",
+    buf_add_fmt(out, "; %.2f s of CPU%s, %.1f%% of it on stacks that were seen\n",
                 seconds((uint64_t)text->cpu_ns),
+                text->refused->count > 0 ? " of what could be read" : "",
                 text->cpu_ns > 0 ? 100 * (double)seen_ns / (double)text->cpu_ns : 100.0);
+    record_text_refused(text->refused, out);
 }

@@ -10,6 +10,7 @@
 /* What is known of a recording. */
 struct record_text {
     const struct engine_stats *stats; /* borrowed */
+    const struct refused *refused;    /* borrowed */
     struct cpy_stats unwinder;
     uint64_t elapsed_ns;
     double rate_hz;                /* asked for */
@@ -23,7 +24,12 @@ struct record_text {
 void record_text_progress(const struct record_text *text, const struct service *services,
                           struct buf *out);
 
-/* Appends what was sampled, what was dropped and why, and how much of the CPU time was seen. */
+/* Appends what was sampled, what was dropped and why, how much of the CPU time was seen, and which
+ * processes are not in it. */
 void record_text_summary(const struct record_text *text, struct buf *out);
+
+/* Appends a line for each process that could not be read, with the reason, the first few of them,
+ * and the remedy for each reason once. */
+void record_text_refused(const struct refused *refused, struct buf *out);
 
 #endif

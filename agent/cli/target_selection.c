@@ -8,8 +8,11 @@
 #include "agent/cli/options.h"
 #include "agent/discover/naming.h"
 #include "agent/host/clock.h"
+#include "agent/host/escape.h"
 #include "agent/host/exits.h"
 #include "base/file.h"
+
+enum { COMMAND_SHOWN = 80 };
 
 bool target_selection_fits(const struct target_selection *selection, const char *command)
 {
@@ -39,6 +42,7 @@ static void name_target(const char *target, char *out, size_t size)
 bool target_selection_begin(struct target_selection *selection)
 {
     struct target_profile *profile = &selection->profile;
+    struct proc_stat stat;
 
     selection->info = proc_info_new();
     if (!selection->info)
@@ -48,6 +52,11 @@ bool target_selection_begin(struct target_selection *selection)
     } else if (selection->target) {
         name_target(selection->target, profile->service, sizeof(profile->service));
     } else {
+        if (proc_stat_read(selection->pid, &stat) == PROC_OK)
+            selection->start = stat.start;
+        selection->descendants = selection->children ? descendants_new(selection->pid) : NULL;
+        if (selection->children && !selection->descendants)
+            return false;
         proc_info_begin(selection->info, selection->pid);
         naming_apply(&naming_usual, selection->info, profile);
     }
@@ -67,24 +76,121 @@ static bool matches_target_name(const struct target_selection *selection, pid_t 
            strcmp(profile.service, selection->target) == 0;
 }
 
-bool target_selection_choose(const struct target_selection *selection, pid_t pid,
-                             struct target_profile *out)
+/* Notes a process that is not known for sure. */
+static void note_likely(struct target_selection *selection, pid_t pid)
+{
+    struct likely_descendant *likely = &selection->likely[selection->likely_count];
+    char command[PROC_COMMAND_MAX] = "";
+
+    if (selection->likely_count == LIKELY_MAX)
+        return;
+    proc_command_line(pid, command);
+    likely->pid = pid;
+    (void)snprintf(likely->command, sizeof(likely->command), "%s", command);
+    selection->likely_count++;
+}
+
+static bool is_descendant(struct target_selection *selection, pid_t pid,
+                          const struct proc_stat *stat)
+{
+    const enum descent descent = descendants_find(selection->descendants, pid, stat);
+
+    if (descent == DESCENT_LIKELY)
+        note_likely(selection, pid);
+    return descent != DESCENT_NONE;
+}
+
+bool target_selection_choose(struct target_selection *selection, pid_t pid,
+                             const struct proc_stat *stat, struct target_profile *out)
 {
     *out = selection->profile;
     if (selection->command)
         return command_is_ours(pid);
     if (selection->target)
         return matches_target_name(selection, pid);
-    return pid == selection->pid || (selection->children && proc_descends(pid, selection->pid));
+    return pid == selection->pid || (selection->children && is_descendant(selection, pid, stat));
 }
 
-bool target_selection_is_over(const struct target_selection *selection,
-                              const struct engine_stats *stats, uint64_t start_ns)
+/* True if process `pid` is there no more; its number may be another's. */
+static bool has_process_ended(const struct target_selection *selection)
 {
+    struct proc_stat stat;
+    enum proc_rc rc = proc_stat_read(selection->pid, &stat);
+
+    return rc == PROC_GONE ||
+           (rc == PROC_OK &&
+            (proc_stat_is_ended(&stat) || (selection->start && stat.start != selection->start)));
+}
+
+bool target_selection_is_over(struct target_selection *selection, const struct engine_stats *stats,
+                              uint64_t start_ns)
+{
+    const uint64_t now_ns = clock_mono_ns();
+
     if (selection->command)
         return selection->child.ended;
-    /* A process that was sampled and is gone, or cannot be sampled at all. */
-    return stats->sampling == 0 && (stats->attached > 0 || clock_mono_ns() - start_ns > NS_PER_S);
+    if (selection->descendants)
+        descendants_update(selection->descendants);
+    if (stats->sampling > 0 || selection->last_ns == 0)
+        selection->last_ns = stats->sampling > 0 ? now_ns : start_ns;
+    if (stats->sampling > 0)
+        return false;
+    /* One that lives may be sampled again soon: some samples failed, or it execs. */
+    return now_ns - selection->last_ns > NS_PER_S ||
+           (selection->pid && !selection->children && has_process_ended(selection));
+}
+
+void target_selection_explain_end(const struct target_selection *selection,
+                                  const struct engine_stats *stats, struct buf *out)
+{
+    if (!selection->pid)
+        return;
+    if (has_process_ended(selection))
+        buf_add_fmt(out, "pystrobe: process %d has ended\n", (int)selection->pid);
+    else
+        buf_add_fmt(out, "pystrobe: process %d goes on, but cannot be sampled any more: %s\n",
+                    (int)selection->pid,
+                    stats->last_error.text[0] ? stats->last_error.text
+                                              : cpy_rc_text(stats->last_rc));
+}
+
+/* Names a process by its number and its command line, cut. */
+static void add_process_name(pid_t pid, const char *command, struct buf *out)
+{
+    buf_add_fmt(out, "process %d (", (int)pid);
+    escape_add(out, command, strnlen(command, COMMAND_SHOWN));
+    buf_add_str(out, ")");
+}
+
+/* The descendants of a command that go on. */
+static void explain_left_behind(struct buf *out)
+{
+    pid_t pids[LIKELY_MAX];
+    char command[PROC_COMMAND_MAX];
+    size_t count = command_descendants(pids, LIKELY_MAX);
+
+    for (size_t i = 0; i < count && i < LIKELY_MAX; i++) {
+        proc_command_line(pids[i], command);
+        buf_add_str(out, "pystrobe: the command has ended; ");
+        add_process_name(pids[i], command, out);
+        buf_add_str(out, ", which it has started, goes on and is not sampled any more\n");
+    }
+    if (count > LIKELY_MAX)
+        buf_add_fmt(out, "pystrobe: and so do %zu others\n", count - LIKELY_MAX);
+}
+
+void target_selection_explain_descent(const struct target_selection *selection, struct buf *out)
+{
+    if (selection->command && selection->child.ended)
+        explain_left_behind(out);
+    for (size_t i = 0; i < selection->likely_count; i++) {
+        buf_add_str(out, "pystrobe: ");
+        add_process_name(selection->likely[i].pid, selection->likely[i].command, out);
+        buf_add_str(out, " is taken for a descendant by its process group: its parent has ended\n");
+    }
+    if (selection->descendants && !descendants_are_reported(selection->descendants))
+        buf_add_str(out, "pystrobe: the kernel did not report all processes that were started: "
+                         "descendants whose parents ended at once may be missing\n");
 }
 
 /* Says that nothing was there that could be meant. */
@@ -120,6 +226,8 @@ int target_selection_explain_nothing(const struct target_selection *selection,
 
 void target_selection_finish(struct target_selection *selection)
 {
+    descendants_free(selection->descendants);
+    selection->descendants = NULL;
     proc_info_free(selection->info);
     selection->info = NULL;
 }

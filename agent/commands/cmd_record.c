@@ -75,6 +75,7 @@ struct run {
     struct buf bytes;                   /* owned: a profile as it is written */
     int64_t cpu_ns, unseen_cpu_ns;      /* of the profiles */
     size_t written;                     /* files */
+    bool over;                          /* what was meant has ended, or cannot be sampled */
     bool any, failed;                   /* there was a profile; one could not be written */
     uint32_t reported_missing;          /* what the Pythons lack, as far as it was said */
     uint64_t start_ns;
@@ -97,8 +98,7 @@ static bool choose_recorded(void *ctx, pid_t pid, const struct proc_stat *stat,
     const struct run *run = ctx;
     char id[16];
 
-    (void)stat;
-    if (!target_selection_choose(run->selection, pid, out))
+    if (!target_selection_choose(run->selection, pid, stat, out))
         return false;
     (void)snprintf(id, sizeof(id), "%d", (int)pid);
     if (run->request->each)
@@ -245,6 +245,7 @@ static void write_service_profile(void *ctx, const struct service *service, uint
 static struct record_text text_of(const struct run *run)
 {
     struct record_text text = {.stats = engine_stats(run->engine),
+                               .refused = engine_refused(run->engine),
                                .elapsed_ns = clock_mono_ns() - run->start_ns,
                                .rate_hz = run->request->rate_hz,
                                .cpu_ns = run->cpu_ns,
@@ -280,6 +281,12 @@ static bool handle_record_signal(struct run *run, const struct signalfd_siginfo 
     return info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM;
 }
 
+static bool is_over(struct run *run)
+{
+    run->over = target_selection_is_over(run->selection, engine_stats(run->engine), run->start_ns);
+    return run->over;
+}
+
 static bool record(struct run *run)
 {
     uint64_t end_ns =
@@ -288,7 +295,7 @@ static bool record(struct run *run)
     enum engine_event event;
     uint64_t until;
 
-    while (!target_selection_is_over(run->selection, engine_stats(run->engine), run->start_ns)) {
+    while (!is_over(run)) {
         until = clock_mono_ns() + PROGRESS_NS;
         event = engine_run(run->engine, until < end_ns ? until : end_ns, &info);
         if (event == ENGINE_FAILED)
@@ -311,6 +318,9 @@ static void print_stats(const struct run *run)
 
     buf_init(&out, STATS_MAX);
     record_text_summary(&text, &out);
+    target_selection_explain_descent(run->selection, &out);
+    if (run->over)
+        target_selection_explain_end(run->selection, text.stats, &out);
     if (run->request->stats == RECORD_STATS_TEXT)
         stats_text(text.stats->samples, &text.unwinder, &out);
     else if (run->request->stats == RECORD_STATS_JSON)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/cli/option_table.h"
+#include "agent/cli/record_text.h"
 #include "agent/commands/commands.h"
 #include "agent/dump/read_watchdog.h"
 #include "agent/host/clock.h"
@@ -275,6 +276,19 @@ static int start_command(struct run *run, const sigset_t *mask)
     return status;
 }
 
+/* Says what was not in the view, now that the terminal is free. */
+static void print_missing(const struct run *run)
+{
+    struct buf out;
+
+    buf_init(&out, PLAIN_MAX);
+    record_text_refused(engine_refused(run->live.engine), &out);
+    target_selection_explain_descent(run->selection, &out);
+    if (!buf_failed(&out))
+        (void)fwrite(out.data, 1, out.size, stderr);
+    buf_finish(&out);
+}
+
 /* Samples and shows until it is over. Gives the exit status of top itself. */
 static int run_live(struct run *run)
 {
@@ -284,6 +298,7 @@ static int run_live(struct run *run)
         return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine));
     if (next == NEXT_GO_ON)
         next = run->request->iterations ? show_as_text(run) : show_on_screen(run);
+    print_missing(run);
     return next == NEXT_FAILED ? EXIT_FAILED : EXIT_OK;
 }
 

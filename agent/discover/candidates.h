@@ -34,6 +34,7 @@ struct candidate {
     bool fixed;         /* never execs: a kernel thread */
     bool runs_deep;     /* `mark` is proc_exec_mark, not proc_exe_mark */
     uint8_t left_out;   /* why it cannot be sampled: see finder_stats; 0: it can, or is unwanted */
+    bool sampled;       /* it was counted as a process that is sampled */
     bool logged;        /* the log says why it cannot be sampled */
     uint64_t inode;     /* of /proc/PID; differs if the pid was reused */
     uint64_t mark;      /* tells the program that it runs from others, unless the kernel has loaded

@@ -235,15 +235,18 @@ static void note_room(struct finder *f)
         candidates_each(&f->candidates, retry_if_short, NULL);
 }
 
-void finder_began(struct finder *f, struct proc_id id)
+bool finder_began(struct finder *f, struct proc_id id)
 {
     struct candidate *c = taken(f, id);
+    bool first = c && !c->sampled;
 
     if (!c)
-        return;
+        return false;
     set_left_out(f, c, 0);
     c->wait_ns = 0;
     c->next_try_ns = clock_mono_ns() + TAKEN_CHECK_NS;
+    c->sampled = true;
+    return first;
 }
 
 void finder_ended(struct finder *f, struct proc_id id)
@@ -298,7 +301,7 @@ static uint64_t read_mark(struct finder *f, struct candidate *c)
  */
 static void store_mark(struct finder *f, struct candidate *c, const struct proc_stat *stat)
 {
-    c->fixed = stat->is_kernels || stat->state == 'Z';
+    c->fixed = stat->is_kernels || proc_stat_is_ended(stat);
     c->runs_deep = false;
     c->marked_ns = clock_mono_ns();
     if (!proc_clock(c->id.pid, &c->clock))
@@ -466,6 +469,7 @@ static void examine_process_id(struct finder *f, struct candidate *c, pid_t pid,
     if (c && c->id.start != stat.start) { /* another process has the number now */
         begin_program(f, c, now_ns);
         c->id.start = stat.start;
+        c->sampled = false;
     } else if (!c) {
         c = add_new_candidate(f, (struct proc_id){pid, stat.start}, now_ns);
     } else if (c->inode != inode || !inode) { /* the kernel had forgotten its directory */

@@ -101,9 +101,11 @@ void finder_refuse(struct finder *finder, struct proc_id id, const struct err *e
 /* The metric label of a reason, e.g. "nomem", "budget". Never NULL. */
 const char *finder_reason_label(size_t reason);
 
-/* A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
- * taken again. */
-void finder_began(struct finder *finder, struct proc_id id);
+/*
+ * A process that was taken is sampled: resets its backoff, so that after a later failure it is soon
+ * taken again. True: for the first time, whatever programs it has run.
+ */
+bool finder_began(struct finder *finder, struct proc_id id);
 
 /* A process that was taken has ended, as its receiver reports. */
 void finder_ended(struct finder *finder, struct proc_id id);

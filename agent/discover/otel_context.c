@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/proc_file.h"
 #include "base/proc_map.h"
+#include "base/proc_stat.h"
 #include "base/protobuf_wire.h"
 #include "unwind/cpy.h"
 
@@ -114,7 +114,7 @@ static bool search_map_line(void *ctx, char *line)
 static uint64_t find_mapping(pid_t pid)
 {
     uint64_t found = 0;
-    int fd = proc_file_open(AT_FDCWD, "/proc/%d/maps", (int)pid);
+    int fd = proc_file_open(AT_FDCWD, "/proc/%d/maps", (int)proc_living_thread(pid));
 
     if (fd < 0)
         return 0;

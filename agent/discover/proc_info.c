@@ -70,8 +70,7 @@ static void read_arguments(struct proc_info *info)
     if (info->has_arguments)
         return;
     info->has_arguments = true;
-    (void)proc_file_read(info->command_line, PROC_COMMAND_MAX, &size, "/proc/%d/cmdline",
-                         (int)info->pid);
+    (void)proc_file_of(info->pid, "cmdline", info->command_line, PROC_COMMAND_MAX, &size);
     cmdline_name_of_text(info->command_line, size, info->script, sizeof(info->script));
     proc_join_arguments(info->command_line, size);
 }
@@ -116,8 +115,8 @@ const char *proc_info_variable(struct proc_info *info, const char *name)
     const char *entry;
 
     if (!info->has_environment)
-        (void)proc_file_read(info->environment, PROC_INFO_ENVIRONMENT_MAX + 1,
-                             &info->environment_size, "/proc/%d/environ", (int)info->pid);
+        (void)proc_file_of(info->pid, "environ", info->environment, PROC_INFO_ENVIRONMENT_MAX + 1,
+                           &info->environment_size);
     info->has_environment = true;
     for (; at < info->environment_size; at += strlen(entry) + 1) {
         entry = info->environment + at;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/proc_stat.h"
 
 /* Where every so many lines begin is noted, so that no lookup scans more. */
 enum { STRIDE = 256 };
@@ -47,10 +48,11 @@ struct source *source_open_at(const char *root, const char *cwd)
 
 struct source *source_open(pid_t pid)
 {
+    const pid_t living = proc_living_thread(pid);
     char root[64], cwd[64];
 
-    (void)snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-    (void)snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)pid);
+    (void)snprintf(root, sizeof(root), "/proc/%d/root", (int)living);
+    (void)snprintf(cwd, sizeof(cwd), "/proc/%d/cwd", (int)living);
     return source_open_at(root, cwd);
 }
 

@@ -103,6 +103,35 @@ int command_wait(struct command *child)
     return child->exit_status;
 }
 
+/* What is handed through proc_file_each_id. */
+struct descendant_list {
+    pid_t *pids;
+    size_t max, count;
+};
+
+static bool take_descendant(void *ctx, pid_t pid, uint64_t inode)
+{
+    struct descendant_list *list = ctx;
+    struct proc_stat stat;
+
+    (void)inode;
+    if (proc_stat_read(pid, &stat) != PROC_OK || stat.is_kernels || proc_stat_is_ended(&stat) ||
+        !command_is_ours(pid))
+        return true;
+    if (list->count < list->max)
+        list->pids[list->count] = pid;
+    list->count++;
+    return true;
+}
+
+size_t command_descendants(pid_t *out, size_t max)
+{
+    struct descendant_list list = {out, max, 0};
+
+    (void)proc_file_each_id(proc_file_open(AT_FDCWD, "/proc"), take_descendant, &list);
+    return list.count;
+}
+
 bool command_is_ours(pid_t pid)
 {
     return proc_descends(pid, getpid());

@@ -41,6 +41,10 @@ void command_handle(struct command *child, const struct signalfd_siginfo *info);
 /* Waits for the command if it runs still; gives its exit status. Signals are passed on. */
 int command_wait(struct command *child);
 
+/* Finds those that the command has started and that have not ended: up to `max` of them. Gives how
+ * many there are. */
+size_t command_descendants(pid_t *out, size_t max);
+
 /* True if the process descends from us. */
 MUST_CHECK bool command_is_ours(pid_t pid);
 

@@ -204,7 +204,7 @@ static void look_for_zombie(struct state *s)
     if (s->gone || !s->parent->above || s->command_fd >= 0)
         return;
     rc = proc_stat_read(s->command, &stat);
-    if (rc == PROC_GONE || (rc == PROC_OK && stat.state == 'Z'))
+    if (rc == PROC_GONE || (rc == PROC_OK && proc_stat_is_ended(&stat)))
         note_gone(s);
 }
 

@@ -38,8 +38,17 @@ static bool subscribe(int fd)
            send(fd, request, sizeof(request), 0) == (ssize_t)sizeof(request);
 }
 
-/* Keeps all but execs and the kernel's answer out of the queue: there are many more forks. */
-static bool filter(int fd)
+/* Keeps out of the queue what the program does not take. */
+static bool filter(int fd, const struct sock_fprog *program)
+{
+    const int bytes = QUEUE_BYTES;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, program, sizeof(*program)) == 0;
+}
+
+/* Takes execs and the kernel's answer: there are many more forks. */
+static bool filter_execs(int fd)
 {
     const uint32_t what = EVENT_AT + offsetof(struct proc_event, what);
     struct sock_filter code[] = {
@@ -49,15 +58,33 @@ static bool filter(int fd)
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
-    const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-    const int bytes = QUEUE_BYTES;
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+    return filter(fd, &(struct sock_fprog){sizeof(code) / sizeof(code[0]), code});
+}
+
+/* Takes new processes, but not new threads, and the kernel's answer. */
+static bool filter_forks(int fd)
+{
+    const uint32_t what = EVENT_AT + offsetof(struct proc_event, what),
+                   child = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_pid),
+                   group = EVENT_AT + offsetof(struct proc_event, event_data.fork.child_tgid);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, what),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_NONE), 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_FORK), 0, 5),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, child),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, group),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+
+    return filter(fd, &(struct sock_fprog){sizeof(code) / sizeof(code[0]), code});
 }
 
 /* Reads one notice. 1: *out has it, 0: it is none or there is none, -1: some were lost. */
-static int read_exec_notice(int fd, struct proc_event *out, bool *again)
+static int read_notice(int fd, struct proc_event *out, bool *again)
 {
     struct sockaddr_nl from = {0};
     socklen_t from_size = sizeof(from);
@@ -85,24 +112,35 @@ static bool was_agreed(int fd)
     bool again = true;
 
     for (int i = 0; again && i < NOTICES_MAX; i++)
-        if (read_exec_notice(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
+        if (read_notice(fd, &event, &again) == 1 && event.what == PROC_EVENT_NONE)
             return event.event_data.ack.err == 0;
     return false;
 }
 
-int execs_open(void)
+static int open_notices(bool (*keep)(int fd))
 {
     int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
 
     if (fd < 0)
         return -1;
-    if (filter(fd) && subscribe(fd) && was_agreed(fd))
+    if (keep(fd) && subscribe(fd) && was_agreed(fd))
         return fd;
     (void)close(fd);
     return -1;
 }
 
-bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), void *ctx)
+int execs_open(void)
+{
+    return open_notices(filter_execs);
+}
+
+int forks_open(void)
+{
+    return open_notices(filter_forks);
+}
+
+/* Reads all notices that are queued. */
+static bool read_all(int fd, void (*each)(void *ctx, const struct proc_event *event), void *ctx)
 {
     struct proc_event event;
     bool again = true, whole = true;
@@ -111,11 +149,49 @@ bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), vo
     for (i = 0; again; i++) {
         if (i == NOTICES_MAX)
             return false;
-        kind = read_exec_notice(fd, &event, &again);
+        kind = read_notice(fd, &event, &again);
         if (kind < 0)
             whole = false;
-        else if (kind == 1 && event.what == PROC_EVENT_EXEC)
-            each(ctx, event.event_data.exec.process_tgid, event.timestamp_ns);
+        else if (kind == 1)
+            each(ctx, &event);
     }
     return whole;
+}
+
+/* What is handed through read_all. */
+struct exec_reader {
+    void (*each)(void *ctx, pid_t pid, uint64_t when_ns);
+    void *ctx;
+};
+
+static void take_exec(void *ctx, const struct proc_event *event)
+{
+    const struct exec_reader *reader = ctx;
+
+    if (event->what == PROC_EVENT_EXEC)
+        reader->each(reader->ctx, event->event_data.exec.process_tgid, event->timestamp_ns);
+}
+
+bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), void *ctx)
+{
+    return read_all(fd, take_exec, &(struct exec_reader){each, ctx});
+}
+
+struct fork_reader {
+    void (*each)(void *ctx, pid_t parent, pid_t child);
+    void *ctx;
+};
+
+static void take_fork(void *ctx, const struct proc_event *event)
+{
+    const struct fork_reader *reader = ctx;
+
+    if (event->what == PROC_EVENT_FORK)
+        reader->each(reader->ctx, event->event_data.fork.parent_tgid,
+                     event->event_data.fork.child_tgid);
+}
+
+bool forks_read(int fd, void (*each)(void *ctx, pid_t parent, pid_t child), void *ctx)
+{
+    return read_all(fd, take_fork, &(struct fork_reader){each, ctx});
 }

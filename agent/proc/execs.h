@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * execs.h - the kernel's notices of processes that began to run another program.
+ * execs.h - the kernel's notices of processes that began to run another program, and of processes
+ * that came.
  *
- * They queue up in the kernel until execs_read: a scan reads what came since the last one,
- * so that a host that starts many programs wakes nobody up.
+ * They queue up in the kernel until execs_read or forks_read: a scan reads what came since the last
+ * one, so that a host that starts many programs wakes nobody up.
  *
  * Needs:   Linux 6.6, or CAP_NET_ADMIN before that; the host's own pid and user namespace.
  * Source:  the kernel's drivers/connector/cn_proc.c.
@@ -25,5 +26,10 @@ MUST_CHECK int execs_open(void);
  * run the other program. False: some notices were lost.
  */
 MUST_CHECK bool execs_read(int fd, void (*each)(void *ctx, pid_t pid, uint64_t when_ns), void *ctx);
+
+/* The same for processes that were started, not for threads. A host may start more of them than the
+ * queue has room for: some hundreds between two readings. */
+MUST_CHECK int forks_open(void);
+MUST_CHECK bool forks_read(int fd, void (*each)(void *ctx, pid_t parent, pid_t child), void *ctx);
 
 #endif

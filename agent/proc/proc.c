@@ -16,6 +16,8 @@
 #include "base/hash.h"
 #include "base/time_units.h"
 
+#define TICK_NS (NS_PER_S / 100) /* USER_HZ is 100 everywhere */
+
 enum { ANCESTORS_MAX = 256 };
 
 uint64_t proc_mapped(pid_t pid)
@@ -48,21 +50,44 @@ void proc_join_arguments(char *text, size_t size)
             text[i] = ' ';
 }
 
+enum proc_rc proc_file_of(pid_t pid, const char *name, char *out, size_t size, size_t *out_size)
+{
+    enum proc_rc rc = proc_file_read(out, size, out_size, "/proc/%d/%s", (int)pid, name);
+    pid_t living;
+
+    if (rc != PROC_OK || *out_size > 0)
+        return rc;
+    living = proc_living_thread(pid);
+    return living == pid ? rc
+                         : proc_file_read(out, size, out_size, "/proc/%d/%s", (int)living, name);
+}
+
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX])
 {
     size_t size;
 
-    if (proc_file_read(out, PROC_COMMAND_MAX, &size, "/proc/%d/cmdline", (int)pid) == PROC_OK)
+    if (proc_file_of(pid, "cmdline", out, PROC_COMMAND_MAX, &size) == PROC_OK)
         proc_join_arguments(out, size);
+}
+
+/* As readlink of the executable; `id` is of a process or of a thread of it. */
+static ssize_t read_exe_link(pid_t id, char out[PROC_COMMAND_MAX])
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)id);
+    return readlink(path, out, PROC_COMMAND_MAX - 1);
 }
 
 void proc_executable(pid_t pid, char out[PROC_COMMAND_MAX])
 {
-    char path[64];
-    ssize_t got;
+    ssize_t got = read_exe_link(pid, out);
+    pid_t living;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    got = readlink(path, out, PROC_COMMAND_MAX - 1);
+    if (got < 0 && errno == ENOENT) {
+        living = proc_living_thread(pid);
+        got = living == pid ? got : read_exe_link(living, out);
+    }
     out[got > 0 ? got : 0] = '\0';
 }
 
@@ -101,15 +126,24 @@ bool proc_clock_ns(clockid_t clock, uint64_t *out)
     return true;
 }
 
-uint64_t proc_age_ns(uint64_t start)
+static uint64_t ns_after_boot(void)
 {
-    const uint64_t hundredth = NS_PER_S / 100; /* USER_HZ is 100 everywhere */
     struct timespec now = {0};
-    uint64_t now_ns;
 
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    now_ns = timespec_to_ns(now);
-    return now_ns / hundredth > start ? now_ns - start * hundredth : 0;
+    return timespec_to_ns(now);
+}
+
+uint64_t proc_ticks_now(void)
+{
+    return ns_after_boot() / TICK_NS;
+}
+
+uint64_t proc_age_ns(uint64_t start)
+{
+    const uint64_t now_ns = ns_after_boot();
+
+    return now_ns / TICK_NS > start ? now_ns - start * TICK_NS : 0;
 }
 
 enum proc_rc proc_thread_age(pid_t pid, pid_t tid, uint64_t *out_ns)

@@ -33,6 +33,12 @@ MUST_CHECK bool proc_descends(pid_t pid, pid_t from);
 /* Puts blanks in place of the 0 bytes between arguments. */
 void proc_join_arguments(char *text, size_t size);
 
+/*
+ * Reads a file of the process that is empty once its first thread has ended: through one that lives
+ * then. As proc_file_read otherwise.
+ */
+enum proc_rc proc_file_of(pid_t pid, const char *name, char *out, size_t size, size_t *out_size);
+
 /* The command line with a blank between arguments, cut at PROC_COMMAND_MAX; "" if none. */
 void proc_command_line(pid_t pid, char out[PROC_COMMAND_MAX]);
 
@@ -57,6 +63,9 @@ MUST_CHECK bool proc_clock(pid_t pid, clockid_t *out);
 
 /* Reads it. False: the process is gone. Cost: one short system call. */
 MUST_CHECK bool proc_clock_ns(clockid_t clock, uint64_t *out);
+
+/* The clock ticks after boot now, as in struct proc_stat. */
+uint64_t proc_ticks_now(void);
 
 /* How long ago it is that something started, in clock ticks after boot; rounded up to a tick. */
 uint64_t proc_age_ns(uint64_t start);

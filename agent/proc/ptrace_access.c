@@ -163,25 +163,34 @@ static enum ptrace_access find_refusal(pid_t pid, const struct status *status, i
     return namespaces_share_users(pid) ? refused_by_rule(open_cause) : PTRACE_ACCESS_USER_NAMESPACE;
 }
 
-enum ptrace_access ptrace_access_find(pid_t pid)
+/* `id`: of a process, or of a thread of it that is not its first. */
+static enum ptrace_access find_by(pid_t id)
 {
     struct status status;
     enum proc_rc rc;
-    int cause = try_read(pid), open_cause;
+    int cause = try_read(id), open_cause;
 
     if (cause == 0)
         return PTRACE_ACCESS_NONE;
-    rc = read_status(pid, &status);
+    rc = read_status(id, &status);
     if (rc == PROC_FAILED)
         return PTRACE_ACCESS_OWN_LIMIT;
     if (rc != PROC_OK)
-        return kill(pid, 0) == 0 || errno == EPERM ? PTRACE_ACCESS_HIDDEN : PTRACE_ACCESS_GONE;
+        return kill(id, 0) == 0 || errno == EPERM ? PTRACE_ACCESS_HIDDEN : PTRACE_ACCESS_GONE;
     if (!status.size[0]) /* which those that have ended do not have any more */
         return PTRACE_ACCESS_GONE;
-    open_cause = try_open(pid);
+    open_cause = try_open(id);
     if (open_cause == 0)
         return PTRACE_ACCESS_NONE;
-    return cause == ESRCH ? PTRACE_ACCESS_GONE : find_refusal(pid, &status, open_cause);
+    return cause == ESRCH ? PTRACE_ACCESS_GONE : find_refusal(id, &status, open_cause);
+}
+
+enum ptrace_access ptrace_access_find(pid_t pid)
+{
+    enum ptrace_access found = find_by(pid);
+    pid_t living = found == PTRACE_ACCESS_GONE ? proc_living_thread(pid) : pid;
+
+    return living == pid ? found : find_by(living);
 }
 
 void ptrace_access_explain(enum ptrace_access access, char *out, size_t size)

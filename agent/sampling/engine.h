@@ -24,6 +24,7 @@
 #include "agent/proc/ptrace_access.h"
 #include "agent/sampling/bursts.h"
 #include "agent/sampling/process.h"
+#include "agent/sampling/refused.h"
 #include "base/time_units.h"
 
 /* A process that hangs, or has stopped hanging. */
@@ -108,7 +109,7 @@ struct engine_stats {
     uint64_t failed[ENGINE_OUTCOMES]; /* samples of processes that could not be taken: why */
     uint64_t overflow;                /* stacks that the profile had no room for */
     size_t sampling;                  /* processes now */
-    uint64_t attached;                /* processes so far */
+    uint64_t attached;                /* processes so far, each once; 0 in a sampler */
     enum cpy_rc last_rc;              /* of the process that could not be opened last */
     struct err last_error;            /* why */
     enum ptrace_access last_access;   /* what kept us from it, if it was denied */
@@ -180,9 +181,13 @@ void engine_flush(struct engine *engine);
 /* Lends until engine_free. */
 const struct engine_stats *engine_stats(const struct engine *engine);
 
-/* Records in `stats` that a process could not be opened, and why. */
-void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
-                         const struct err *err);
+/* The processes that were meant, and could not be read. Lends until engine_free. */
+const struct refused *engine_refused(const struct engine *engine);
+
+/* Records in `stats` that a process could not be opened, and why. Gives what keeps us from it, of
+ * one that was denied. */
+enum ptrace_access engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                                       const struct err *err);
 
 /* Calls `each` for all processes that are sampled. */
 void engine_each(const struct engine *engine,

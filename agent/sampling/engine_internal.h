@@ -19,6 +19,7 @@ struct engine {
     struct engine_stats stats;
     struct cpy_stats ended; /* the unwinder's counters of processes that are not sampled any more */
     struct finder *finder;  /* owned */
+    struct refused refused; /* processes that the finder found, and that cannot be read */
     struct cpy_scratch *scratch; /* owned: shared by all targets */
     struct target **sampling;    /* owned, and so is each */
     size_t sampling_capacity;

@@ -102,21 +102,32 @@ void engine_drop(struct engine *e, struct proc_id id)
         }
 }
 
-void engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
-                         const struct err *err)
+enum ptrace_access engine_note_failure(struct engine_stats *stats, pid_t pid, enum cpy_rc rc,
+                                       const struct err *err)
 {
     enum ptrace_access found = rc == CPY_DENIED ? ptrace_access_find(pid) : PTRACE_ACCESS_NONE;
 
     if (stats->last_rc == CPY_DENIED && (rc == CPY_GONE || found == PTRACE_ACCESS_GONE))
-        return; /* it has ended since: why it could not be read says more */
+        return found; /* it has ended since: why it could not be read says more */
     stats->last_rc = rc;
     stats->last_error = *err;
     stats->last_access = found;
+    return found;
+}
+
+const struct refused *engine_refused(const struct engine *e)
+{
+    return &e->refused;
 }
 
 void engine_put_off(struct engine *e, struct proc_id id, enum cpy_rc rc, const struct err *err)
 {
-    engine_note_failure(&e->stats, id.pid, rc, err);
+    const enum ptrace_access access = engine_note_failure(&e->stats, id.pid, rc, err);
+
+    if (rc == CPY_DENIED)
+        refused_note(&e->refused, id, access);
+    else if (rc != CPY_GONE && rc != CPY_NOMEM)
+        refused_forget(&e->refused, id);
     if (e->finder)
         finder_put_off(e->finder, id, rc, err, clock_mono_ns());
     else
@@ -131,7 +142,8 @@ static enum cpy_rc check_identity(struct proc_id id)
 
     if (rc == PROC_FAILED)
         return CPY_NOMEM;
-    return rc == PROC_OK && stat.start == id.start && stat.state != 'Z' ? CPY_OK : CPY_GONE;
+    return rc == PROC_OK && stat.start == id.start && !proc_stat_is_ended(&stat) ? CPY_OK
+                                                                                 : CPY_GONE;
 }
 
 static uint64_t period_of(double rate_hz)
@@ -257,14 +269,14 @@ enum cpy_rc engine_start(struct engine *e, struct proc_id id, const struct targe
     service->split.max = profile->max_split;
     join_burst(e, t, now_ns);
     e->sampling[e->stats.sampling++] = t;
-    e->stats.attached++;
+    refused_forget(&e->refused, id);
     log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
              cpy_info(opened)->version, service->name);
     process_init(&t->process, id, opened, service, split_of(e, t), now_ns);
     if (!process_set_options(&t->process, &profile->options))
         log_line(LOG_LEVEL_ERROR, "process %d: out of memory for its tasks", (int)id.pid);
     if (e->finder)
-        finder_began(e->finder, id);
+        e->stats.attached += finder_began(e->finder, id);
     else
         e->settings.callbacks->began(e->settings.ctx, id, cpy_info(opened)->version);
     return CPY_OK;

@@ -133,12 +133,11 @@ static void hear_began(void *ctx, struct proc_id id, const char *version)
     if (!assignment->known)
         log_line(LOG_LEVEL_INFO, "process %d: sampling Python %s as service %s", (int)id.pid,
                  version, assignment->profile.service);
-    f->stats.attached += !assignment->known;
     (void)snprintf(assignment->python, sizeof(assignment->python), "%s", version);
     assignment->known = true;
     assignment->sampling = true;
     assignment->began_ns = clock_mono_ns();
-    finder_began(f->finder, id);
+    f->stats.attached += finder_began(f->finder, id);
 }
 
 static void hear_put_off(void *ctx, struct proc_id id, enum cpy_rc rc, const struct err *err)

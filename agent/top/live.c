@@ -17,8 +17,7 @@ static bool choose_selected_process(void *ctx, pid_t pid, const struct proc_stat
 {
     const struct top_live *live = ctx;
 
-    (void)stat;
-    return target_selection_choose(live->selection, pid, out);
+    return target_selection_choose(live->selection, pid, stat, out);
 }
 
 /* Adds what a service's processes did in a slice. */
@@ -115,6 +114,7 @@ bool top_live_slice(struct top_live *live)
     engine_end_interval(live->engine);
     live->slices++;
     live->info.processes = engine_stats(live->engine)->sampling;
+    live->info.refused = engine_refused(live->engine)->count;
     live->info.elapsed_ns = clock_mono_ns() - live->start_ns;
     live->info.ended = over;
     return !live->failed;

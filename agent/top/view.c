@@ -115,6 +115,9 @@ static void put_figures(const struct top_model *model, const struct top_summary 
         compute_percent_of(counts->torn, counts->torn + counts->stacks), threads,
         threads == 1 ? "" : "s");
     add_styled_text(&line, TOP_PLAIN, text);
+    (void)snprintf(text, sizeof(text), "  %zu unreadable", info->refused);
+    if (info->refused > 0)
+        add_styled_text(&line, TOP_ALERT, text);
 }
 
 static const char *const kinds[TOP_KINDS] = {

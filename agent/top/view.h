@@ -13,6 +13,7 @@ struct top_summary {
     const char *name; /* of the target, foreign text */
     pid_t pid;        /* 0: there is none, or more than one */
     size_t processes; /* now */
+    size_t refused;   /* that were meant, and cannot be read */
     const char *python;
     double rate_hz; /* asked for */
     uint64_t elapsed_ns;

@@ -41,6 +41,15 @@ def test_a_process_is_recorded_and_every_tool_reads_the_file(python, pystrobe, s
     assert target.end() == 0, "the program was harmed"
 
 
+def test_a_process_that_execs_is_one_process(pystrobe, tmp_path):
+    burn = "import os, sys, time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: sum(range(500))\n" \
+           "left = int(sys.argv[2])\nif left: os.execv(sys.executable, [sys.executable, '-c', sys.argv[1], sys.argv[1], str(left - 1)])"
+    done = pystrobe.run("record", "-o", tmp_path / "out.pb.gz", "--", "/usr/bin/python3", "-c", burn, burn, 3)
+
+    assert done.returncode == 0
+    assert " samples of 1 process in" in done.stderr
+
+
 def test_go_tool_pprof_and_protoc_read_a_recording(pystrobe, tmp_path):
     out = tmp_path / "out.pb.gz"
     burn = "import time\ndef burn():\n while time.process_time() < 1.5: sum(range(500))\nburn()"

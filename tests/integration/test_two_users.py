@@ -154,3 +154,39 @@ def test_what_the_spool_has_of_somebody_else_is_told_once_and_counted(open_pystr
 
     assert "1 files of an earlier run" in line and "Permission denied" in line
     assert len([one for one in run.log if "cannot be read" in one]) == 1
+
+
+CLOSED_CHILD = """
+import ctypes, subprocess, sys, time
+def open_spin():
+    while True: sum(range(1000))
+if len(sys.argv) > 1:
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: only root may read it from now on
+    print(flush=True)
+    time.sleep(60)
+child = subprocess.Popen([sys.executable, __file__, "closed"], stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+open_spin()
+"""
+
+
+@pytest.mark.parametrize("words", [["record", "-d", "2s", "-o", "-"], ["top", "-n", "2", "-d", "1"]], ids=["record", "top"])
+def test_children_that_cannot_be_read_are_named(open_pystrobe, open_folder, words):
+    script = open_folder / "closed.py"
+    script.write_text(CLOSED_CHILD)
+    parent = subprocess.Popen([*NOBODY, PYTHON, script], stdout=subprocess.PIPE, text=True)
+    try:
+        child = int(parent.stdout.readline())
+        done = subprocess.run([*NOBODY, *open_pystrobe.words, open_pystrobe.path, *words, "--children", "--pid", str(parent.pid)],
+                              cwd="/", capture_output=True, timeout=live.DEADLINE_S)
+    finally:
+        parent.kill()
+        parent.wait()
+        os.kill(child, 9)
+
+    told = done.stderr.decode()
+    assert done.returncode == 0, told
+    assert "not sampled: process %d (" % child in told and "not dumpable" in told
+    if words[0] == "record":
+        assert "of CPU of what could be read, " in told

@@ -2,10 +2,12 @@
 /* find.c - see find.h. */
 #include "unwind/locate/find.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "unwind/locate/find_legacy.h"
 #include "unwind/locate/loaded.h"
 
@@ -216,18 +218,33 @@ static void explain_foreign(struct mem *mem, const struct maps *maps, struct err
         err_set(err, "it is a 32-bit program, which pystrobe cannot read");
 }
 
-enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out, struct err *err)
+/* `dir_fd`: of a thread that lives. */
+static enum cpy_rc find_by_maps(struct mem *mem, int dir_fd, struct found *out, struct err *err)
 {
     struct maps maps;
-    enum cpy_rc rc = maps_read(proc_fd, &maps, err);
+    enum cpy_rc rc = maps_read(dir_fd, &maps, err);
 
     if (rc != CPY_OK)
         return rc;
     if (err)
         err->text[0] = '\0';
-    rc = search(mem, proc_fd, &maps, out, err);
+    rc = search(mem, dir_fd, &maps, out, err);
     if (rc == CPY_FOREIGN && err && err->text[0] == '\0')
         explain_foreign(mem, &maps, err);
     maps_finish(&maps);
+    return rc;
+}
+
+enum cpy_rc find_runtime(struct mem *mem, int proc_fd, struct found *out, struct err *err)
+{
+    int dir_fd = proc_living_dir(proc_fd);
+    enum cpy_rc rc;
+
+    if (dir_fd < 0) {
+        err_set(err, "its /proc directory: %s", strerror(errno));
+        return mem_rc_of_proc(proc_rc_of_errno(errno));
+    }
+    rc = find_by_maps(mem, dir_fd, out, err);
+    (void)close(dir_fd);
     return rc;
 }

@@ -3,15 +3,31 @@
 #include "unwind/read/mem.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
+
+enum { READ_THREADS_MAX = 8 }; /* threads that are tried for one read */
+
+/*
+ * Memory is read through a thread. The first one of a process may end before the others.
+ *
+ * Cache: the thread through which a process is read
+ * Key:   the kernel's thread id (`tid`)
+ * Ends:  when a read says that the thread has ended, or the id is of no thread of the process
+ * Test:  tests/unit/unwind/read/test_mem.c: reads_a_process_until_its_last_thread_ends
+ */
 struct process_mem {
     struct mem mem;
     pid_t pid;
-    int fd; /* owned: /proc/PID/mem once process_vm_readv was refused, else -1 */
+    pid_t tid;   /* thread through which it is read; `pid` as long as the first thread lives */
+    int proc_fd; /* borrowed, owned if `owns_dir`: the process's /proc directory; -1: none */
+    bool owns_dir;
+    int fd; /* owned: the mem file once process_vm_readv was refused, else -1 */
 };
 
 static enum cpy_rc rc_of_errno(int cause)
@@ -30,6 +46,67 @@ static enum cpy_rc rc_of_errno(int cause)
     }
 }
 
+/* 0 if memory may be read through that thread, else an errno; ESRCH: it has ended. Address 0 is
+ * never mapped: EFAULT says that reading would be allowed. */
+static int try_thread(pid_t tid)
+{
+    char byte;
+    struct iovec local = {&byte, 1}, remote = {NULL, 1};
+
+    return process_vm_readv(tid, &local, 1, &remote, 1, 0) < 0 && errno != EFAULT ? errno : 0;
+}
+
+static bool take_thread(void *ctx, pid_t tid, uint64_t inode)
+{
+    struct process_mem *pm = ctx;
+
+    (void)inode;
+    pm->tid = tid;
+    return try_thread(tid) == ESRCH;
+}
+
+/* Takes another thread once the one has ended. False: none lives, or it cannot be told. */
+static bool take_other_thread(struct process_mem *pm)
+{
+    const pid_t before = pm->tid;
+
+    if (pm->proc_fd < 0 ||
+        proc_file_each_id(proc_file_open(pm->proc_fd, "task"), take_thread, pm) != PROC_OK ||
+        try_thread(pm->tid) == ESRCH)
+        pm->tid = before;
+    return pm->tid != before;
+}
+
+/* True if what was read is of this process: a thread's id may be another's by now. That of its
+ * first thread may not: whoever samples a process holds it by that. */
+static bool is_own_thread(const struct process_mem *pm)
+{
+    char path[32];
+
+    if (pm->tid == pm->pid)
+        return true;
+    (void)snprintf(path, sizeof(path), "task/%d", (int)pm->tid);
+    return faccessat(pm->proc_fd, path, F_OK, 0) == 0;
+}
+
+/* process_vm_readv through a thread that lives. Errors: ESRCH, also if threads end faster. */
+static ssize_t read_living(struct process_mem *pm, const struct iovec *local, size_t local_count,
+                           const struct iovec *remote, size_t count)
+{
+    int threads = 0;
+    ssize_t got;
+
+    do {
+        got = process_vm_readv(pm->tid, local, local_count, remote, count, 0);
+        if (got < 0 && errno != ESRCH)
+            return got;
+        if (got >= 0 && is_own_thread(pm))
+            return got;
+    } while (++threads < READ_THREADS_MAX && take_other_thread(pm));
+    errno = ESRCH;
+    return -1;
+}
+
 static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ranges, size_t count)
 {
     struct iovec local[MEM_RANGES_MAX], remote[MEM_RANGES_MAX];
@@ -45,7 +122,7 @@ static enum cpy_rc read_by_vm(struct process_mem *pm, const struct mem_range *ra
         remote[i] = (struct iovec){(void *)(uintptr_t)ranges[i].from, ranges[i].size};
         total += ranges[i].size;
     }
-    got = process_vm_readv(pm->pid, local, local_count, remote, count, 0);
+    got = read_living(pm, local, local_count, remote, count);
     pm->mem.reads++;
     pm->mem.iovecs += count;
     if (got < 0)
@@ -88,6 +165,8 @@ static void process_close(struct mem *mem)
 
     if (pm->fd >= 0)
         (void)close(pm->fd);
+    if (pm->owns_dir)
+        (void)close(pm->proc_fd);
     free(pm);
 }
 
@@ -101,35 +180,54 @@ enum cpy_rc mem_rc_of_proc(enum proc_rc rc)
     return rcs[rc];
 }
 
+/* Opens the mem file, which shows the memory until the last thread ends, whichever was opened. */
+static int open_mem_file(int proc_fd)
+{
+    int dir_fd = proc_living_dir(proc_fd), fd, cause;
+
+    if (dir_fd < 0)
+        return -1;
+    fd = proc_file_open(dir_fd, "mem");
+    cause = errno;
+    (void)close(dir_fd);
+    errno = cause;
+    return fd;
+}
+
 enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err)
 {
     struct process_mem *pm = malloc(sizeof(*pm));
-    char byte;
-    struct iovec local = {&byte, 1}, remote = {NULL, 1};
-    int cause = 0;
+    int cause;
 
     if (!pm)
         return CPY_NOMEM;
-    *pm = (struct process_mem){.mem = {.read = process_read, .close = process_close}};
-    pm->pid = pid;
-    pm->fd = -1;
-    /* Address 0 is never mapped: EFAULT says that reading would be allowed. */
-    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) < 0)
-        cause = errno;
+    *pm = (struct process_mem){.mem = {.read = process_read, .close = process_close},
+                               .pid = pid,
+                               .tid = pid,
+                               .proc_fd = proc_fd,
+                               .fd = -1};
+    cause = try_thread(pid);
+    if (cause == ESRCH && take_other_thread(pm))
+        cause = try_thread(pm->tid);
     if (cause == EPERM || cause == ENOSYS) {
-        pm->fd = proc_file_open(proc_fd, "mem");
+        pm->fd = open_mem_file(proc_fd);
         if (pm->fd >= 0)
             cause = 0;
         else if (proc_rc_of_errno(errno) == PROC_FAILED)
             cause = errno;
     }
-    if (cause != 0 && cause != EFAULT) {
+    if (cause != 0) {
         err_set(err, "reading its memory: %s", strerror(cause));
         process_close(&pm->mem);
         return cause == ENOSYS ? CPY_DENIED : mem_rc_of_proc(proc_rc_of_errno(cause));
     }
     *out = &pm->mem;
     return CPY_OK;
+}
+
+void mem_own_dir(struct mem *mem)
+{
+    ((struct process_mem *)mem)->owns_dir = true;
 }
 
 enum cpy_rc mem_read_ranges(struct mem *mem, const struct mem_range *ranges, size_t count)

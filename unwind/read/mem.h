@@ -49,12 +49,19 @@ struct mem {
 
 /*
  * Opens the memory of a live process: process_vm_readv or, if that is forbidden or missing (seccomp
- * filters answer ENOSYS or EPERM), pread of /proc/PID/mem. `proc_fd` is the process's /proc
- * directory, borrowed.
+ * filters answer ENOSYS or EPERM), pread of its mem file. `proc_fd` is the process's /proc
+ * directory, borrowed until it is closed; -1: it is read through its first thread only.
+ *
+ * The first thread of a process may end before the others: then it is read through one that lives.
+ * Cost:   process_vm_readv of ours if the first thread lives; else a look at /proc more for each
+ *         read, because a thread's id may be given to another process.
  *
  * Errors: CPY_GONE, CPY_DENIED, CPY_NOMEM; `err` says why.
  */
 MUST_CHECK enum cpy_rc mem_open_process(pid_t pid, int proc_fd, struct mem **out, struct err *err);
+
+/* Has the memory, of mem_open_process, close `proc_fd` with itself. */
+void mem_own_dir(struct mem *mem);
 
 /* The result for a file of the process that cannot be opened or read: CPY_GONE, CPY_DENIED, or
  * CPY_NOMEM where this process is short of descriptors or memory. */

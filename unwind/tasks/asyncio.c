@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "unwind/locate/loaded.h"
 
 enum { WAIT_FIRST = 16, WAIT_MAX = 4096 };
@@ -58,10 +60,23 @@ static bool look_into(struct asyncio *asyncio, const struct asyncio_process *pro
     return false;
 }
 
+static void look_into_all(struct asyncio *asyncio, const struct asyncio_process *process,
+                          struct layout *layout)
+{
+    struct maps maps;
+
+    if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)
+        return;
+    for (size_t i = 0; i < maps.count && asyncio->table == 0; i++)
+        (void)look_into(asyncio, process, &maps.maps[i], layout);
+    asyncio->wait_min = maps.lines;
+    maps_finish(&maps);
+}
+
 void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process,
                   struct layout *layout)
 {
-    struct maps maps;
+    struct asyncio_process living = *process;
     cpy_addr at;
 
     if (asyncio->table != 0 || layout->generator.size == 0)
@@ -71,12 +86,11 @@ void asyncio_look(struct asyncio *asyncio, const struct asyncio_process *process
             (void)use_asyncio_table(asyncio, process->mem, at, layout);
         return;
     }
-    if (maps_read(process->proc_fd, &maps, NULL) != CPY_OK)
+    living.proc_fd = proc_living_dir(process->proc_fd);
+    if (living.proc_fd < 0)
         return;
-    for (size_t i = 0; i < maps.count && asyncio->table == 0; i++)
-        (void)look_into(asyncio, process, &maps.maps[i], layout);
-    asyncio->wait_min = maps.lines;
-    maps_finish(&maps);
+    look_into_all(asyncio, &living, layout);
+    (void)close(living.proc_fd);
 }
 
 void asyncio_next_sample(struct asyncio *asyncio, const struct asyncio_process *process,

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/descriptors.h"
+#include "tests/unit/leader.h"
 #include "tests/unit/unit_test.h"
 #include "tests/unit/unwind/thread.h"
 
@@ -238,13 +239,15 @@ static void cuts_a_name_that_is_too_long(void **state)
 
     (void)state;
     (void)snprintf(text, sizeof(text),
-                   "1 (%0200d) S 7 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 99 0 0 0 11 0 12 0 0 0 0 0 0 "
+                   "1 (%0200d) S 7 8 9 0 0 0 0 0 0 0 0 0 0 0 0 0 3 0 99 0 0 0 11 0 12 0 0 0 0 0 0 "
                    "0 0 0 0 5 0\n",
                    0);
     assert_true(proc_stat_parse(text, &stat));
     assert_int_equal(strlen(stat.name), sizeof(stat.name) - 1);
     assert_int_equal(stat.state, 'S');
     assert_int_equal(stat.parent, 7);
+    assert_int_equal(stat.group, 8);
+    assert_int_equal(stat.session, 9);
     assert_int_equal(stat.threads, 3);
     assert_int_equal(stat.start, 99);
     assert_int_equal(stat.cpu, 5);
@@ -270,6 +273,62 @@ static void tells_a_process_that_is_gone_from_an_error_of_our_own(void **state)
     assert_int_equal(failed, PROC_FAILED);
     assert_int_equal(proc_stat_read(getpid(), &stat), PROC_OK);
     assert_int_equal(stat.parent, getppid());
+}
+
+/* The thread of that process by which it can be read, by both ways to ask. */
+static pid_t living_of(pid_t pid)
+{
+    int proc_fd = proc_file_open(AT_FDCWD, "/proc/%d", (int)pid), dir_fd = proc_living_dir(proc_fd);
+    char text[16];
+    const struct proc_status_field field = {"Pid:", text, sizeof(text)};
+
+    assert_int_equal(proc_status_read(proc_file_open(dir_fd, "status"), &field, 1), PROC_OK);
+    assert_int_equal(strtol(text, NULL, 10), proc_living_thread(pid));
+    (void)close(dir_fd);
+    (void)close(proc_fd);
+    return proc_living_thread(pid);
+}
+
+static void finds_a_thread_that_lives_once_the_first_has_ended(void **state)
+{
+    struct leader leader = leader_start();
+    struct proc_stat stat;
+    pid_t second, third;
+
+    (void)state;
+    assert_int_equal(living_of(leader.pid), leader.pid);
+    leader_end_thread(&leader, 0);
+    second = living_of(leader.pid);
+    assert_int_not_equal(second, leader.pid);
+    leader_end_thread(&leader, 1);
+    third = living_of(leader.pid);
+    assert_int_not_equal(third, leader.pid);
+    assert_int_not_equal(third, second);
+    assert_int_equal(proc_stat_read(leader.pid, &stat), PROC_OK);
+    assert_false(proc_stat_is_ended(&stat));
+    leader_end_thread(&leader, 2);
+    assert_int_equal(living_of(leader.pid), leader.pid);
+    assert_int_equal(proc_stat_read(leader.pid, &stat), PROC_OK);
+    assert_true(proc_stat_is_ended(&stat));
+    leader_finish(&leader);
+    assert_int_equal(proc_living_thread(leader.pid), leader.pid);
+    assert_int_equal(proc_living_dir(-1), -1);
+}
+
+static void sees_no_exec_and_no_less_memory_once_the_first_thread_has_ended(void **state)
+{
+    struct leader leader = leader_start();
+    struct proc_statm pages;
+    uint64_t before, after;
+
+    (void)state;
+    assert_int_equal(proc_exec_mark(leader.pid, &before), PROC_OK);
+    leader_end_thread(&leader, 0);
+    assert_int_equal(proc_exec_mark(leader.pid, &after), PROC_OK);
+    assert_int_equal(after, before);
+    assert_int_equal(proc_statm_read(leader.pid, &pages), PROC_OK);
+    assert_true(pages.size > 0);
+    leader_finish(&leader);
 }
 
 static void counts_the_pages_of_a_process(void **state)
@@ -331,6 +390,8 @@ int main(void)
         TEST(takes_no_line_without_its_fields),
         TEST(cuts_a_name_that_is_too_long),
         TEST(tells_a_process_that_is_gone_from_an_error_of_our_own),
+        TEST(finds_a_thread_that_lives_once_the_first_has_ended),
+        TEST(sees_no_exec_and_no_less_memory_once_the_first_thread_has_ended),
         TEST(counts_the_pages_of_a_process),
         TEST(reads_lines_of_a_status_file),
         TEST(finds_a_status_line_behind_a_very_long_one),

@@ -8,7 +8,10 @@
 static const struct engine_stats stats = {
     .samples = 990, .missed = 10, .sampling = 1, .attached = 2, .overflow = 0};
 
+static const struct refused none = {.count = 0};
+
 static const struct record_text example = {.stats = &stats,
+                                           .refused = &none,
                                            .unwinder = {.torn = 3, .torn_moved = 3},
                                            .elapsed_ns = 10000000000,
                                            .rate_hz = 100,
@@ -40,6 +43,47 @@ static void the_summary_says_what_came_of_it(void **state)
                         "3 stacks torn (3 moved)\n"
                         "pystrobe: 99 of 100 samples a second and process; 2.00 s of CPU, 99.0% of "
                         "it on stacks that were seen\n");
+}
+
+static void the_summary_names_what_could_not_be_read(void **state)
+{
+    static const struct refused refused = {
+        .list = {{{7, 1}, PTRACE_ACCESS_YAMA_ADMIN, "python3 a.py"},
+                 {{8, 1}, PTRACE_ACCESS_YAMA_ADMIN, "evil\x1b[31m"},
+                 {{9, 1}, PTRACE_ACCESS_USER, ""}},
+        .count = 3};
+    struct record_text text = example;
+    struct buf out;
+
+    (void)state;
+    text.refused = &refused;
+    buf_init(&out, 4096);
+    record_text_summary(&text, &out);
+
+    assert_string_equal(
+        strchr(text_of(&out), '\n') + 1,
+        "pystrobe: 99 of 100 samples a second and process; 2.00 s of CPU of what could be read, "
+        "99.0% of it on stacks that were seen\n"
+        "pystrobe: not sampled: process 7 (python3 a.py): kernel.yama.ptrace_scope is 2, which "
+        "forbids it without the capability; give pystrobe CAP_SYS_PTRACE\n"
+        "pystrobe: not sampled: process 8 (evil\\x1b[31m): kernel.yama.ptrace_scope is 2, which "
+        "forbids it without the capability\n"
+        "pystrobe: not sampled: process 9 (?): it belongs to another user; run pystrobe as root, "
+        "as that user, or with CAP_SYS_PTRACE (a container: --cap-add SYS_PTRACE)\n");
+}
+
+static void the_summary_names_a_few_of_many(void **state)
+{
+    static struct refused refused = {.count = REFUSED_MAX, .more = true};
+    struct buf out;
+
+    (void)state;
+    for (int i = 0; i < REFUSED_MAX; i++)
+        refused.list[i].access = PTRACE_ACCESS_USER;
+    buf_init(&out, 4096);
+    record_text_refused(&refused, &out);
+
+    assert_non_null(strstr(text_of(&out), "\npystrobe: not sampled: 56 or more others that could"));
 }
 
 static void progress_names_the_function_that_ran_most(void **state)
@@ -83,6 +127,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_says_what_came_of_it),
+        cmocka_unit_test(the_summary_names_what_could_not_be_read),
+        cmocka_unit_test(the_summary_names_a_few_of_many),
         cmocka_unit_test(progress_names_the_function_that_ran_most),
         cmocka_unit_test(progress_without_samples_names_none),
     };

@@ -460,7 +460,7 @@ static void lets_go_of_a_taken_process_that_execs(void **state)
     (void)state;
     begin(&scene, "/bin/sh", "", true);
     SCAN_UNTIL(&scene, scene.takes > 0);
-    finder_began(scene.finder, scene.id);
+    assert_true(finder_began(scene.finder, scene.id));
     open_gate(&scene);
     /* Each scan is late enough to look at what is taken: the exec itself may take a while. */
     scene.now_ns = clock_mono_ns();
@@ -468,6 +468,7 @@ static void lets_go_of_a_taken_process_that_execs(void **state)
     SCAN_UNTIL(&scene, scene.takes > 1);
     assert_int_equal(scene.takes, 2);
     assert_int_equal(scene.losses, 1);
+    assert_false(finder_began(scene.finder, scene.id)); /* it is the same process */
     end(&scene);
 }
 

@@ -15,6 +15,7 @@
 #include "agent/proc/namespaces.h"
 #include "agent/proc/proc.h"
 #include "tests/unit/hang_limit.h"
+#include "tests/unit/leader.h"
 #include "tests/unit/unit_test.h"
 
 /* A child that does what `work` does and then waits to be killed. */
@@ -197,6 +198,25 @@ static void reads_a_command_line_with_blanks_between(void **state)
     end_child(pid);
 }
 
+static void reads_what_a_process_runs_once_its_first_thread_has_ended(void **state)
+{
+    struct leader leader = leader_start();
+    char command[2][PROC_COMMAND_MAX], exe[2][PROC_COMMAND_MAX];
+    const uint64_t mark = proc_exe_mark(leader.pid);
+
+    (void)state;
+    proc_command_line(leader.pid, command[0]);
+    proc_executable(leader.pid, exe[0]);
+    leader_end_thread(&leader, 0);
+    proc_command_line(leader.pid, command[1]);
+    proc_executable(leader.pid, exe[1]);
+    assert_string_equal(command[1], command[0]);
+    assert_string_equal(exe[1], exe[0]);
+    assert_true(exe[1][0] == '/' && command[1][0] != '\0');
+    assert_true(mark == proc_exe_mark(leader.pid));
+    leader_finish(&leader);
+}
+
 static void cuts_a_long_command_line(void **state)
 {
     static char longest[3 * PROC_COMMAND_MAX];
@@ -326,6 +346,7 @@ int main(void)
         cmocka_unit_test(tells_a_zombie),
         cmocka_unit_test(says_that_a_process_is_gone),
         cmocka_unit_test(reads_a_command_line_with_blanks_between),
+        cmocka_unit_test(reads_what_a_process_runs_once_its_first_thread_has_ended),
         cmocka_unit_test(cuts_a_long_command_line),
         cmocka_unit_test(reads_the_cpu_time_of_process_and_thread),
         cmocka_unit_test(reads_no_times_of_another_process),

@@ -6,6 +6,7 @@
 
 #include "agent/proc/ptrace_access.h"
 #include "tests/unit/descriptors.h"
+#include "tests/unit/leader.h"
 #include "tests/unit/no_vm_readv.h"
 #include "tests/unit/unit_test.h"
 
@@ -40,11 +41,25 @@ static void blames_nobody_else_for_an_error_of_our_own(void **state)
     assert_int_equal(find_restricted(false), PTRACE_ACCESS_OWN_LIMIT);
 }
 
+static void may_read_a_process_whose_first_thread_has_ended(void **state)
+{
+    struct leader leader = leader_start();
+
+    (void)state;
+    leader_end_thread(&leader, 0);
+    assert_int_equal(ptrace_access_find(leader.pid), PTRACE_ACCESS_NONE);
+    leader_end_thread(&leader, 1);
+    leader_end_thread(&leader, 2);
+    assert_int_equal(ptrace_access_find(leader.pid), PTRACE_ACCESS_GONE);
+    leader_finish(&leader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tries_the_file_where_the_call_is_refused),
         cmocka_unit_test(blames_nobody_else_for_an_error_of_our_own),
+        cmocka_unit_test(may_read_a_process_whose_first_thread_has_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

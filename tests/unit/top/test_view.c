@@ -123,6 +123,16 @@ static void the_head_says_what_is_sampled_and_how_well(void **state)
     assert_row_has(shown, HEIGHT - 1, "q quit");
 }
 
+static void the_head_counts_what_cannot_be_read(void **state)
+{
+    struct shown *shown = *state;
+
+    shown->info.refused = 2;
+    look(shown, WIDTH, HEIGHT);
+
+    assert_row_has(shown, 1, "  4 threads  2 unreadable");
+}
+
 static void functions_come_by_own_cpu_time(void **state)
 {
     struct shown *shown = *state;
@@ -339,6 +349,7 @@ int main(void)
 #define SHOWN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         SHOWN(the_head_says_what_is_sampled_and_how_well),
+        SHOWN(the_head_counts_what_cannot_be_read),
         SHOWN(functions_come_by_own_cpu_time),
         SHOWN(keys_choose_the_value_and_the_order),
         SHOWN(a_filter_leaves_what_has_it_in_name_or_file),

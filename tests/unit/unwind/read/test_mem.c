@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/unit/descriptors.h"
+#include "tests/unit/leader.h"
 #include "tests/unit/no_vm_readv.h"
 #include "tests/unit/unit_test.h"
 #include "unwind/read/mem.h"
@@ -267,6 +268,58 @@ static void tells_the_end_of_a_process_that_was_reaped(void **state)
     end_child(&child);
 }
 
+enum when { OPENED_BEFORE, OPENED_AFTER };
+
+/* Ends the threads of a process one after the other, the first one first, and reads it each time;
+ * gives how many reads were well, or -1 if the end was not told. */
+static int count_reads(enum when when)
+{
+    struct leader leader = leader_start();
+    struct child child = {.pid = leader.pid};
+    uint64_t word = 0, wanted;
+    int reads = 0;
+
+    memcpy(&wanted, text, sizeof(wanted));
+    child.proc_fd = proc_file_open(AT_FDCWD, "/proc/%d", (int)child.pid);
+    if (when == OPENED_BEFORE)
+        assert_int_equal(mem_open_process(child.pid, child.proc_fd, &child.mem, NULL), CPY_OK);
+    for (int i = 0; i < LEADER_THREADS; i++, word = 0) {
+        leader_end_thread(&leader, i);
+        if (!child.mem)
+            assert_int_equal(mem_open_process(child.pid, child.proc_fd, &child.mem, NULL), CPY_OK);
+        reads += mem_read_word(child.mem, addr_of(text), &word) == CPY_OK && word == wanted;
+    }
+    reads = mem_read_word(child.mem, addr_of(text), &word) == CPY_GONE ? reads : -1;
+    mem_close(child.mem);
+    (void)close(child.proc_fd);
+    leader_finish(&leader);
+    return reads;
+}
+
+static void reads_a_process_until_its_last_thread_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(count_reads(OPENED_BEFORE), LEADER_THREADS - 1);
+    assert_int_equal(count_reads(OPENED_AFTER), LEADER_THREADS - 1);
+}
+
+static void reads_it_so_by_its_mem_file_too(void **state)
+{
+    const enum when whens[] = {OPENED_BEFORE, OPENED_AFTER};
+    int status = 0;
+    pid_t pid;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        pid = fork();
+        if (pid == 0)
+            _exit(forbid_vm_readv(EPERM) ? count_reads(whens[i]) : 255);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), LEADER_THREADS - 1);
+    }
+}
+
 static void is_denied_without_the_right_to_read(void **state)
 {
     enum { NOBODY = 65534 };
@@ -325,6 +378,8 @@ int main(void)
         cmocka_unit_test(tells_a_lack_of_memory_from_a_page_that_is_not_there),
         cmocka_unit_test(opens_no_process_that_has_ended),
         cmocka_unit_test(tells_the_end_of_a_process_that_was_reaped),
+        cmocka_unit_test(reads_a_process_until_its_last_thread_ends),
+        cmocka_unit_test(reads_it_so_by_its_mem_file_too),
         cmocka_unit_test(is_denied_without_the_right_to_read),
         cmocka_unit_test(passes_on_no_more_ranges_than_one_call_takes),
     };
