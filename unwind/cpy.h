@@ -69,7 +69,7 @@ struct cpy_frame {
 
 /* What a thread is doing. */
 enum cpy_status {
-    CPY_STATUS_MAIN = 1 << 0,      /* it is the interpreter's main thread */
+    CPY_STATUS_MAIN = 1 << 0,      /* it is the process's main thread */
     CPY_STATUS_GIL = 1 << 1,       /* it holds the GIL */
     CPY_STATUS_CPU = 1 << 2,       /* it is on a CPU now; on request, see cpy_sample */
     CPY_STATUS_GIL_WAIT = 1 << 3,  /* it waits for the GIL; 3.15 and later; on request */

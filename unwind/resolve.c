@@ -15,7 +15,7 @@ static void add_position(const struct cpy_target *t, const struct code_entry *en
                          struct cpy_frame *frame)
 {
     struct linetable_position position = linetable_position(
-        t->found.layout.lines, entry->table, entry->table_size, entry->code.first_line, unit);
+        t->found.layout.lines, entry->table, code_lines_size(entry), entry->code.first_line, unit);
 
     frame->line = position.line;
     frame->end_line = position.end_line;
@@ -59,7 +59,7 @@ static enum cpy_rc add_resolved_frame(struct cpy_target *t, const struct raw_fra
             add_position(t, entry, raw->unit, &frame);
         if (frame.line == 0)
             frame.line =
-                linetable_line_around(t->found.layout.lines, entry->table, entry->table_size,
+                linetable_line_around(t->found.layout.lines, entry->table, code_lines_size(entry),
                                       entry->code.first_line, raw->unit);
         if (t->options.frames & CPY_FRAME_OPCODES && !set_frame_opcode(t, entry, raw->unit, &frame))
             return CPY_RACED;

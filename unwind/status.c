@@ -71,14 +71,32 @@ bool status_on_cpu(struct cpy_target *t, struct sched_idle *sched_idle, pid_t ti
            proc_stat_reread(sched_idle->stat_fd, &stat) == PROC_OK && stat.state == 'R';
 }
 
-/* True for the main thread, and for the one that runs another interpreter's main module. */
+/* True if a state of the main interpreter, threads_main, is of the thread that has this pthread_t.
+ */
+static bool has_main_module(const struct cpy_target *t, uint64_t thread_id)
+{
+    const struct listed *thread;
+    const struct interp *interp;
+
+    for (size_t i = 0; i < t->list.thread_count; i++) {
+        thread = &t->list.threads[i];
+        interp = &t->list.interps[thread->interp];
+        if (interp->id == 0 && interp->threads_main == thread->words.addr)
+            return thread->words.thread_id == thread_id;
+    }
+    return false;
+}
+
+/* True for the process's main thread, whichever interpreter it runs. */
 static bool is_main(const struct cpy_target *t, const struct listed *thread)
 {
     const struct interp *interp = &t->list.interps[thread->interp];
 
     if (t->found.layout.interp.threads_main == NO_FIELD)
         return thread->words.thread_id == t->list.main_thread_id;
-    if (interp->threads_main == 0 && interp->id == 0) /* embedded: no main module runs */
+    if (interp->id != 0)
+        return has_main_module(t, thread->words.thread_id);
+    if (interp->threads_main == 0) /* embedded: no main module runs */
         return thread->inner_tid != 0 && thread->inner_tid == (uint64_t)t->process.tids.inner_pid;
     return thread->words.addr == interp->threads_main;
 }

@@ -19,7 +19,7 @@ struct sample_options {
     uint32_t frames;                 /* enum cpy_frame_option */
     bool exception;                  /* VALUE_EXCEPTION */
     bool gil;                        /* VALUE_GIL is used */
-    bool main_only;                  /* only the main thread of each interpreter */
+    bool main_only;                  /* only the main thread of the process */
     enum sample_options_tasks tasks; /* CPython 3.14 and later */
     uint64_t hang_ns; /* time after which a process hangs (hang.h); 0: not looked for */
 };

@@ -10,6 +10,8 @@
 
 enum { BYTES_MAX = 64 << 20, NAME_MAX_BYTES = 128, CHAIN_MAX = 1024 };
 
+static const char cycle_name[] = "<awaited in a cycle>";
+
 void async_stacks_init(struct async_stacks *stacks)
 {
     *stacks = (struct async_stacks){0};
@@ -79,7 +81,32 @@ static struct async_stack *find_task_stack(const struct async_stacks *stacks, cp
                : bsearch(&key, stacks->tasks, stacks->count, sizeof(key), compare_tasks);
 }
 
-/* Sorts the tasks, and finds out which await another. */
+static struct async_stack *awaiter_of(const struct async_stacks *stacks,
+                                      const struct async_stack *task)
+{
+    return task->awaiter ? find_task_stack(stacks, task->awaiter) : NULL;
+}
+
+/* Walks from a task over its awaiters; marks those of a cycle that no walk has met. */
+static void find_cycle(struct async_stacks *stacks, struct async_stack *from, size_t walk)
+{
+    struct async_stack *task = from, *first;
+
+    while (task && task->walk == 0) {
+        task->walk = walk;
+        task = awaiter_of(stacks, task);
+    }
+    if (!task || task->walk != walk)
+        return; /* the awaiters end, or an earlier walk has been here */
+    stacks->has_cycle = true;
+    first = task;
+    do {
+        task->in_cycle = true;
+        task = awaiter_of(stacks, task);
+    } while (task != first);
+}
+
+/* Sorts the tasks, and finds out which await another, and which await each other in a cycle. */
 static void find_awaited_tasks(struct async_stacks *stacks)
 {
     struct async_stack *awaiter;
@@ -92,10 +119,21 @@ static void find_awaited_tasks(struct async_stacks *stacks)
             stacks->tasks[kept++] = stacks->tasks[i];
     stacks->count = kept;
     for (i = 0; i < stacks->count; i++) {
-        awaiter = find_task_stack(stacks, stacks->tasks[i].awaiter);
+        awaiter = awaiter_of(stacks, &stacks->tasks[i]);
         if (awaiter)
             awaiter->awaits = true;
+        find_cycle(stacks, &stacks->tasks[i], i + 1);
     }
+}
+
+/* Interns the mark of a cycle. Where the profile is full, stacks end without it. */
+static void intern_cycle(struct async_stacks *stacks)
+{
+    struct service_stack mark = {&stacks->cycle, 0};
+
+    stacks->cycle_depth = 0;
+    if (service_stack_name(stacks->service, &mark, cycle_name) == PPROF_OK)
+        stacks->cycle_depth = mark.depth;
 }
 
 /* Remembers which tasks there were. */
@@ -119,29 +157,39 @@ enum cpy_rc async_stacks_read(struct async_stacks *stacks, struct cpy_target *ta
     arena_reset(&stacks->arena);
     stacks->service = service;
     stacks->count = 0;
+    stacks->has_cycle = false;
     rc = all ? cpy_tasks(target, add_task_stack, stacks)
              : cpy_running_tasks(target, add_task_stack, stacks);
     find_awaited_tasks(stacks);
+    if (stacks->has_cycle)
+        intern_cycle(stacks);
     if (stacks->failed)
         return CPY_NOMEM;
     return rc == CPY_FOREIGN ? CPY_OK : rc;
 }
 
-/* Puts a task's stack together with those of its awaiters. */
+static void append_locations(const uint32_t *locations, uint32_t depth, struct service_stack *out)
+{
+    const uint32_t room = SERVICE_DEPTH_MAX - out->depth, fits = depth < room ? depth : room;
+
+    memcpy(out->locations + out->depth, locations, fits * sizeof(*out->locations));
+    out->depth += fits;
+}
+
+/* Puts a task's stack together with those of its awaiters; each of a cycle once. */
 static void append_awaiter_stacks(const struct async_stacks *stacks, const struct async_stack *task,
                                   struct service_stack *out)
 {
-    uint32_t room, i;
+    const struct async_stack *entry = NULL; /* the first task of a cycle */
 
-    for (i = 0; task && i < CHAIN_MAX; i++) { /* they may await each other in a circle */
-        room = SERVICE_DEPTH_MAX - out->depth;
-        room = task->depth < room ? task->depth : room;
-        memcpy(out->locations + out->depth, task->locations, room * sizeof(*out->locations));
-        out->depth += room;
-        task = task->awaiter && out->depth < SERVICE_DEPTH_MAX
-                   ? find_task_stack(stacks, task->awaiter)
-                   : NULL;
+    for (uint32_t i = 0; task && task != entry && i < CHAIN_MAX; i++) {
+        if (!entry && task->in_cycle)
+            entry = task;
+        append_locations(task->locations, task->depth, out);
+        task = out->depth < SERVICE_DEPTH_MAX ? awaiter_of(stacks, task) : NULL;
     }
+    if (task && task == entry)
+        append_locations(&stacks->cycle, stacks->cycle_depth, out);
 }
 
 bool async_stacks_running(const struct async_stacks *stacks, cpy_addr state, uint32_t *room,
@@ -173,7 +221,7 @@ void async_stacks_waiting(struct async_stacks *stacks,
 
     for (size_t i = 0; i < stacks->count; i++) {
         task = &stacks->tasks[i];
-        if (task->running || task->awaits)
+        if (task->running || (task->awaits && !task->in_cycle))
             continue;
         stack = (struct service_stack){room, 0};
         append_awaiter_stacks(stacks, task, &stack);

@@ -4,7 +4,9 @@
  * coroutines of its task to the task that awaits this one, and so on.
  *
  * Each task is a frame of its own, between its coroutines and those of its awaiter. Of several
- * awaiters the one with the lowest address is followed, so that a task has one stack.
+ * awaiters the one with the lowest address is followed, so that a task has one stack. Where tasks
+ * await each other in a cycle, each has its stack, which ends in "<awaited in a cycle>" when it is
+ * back at the first of them.
  *
  * Shape:   async_stacks_init; each sample async_stacks_read, then async_stacks_running for the
  *          threads, async_stacks_waiting for the rest; async_stacks_finish.
@@ -20,7 +22,9 @@
 struct async_stack {
     cpy_addr id, state;
     bool running, awaits; /* awaits: another task that was read */
+    bool in_cycle;        /* the tasks that await it lead back to it */
     cpy_addr awaiter;     /* 0: none */
+    size_t walk;          /* the first walk over awaiters that met it; 0: none yet */
     uint32_t *locations;  /* in the arena: of its coroutines, then its own */
     uint32_t depth;
 };
@@ -39,7 +43,10 @@ struct async_stacks {
     size_t count, capacity;
     cpy_addr *before; /* owned, ascending: the tasks of the sample before */
     size_t before_count, before_capacity;
-    bool failed; /* out of memory */
+    bool has_cycle;
+    uint32_t cycle,
+        cycle_depth; /* location of "<awaited in a cycle>"; 0: the profile has no room */
+    bool failed;     /* out of memory */
 };
 
 void async_stacks_init(struct async_stacks *stacks);
@@ -60,8 +67,8 @@ MUST_CHECK bool async_stacks_running(const struct async_stacks *stacks, cpy_addr
                                      uint32_t *room, struct service_stack *out);
 
 /*
- * Calls `each` for each task that waits and awaits no other task that was read; `is_new`: it was
- * not there in the sample before.
+ * Calls `each` for each task that waits and awaits no other task that was read, and for each of a
+ * cycle; `is_new`: it was not there in the sample before.
  *
  * Lends: the stack, until `each` returns.
  */

@@ -36,13 +36,11 @@ def test_a_thread_is_shown_once_with_the_inner_interpreters_frames_above_those_t
     assert (seen[own["main"]]["name"], seen[own["main"]]["interpreter"]) == ("MainThread", 0)
 
 
-def test_main_is_the_main_thread_and_from_3_13_on_what_runs_an_interpreters_main_module(python, pystrobe, own):
+def test_main_is_the_main_thread_alone(pystrobe, own):
     mains = [thread["tid"] for interpreter in dump(pystrobe, own)
              for thread in interpreter["threads"] if thread["main"]]
 
-    inside = [thread["tid"] for thread in own["threads"] if thread["interpreter"] != 0]
-    known = int(python["version"].split(".")[1]) >= 13
-    assert sorted(mains) == sorted([own["main"]] + inside * known)
+    assert mains == [own["main"]]
 
 
 def test_all_quiet_samples_of_sub_interpreters_are_the_same(python, pystrobe, own):

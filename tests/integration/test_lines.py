@@ -7,6 +7,7 @@ LINES_ALL=1 (a debug build shares its library with a release build: there the sa
 
 import io
 import itertools
+import json
 import os
 import subprocess
 
@@ -118,3 +119,21 @@ def test_opcodes_have_the_names_that_the_interpreter_gives_them(python, tools):
     ours = subprocess.run([os.path.join(tools, "opcode_of"), minor], stdout=subprocess.PIPE, check=True).stdout
 
     assert ours.decode().splitlines() == own.decode().splitlines()
+
+
+def test_a_line_table_that_is_too_large_costs_the_lines_of_its_function_alone(python, start, pystrobe):
+    own = start(python, "huge_table.py").read_json()
+
+    done = pystrobe.run("dump", "--pid", own["pid"], "--json")
+
+    assert done.returncode == 0, done.stderr
+    thread, = json.loads(done.stdout)["interpreters"][0]["threads"]
+    frames = {frame["func"]: frame for frame in thread["frames"]}
+    assert [frame["func"] for frame in thread["frames"]] == ["wait", "huge", "<module>"]
+    assert frames["huge"]["file"] == "/srv/huge.py"
+    if int(python["version"].split(".")[1]) <= 10:
+        assert own["size"] > 4 << 20
+        assert frames["huge"].get("line") in (None, 0, 1)
+    else:
+        assert frames["huge"]["line"] == 2 ** 31 - 2
+    assert frames["<module>"]["line"] > 1

@@ -149,6 +149,21 @@ def test_async_aware_goes_on_through_what_awaits(python, record, start, what):
     assert profiles.total([found], "cpu", lambda sample: "waits" in funcs(sample)) == 0
 
 
+@pytest.mark.few
+def test_each_task_of_a_cycle_is_shown_with_a_mark_where_it_closes(python, record, start):
+    if minor(python) < 14:
+        pytest.skip("CPython 3.14 and later tell what awaits a task")
+    own = start(python, "cycles.py").read_json()
+
+    found, _ = record(own["pid"], "--async-aware", "all")
+
+    waiting = {tuple(name for name in funcs(sample) if name.startswith("<")) for sample in found["samples"]
+               if "goes_round" in funcs(sample)}
+    assert waiting == {("<task inner>", "<task left>", "<task right>", "<awaited in a cycle>"),
+                       ("<task left>", "<task right>", "<awaited in a cycle>"),
+                       ("<task right>", "<task left>", "<awaited in a cycle>")}
+
+
 def test_tasks_that_wait_are_shown_where_a_format_has_one_value(pystrobe, start, tmp_path):
     found = [python for python in live.load_pythons()[0] if minor(python) >= 14]
     if not found:

@@ -104,6 +104,7 @@ static bool is_same_code_head(const struct code_entry *entry, const struct head 
 /* Where the parts of an entry are in codes->text, which begins with the name of the function. */
 struct parts {
     size_t file_at, table_at;
+    uint64_t table_length;         /* the table's own size */
     uint32_t func_span, file_span; /* see object_take_str */
 };
 
@@ -134,6 +135,7 @@ static struct code_entry *make_entry(struct codes *codes, cpy_addr addr, const s
         .bytes = size,
         .table = data + parts->table_at,
         .table_size = codes->text.size - parts->table_at,
+        .table_length = parts->table_length,
         .func_span = parts->func_span,
         .file_span = parts->file_span,
     };
@@ -185,7 +187,9 @@ static enum cpy_rc read_contents(struct codes *codes, const struct reader *reade
     if (rc == CPY_OK)
         rc = object_read_str_span(reader, head->filename, &codes->text, &out->file_span);
     out->table_at = codes->text.size;
-    return rc == CPY_OK ? object_read_bytes(reader, head->linetable, &codes->text) : rc;
+    return rc == CPY_OK ? object_read_bytes(reader, head->linetable, CODES_TABLE_COMPARED,
+                                            &codes->text, &out->table_length)
+                        : rc;
 }
 
 static enum cpy_rc decode_code_object(struct codes *codes, const struct reader *reader,
@@ -338,7 +342,7 @@ static bool is_same_contents(struct codes *codes, const struct layout *l, const 
     uint64_t table_size;
 
     memcpy(&table_size, item->table, sizeof(table_size));
-    return table_size == entry->table_size &&
+    return table_size == entry->table_length &&
            memcmp(table, entry->table, compared_table_bytes(entry)) == 0 &&
            is_same_text(codes, l, item->func, entry->func_span, entry->code.func) &&
            is_same_text(codes, l, item->file, entry->file_span, entry->code.file);

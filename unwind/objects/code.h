@@ -38,10 +38,18 @@ struct code_entry {
     int64_t unit_count;      /* code units */
     struct code_entry *next_dead;
     size_t bytes, table_size;
+    uint64_t table_length;         /* the table's own size; above table_size: it is too large */
     unsigned char *table;          /* inside this piece of memory */
     uint32_t func_span, file_span; /* of its names, see object_take_str */
     uint32_t version;              /* co_version; 0: none */
 };
+
+/* Bytes of the table that lines are looked up in. None of one that is too large: only the first
+ * part of it is kept, and its frames have no line. */
+static inline size_t code_lines_size(const struct code_entry *entry)
+{
+    return entry->table_length == entry->table_size ? entry->table_size : 0;
+}
 
 /*
  * Cache: decoded code objects

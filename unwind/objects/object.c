@@ -136,20 +136,34 @@ enum cpy_rc object_take_str(const struct layout *l, const unsigned char *bytes, 
     return add_text(&shape, bytes + (shape.data - l->unicode.length), out);
 }
 
-enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes, struct buf *out)
+/* True if an object has the type of bytes: a large size is no accident then. */
+static bool is_bytes(const struct reader *reader, cpy_addr object)
 {
-    uint64_t size;
-    unsigned char *room;
-    enum cpy_rc rc = mem_read_word(reader->mem, bytes + reader->layout->object.ob_size, &size);
+    cpy_addr type;
 
-    if (rc != CPY_OK || size == 0)
+    return mem_read_word(reader->mem, object + reader->layout->object.ob_type, &type) == CPY_OK &&
+           object_type_is(reader, type, "bytes");
+}
+
+enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes, size_t most,
+                              struct buf *out, uint64_t *size)
+{
+    uint64_t all, kept;
+    unsigned char *room;
+    enum cpy_rc rc = mem_read_word(reader->mem, bytes + reader->layout->object.ob_size, &all);
+
+    if (rc != CPY_OK)
         return rc;
-    if (size > OBJECT_BYTES_MAX)
+    if (all > OBJECT_BYTES_MAX && (all > INT64_MAX || !is_bytes(reader, bytes)))
         return CPY_RACED;
-    room = buf_extend(out, size);
+    *size = all;
+    kept = all > OBJECT_BYTES_MAX && all > most ? most : all;
+    if (kept == 0)
+        return CPY_OK;
+    room = buf_extend(out, kept);
     if (!room)
         return CPY_NOMEM;
-    return mem_read(reader->mem, bytes + reader->layout->bytes.ob_sval, room, size);
+    return mem_read(reader->mem, bytes + reader->layout->bytes.ob_sval, room, kept);
 }
 
 bool object_type_is(const struct reader *reader, cpy_addr type, const char *name)

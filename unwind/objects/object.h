@@ -25,7 +25,7 @@ struct reader {
 
 enum {
     OBJECT_TEXT_MAX = 4096,       /* characters of a str that are kept; then "..." */
-    OBJECT_BYTES_MAX = 4 << 20,   /* a line table */
+    OBJECT_BYTES_MAX = 4 << 20,   /* a line table; a larger one costs the lines */
     OBJECT_ENTRIES_MAX = 1 << 17, /* entries of a dict */
     OBJECT_SLOTS_MAX = 1 << 20,   /* of a set's table */
     OBJECT_SIZE_MAX = 4096        /* tp_basicsize */
@@ -45,9 +45,12 @@ MUST_CHECK enum cpy_rc object_read_str_span(const struct reader *reader, cpy_add
 MUST_CHECK enum cpy_rc object_take_str(const struct layout *layout, const unsigned char *bytes,
                                        uint32_t span, struct buf *out);
 
-/* Appends the content of a bytes object. */
-MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes,
-                                         struct buf *out);
+/*
+ * Appends the content of a bytes object; *size is its own size. One that is larger than
+ * OBJECT_BYTES_MAX is a bytes object by its type, and only its first `most` bytes are appended.
+ */
+MUST_CHECK enum cpy_rc object_read_bytes(const struct reader *reader, cpy_addr bytes, size_t most,
+                                         struct buf *out, uint64_t *size);
 
 /* True if the type object `type` is called `name` (at most 31 bytes). */
 bool object_type_is(const struct reader *reader, cpy_addr type, const char *name);

@@ -146,6 +146,42 @@ static void compares_no_more_than_the_first_part_of_a_large_line_table(void **st
     end(&s);
 }
 
+static void leaves_out_the_lines_of_a_table_that_is_too_large(void **state)
+{
+    static unsigned char table[CODES_TABLE_COMPARED];
+    const struct code_entry *entry;
+    struct scene s;
+    uint64_t id;
+
+    (void)state;
+    for (size_t v = 0; v < VERSIONS; v++) {
+        begin_with(&s, minors[v], table, sizeof(table));
+        fake_put64(s.fake, s.table + s.fake->layout.object.ob_type, fake_type(s.fake, "bytes", 0));
+        fake_put64(s.fake, s.table + s.fake->layout.object.ob_size, OBJECT_BYTES_MAX + 1);
+        entry = look(&s);
+        assert_string_equal(entry->code.func, "old");
+        assert_int_equal(entry->code.first_line, 42);
+        assert_int_equal(code_lines_size(entry), 0);
+        id = entry->code.id;
+        assert_int_equal(look(&s)->code.id, id);
+        fake_put64(s.fake, s.table + s.fake->layout.object.ob_size, OBJECT_BYTES_MAX + 2);
+        assert_int_not_equal(look(&s)->code.id, id); /* another table */
+        end(&s);
+    }
+}
+
+static void refuses_what_is_no_bytes_object_where_a_large_table_was(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    begin(&s, 8);
+    fake_put64(s.fake, s.table + s.fake->layout.object.ob_size, OBJECT_BYTES_MAX + 1);
+    codes_sweep(&s.codes);
+    assert_int_equal(codes_check(&s.codes, &s.fake->reader, &s.code, 1, &s.owner), CPY_RACED);
+    end(&s);
+}
+
 static void compares_names_once_a_sample(void **state)
 {
     const uint32_t *size;
@@ -302,6 +338,8 @@ int main(void)
         cmocka_unit_test(notices_another_line_table_at_the_same_address),
         cmocka_unit_test(takes_a_str_whose_hash_is_computed_for_the_same),
         cmocka_unit_test(compares_no_more_than_the_first_part_of_a_large_line_table),
+        cmocka_unit_test(leaves_out_the_lines_of_a_table_that_is_too_large),
+        cmocka_unit_test(refuses_what_is_no_bytes_object_where_a_large_table_was),
         cmocka_unit_test(compares_names_once_a_sample),
         cmocka_unit_test(compares_no_names_while_the_version_is_the_same),
         cmocka_unit_test(compares_names_if_another_interpreter_has_given_the_same_version),

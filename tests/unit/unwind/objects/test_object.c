@@ -186,8 +186,10 @@ static void says_that_a_str_does_not_fit_the_buffer(void **state)
 
 static enum cpy_rc read_bytes(struct fake *fake, cpy_addr bytes, struct buf *out)
 {
+    uint64_t size;
+
     buf_init(out, OBJECT_BYTES_MAX + 1);
-    return object_read_bytes(&fake->reader, bytes, out);
+    return object_read_bytes(&fake->reader, bytes, OBJECT_BYTES_MAX, out, &size);
 }
 
 static void reads_bytes(void **state)
@@ -219,6 +221,26 @@ static void refuses_bytes_of_an_absurd_size(void **state)
     }
     fake_put64(fake, bytes + fake->layout.object.ob_size, OBJECT_BYTES_MAX);
     assert_int_equal(read_bytes(fake, bytes, &out), CPY_RACED); /* beyond what is mapped */
+    buf_finish(&out);
+}
+
+static void keeps_the_first_part_of_bytes_that_are_too_large(void **state)
+{
+    static const unsigned char zeros[64];
+    struct fake *fake = *state;
+    cpy_addr bytes = fake_bytes(fake, zeros, sizeof(zeros));
+    uint64_t size = 0;
+    struct buf out;
+
+    fake_put64(fake, bytes + fake->layout.object.ob_type, fake_type(fake, "bytes", 0));
+    fake_put64(fake, bytes + fake->layout.object.ob_size, OBJECT_BYTES_MAX + 1);
+    buf_init(&out, OBJECT_BYTES_MAX);
+    assert_int_equal(object_read_bytes(&fake->reader, bytes, sizeof(zeros), &out, &size), CPY_OK);
+    assert_int_equal(size, OBJECT_BYTES_MAX + 1);
+    assert_int_equal(out.size, sizeof(zeros));
+    fake_put64(fake, bytes + fake->layout.object.ob_size, UINT64_MAX);
+    assert_int_equal(object_read_bytes(&fake->reader, bytes, sizeof(zeros), &out, &size),
+                     CPY_RACED);
     buf_finish(&out);
 }
 
@@ -319,6 +341,7 @@ int main(void)
         TEST(says_that_a_str_does_not_fit_the_buffer),
         TEST(reads_bytes),
         TEST(refuses_bytes_of_an_absurd_size),
+        TEST(keeps_the_first_part_of_bytes_that_are_too_large),
         TEST(reads_ints_with_their_count_in_a_tag),
         TEST(reads_ints_with_their_count_as_size),
         TEST(refuses_ints_that_are_no_64_bit_number),
