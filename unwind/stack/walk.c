@@ -7,15 +7,17 @@
 
 /* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
 enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+enum { CHUNK_SKIPPED = 8 }; /* bytes: a thread's first frame is not at the start of its chunk */
 enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs more */
 
 enum {
     CHUNKS_MAX = 256,
-    COPY_MAX = 4 << 20,            /* bytes of all chunks of a thread */
-    THREAD_MAX = 4096,             /* bytes of a thread state */
-    FRAME_MAX = 512,               /* bytes of a frame */
-    OWNED_BY_THREAD = 0,           /* `owner` of a plain frame, from 3.11 on */
-    PAGE = 4096,                   /* the smallest there is */
+    COPY_MAX = 4 << 20,     /* bytes of all chunks of a thread */
+    THREAD_MAX = 4096,      /* bytes of a thread state */
+    FRAME_MAX = 512,        /* bytes of a frame */
+    FRAME_OBJECT_MAX = 512, /* bytes of a compiled function's frame object before its frame */
+    OWNED_BY_THREAD = 0,    /* `owner` of a plain frame, from 3.11 on */
+    PAGE = 4096,            /* the smallest there is */
     VISITS_MAX = 4 * CPY_DEPTH_MAX /* frames of all kinds in one chain: shims are between others */
 };
 
@@ -33,6 +35,7 @@ struct chunk_copy {
 
 struct walk_scratch {
     size_t chunk_count, used;
+    bool all_chunks; /* none is left out */
     struct chunk_copy chunks[CHUNKS_MAX];
     struct object_frame objects[CPY_DEPTH_MAX]; /* 3.6 to 3.10: the chain as it was walked */
     struct object_frame again[CPY_DEPTH_MAX];   /* and as it is after that */
@@ -222,6 +225,7 @@ static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scra
     enum cpy_rc rc = CPY_OK;
 
     scratch->chunk_count = scratch->used = 0;
+    scratch->all_chunks = false;
     while (at != 0) {
         if (scratch->chunk_count == CHUNKS_MAX)
             return CPY_OK; /* the frames beyond are read one by one */
@@ -235,28 +239,8 @@ static enum cpy_rc copy_data_stack(const struct reader *reader, struct walk_scra
             return rc;
         at = read_frame_word(scratch->chunks[scratch->chunk_count - 1].bytes, CHUNK_PREVIOUS);
     }
+    scratch->all_chunks = true;
     return CPY_OK;
-}
-
-/* The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. */
-static enum cpy_rc frame_bytes(const struct reader *reader, const struct walk_scratch *scratch,
-                               cpy_addr addr, unsigned char *own, const unsigned char **out)
-{
-    size_t i, size = reader->layout->frame.size;
-    const struct chunk_copy *chunk;
-    enum cpy_rc rc;
-
-    for (i = 0; i < scratch->chunk_count; i++) {
-        chunk = &scratch->chunks[i];
-        if (addr < chunk->from || addr - chunk->from >= chunk->size)
-            continue;
-        if (chunk->size - (addr - chunk->from) < size)
-            return CPY_RACED;
-        *out = chunk->bytes + (addr - chunk->from);
-        return CPY_OK;
-    }
-    *out = mem_bytes(reader->mem, addr, size, own, &rc);
-    return rc;
 }
 
 /* A walk under way. */
@@ -273,7 +257,9 @@ struct walk {
     uint32_t steps;  /* visits but for those of take_plain_frames */
     uint32_t frames; /* of Python that were passed, and have not returned */
     cpy_addr last;   /* the frame that was visited last */
-    bool ends_well;  /* ... and whether a chain may end there */
+    cpy_addr lowest; /* ... of those in the data stack */
+    bool ends_well;  /* whether a chain may end at `last` */
+    bool compiled;   /* it ends in a compiled function's frame */
     const struct thread_words *thread;
     bool entered;                  /* the newest call into the interpreter was passed */
     bool native;                   /* C code was passed since the last frame that was added */
@@ -306,10 +292,10 @@ static void end_run_and_append(struct walk *walk, const struct raw_frame *frame)
 static void begin_walk(struct walk *walk, struct raw_stack *out)
 {
     walk->out = out;
-    walk->milestone = walk->last = 0;
+    walk->milestone = walk->last = walk->lowest = 0;
     walk->visits = walk->steps = walk->frames = 0;
     walk->next_known = walk->run_from = walk->run_to = 0;
-    walk->ends_well = walk->entered = walk->native = walk->skipped = false;
+    walk->ends_well = walk->compiled = walk->entered = walk->native = walk->skipped = false;
     out->depth = out->same = 0;
     out->cut = false;
     out->tear = TEAR_CHAIN;
@@ -413,6 +399,35 @@ static bool is_new(struct walk *walk, cpy_addr addr)
     return true;
 }
 
+/*
+ * The bytes of the frame at `addr`: in the copy if it is there, else read into `own`. The frames of
+ * plain functions are in the thread's data stack: one elsewhere is another greenlet's.
+ */
+static enum cpy_rc frame_bytes(struct walk *walk, cpy_addr addr, unsigned char *own,
+                               const unsigned char **out)
+{
+    const struct reader *reader = walk->reader;
+    const struct walk_scratch *scratch = walk->scratch;
+    const struct chunk_copy *chunk;
+    size_t size = reader->layout->frame.size;
+    enum cpy_rc rc;
+
+    for (chunk = scratch->chunks; chunk < scratch->chunks + scratch->chunk_count; chunk++) {
+        if (addr < chunk->from || addr - chunk->from >= chunk->size)
+            continue;
+        if (chunk->size - (addr - chunk->from) < size)
+            return CPY_RACED;
+        *out = chunk->bytes + (addr - chunk->from);
+        walk->lowest = addr;
+        return CPY_OK;
+    }
+    *out = mem_bytes(reader->mem, addr, size, own, &rc);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    return scratch->all_chunks && (*out)[reader->layout->frame.owner] == OWNED_BY_THREAD ? CPY_RACED
+                                                                                         : CPY_OK;
+}
+
 /* Visits the frame at `addr`; gives the one that called it, 0 at the end. */
 static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previous)
 {
@@ -426,9 +441,9 @@ static enum cpy_rc visit_frame(struct walk *walk, cpy_addr addr, cpy_addr *previ
         return CPY_RACED;
     if (walk->marks->gc && addr == walk->marks->gc_frame)
         end_run_and_append(walk, &(struct raw_frame){.kind = RAW_GC});
-    rc = frame_bytes(walk->reader, walk->scratch, addr, own, &bytes);
+    rc = frame_bytes(walk, addr, own, &bytes);
     if (rc != CPY_OK)
-        return unmapped(walk, rc);
+        return rc;
     is_python = bytes[l->frame.owner] < l->shim_owner;
     has_code = (read_frame_word(bytes, l->frame.executable) & l->tag_mask) != 0;
     if (walk->visits == 1) {
@@ -602,6 +617,7 @@ static cpy_addr take_plain_frames(struct walk *walk, cpy_addr addr)
             previous = take_known(walk, chunk, addr);
         if (previous == addr && !take_one(walk, chunk, addr, &previous))
             break;
+        walk->lowest = walk->last;
         addr = previous;
     }
     return addr;
@@ -619,6 +635,75 @@ static void note_same(struct walk *walk)
         end_run(walk);
 }
 
+/*
+ * True if the chain's frames go down to the first one in the data stack. Greenlets have data stacks
+ * of their own, but share the C stack with its entry frames: one that was read while another
+ * greenlet ran may be that greenlet's, and end the chain too early.
+ */
+static bool reaches_bottom(const struct walk *walk)
+{
+    const struct walk_scratch *scratch = walk->scratch;
+    size_t count = scratch->chunk_count;
+    cpy_addr first;
+
+    if (!scratch->all_chunks)
+        return true;
+    while (count > 0 && scratch->chunks[count - 1].size <= CHUNK_HEAD + CHUNK_SKIPPED)
+        count--;
+    if (count == 0)
+        return walk->lowest == 0;
+    first = scratch->chunks[count - 1].from + CHUNK_HEAD;
+    return walk->lowest >= first && walk->lowest - first <= CHUNK_SKIPPED;
+}
+
+/*
+ * A chain that ends in a frame of Python has no entry frame in two cases. Both are known by the
+ * frame's object, which a frame has only some time after it was linked, and which names the frame:
+ *
+ * - From 3.12 on greenlet takes the entry frames out of the chain of a greenlet before it switches
+ *   to another, and puts them back afterwards. Its outermost frame is the first in the data stack.
+ * - Functions that were compiled by Nuitka link their frames without entry frames. Such a frame
+ *   lies in its own frame object, and says that it is a generator's.
+ */
+static enum cpy_rc check_end_without_entry(struct walk *walk)
+{
+    const struct reader *reader = walk->reader;
+    const struct layout *l = reader->layout;
+    unsigned char own[FRAME_MAX];
+    const unsigned char *bytes;
+    cpy_addr object, named;
+    enum cpy_rc rc = frame_bytes(walk, walk->last, own, &bytes);
+
+    if (rc != CPY_OK)
+        return rc;
+    object = read_frame_word(bytes, l->frame.frame_obj);
+    if (object == 0 || object & 7 || !walk->scratch->all_chunks)
+        return CPY_RACED;
+    walk->compiled = bytes[l->frame.owner] == l->generator_owner;
+    if (walk->compiled ? walk->last - object > FRAME_OBJECT_MAX : walk->last != walk->lowest)
+        return CPY_RACED;
+    /* PyFrameObject: f_frame is the second word after the object's head. */
+    rc = mem_read_word(reader->mem, object + l->object.ob_type + 16, &named);
+    if (rc != CPY_OK)
+        return unmapped(walk, rc);
+    return named == walk->last ? CPY_OK : CPY_RACED;
+}
+
+/* Whether the chain may end where it does. */
+static enum cpy_rc check_end(struct walk *walk, const struct thread_words *thread)
+{
+    if (!reaches_bottom(walk))
+        return CPY_RACED;
+    if (walk->skipped)
+        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
+    if (!walk->ends_well)
+        return check_end_without_entry(walk);
+    if (walk->reader->layout->chain_end != END_BASE_FRAME || walk->last == thread->base_frame)
+        return CPY_OK;
+    /* A greenlet's outermost call began without a caller, on a data stack of its own. */
+    return walk->scratch->all_chunks && walk->lowest != 0 ? CPY_OK : CPY_RACED;
+}
+
 static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thread)
 {
     cpy_addr addr = take_plain_frames(walk, thread->current_frame);
@@ -633,11 +718,7 @@ static enum cpy_rc walk_chain(struct walk *walk, const struct thread_words *thre
     note_same(walk);
     if (walk->visits == 0 || walk->out->cut) /* no Python code now, or more than we show */
         return CPY_OK;
-    if (walk->skipped)
-        return walk->frames == thread->recursion && is_late(walk) ? CPY_OK : CPY_RACED;
-    if (walk->reader->layout->chain_end == END_BASE_FRAME)
-        return walk->last == thread->base_frame ? CPY_OK : CPY_RACED;
-    return walk->ends_well ? CPY_OK : CPY_RACED;
+    return check_end(walk, thread);
 }
 
 /* The ranges of a PyFrameObject that an object_frame is made of. */
@@ -755,7 +836,8 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
     bool late = is_late(walk);
     unsigned char leaf[FRAME_MAX];
     cpy_addr current = thread->current_frame, cframe = thread->cframe;
-    struct mem_range now[4];
+    cpy_addr outermost_previous = 0;
+    struct mem_range now[5];
     size_t count = 0;
     bool leaf_too =
         l->frames == FRAMES_INTERPRETER && walk->visits > 0 && !(late && l->clears_frames);
@@ -767,13 +849,15 @@ static enum cpy_rc check_still(struct walk *walk, const struct thread_words *thr
         now[count++] = (struct mem_range){thread->addr + l->thread.cframe, &cframe, 8};
     if (leaf_too)
         now[count++] = (struct mem_range){thread->current_frame, leaf, l->frame.size};
+    if (walk->compiled) /* these frames are used again at the same place */
+        now[count++] = (struct mem_range){walk->last + l->frame.previous, &outermost_previous, 8};
     if (generation_at != 0)
         now[count++] = (struct mem_range){generation_at, generation, 8};
     rc = mem_read_again(walk->reader->mem, now, count);
     if (rc != CPY_OK)
         return unmapped(walk, rc);
     walk->out->tear = TEAR_MOVED;
-    if (current != thread->current_frame || cframe != thread->cframe)
+    if (current != thread->current_frame || cframe != thread->cframe || outermost_previous != 0)
         return CPY_RACED;
     return leaf_too && memcmp(leaf, walk->leaf, l->frame.size) != 0 ? CPY_RACED : CPY_OK;
 }
