@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches between greenlets of 50 frames: greenlets.py greenlet|gevent COUNT.
+"""Switches between greenlets of 50 frames: greenlets.py greenlet|gevent COUNT FOLDER. The packages are in FOLDER.
 
 The functions of each greenlet carry its number: root_7 calls step_7, which calls itself until leaf_7 gives way again and
-again. Half the way down it is called by C code. Every tenth greenlet ends and is replaced in each turn.
+again. Prints its pid when all of them do. Half the way down a step is called by C code. Every tenth greenlet ends after
+a few turns and is replaced.
 """
 
 import os
@@ -58,14 +59,20 @@ def run_greenlets(count):
                 running[number].switch(turns)
 
 
+def spawn(root, turns):
+    import gevent
+
+    def spawn_again(_):
+        spawn(root, turns)
+
+    gevent.spawn(root, turns).link(spawn_again)
+
+
 def run_gevent(count):
     import gevent
 
-    def run(root, turns):
-        gevent.spawn(root, turns).link(lambda _: run(root, turns))
-
     for number in range(count):
-        run(*make_root(number, lambda: gevent.sleep(0)))
+        spawn(*make_root(number, lambda: gevent.sleep(0)))
     for _ in range(3):
         gevent.sleep(0)
     say_ready()
@@ -74,4 +81,5 @@ def run_gevent(count):
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, sys.argv[3])
     {"greenlet": run_greenlets, "gevent": run_gevent}[sys.argv[1]](int(sys.argv[2]))

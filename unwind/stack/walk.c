@@ -7,6 +7,7 @@
 
 /* _PyStackChunk: Include/cpython/pystate.h, the same from 3.11 to 3.15. */
 enum { CHUNK_PREVIOUS = 0, CHUNK_SIZE = 8, CHUNK_TOP = 16, CHUNK_HEAD = 24 };
+#define NO_FRAME UINT64_MAX /* the address of none */
 enum { CHUNK_SKIPPED = 8 }; /* bytes: a thread's first frame is not at the start of its chunk */
 enum { CHUNK_USUAL = 16 << 10 }; /* bytes of one, unless a single frame needs more */
 
@@ -69,7 +70,10 @@ static uint64_t read_frame_word(const unsigned char *bytes, uint32_t offset)
     return offset == NO_FIELD ? 0 : load_word(bytes + offset);
 }
 
-/* 3.11, 3.12: the current frame, and that of the call into the interpreter below. */
+/*
+ * 3.11, 3.12: the current frame, and that of the call into the interpreter below. The record is on
+ * the C stack: while greenlet switches it is overwritten, and the next one may be nowhere.
+ */
 static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words *out)
 {
     uint32_t current = reader->layout->cframe.current_frame;
@@ -80,8 +84,12 @@ static enum cpy_rc read_cframe(const struct reader *reader, struct thread_words 
     out->has_outer = rc == CPY_OK && words[1] != 0;
     if (!out->has_outer)
         return rc;
-    return mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
-                          sizeof(out->outer_frame));
+    rc = mem_read_state(reader->mem, words[1] + current, &out->outer_frame,
+                        sizeof(out->outer_frame));
+    if (rc != CPY_RACED)
+        return rc;
+    out->outer_frame = NO_FRAME; /* no walk is good, but the thread is there */
+    return CPY_OK;
 }
 
 /* How many Python frames the thread counts: it takes them from a limit. */

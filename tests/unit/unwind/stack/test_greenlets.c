@@ -172,6 +172,24 @@ static void refuses_a_current_frame_of_another_greenlet(void **state)
     }
 }
 
+static void keeps_a_thread_whose_record_on_the_c_stack_is_overwritten(void **state)
+{
+    (void)state;
+    for (unsigned minor = 11; minor <= 12; minor++) {
+        struct fake *fake = fake_of(minor);
+        struct greenlet g = put_greenlet(fake, FAKE_CODE);
+        cpy_addr thread = put_thread(fake, &g);
+        struct thread_words words;
+
+        fake_put64(fake,
+                   fake_get64(fake, thread + fake->layout.thread.cframe) +
+                       fake->layout.cframe.current_frame + 8,
+                   NOWHERE);
+        assert_int_equal(walk_read_thread(&fake->reader, thread, &words), CPY_OK);
+        assert_int_equal(walk_and_end(fake, thread), CPY_RACED);
+    }
+}
+
 /* Two frames of compiled functions, each in its frame object; gives the innermost. */
 static cpy_addr put_compiled(struct fake *fake, cpy_addr *outermost)
 {
@@ -246,6 +264,7 @@ int main(void)
         cmocka_unit_test(refuses_a_chain_that_ends_above_the_first_frame),
         cmocka_unit_test(refuses_a_chain_that_goes_on_in_another_greenlet),
         cmocka_unit_test(refuses_a_current_frame_of_another_greenlet),
+        cmocka_unit_test(keeps_a_thread_whose_record_on_the_c_stack_is_overwritten),
         cmocka_unit_test(takes_compiled_functions_without_entry_frames),
         cmocka_unit_test(refuses_a_generators_frame_without_an_entry_frame),
         cmocka_unit_test(notices_a_compiled_function_that_is_called_again_meanwhile),
