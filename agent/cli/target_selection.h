@@ -41,9 +41,9 @@ MUST_CHECK bool target_selection_choose(const struct target_selection *selection
 MUST_CHECK bool target_selection_is_over(const struct target_selection *selection,
                                          const struct engine_stats *stats, uint64_t start_ns);
 
-/* Says why nothing was sampled; gives the exit status. */
+/* Says why nothing was sampled; gives the exit status. `refused`: stacks that could not be read. */
 int target_selection_explain_nothing(const struct target_selection *selection,
-                                     const struct engine_stats *stats);
+                                     const struct engine_stats *stats, uint64_t refused);
 
 /* Frees what it holds; the command runs on. */
 void target_selection_finish(struct target_selection *selection);

@@ -280,7 +280,7 @@ static int run_live(struct run *run)
     enum next next = await_first(run);
 
     if (next == NEXT_GO_ON && engine_stats(run->live.engine)->attached == 0)
-        return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine));
+        return target_selection_explain_nothing(run->selection, engine_stats(run->live.engine), 0);
     if (next == NEXT_GO_ON)
         next = run->request->iterations ? show_as_text(run) : show_on_screen(run);
     return next == NEXT_FAILED ? EXIT_FAILED : EXIT_OK;
